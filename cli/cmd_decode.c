@@ -390,7 +390,7 @@ static void say_missing(const struct auxtap_image_set *images)
 
 /* Reports, once, requested events and fields that no file of this trace family contains. */
 static void say_not_there(const struct decode_printer *printer, bool is_spe, const char *path,
-			  bool is_cs)
+			  bool is_cs, bool is_bts)
 {
 	const uint32_t flow =
 		AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE;
@@ -403,6 +403,14 @@ static void say_not_there(const struct decode_printer *printer, bool is_spe, con
 			cli_errorf(path, NULL,
 				   "this file contains Arm SPE samples, so no call, return, async "
 				   "and trace events");
+		return;
+	}
+	if (is_bts) {
+		if (printer->events & (AUXTAP_EVENT_INSN | AUXTAP_EVENT_BLOCK | AUXTAP_EVENT_MEM))
+			cli_errorf(
+				path, NULL,
+				"this file contains the branches of Intel BTS, so no insn, block "
+				"and mem events");
 		return;
 	}
 	if (printer->events & AUXTAP_EVENT_MEM || printer->has & spe)
@@ -427,7 +435,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	struct auxtap_decoder *dec = NULL;
 	bool is_spe = raw_options_is_spe(&cmd->raw);
 	bool is_snapshot = !cmd->raw.is_raw && auxtap_is_snapshot(cmd->path);
-	bool is_cs = is_snapshot;
+	bool is_cs = is_snapshot, is_bts = false;
 	int ret, status = CLI_FAILED;
 
 	cs_guard_install(cmd->path);
@@ -438,6 +446,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
 		is_spe = !ret && cli_holds(pd, AUXTAP_AUXTRACE_ARM_SPE);
 		is_cs = !ret && cli_holds(pd, AUXTAP_AUXTRACE_CS_ETM);
+		is_bts = !ret && cli_holds(pd, AUXTAP_AUXTRACE_INTEL_BTS);
 	}
 	if (!cmd->opts.events)
 		cmd->opts.events = default_events(is_spe, cmd->summary);
@@ -455,7 +464,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 			status = CLI_USAGE;
 		goto out;
 	}
-	say_not_there(printer, is_spe, cmd->path, is_cs);
+	say_not_there(printer, is_spe, cmd->path, is_cs, is_bts);
 	printer->images = images;
 	ret = run(cmd, dec, printer, &err);
 	status = CLI_OK;

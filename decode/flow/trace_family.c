@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct trace_family pt_family, spe_family, cs_family;
+extern const struct trace_family pt_family, bts_family, spe_family, cs_family;
 
 /* The first one is the default of bare streams. */
-static const struct trace_family *const families[] = {&pt_family, &spe_family, &cs_family};
+static const struct trace_family *const families[] = {&pt_family, &bts_family, &spe_family,
+						      &cs_family};
 
 #define NR (sizeof(families) / sizeof(families[0]))
 
@@ -25,7 +26,7 @@ const struct trace_family *trace_family_of_raw(const char *name)
 	if (!name)
 		return families[0];
 	for (size_t i = 0; i < NR; i++)
-		if (!strcmp(families[i]->raw_name, name))
+		if (families[i]->raw_name && !strcmp(families[i]->raw_name, name))
 			return families[i];
 	return NULL;
 }

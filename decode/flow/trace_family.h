@@ -11,7 +11,7 @@
 
 struct trace_family {
 	const char *name;	/* "Intel PT" */
-	const char *raw_name;	/* of bare streams, auxtap_raw_opts.family */
+	const char *raw_name;	/* of bare streams, auxtap_raw_opts.family; NULL: no such form */
 	uint32_t auxtrace_type; /* in AUXTRACE_INFO of perf.data files */
 	/* Bare streams say which CPU each part is of: the sideband files do not decide that. */
 	bool raw_has_cpus;

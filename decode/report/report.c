@@ -436,16 +436,20 @@ static struct thread_view *dying_view(const struct report *r)
 	return NULL;
 }
 
-static bool of_coresight(const struct report *r)
+static uint32_t family_of(const struct report *r)
 {
 	const uint64_t *priv;
 	uint32_t family;
 	size_t nr;
 
 	if (r->raw)
-		return r->raw->family && !strcmp(r->raw->family, "etm");
-	return !r->pd || (!auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr) &&
-			  family == AUXTAP_AUXTRACE_CS_ETM);
+		return r->raw->family && !strcmp(r->raw->family, "etm") ? AUXTAP_AUXTRACE_CS_ETM :
+									  AUXTAP_AUXTRACE_INTEL_PT;
+	if (!r->pd)
+		return AUXTAP_AUXTRACE_CS_ETM;
+	return auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr) ?
+		       AUXTAP_AUXTRACE_INTEL_PT :
+		       family;
 }
 
 static bool has_trace(const void *ctx, int32_t tid)
@@ -499,7 +503,10 @@ static void print_coverage(struct report *r)
 	} else if (r->facts.have_crash) {
 		cover->to_end = false;
 	}
-	cover->library = auxtap_decode_library(of_coresight(r) ? 1 : 0);
+	cover->branches_only = family_of(r) == AUXTAP_AUXTRACE_INTEL_BTS;
+	if (!cover->branches_only)
+		cover->library =
+			auxtap_decode_library(family_of(r) == AUXTAP_AUXTRACE_CS_ETM ? 1 : 0);
 	title(r, "What the trace covers");
 	report_cover_print(&r->ro, &r->facts, cover);
 }
@@ -555,9 +562,7 @@ static void print_threads(const struct report *r, int32_t but)
 static void print_next(const struct report *r)
 {
 	const char *path = report_text(&r->ro, r->path);
-	const uint64_t *priv;
-	uint32_t family;
-	size_t nr;
+	uint32_t family = family_of(r);
 
 	if (r->raw)
 		return; /* its options would have to be said again */
@@ -571,11 +576,10 @@ static void print_next(const struct report *r)
 		fprintf(r->ro.out, "  auxtap decode --events call,return --last 100 %s\n", path);
 	if (!r->pd)
 		return; /* perf reads no snapshots */
-	/* perf refuses to print times that CoreSight without timestamps does not have */
-	if (auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr))
-		family = AUXTAP_AUXTRACE_INTEL_PT;
+	/* perf refuses to print times that BTS, and CoreSight without timestamps, do not have */
 	fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,%sip,sym,addr\n", path,
-		family == AUXTAP_AUXTRACE_CS_ETM ? "" : "time,");
+		family == AUXTAP_AUXTRACE_CS_ETM || family == AUXTAP_AUXTRACE_INTEL_BTS ? "" :
+											  "time,");
 }
 
 /* Where the instruction is that the signal is about: for a trap of x86 it is before ip. */

@@ -166,6 +166,7 @@ struct report_cover {
 	size_t nr_births, max_births;
 	uint64_t last_record;	 /* time of the newest record; 0: none has one */
 	const char *library;	 /* that decoded; NULL */
+	bool branches_only;	 /* the trace has no instructions between branches */
 	bool enable_on_exec;	 /* the recorder's events were enabled by exec, not before */
 	bool of_threads;	 /* each buffer is of one thread, on whatever CPU */
 	bool of_unknown_offsets; /* a snapshot whose first bytes may follow overwritten ones */

@@ -234,6 +234,9 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 		sum->bytes);
 	if (cover->library && sum->bytes)
 		fprintf(ro->out, "  decoded by %s\n", cover->library);
+	if (cover->branches_only && sum->bytes)
+		fputs("  Intel BTS: taken branches, without the instructions between them\n",
+		      ro->out);
 	emulated = report_facts_capture(facts, "backend", value, sizeof(value)) &&
 		   !strncmp(value, "emulated", 8);
 	/*

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Intel BTS as a family of traces: the processor stores each taken branch, interrupt and exception
+ * as a record of 24 bytes: from, to, flags. Records have no times and no instructions between them;
+ * what kind of branch one is, the code at its first address says. In an address of 0 tracing was
+ * off: the kernel puts it where a thread is switched in or out.
+ */
+#include "decode/flow/branch_insn.h"
+#include "decode/flow/callstack.h"
+#include "decode/flow/decoder_private.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD	    24
+#define CHUNK	    (RECORD * 2730u) /* about 64 KiB */
+#define MAX_EVENTS  3		     /* of one record */
+#define KERNEL_HALF (1ull << 63)
+
+/* AUXTRACE_INFO's values, as perf writes them. */
+enum {
+	INFO_PMU_TYPE,
+	INFO_TIME_SHIFT,
+	INFO_TIME_MULT,
+	INFO_TIME_ZERO,
+	INFO_CAP_TIME,
+	INFO_SNAPSHOT
+};
+
+struct bts_extent {
+	uint64_t off, file_off, size;
+};
+
+/* The records of one thread or CPU. */
+struct bts_stream {
+	int cpu;
+	int32_t tid;
+	bool of_one_thread;
+	struct bts_extent *extents;
+	size_t nr, max, at;
+	uint64_t done; /* bytes of the extent at 'at' that were read */
+	uint64_t off;  /* of the next record */
+	uint8_t *buf;
+	size_t buf_at, buf_size;
+	int32_t pid, owner; /* of the record being delivered */
+	struct callstack calls;
+	struct flow_event out[MAX_EVENTS];
+	unsigned int nr_out, at_out;
+};
+
+struct bts_decoder {
+	struct bts_stream *streams;
+	size_t nr, max, at;
+	struct auxtap_decode_summary sum;
+	int error;
+};
+
+static struct bts_decoder *bts_of(const struct auxtap_decoder *dec)
+{
+	return dec->trace;
+}
+
+/* ---- streams ---- */
+
+static struct bts_stream *stream_of(struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
+{
+	struct bts_decoder *bts = bts_of(dec);
+	struct bts_stream *s;
+
+	for (size_t i = 0; i < bts->nr; i++)
+		if (bts->streams[i].cpu == (int32_t)head->cpu &&
+		    bts->streams[i].tid == (int32_t)head->tid)
+			return &bts->streams[i];
+	if (bts->nr == bts->max) {
+		size_t max = bts->max ? 2 * bts->max : 16;
+		struct bts_stream *grown = realloc(bts->streams, max * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		bts->streams = grown;
+		bts->max = max;
+	}
+	s = &bts->streams[bts->nr++];
+	memset(s, 0, sizeof(*s));
+	s->cpu = (int32_t)head->cpu;
+	s->tid = (int32_t)head->tid;
+	s->of_one_thread = decoder_of_one_thread(dec, head);
+	return s;
+}
+
+/* nr_bytes 0: unknown. */
+static int missing(struct auxtap_decoder *dec, const struct bts_stream *s, uint64_t nr_bytes,
+		   const char *text)
+{
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
+				 .cpu = s->cpu,
+				 .pid = -1,
+				 .tid = s->of_one_thread ? s->tid : -1,
+				 .nr_bytes = nr_bytes,
+				 .exact = nr_bytes > 0};
+
+	return decoder_add_unattributed(dec, &gap, text);
+}
+
+/* A buffer of the file: what lies between it and the one before is a gap. */
+static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_aux *aux)
+{
+	struct bts_stream *s = stream_of(dec, &aux->head);
+	struct bts_extent *last, *grown;
+	uint64_t end = 0;
+	int ret = 0;
+
+	if (!s)
+		return -ENOMEM;
+	last = s->nr ? &s->extents[s->nr - 1] : NULL;
+	if (last)
+		end = last->off + last->size;
+	if (dec->sideband.snapshot)
+		ret = last ? missing(dec, s, 0,
+				     "between two snapshots; branches of both may come twice") :
+			     0;
+	else if (aux->head.offset > end)
+		ret = missing(dec, s, aux->head.offset - end, "not in the file");
+	else if (aux->head.offset < end)
+		ret = missing(dec, s, 0,
+			      "a buffer begins before the end of the one before: branches may come "
+			      "twice");
+	if (ret)
+		return ret;
+	if (s->nr == s->max) {
+		size_t max = s->max ? 2 * s->max : 16;
+
+		grown = realloc(s->extents, max * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		s->extents = grown;
+		s->max = max;
+	}
+	s->extents[s->nr++] = (struct bts_extent){.off = aux->head.offset,
+						  .file_off = aux->trace_off,
+						  .size = aux->trace_size};
+	return 0;
+}
+
+static uint64_t end_of_streams(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
+{
+	const struct bts_decoder *bts = bts_of(dec);
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < bts->nr; i++) {
+		const struct bts_stream *s = &bts->streams[i];
+		const struct bts_extent *last = &s->extents[s->nr - 1];
+
+		if ((ring->tid >= 0 ? s->tid == ring->tid : s->cpu == ring->cpu) &&
+		    last->off + last->size > end)
+			end = last->off + last->size;
+	}
+	return end;
+}
+
+static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
+{
+	const struct auxtap_perfdata_aux *aux;
+	size_t nr;
+	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; !ret && i < nr; i++)
+		if (aux[i].trace_size && !decoder_left_out(dec, &aux[i].head))
+			ret = add_buffer(dec, &aux[i]);
+	if (!ret)
+		ret = decoder_add_missing(dec, false, end_of_streams);
+	if (!ret)
+		ret = decoder_add_flagged(dec, "reported by the kernel");
+	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
+}
+
+static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
+{
+	const struct auxtap_perfdata_aux *aux;
+	size_t nr_aux;
+
+	dec->sideband.snapshot = nr > INFO_SNAPSHOT && info[INFO_SNAPSHOT];
+	dec->sideband.per_thread = true;
+	if (auxtap_perfdata_auxtraces(dec->pd, &aux, &nr_aux, NULL))
+		return;
+	for (size_t i = 0; i < nr_aux; i++)
+		if (aux[i].head.cpu != UINT32_MAX)
+			dec->sideband.per_thread = false;
+}
+
+/* ---- records ---- */
+
+/*
+ * The stream's next record. A record may begin in one buffer and end in the next; one that the
+ * stream ends within is not there: *cut is its bytes.
+ */
+static bool next_record(struct auxtap_decoder *dec, struct bts_stream *s, uint64_t record[3],
+			size_t *cut)
+{
+	struct bts_decoder *bts = bts_of(dec);
+
+	while (s->buf_size - s->buf_at < RECORD) {
+		size_t keep = s->buf_size - s->buf_at, size = CHUNK;
+		const struct bts_extent *e;
+		ssize_t got;
+
+		while (s->at < s->nr && s->done == s->extents[s->at].size) {
+			bool joins = s->at + 1 < s->nr &&
+				     s->extents[s->at].off + s->done == s->extents[s->at + 1].off;
+
+			s->at++;
+			s->done = 0;
+			if (keep && !joins) {
+				*cut = keep;
+				s->buf_at = s->buf_size;
+				return false;
+			}
+		}
+		if (s->at == s->nr)
+			return false;
+		if (!s->buf)
+			s->buf = malloc(CHUNK + RECORD);
+		if (!s->buf) {
+			bts->error = -ENOMEM;
+			return false;
+		}
+		e = &s->extents[s->at];
+		memmove(s->buf, s->buf + s->buf_at, keep);
+		if (!keep)
+			s->off = e->off + s->done;
+		s->buf_at = 0;
+		s->buf_size = keep;
+		if (size > e->size - s->done)
+			size = (size_t)(e->size - s->done);
+		got = decoder_read_file(dec, s->buf + keep, size, e->file_off + s->done);
+		if (got <= 0) {
+			bts->error = got ? (int)got : -EBADMSG;
+			return false;
+		}
+		s->buf_size += (size_t)got;
+		s->done += (uint64_t)got;
+		bts->sum.bytes += (uint64_t)got;
+	}
+	memcpy(record, s->buf + s->buf_at, RECORD);
+	for (unsigned int i = 0; i < 3; i++)
+		record[i] = le64toh(record[i]);
+	s->buf_at += RECORD;
+	return true;
+}
+
+/* ---- events ---- */
+
+static struct flow_event *put(struct auxtap_decoder *dec, struct bts_stream *s, uint32_t type)
+{
+	struct flow_event *ev;
+
+	if (!flow_wanted(&dec->opts, type, 0, s->owner, s->cpu))
+		return NULL;
+	ev = &s->out[s->nr_out++];
+	memset(ev, 0, sizeof(*ev));
+	ev->type = type;
+	ev->pid = s->pid;
+	ev->tid = s->owner;
+	return ev;
+}
+
+static void whose(struct auxtap_decoder *dec, struct bts_stream *s)
+{
+	s->pid = -1;
+	s->owner = s->of_one_thread ? s->tid : -1;
+	if (s->owner < 0 && !sideband_owner(&dec->sideband, s->cpu, s->off, &s->pid, &s->owner))
+		s->pid = s->owner = -1;
+	if (s->owner < 0)
+		return;
+	s->pid = sideband_pid(&dec->sideband, s->owner);
+	if (s->pid == -1)
+		s->pid = s->owner;
+}
+
+static void put_trace(struct auxtap_decoder *dec, struct bts_stream *s, bool on, uint64_t addr)
+{
+	struct flow_event *ev = put(dec, s, AUXTAP_EVENT_TRACE);
+
+	if (!ev)
+		return;
+	ev->trace_on = on;
+	if (on) {
+		ev->addr = addr;
+		ev->has_addr = true;
+	} else {
+		ev->ip = addr;
+		ev->has_ip = true;
+	}
+}
+
+static void put_branch(struct auxtap_decoder *dec, struct bts_stream *s, uint32_t type,
+		       const struct flow_event *branch)
+{
+	struct flow_event *ev;
+	uint32_t depth = 0;
+
+	/* depth needs every call and return, those that are not wanted too */
+	if (type == AUXTAP_EVENT_CALL)
+		depth = callstack_call(&s->calls, branch->ip + branch->insn_size);
+	else if (type == AUXTAP_EVENT_RETURN)
+		depth = callstack_return(&s->calls, branch->addr);
+	ev = put(dec, s, type);
+	if (!ev)
+		return;
+	ev->kind = branch->kind;
+	ev->ip = branch->ip;
+	ev->addr = branch->addr;
+	ev->has_ip = ev->has_addr = true;
+	ev->insn_size = branch->insn_size;
+	memcpy(ev->insn, branch->insn, sizeof(ev->insn));
+	ev->depth = depth;
+}
+
+/* The instruction at the branch's ip; its kind stays NONE where the code is not known. */
+static void classify(struct auxtap_decoder *dec, const struct bts_stream *s,
+		     struct flow_event *branch)
+{
+	struct branch_insn insn;
+	ssize_t got = auxtap_image_set_read(dec->images, s->pid, UINT64_MAX, branch->ip,
+					    branch->insn, sizeof(branch->insn));
+
+	if (got > 0 && !branch_insn_decode(branch->insn, (size_t)got, false, &insn)) {
+		branch->kind = (uint8_t)insn.kind;
+		branch->insn_size = insn.size;
+		memset(branch->insn + insn.size, 0, sizeof(branch->insn) - insn.size);
+	} else {
+		memset(branch->insn, 0, sizeof(branch->insn));
+	}
+}
+
+static void branch_or_interrupt(struct auxtap_decoder *dec, struct bts_stream *s, uint64_t from,
+				uint64_t to)
+{
+	struct flow_event branch = {.ip = from, .addr = to}, *ev;
+	bool into_kernel = from < KERNEL_HALF && to >= KERNEL_HALF;
+
+	classify(dec, s, &branch);
+	if (into_kernel && branch.kind != AUXTAP_BRANCH_SYSCALL) {
+		ev = put(dec, s, AUXTAP_EVENT_ASYNC);
+		if (ev) {
+			ev->ip = from;
+			ev->addr = to;
+			ev->has_ip = ev->has_addr = true;
+		}
+		return;
+	}
+	bts_of(dec)->sum.branches++;
+	put_branch(dec, s, AUXTAP_EVENT_BRANCH, &branch);
+	if (branch.kind == AUXTAP_BRANCH_CALL_INDIRECT ||
+	    (branch.kind == AUXTAP_BRANCH_CALL && to != from + branch.insn_size))
+		put_branch(dec, s, AUXTAP_EVENT_CALL, &branch);
+	else if (branch.kind == AUXTAP_BRANCH_RETURN)
+		put_branch(dec, s, AUXTAP_EVENT_RETURN, &branch);
+}
+
+static void put_cut(struct auxtap_decoder *dec, struct bts_stream *s, size_t nr_bytes)
+{
+	struct bts_decoder *bts = bts_of(dec);
+	struct flow_event *ev;
+
+	bts->sum.gaps++;
+	bts->sum.errors++;
+	callstack_gap(&s->calls);
+	ev = put(dec, s, AUXTAP_EVENT_GAP);
+	if (!ev)
+		return;
+	ev->gap = calloc(1, sizeof(*ev->gap));
+	if (!ev->gap) {
+		bts->error = -ENOMEM; /* a gap must not be silent */
+		s->nr_out--;
+		return;
+	}
+	ev->gap->gap = (struct auxtap_gap){.cause = AUXTAP_GAP_DECODE_ERROR,
+					   .cpu = s->cpu,
+					   .pid = s->pid,
+					   .tid = s->owner,
+					   .nr_bytes = nr_bytes,
+					   .exact = true};
+	strcpy(ev->gap->text, "not a whole record");
+}
+
+/* Fills s->out with the events of the next record that has one; false at the end. */
+static bool refill(struct auxtap_decoder *dec, struct bts_stream *s)
+{
+	uint64_t record[3];
+
+	s->nr_out = s->at_out = 0;
+	while (!s->nr_out) {
+		size_t cut = 0;
+
+		if (next_record(dec, s, record, &cut)) {
+			whose(dec, s);
+			s->off += RECORD;
+			if (record[0] && record[1])
+				branch_or_interrupt(dec, s, record[0], record[1]);
+			else if (record[0] || record[1])
+				put_trace(dec, s, !record[0], record[0] + record[1]);
+			continue;
+		}
+		if (cut)
+			put_cut(dec, s, cut);
+		if (bts_of(dec)->error || (!s->nr_out && s->at == s->nr))
+			return false;
+	}
+	return true;
+}
+
+/* Without times there is no order between streams: one after the other. */
+static struct flow_event *next(struct auxtap_decoder *dec, uint64_t until, int *cpu)
+{
+	struct bts_decoder *bts = bts_of(dec);
+
+	(void)until;
+	for (; bts->at < bts->nr && !bts->error; bts->at++) {
+		struct bts_stream *s = &bts->streams[bts->at];
+
+		if (s->at_out < s->nr_out || refill(dec, s)) {
+			*cpu = s->cpu;
+			return &s->out[s->at_out++];
+		}
+		free(s->buf);
+		s->buf = NULL;
+	}
+	return NULL;
+}
+
+/* ---- the family ---- */
+
+static int create(struct auxtap_decoder *dec)
+{
+	dec->trace = calloc(1, sizeof(struct bts_decoder));
+	return dec->trace ? 0 : -ENOMEM;
+}
+
+static void destroy(struct auxtap_decoder *dec)
+{
+	struct bts_decoder *bts = bts_of(dec);
+
+	for (size_t i = 0; i < bts->nr; i++) {
+		struct bts_stream *s = &bts->streams[i];
+
+		for (unsigned int k = s->at_out; k < s->nr_out; k++)
+			flow_gap_free(s->out[k].gap);
+		callstack_free(&s->calls);
+		free(s->extents);
+		free(s->buf);
+	}
+	free(bts->streams);
+	free(bts);
+	dec->trace = NULL;
+}
+
+static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
+{
+	(void)dec;
+	(void)nr_jobs; /* records are read as they are asked for */
+	return 0;
+}
+
+static int error_of(const struct auxtap_decoder *dec)
+{
+	return bts_of(dec)->error;
+}
+
+static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
+{
+	const struct auxtap_decode_summary *own = &bts_of(dec)->sum;
+
+	sum->branches += own->branches;
+	sum->gaps += own->gaps;
+	sum->errors += own->errors;
+	sum->bytes += own->bytes;
+}
+
+extern const struct trace_family bts_family;
+const struct trace_family bts_family = {
+	.name = "Intel BTS",
+	.auxtrace_type = AUXTAP_AUXTRACE_INTEL_BTS,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.open_file = open_file,
+	.start = start,
+	.next = next,
+	.error = error_of,
+	.sums = add_sums,
+};

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Intel BTS: the branches of an emulated recording of Intel PT, written as a recording of BTS
+# (tests/tools/bts_file.c). Decoded they are those that stock perf lists; calls and returns are
+# those of the recording of PT. What is cut off is a gap.
+. "$(dirname "$0")/lib.sh"
+command -v perf >/dev/null || skip "perf is not installed"
+[ -x "$TOOLS/bts_file" ] || skip "bts_file is not built (AUXTAP_DECODE is off)"
+
+for program in recursion threads4; do
+	guard "$AUXTAP" record --backend emulated -o pt -- "$FIXTURES/$program" >stdout 2>err ||
+		fail "$program: record: $(cat err)"
+	"$TOOLS/bts_file" pt bts || fail "$program: bts_file"
+	# perf writes 0 where tracing is off
+	perf script -i bts --itrace=b -F tid,ip,addr 2>perf.err | awk '{print $1, $2, $4}' |
+		sort -s -n -k 1,1 >want
+	"$AUXTAP" decode --events branch,trace,async -F tid,ip,addr bts 2>err |
+		awk '{print $1, $2 == "-" ? 0 : $2, $4 ~ /^[0-9a-f]+$/ ? $4 : 0}' |
+		sort -s -n -k 1,1 >got
+	[ -s err ] && fail "$program: $(cat err)"
+	[ "$(wc -l <want)" -gt 5000 ] || fail "$program: perf lists $(wc -l <want) branches: $(cat perf.err)"
+	cmp want got || fail "$program: not perf's branches: $(diff want got | head -n 5)"
+	nr_threads=$(cut -d ' ' -f 1 want | sort -u | wc -l)
+	for events in call return trace; do
+		"$AUXTAP" decode --events $events -F tid,ip,addr,sym pt 2>/dev/null |
+			sort -s -n -k 1,1 >want
+		"$AUXTAP" decode --events $events -F tid,ip,addr,sym bts 2>/dev/null |
+			sort -s -n -k 1,1 >got
+		[ -s want ] && cmp want got || fail "$program: $events: $(diff want got | head -n 5)"
+	done
+	"$AUXTAP" decode --summary bts >summary || fail "$program: --summary: status $?"
+	grep -qx "threads: $nr_threads" summary &&
+		grep -qx 'gaps: 0' summary && grep -qx 'instructions: 0' summary ||
+		fail "$program: $(cat summary)"
+done
+
+# a record that the buffer ends within, and what the file lacks after it
+"$TOOLS/bts_file" pt cut 8 || fail 'bts_file: cut'
+"$AUXTAP" decode --events gap cut >gaps || fail "cut: status $?"
+grep -q 'not a whole record' gaps && grep -q 'not in the file' gaps || fail "cut: $(cat gaps)"
+[ "$(grep -c 'not a whole record' gaps)" -ge "$nr_threads" ] || fail "cut: $(cat gaps)"
+"$AUXTAP" decode --events branch -F tid,ip,addr cut | wc -l >nr
+"$AUXTAP" decode --events branch -F tid,ip,addr bts | wc -l >all
+[ "$(cat nr)" -lt "$(cat all)" ] && [ "$(cat nr)" -gt $(($(cat all) - 20)) ] ||
+	fail "cut: $(cat nr) of $(cat all) branches"
+
+# what is not in such a trace
+"$AUXTAP" decode --events insn bts >out 2>err || fail "insn: status $?"
+[ ! -s out ] && grep -q 'branches of Intel BTS, so no insn' err || fail "insn: $(cat err)"
+"$AUXTAP" decode --raw bts pt >out 2>err && fail '--raw bts: status 0'
+"$AUXTAP" report bts >report 2>err || fail "report: status $?: $(cat err)"
+grep -q 'Intel BTS: taken branches' report && ! grep -q 'decoded by\|no gaps' report ||
+	fail "report: $(cat report)"
+"$AUXTAP" dump bts >dump 2>err || fail "dump: status $?: $(cat err)"
+finish
