@@ -28,6 +28,11 @@ struct unwind {
 	struct unwind_frames *out;
 	int max;
 	bool started;
+	/*
+	 * ip is the byte before a return address, within the call: the rules that hold after a call
+	 * that does not return are another function's
+	 */
+	bool in_call;
 	bool signal; /* ended at a signal frame: 'regs' is what it interrupted */
 };
 
@@ -244,6 +249,8 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		return DWARF_CB_ABORT;
 	if (!dwfl_frame_pc(frame, &pc, &activation))
 		return DWARF_CB_ABORT;
+	if (activation && u->in_call)
+		pc++;
 	if (pc == 0)
 		return DWARF_CB_ABORT;
 	if (out->nr && signal_frame(u, frame, pc)) {
@@ -289,7 +296,8 @@ static bool stray_call(struct unwind *u)
 	}
 	if (!is_code(u, back))
 		return false;
-	u->ip = back;
+	u->ip = back - 1;
+	u->in_call = true;
 	return true;
 }
 
@@ -379,7 +387,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u)) {
 		out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
 		for (int i = 0; u.signal && i < A64_NR_SIGNALS; i++) {
-			u.started = u.signal = false;
+			u.started = u.signal = u.in_call = false;
 			report_regs_ip(&u.regs, &u.ip);
 			report_regs_sp(&u.regs, &u.sp);
 			out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;

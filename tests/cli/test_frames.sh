@@ -73,21 +73,26 @@ program() { # COMPILER VARIANT NAME SOURCE...
 while read -r cc variant names; do
 	# all compilers are compared in the build without sanitizers
 	case "$cc $variant" in "gcc O2" | "clang lto") ;; *) short_of_sanitizers && continue ;; esac
-	[ -z "${AUXTAP_LONG:-}" ] || names="shapes tail workers divide"
+	[ -z "${AUXTAP_LONG:-}" ] || names="shapes tail workers divide noreturn"
 	for name in $names; do
 		case $name in
 		shapes) program $cc $variant shapes shapes_a.cpp shapes_b.cpp ;;
 		tail) program $cc $variant tail tail_a.c tail_b.c ;;
 		workers) program $cc $variant workers workers.cpp ;;
 		divide) program $cc $variant divide divide.c ;;
+		noreturn)
+			program $cc $variant noreturn noreturn.c
+			sed -n '/^Backtrace/,/^$/p' "$WORK/c/data.report.txt" >frames
+			grep -q '^  #[0-9]* *main at' frames || fail "noreturn: no main: $(cat frames)"
+			;;
 		esac
 	done
 done <<'LIST'
 gcc O0 workers
-gcc O2 shapes tail workers divide
+gcc O2 shapes tail workers divide noreturn
 gcc lto shapes tail divide
 clang O0 shapes
-clang O2 shapes tail divide
+clang O2 shapes tail divide noreturn
 clang lto tail workers
 LIST
 reaches_main altstack
