@@ -50,8 +50,8 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 	if (frames->nr == UNWIND_MAX_FRAMES)
 		fputs("  ... and further frames\n", ro->out);
 	else if (frames->not_called)
-		fputs("  No call returns to where this function begins: a stack made by makecontext() "
-		      "starts there,\n  or the return address was overwritten.\n",
+		fputs("  No call returns to where this function begins: further frames are not known\n"
+		      "  (a stack made by makecontext() begins so; else this is no return address).\n",
 		      ro->out);
 	else if (frames->no_code)
 		fprintf(ro->out,
