@@ -8,6 +8,7 @@
 #include "decode/flow/branch_insn.h"
 #include "decode/flow/callstack.h"
 #include "decode/flow/decoder_private.h"
+#include "util/vector.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -73,15 +74,8 @@ static struct bts_stream *stream_of(struct auxtap_decoder *dec, const struct aux
 		if (bts->streams[i].cpu == (int32_t)head->cpu &&
 		    bts->streams[i].tid == (int32_t)head->tid)
 			return &bts->streams[i];
-	if (bts->nr == bts->max) {
-		size_t max = bts->max ? 2 * bts->max : 16;
-		struct bts_stream *grown = realloc(bts->streams, max * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		bts->streams = grown;
-		bts->max = max;
-	}
+	if (vector_grow(bts->streams, bts->nr, bts->max) || !bts->streams)
+		return NULL;
 	s = &bts->streams[bts->nr++];
 	memset(s, 0, sizeof(*s));
 	s->cpu = (int32_t)head->cpu;
@@ -108,7 +102,7 @@ static int missing(struct auxtap_decoder *dec, const struct bts_stream *s, uint6
 static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_aux *aux)
 {
 	struct bts_stream *s = stream_of(dec, &aux->head);
-	struct bts_extent *last, *grown;
+	const struct bts_extent *last;
 	uint64_t end = 0;
 	int ret = 0;
 
@@ -129,15 +123,8 @@ static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_a
 			      "twice");
 	if (ret)
 		return ret;
-	if (s->nr == s->max) {
-		size_t max = s->max ? 2 * s->max : 16;
-
-		grown = realloc(s->extents, max * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		s->extents = grown;
-		s->max = max;
-	}
+	if (vector_grow(s->extents, s->nr, s->max) || !s->extents)
+		return -ENOMEM;
 	s->extents[s->nr++] = (struct bts_extent){.off = aux->head.offset,
 						  .file_off = aux->trace_off,
 						  .size = aux->trace_size};
