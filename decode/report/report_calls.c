@@ -368,7 +368,8 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	if (match == &tree->root || steps > MAX_SEARCH) {
 		/* no call to go back to: a thrown exception enters its handler by a return */
 		match = catcher_of(tree, ev->addr);
-		if (!match)
+		/* no call returns to a function's entry, where a context of makecontext() begins */
+		if (!match && body_of(tree, ev->addr) != ev->addr)
 			match = frame_of(tree, ev->addr);
 		if (!match || match == node)
 			return stray_return(tree, ev);

@@ -594,6 +594,29 @@ static void reloaded_code(void **state)
 }
 
 /* Switches of stacks by an indirect jump: to a function's entry first, then back into it. */
+/* Two contexts run the same function: the second begins while the first is open. */
+static void coroutines_of_one_function(void **state)
+{
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+	struct call_node *first, *second;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls swapcontext */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x3000, 5); /* to the entry of gen */
+	first = call_tree_current(tree);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x2000, 3);   /* gen calls swapcontext */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x3000, 5); /* to the entry of the other gen */
+	second = call_tree_current(tree);
+	assert_ptr_not_equal(second, first);
+	assert_true(second->by_return);
+	assert_false(first->returned);
+	event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 7);
+	assert_int_equal(second->nr_insns, 7);
+	assert_int_equal(first->nr_insns, 3);
+	call_tree_free(tree);
+}
+
 static void coroutines_by_jumps(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
@@ -635,6 +658,7 @@ int main(void)
 		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(forgotten_gaps),
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
+		cmocka_unit_test(coroutines_of_one_function),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows),
 		cmocka_unit_test(jumps_to_the_program),
