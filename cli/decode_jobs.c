@@ -42,7 +42,7 @@ struct decode_jobs {
 	bool stop, started;
 	unsigned int nr_threads, max_threads;
 	struct thread threads[MAX_THREADS];
-	size_t nr_chunks, at, taken; /* at: being filled */
+	size_t nr_chunks, at; /* at: being filled */
 	struct chunk *chunks;
 };
 

@@ -98,7 +98,7 @@ static int check_unit(const struct auxtap_watermark_config *c, struct auxtap_err
 
 	if (!s->record_bytes || s->record_bytes > 2048)
 		return bad(err, "record size", "out of range", "use 1 to 2048 bytes");
-	if (!power_of_2(s->align) || s->align > 4096)
+	if (!power_of_2(s->align) || s->align > 2048)
 		return bad(err, "alignment", "not a supported power of two", "use 1 to 2048 bytes");
 	if (!strcmp(c->driver, "arm_spe") &&
 	    (!power_of_2(s->max_record) || s->max_record < 16 || s->max_record > 2048 ||
