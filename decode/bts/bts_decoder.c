@@ -12,6 +12,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,18 +21,13 @@
 #define MAX_EVENTS  3		     /* of one record */
 #define KERNEL_HALF (1ull << 63)
 
-/* AUXTRACE_INFO's values, as perf writes them. */
-enum {
-	INFO_PMU_TYPE,
-	INFO_TIME_SHIFT,
-	INFO_TIME_MULT,
-	INFO_TIME_ZERO,
-	INFO_CAP_TIME,
-	INFO_SNAPSHOT
-};
+#define INFO_SNAPSHOT 5 /* index in AUXTRACE_INFO: recorded as snapshots? */
 
 struct bts_extent {
 	uint64_t off, file_off, size;
+	const char *lost; /* what lies between it and the one before; NULL: it joins that, or
+			     reported */
+	uint64_t nr_lost; /* bytes; 0: unknown */
 };
 
 /* The records of one thread or CPU. */
@@ -84,50 +80,32 @@ static struct bts_stream *stream_of(struct auxtap_decoder *dec, const struct aux
 	return s;
 }
 
-/* nr_bytes 0: unknown. */
-static int missing(struct auxtap_decoder *dec, const struct bts_stream *s, uint64_t nr_bytes,
-		   const char *text)
-{
-	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
-				 .cpu = s->cpu,
-				 .pid = -1,
-				 .tid = s->of_one_thread ? s->tid : -1,
-				 .nr_bytes = nr_bytes,
-				 .exact = nr_bytes > 0};
-
-	return decoder_add_unattributed(dec, &gap, text);
-}
-
 /* A buffer of the file: what lies between it and the one before is a gap. */
 static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_aux *aux)
 {
+	struct bts_extent e = {.off = aux->head.offset,
+			       .file_off = aux->trace_off,
+			       .size = aux->trace_size};
 	struct bts_stream *s = stream_of(dec, &aux->head);
 	const struct bts_extent *last;
-	uint64_t end = 0;
-	int ret = 0;
+	uint64_t end;
 
 	if (!s)
 		return -ENOMEM;
 	last = s->nr ? &s->extents[s->nr - 1] : NULL;
-	if (last)
-		end = last->off + last->size;
-	if (dec->sideband.snapshot)
-		ret = last ? missing(dec, s, 0,
-				     "between two snapshots; branches of both may come twice") :
-			     0;
-	else if (aux->head.offset > end)
-		ret = missing(dec, s, aux->head.offset - end, "not in the file");
-	else if (aux->head.offset < end)
-		ret = missing(dec, s, 0,
-			      "a buffer begins before the end of the one before: branches may come "
-			      "twice");
-	if (ret)
-		return ret;
+	end = last ? last->off + last->size : 0;
+	if (dec->sideband.snapshot) {
+		e.lost = last ? "between two snapshots; branches of both may come twice" : NULL;
+	} else if (e.off > end) {
+		e.lost = "not in the file";
+		e.nr_lost = e.off - end;
+	} else if (e.off < end) {
+		e.lost =
+			"a buffer begins before the end of the one before: branches may come twice";
+	}
 	if (vector_grow(s->extents, s->nr, s->max) || !s->extents)
 		return -ENOMEM;
-	s->extents[s->nr++] = (struct bts_extent){.off = aux->head.offset,
-						  .file_off = aux->trace_off,
-						  .size = aux->trace_size};
+	s->extents[s->nr++] = e;
 	return 0;
 }
 
@@ -181,41 +159,51 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 
 /* ---- records ---- */
 
+/* What comes in the place of a record. */
+struct bts_gap {
+	enum auxtap_gap_cause cause;
+	uint64_t nr_bytes; /* 0: unknown */
+	const char *text;  /* NULL: no gap */
+};
+
 /*
- * The stream's next record. A record may begin in one buffer and end in the next; one that the
- * stream ends within is not there: *cut is its bytes.
+ * The stream's next record. False: *gap comes first, or the stream is at its end. A record may
+ * begin in one buffer and end in the next one; if that does not join, its bytes are a gap.
  */
 static bool next_record(struct auxtap_decoder *dec, struct bts_stream *s, uint64_t record[3],
-			size_t *cut)
+			struct bts_gap *gap)
 {
 	struct bts_decoder *bts = bts_of(dec);
 
 	while (s->buf_size - s->buf_at < RECORD) {
 		size_t keep = s->buf_size - s->buf_at, size = CHUNK;
-		const struct bts_extent *e;
+		struct bts_extent *e;
 		ssize_t got;
 
-		while (s->at < s->nr && s->done == s->extents[s->at].size) {
-			bool joins = s->at + 1 < s->nr &&
-				     s->extents[s->at].off + s->done == s->extents[s->at + 1].off;
-
+		if (s->at < s->nr && s->done == s->extents[s->at].size) {
 			s->at++;
 			s->done = 0;
-			if (keep && !joins) {
-				*cut = keep;
-				s->buf_at = s->buf_size;
-				return false;
-			}
 		}
-		if (s->at == s->nr)
+		e = s->at < s->nr ? &s->extents[s->at] : NULL;
+		if (keep && (!e || e->lost)) {
+			*gap = (struct bts_gap){AUXTAP_GAP_DECODE_ERROR, keep,
+						"not a whole record"};
+			s->buf_at = s->buf_size;
 			return false;
+		}
+		if (!e)
+			return false;
+		if (e->lost) {
+			*gap = (struct bts_gap){AUXTAP_GAP_UNKNOWN, e->nr_lost, e->lost};
+			e->lost = NULL;
+			return false;
+		}
 		if (!s->buf)
 			s->buf = malloc(CHUNK + RECORD);
 		if (!s->buf) {
 			bts->error = -ENOMEM;
 			return false;
 		}
-		e = &s->extents[s->at];
 		memmove(s->buf, s->buf + s->buf_at, keep);
 		if (!keep)
 			s->off = e->off + s->done;
@@ -349,14 +337,15 @@ static void branch_or_interrupt(struct auxtap_decoder *dec, struct bts_stream *s
 		put_branch(dec, s, AUXTAP_EVENT_RETURN, &branch);
 }
 
-static void put_cut(struct auxtap_decoder *dec, struct bts_stream *s, size_t nr_bytes)
+static void put_gap(struct auxtap_decoder *dec, struct bts_stream *s, const struct bts_gap *gap)
 {
 	struct bts_decoder *bts = bts_of(dec);
 	struct flow_event *ev;
 
 	bts->sum.gaps++;
-	bts->sum.errors++;
+	bts->sum.errors += gap->cause == AUXTAP_GAP_DECODE_ERROR;
 	callstack_gap(&s->calls);
+	whose(dec, s);
 	ev = put(dec, s, AUXTAP_EVENT_GAP);
 	if (!ev)
 		return;
@@ -366,13 +355,13 @@ static void put_cut(struct auxtap_decoder *dec, struct bts_stream *s, size_t nr_
 		s->nr_out--;
 		return;
 	}
-	ev->gap->gap = (struct auxtap_gap){.cause = AUXTAP_GAP_DECODE_ERROR,
+	ev->gap->gap = (struct auxtap_gap){.cause = gap->cause,
 					   .cpu = s->cpu,
 					   .pid = s->pid,
 					   .tid = s->owner,
-					   .nr_bytes = nr_bytes,
-					   .exact = true};
-	strcpy(ev->gap->text, "not a whole record");
+					   .nr_bytes = gap->nr_bytes,
+					   .exact = gap->nr_bytes > 0};
+	snprintf(ev->gap->text, sizeof(ev->gap->text), "%s", gap->text);
 }
 
 /* Fills s->out with the events of the next record that has one; false at the end. */
@@ -382,20 +371,21 @@ static bool refill(struct auxtap_decoder *dec, struct bts_stream *s)
 
 	s->nr_out = s->at_out = 0;
 	while (!s->nr_out) {
-		size_t cut = 0;
+		struct bts_gap gap = {0};
 
-		if (next_record(dec, s, record, &cut)) {
+		if (next_record(dec, s, record, &gap)) {
 			whose(dec, s);
 			s->off += RECORD;
 			if (record[0] && record[1])
 				branch_or_interrupt(dec, s, record[0], record[1]);
 			else if (record[0] || record[1])
 				put_trace(dec, s, !record[0], record[0] + record[1]);
-			continue;
+		} else if (gap.text) {
+			put_gap(dec, s, &gap);
+		} else {
+			return false;
 		}
-		if (cut)
-			put_cut(dec, s, cut);
-		if (bts_of(dec)->error || (!s->nr_out && s->at == s->nr))
+		if (bts_of(dec)->error)
 			return false;
 	}
 	return true;

@@ -38,6 +38,11 @@ done
 "$AUXTAP" decode --events gap cut >gaps || fail "cut: status $?"
 grep -q 'not a whole record' gaps && grep -q 'not in the file' gaps || fail "cut: $(cat gaps)"
 [ "$(grep -c 'not a whole record' gaps)" -ge "$nr_threads" ] || fail "cut: $(cat gaps)"
+# each in its place: branches of the same thread come before and after what the file lacks
+"$AUXTAP" decode --events branch,gap cut | awk '
+	/not in the file/ { gap[$2] = branches[$2] }
+	!/-- gap/ { branches[$2]++; if (gap[$2]) found = 1 }
+	END { exit !found }' || fail "cut: no branches after a gap: $(cat gaps)"
 "$AUXTAP" decode --events branch -F tid,ip,addr cut | wc -l >nr
 "$AUXTAP" decode --events branch -F tid,ip,addr bts | wc -l >all
 [ "$(cat nr)" -lt "$(cat all)" ] && [ "$(cat nr)" -gt $(($(cat all) - 20)) ] ||
