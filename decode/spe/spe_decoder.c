@@ -215,14 +215,9 @@ static uint32_t types_of(const struct auxtap_spe_record *r)
 
 static bool wanted(const struct auxtap_decoder *dec, const struct spe_queue *q)
 {
-	const struct auxtap_decode_opts *opts = &dec->opts;
 	const struct flow_event *ev = &q->ev;
 
-	if ((opts->tid >= 0 && ev->tid != opts->tid) ||
-	    (opts->cpu >= 0 && q->stream->extents[0].cpu != opts->cpu))
-		return false;
-	return !ev->time ||
-	       (ev->time >= opts->time_start && (!opts->time_stop || ev->time < opts->time_stop));
+	return flow_wanted(&dec->opts, ev->type, ev->time, ev->tid, q->stream->extents[0].cpu);
 }
 
 /* The next one of the record's events. */
