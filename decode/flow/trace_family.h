@@ -43,7 +43,7 @@ struct trace_family {
 	int (*start)(struct auxtap_decoder *dec, unsigned int nr_jobs);
 	/*
 	 * The next event of all streams by time, valid until the next call, and the CPU it is of
-	 * (-1: unknown). NULL: it is later than 'until', or there is none.
+	 * (-1: unknown). NULL: it is later than 'until', or the trace is over.
 	 */
 	struct flow_event *(*next)(struct auxtap_decoder *dec, uint64_t until, int *cpu);
 	/* What only this family knows of the event that next() returned last; may be NULL. */

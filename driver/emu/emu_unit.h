@@ -61,7 +61,8 @@ struct emu_unit_family {
 const struct emu_unit_family *emu_unit_family(u32 type);
 int emu_unit_start_all(struct emu *emu);
 /*
- * The task's unit of that family, created if there is none yet; NULL: built in, or no memory
+ * The task's unit of that family, created if the task has no such unit yet; NULL: built in, or no
+ * memory
  * (*err).
  */
 struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_family *family,

@@ -164,7 +164,7 @@ static unsigned int atom_limit(const struct etm_encoder *enc)
 	return max_spec && max_spec < ETM_MAX_ATOMS ? max_spec : ETM_MAX_ATOMS;
 }
 
-/* The state for these atoms; adds one if there is none yet. */
+/* The state for these atoms; adds it if it is new. */
 static u8 find_state(struct etm_encoder *enc, u32 *atoms, unsigned int *nr_states, u32 wanted,
 		     unsigned int nr)
 {

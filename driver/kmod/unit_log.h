@@ -44,7 +44,7 @@ struct unit_log {
 	s32 tid; /* of a per-thread ring; 0: per-CPU */
 	u64 head;
 	struct list_head of_all;
-	/* the open transaction; area is NULL if there is none */
+	/* the open transaction; area is NULL between transactions */
 	const void *area;
 	/* area of the open or the previous transaction; NULL: freed */
 	const void *last_area;
