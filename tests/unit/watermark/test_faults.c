@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The fault catalogue: each fault is found, by the invariant that it names, and only with it. */
+#include "support_run.h"
+
+#include <errno.h>
+
+/* Simulating 6 GiB takes long, and tests/cli/test_watermark.sh does it. */
+static bool is_long(const struct auxtap_watermark_fault *fault)
+{
+	return !strcmp(fault->name, "head-32-bit");
+}
+
+static void test_each_fault(void **state)
+{
+	(void)state;
+	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++)
+		for (const char *const *driver = run_drivers; *driver; driver++) {
+			struct auxtap_watermark_config c = run_config(*driver);
+			struct auxtap_watermark_result r;
+
+			if (!strstr(f->drivers, *driver) || is_long(f))
+				continue;
+			auxtap_watermark_defaults(&c, *driver);
+			assert_int_equal(auxtap_watermark_fault_config(&c, f->name, NULL), 0);
+			run_sim(&c, NULL, &r);
+			run_assert_violated(&c, &r, f->caught);
+			assert_int_not_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_PASS);
+			c.fault = NULL;
+			run_sim(&c, NULL, &r);
+			run_assert_clean(&c, &r);
+		}
+}
+
+static void test_unknown_faults(void **state)
+{
+	struct auxtap_watermark_config c = run_config("intel_pt");
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(auxtap_watermark_fault_config(&c, "no-such-fault", &err), -EINVAL);
+	assert_string_equal(err.what, "no-such-fault");
+	assert_int_equal(auxtap_watermark_fault_config(&c, "padding-missing", &err), -EINVAL);
+	assert_non_null(strstr(err.why, "intel_pt"));
+	assert_null(c.fault);
+}
+
+/* Every kernel fault and every hardware fault has drivers that exist. */
+static void test_table(void **state)
+{
+	unsigned int nr_hardware = 0, nr_kernel = 0;
+
+	(void)state;
+	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++) {
+		unsigned int nr = 0;
+
+		for (const char *const *driver = run_drivers; *driver; driver++)
+			nr += strstr(f->drivers, *driver) != NULL;
+		assert_true(nr > 0);
+		assert_non_null(auxtap_invariant_info(f->caught));
+		assert_true(strlen(f->text) > 10);
+		nr_hardware += f->hardware == 1;
+		nr_kernel += f->hardware == 0;
+	}
+	assert_true(nr_hardware >= 10 && nr_kernel >= 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_fault),
+		cmocka_unit_test(test_unknown_faults),
+		cmocka_unit_test(test_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

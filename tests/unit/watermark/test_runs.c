@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Runs without a fault: what the result counts, recomputed from the events; every kernel; what
+ * limits change; the standard sweep's configurations.
+ */
+#include "support_run.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+
+#define SUM(what, field) run_sum(&events, AUXTAP_WM_##what, field)
+#define COUNT(what)	 run_count(&events, AUXTAP_WM_##what)
+
+/* The order of events: transactions do not overlap, positions and time only grow. */
+static void check_order(const struct run_events *events)
+{
+	uint64_t time = 0, head = 0, tail = 0;
+	bool open = false;
+
+	for (size_t i = 0; i < events->nr; i++) {
+		const struct auxtap_watermark_event *e = &events->list[i];
+
+		assert_true(e->time_ns >= time || e->what == AUXTAP_WM_THRESHOLD_HIT);
+		time = e->time_ns;
+		switch (e->what) {
+		case AUXTAP_WM_BEGIN:
+			assert_false(open);
+			assert_int_equal(e->a, head);
+			open = true;
+			break;
+		case AUXTAP_WM_SKIP:
+			head += e->b;
+			break;
+		case AUXTAP_WM_END:
+			assert_true(open);
+			assert_int_equal(e->a, head);
+			head += e->b;
+			open = false;
+			break;
+		case AUXTAP_WM_READ:
+			assert_true(e->a >= tail && e->a <= head);
+			assert_int_equal(e->a - e->b, tail);
+			tail = e->a;
+			break;
+		default:
+			break;
+		}
+	}
+	assert_false(open);
+}
+
+static void check_sums(const struct run_events *all, const struct auxtap_watermark_result *r)
+{
+	struct run_events events = *all;
+	uint64_t lost = 0, flagged = 0;
+
+	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
+		lost += r->lost[i];
+	assert_int_equal(r->produced, r->stored + lost);
+	assert_int_equal(SUM(LOSS, 0), lost);
+	assert_int_equal(SUM(RECORD, 1), r->recorded);
+	assert_int_equal(SUM(SKIP, 1), r->skipped);
+	assert_int_equal(SUM(RECORD_LOST, 1), r->record_lost);
+	assert_int_equal(r->head, r->recorded + r->skipped + r->record_lost);
+	assert_int_equal(COUNT(END), r->nr_transactions);
+	assert_int_equal(COUNT(BEGIN), r->nr_transactions);
+	assert_int_equal(COUNT(RECORD), r->nr_records);
+	assert_int_equal(COUNT(IRQ), r->nr_interrupts);
+	assert_int_equal(COUNT(WAKEUP), r->nr_wakeups);
+	assert_int_equal(COUNT(REFUSED), r->nr_refused);
+	assert_int_equal(COUNT(REENABLE), r->nr_reenabled);
+	assert_int_equal(COUNT(READ), r->nr_reads);
+	assert_int_equal(COUNT(VIOLATION), r->nr_violations);
+	assert_int_equal(COUNT(FINDING), r->nr_findings);
+	for (size_t i = 0; i < events.nr; i++)
+		flagged += events.list[i].what == AUXTAP_WM_END &&
+			   events.list[i].c & PERF_AUX_FLAG_TRUNCATED;
+	assert_int_equal(flagged, r->nr_truncated);
+}
+
+/* The largest overshoot is in the last bucket that is not empty. */
+static void check_overshoots(const struct auxtap_watermark_result *r)
+{
+	unsigned int last = 0;
+	uint64_t nr = 0;
+
+	for (unsigned int i = 0; i < AUXTAP_OVERSHOOT_BUCKETS; i++) {
+		nr += r->overshoots[i];
+		if (r->overshoots[i])
+			last = i;
+	}
+	assert_true(nr <= r->nr_interrupts);
+	if (nr)
+		assert_in_range(r->overshoot_max, auxtap_overshoot_bucket_from(last),
+				auxtap_overshoot_bucket_from(last + 1) - 1);
+	else
+		assert_int_equal(r->overshoot_max, 0);
+}
+
+static void check_run(const struct auxtap_watermark_config *c, struct auxtap_watermark_result *r)
+{
+	struct run_events events = {0};
+
+	run_sim(c, &events, r);
+	run_assert_clean(c, r);
+	if (!c->snapshot)
+		check_order(&events);
+	if (!c->snapshot)
+		check_sums(&events, r);
+	check_overshoots(r);
+	run_free(&events);
+}
+
+static void test_sums(void **state)
+{
+	(void)state;
+	for (const char *const *driver = run_drivers; *driver; driver++) {
+		struct auxtap_watermark_config c = run_config(*driver);
+		struct auxtap_watermark_result r;
+
+		c.contents = 1;
+		check_run(&c, &r);
+		assert_true(r.nr_interrupts > 5 && r.nr_wakeups > 5 && r.recorded > 500000);
+		c.reader_latency_ns = 3000000; /* the area runs full */
+		check_run(&c, &r);
+		assert_true(r.nr_truncated && r.lost[AUXTAP_LOSS_NO_SPACE]);
+		c.switch_ns = 70000;
+		check_run(&c, &r);
+		c.reader_rate = 50000000;
+		c.read_bytes = 5000;
+		check_run(&c, &r);
+		c.burst_ns = 100000;
+		c.pause_ns = 400000;
+		check_run(&c, &r);
+		c.setup.overshoot_bytes = 3000;
+		c.watermark = 3 * c.page_size;
+		check_run(&c, &r);
+	}
+}
+
+static void test_kernels(void **state)
+{
+	const char *kernel;
+
+	(void)state;
+	for (unsigned int i = 0; (kernel = auxtap_watermark_kernel(i)); i++)
+		for (const char *const *driver = run_drivers; *driver; driver++)
+			for (int cpu = 0; cpu < 2; cpu++) {
+				struct auxtap_watermark_config c = run_config(*driver);
+				struct auxtap_watermark_result r;
+
+				c.kernel = kernel;
+				c.cpu = cpu;
+				c.reader_latency_ns = 3000000;
+				check_run(&c, &r);
+				/* D21: 6.1 never disables a truncated event on CPU 0 */
+				if (!i)
+					assert_int_equal(r.nr_findings > 0, !cpu);
+			}
+}
+
+/* A small data ring loses records, and says how many bytes they covered. */
+static void test_lost_records(void **state)
+{
+	struct auxtap_watermark_config c = run_config("intel_pt");
+	struct auxtap_watermark_result r;
+
+	(void)state;
+	c.data_pages = 1;
+	c.switch_ns = 2000;
+	c.reader_latency_ns = 100000000;
+	c.max_bytes = 60000;
+	check_run(&c, &r);
+	assert_true(r.record_lost > 0 && r.unreported == 0);
+}
+
+static void test_overwrite(void **state)
+{
+	(void)state;
+	for (const char *const *driver = run_drivers; *driver; driver++) {
+		struct auxtap_watermark_config c = run_config(*driver);
+		struct auxtap_watermark_result r;
+
+		c.snapshot = 1;
+		c.contents = 1;
+		c.switch_ns = 300000;
+		check_run(&c, &r);
+		assert_int_equal(r.nr_wakeups, 0);
+		assert_true(r.nr_transactions > 10);
+	}
+}
+
+/* PT interrupts at the page before the watermark, the others stop at the page after it. */
+static void test_thresholds(void **state)
+{
+	(void)state;
+	for (const char *const *driver = run_drivers; *driver; driver++) {
+		bool pt = !strcmp(*driver, "intel_pt");
+		struct auxtap_watermark_config c = run_config(*driver);
+		struct auxtap_watermark_result r;
+
+		c.reader_latency_ns = c.reader_jitter_ns = 0;
+		c.watermark = 2 * c.page_size;
+		check_run(&c, &r);
+		assert_int_equal(r.threshold_min, 0);
+		assert_int_equal(r.threshold_max, 0);
+		c.watermark = 6000;
+		check_run(&c, &r);
+		/* H5: PT has only the end of the ring; the others round up to a page, or stop there
+		 */
+		if (pt)
+			assert_true(r.threshold_min >= (int64_t)c.page_size);
+		else
+			assert_true(r.threshold_max > 0 && r.threshold_max < (int64_t)c.page_size);
+		assert_true(r.threshold_min > -(int64_t)c.page_size);
+		assert_true(r.nr_thresholds > 10);
+	}
+}
+
+static void assert_same(const struct auxtap_watermark_config *c, const struct run_events *events,
+			bool same)
+{
+	struct run_events again = {0};
+	struct auxtap_watermark_result r;
+
+	run_sim(c, &again, &r);
+	assert_int_equal(again.nr == events->nr &&
+				 !memcmp(again.list, events->list, again.nr * sizeof(*again.list)),
+			 same);
+	run_free(&again);
+}
+
+/* The same seed gives the same events, another one others. */
+static void test_seeds(void **state)
+{
+	(void)state;
+	for (const char *const *driver = run_drivers; *driver; driver++) {
+		struct auxtap_watermark_config c = run_config(*driver);
+		struct run_events events = {0};
+		struct auxtap_watermark_result r;
+
+		run_sim(&c, &events, &r);
+		assert_same(&c, &events, true);
+		c.seed++;
+		assert_same(&c, &events, false);
+		run_free(&events);
+	}
+}
+
+/* ---- the standard sweep ---- */
+
+static void test_sweep_configs(void **state)
+{
+	(void)state;
+	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
+		for (unsigned int area = 0; area < AUXTAP_SWEEP_AREAS; area++) {
+			uint64_t page = auxtap_sweep_machines[m].page_size;
+			uint64_t seen[AUXTAP_SWEEP_WATERMARKS];
+
+			for (unsigned int w = 0; w < AUXTAP_SWEEP_WATERMARKS; w++) {
+				struct auxtap_watermark_config c;
+
+				auxtap_watermark_sweep_config(&c, auxtap_sweep_machines[m].driver,
+							      page, area, w, 0);
+				assert_int_equal(c.nr_pages, 2ull << area);
+				assert_int_equal(c.page_size, page);
+				assert_true(c.watermark <= UINT32_MAX);
+				for (unsigned int k = 0; k < w; k++)
+					assert_int_not_equal(seen[k], c.watermark);
+				seen[w] = c.watermark;
+			}
+		}
+}
+
+static void test_sweep_readers(void **state)
+{
+	struct auxtap_watermark_config c;
+	uint64_t fill_ns;
+
+	(void)state;
+	auxtap_watermark_sweep_config(&c, "arm_spe", 4096, 3, 5, 0);
+	assert_int_equal(c.reader_latency_ns, 0);
+	fill_ns = c.nr_pages * c.page_size; /* at a byte a nanosecond */
+	auxtap_watermark_sweep_config(&c, "arm_spe", 4096, 3, 5, 1);
+	assert_int_equal(c.reader_latency_ns, fill_ns / 8);
+	auxtap_watermark_sweep_config(&c, "arm_spe", 4096, 3, 5, 2);
+	assert_int_equal(c.reader_latency_ns, fill_ns / 2);
+	auxtap_watermark_sweep_config(&c, "arm_spe", 4096, 3, 5, 3);
+	assert_int_equal(c.reader_latency_ns, 2 * fill_ns);
+	/* indices past the end start again */
+	auxtap_watermark_sweep_config(&c, "intel_pt", 4096, AUXTAP_SWEEP_AREAS,
+				      AUXTAP_SWEEP_WATERMARKS, AUXTAP_SWEEP_READERS);
+	assert_int_equal(c.nr_pages, 2);
+	assert_int_equal(c.watermark, 0);
+	assert_int_equal(c.reader_latency_ns, 0);
+}
+
+/* A part of it: the small areas, each seventh watermark. */
+static void test_sweep_runs(void **state)
+{
+	(void)state;
+	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
+		for (unsigned int area = 0; area < 4; area++)
+			for (unsigned int w = area; w < AUXTAP_SWEEP_WATERMARKS; w += 7) {
+				const struct auxtap_sweep_machine *machine =
+					&auxtap_sweep_machines[m];
+				struct auxtap_watermark_config c;
+				struct auxtap_watermark_result r;
+
+				auxtap_watermark_sweep_config(&c, machine->driver,
+							      machine->page_size, area, w, w);
+				check_run(&c, &r);
+			}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums),	      cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_lost_records),  cmocka_unit_test(test_overwrite),
+		cmocka_unit_test(test_thresholds),    cmocka_unit_test(test_seeds),
+		cmocka_unit_test(test_sweep_configs), cmocka_unit_test(test_sweep_readers),
+		cmocka_unit_test(test_sweep_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
