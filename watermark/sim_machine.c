@@ -367,6 +367,17 @@ static int map_areas(struct sim *w)
 	return 0;
 }
 
+/* The next simulation may begin. */
+static void leave(struct sim *w)
+{
+	core_machine_set(NULL);
+	core_kernel_use(NULL);
+	core_page_size_use(4096);
+	if (w->u)
+		w->unit->destroy(w->u);
+	current_sim = NULL;
+}
+
 int machine_open(struct sim *w, struct auxtap_error *err)
 {
 	struct perf_event_attr attr = {
@@ -392,16 +403,17 @@ int machine_open(struct sim *w, struct auxtap_error *err)
 	setup = w->c.setup;
 	setup.overshoot_bytes += unit_faults_overshoot(&w->faults.unit, w->c.page_size);
 	w->u = w->unit->create(&w->bus, &setup);
-	if (!w->u)
+	if (!w->u) {
+		leave(w);
 		return auxtap_error_set(err, -ENOMEM, w->unit->name, "no memory");
+	}
 	core_machine_set(&w->core);
 	core_page_size_use(w->c.page_size);
 	core_kernel_use(&w->faults.kernel);
 	core_set_cpu(w->c.cpu);
 	ret = w->driver->start();
 	if (ret) {
-		w->unit->destroy(w->u);
-		core_machine_set(NULL);
+		leave(w);
 		return auxtap_error_set(err, ret, w->unit->name,
 					"the driver does not accept this unit: %s", strerror(-ret));
 	}
@@ -452,11 +464,7 @@ void machine_close(struct sim *w)
 	if (w->event)
 		core_event_close(w->event);
 	w->driver->end();
-	core_machine_set(NULL);
-	core_kernel_use(NULL);
-	core_page_size_use(4096);
-	w->unit->destroy(w->u);
-	current_sim = NULL;
+	leave(w);
 }
 
 /* ---- what happens to it ---- */

@@ -248,6 +248,52 @@ static void test_incomplete_units(void **state)
 	assert_unit_invalid(&u, "intel_pt");
 }
 
+static void *no_unit(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
+{
+	(void)bus;
+	(void)setup;
+	return NULL;
+}
+
+static void test_unit_without_memory(void **state)
+{
+	struct auxtap_watermark_config c = run_config("intel_pt");
+	struct auxtap_trace_unit u = *auxtap_trace_unit_find("intel_pt");
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_watermark_result r;
+
+	(void)state;
+	u.create = no_unit;
+	c.unit = &u;
+	assert_int_equal(auxtap_watermark_run(&c, NULL, NULL, &r, &err), -ENOMEM);
+	c.unit = NULL; /* and the next run is not disturbed by it */
+	assert_valid(&c);
+}
+
+static uint64_t no_size(void *unit, uint32_t reg)
+{
+	(void)unit;
+	(void)reg;
+	return 0;
+}
+
+/* A driver that does not find what it needs in the ID registers. */
+static void test_unit_that_the_driver_refuses(void **state)
+{
+	struct auxtap_watermark_config c = run_config("arm_spe");
+	struct auxtap_trace_unit u = *auxtap_trace_unit_find("arm_spe");
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_watermark_result r;
+
+	(void)state;
+	u.reg_read = no_size;
+	c.unit = &u;
+	assert_true(auxtap_watermark_run(&c, NULL, NULL, &r, &err) < 0);
+	assert_string_equal(err.what, "arm_spe");
+	c.unit = NULL;
+	assert_valid(&c);
+}
+
 /* ---- what the kernel or the driver refuses ---- */
 
 static void assert_refused(const struct auxtap_watermark_config *config, const char *rule)
@@ -320,6 +366,8 @@ int main(void)
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_incomplete_units),
+		cmocka_unit_test(test_unit_without_memory),
+		cmocka_unit_test(test_unit_that_the_driver_refuses),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_busy),
 	};
