@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One simulated machine: program, trace unit, driver, kernel, interrupt controller, reader.
- * sim.c: time and what happens when; sim_machine.c: the kernel's side and the bus; monitor.c: what
- * must hold; ring_reader.c: the rings' reader. Drivers have no context, so there is one machine.
+ * sim.c: time and what happens when; sim_machine.c: the kernel's side and the bus; sim_drivers.c:
+ * the drivers; monitor.c: what must hold; ring_reader.c: the rings' reader. Drivers have no
+ * context, so there is one machine.
  */
 #ifndef AUXTAP_WATERMARK_SIM_H
 #define AUXTAP_WATERMARK_SIM_H
@@ -26,7 +27,6 @@ struct sim_driver {
 	u64 attr_config;
 	u8 pad; /* what it fills skipped bytes with */
 };
-const struct sim_driver *sim_driver_find(const char *name);
 
 struct faults {
 	struct core_kernel kernel;
@@ -157,6 +157,11 @@ void sim_violation(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u
 		   const char *text);
 void sim_finding(struct sim *w, const char *text);
 u64 sim_random(struct sim *w, u64 below); /* 0 … below - 1; 0 for 0 */
+
+/* sim_drivers.c */
+const struct sim_driver *sim_driver_find(const char *name);
+/* For observers: what the driver is going to find in the status register, after it has written. */
+void driver_show_status(struct sim *w, u64 written);
 
 /* sim_machine.c. open: negative errno, with r->refusal where it is the driver's or the kernel's. */
 int machine_open(struct sim *w, struct auxtap_error *err);
