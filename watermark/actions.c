@@ -5,7 +5,6 @@
  */
 #include "explore.h"
 
-#include "pmu/intel_pt_buffer.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,13 +193,9 @@ static void lower(u64 *position, u64 by)
 /* The unit is off: position and thresholds are set anew before it is switched on (H4, D4). */
 static void forget_area(struct sim *w)
 {
-	struct pt_buffer *buf = w->mon.area;
-
 	w->ptr_written = false;
-	if (!buf || strcmp(w->driver->name, "intel_pt") != 0)
-		return;
-	pt_buffer_clear_thresholds(buf);
-	pt_buffer_seek(buf, 0);
+	if (w->mon.area && w->driver->forget_area)
+		w->driver->forget_area(w->mon.area);
 }
 
 static void rebase(struct sim *w, u64 by)
@@ -232,11 +227,8 @@ static void rebase(struct sim *w, u64 by)
 	handle->wakeup -= by;
 	/* space is computed when a transaction begins; a skip would be seen to fail (D10) */
 	handle->size = 0;
-	if (!strcmp(w->driver->name, "intel_pt")) {
-		struct pt_buffer *buf = m->area;
-
-		buf->head -= by;
-	}
+	if (w->driver->rebase_area)
+		w->driver->rebase_area(m->area, by);
 }
 
 /* No reader: only positions modulo the area matter (J5: the TRBE's head counts on). */
@@ -246,7 +238,7 @@ static void rebase_snapshot(struct sim *w)
 	u64 by = w->page->aux_head / w->aux_size * w->aux_size;
 	struct monitor *m = &w->mon;
 
-	if (strcmp(w->driver->name, "trbe") != 0) /* PT and SPE: an offset, up to the area's size */
+	if (!driver_is(w, DRIVER_HEAD_COUNTS)) /* an offset, up to the area's size */
 		by = 0;
 	core_event_rebase(w->event, by);
 	if (m->open) {

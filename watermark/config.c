@@ -8,7 +8,7 @@
 
 void auxtap_watermark_defaults(struct auxtap_watermark_config *c, const char *driver)
 {
-	bool spe = driver && !strcmp(driver, "arm_spe"), pt = driver && !strcmp(driver, "intel_pt");
+	const struct sim_driver *d = sim_driver_find(driver);
 
 	*c = (struct auxtap_watermark_config){
 		.size = sizeof(*c),
@@ -27,14 +27,9 @@ void auxtap_watermark_defaults(struct auxtap_watermark_config *c, const char *dr
 		.reader_rate = 2000000000,
 		.seed = 1,
 		.max_bytes = 16 << 20,
-		/* clang-format off */
-		.setup = {
-			.align = pt ? 1 : 64,
-			.record_bytes = spe ? 64 : 16,
-			.max_record = spe ? 64 : 0,
-		},
-		/* clang-format on */
 	};
+	if (d)
+		c->setup = d->setup;
 }
 
 const char *auxtap_watermark_kernel(unsigned int n)
@@ -69,10 +64,10 @@ static int check_kernel(const struct auxtap_watermark_config *c, struct auxtap_e
 	return bad(err, c->kernel ? c->kernel : "kernel", "no such set of rules", names);
 }
 
-static int check_area(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+static int check_area(const struct auxtap_watermark_config *c, const struct sim_driver *d,
+		      struct auxtap_error *err)
 {
-	if (!power_of_2(c->page_size) || c->page_size < 4096 || c->page_size > 65536 ||
-	    (!strcmp(c->driver, "intel_pt") && c->page_size != 4096))
+	if (!power_of_2(c->page_size) || c->page_size < 4096 || c->page_size > d->max_page)
 		return bad(err, "page size", "not supported",
 			   "use 4096 (Arm drivers: also 16384, 65536)");
 	if (!power_of_2(c->nr_pages) || c->nr_pages > 1 << 20)
@@ -92,7 +87,8 @@ static int check_area(const struct auxtap_watermark_config *c, struct auxtap_err
 	return 0;
 }
 
-static int check_unit(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+static int check_unit(const struct auxtap_watermark_config *c, const struct sim_driver *d,
+		      struct auxtap_error *err)
 {
 	const struct auxtap_unit_setup *s = &c->setup;
 
@@ -100,14 +96,13 @@ static int check_unit(const struct auxtap_watermark_config *c, struct auxtap_err
 		return bad(err, "record size", "out of range", "use 1 to 2048 bytes");
 	if (!power_of_2(s->align) || s->align > 2048)
 		return bad(err, "alignment", "not a supported power of two", "use 1 to 2048 bytes");
-	if (!strcmp(c->driver, "arm_spe") &&
-	    (!power_of_2(s->max_record) || s->max_record < 16 || s->max_record > 2048 ||
-	     s->record_bytes > s->max_record))
+	if (d->flags & DRIVER_RECORDS && (!power_of_2(s->max_record) || s->max_record < 16 ||
+					  s->max_record > 2048 || s->record_bytes > s->max_record))
 		return bad(err, "largest record", "SPE has 16 to 2048 bytes (I1)",
 			   "a power of two, not less than the record size");
-	if (s->errata && strcmp(c->driver, "trbe") != 0)
+	if (s->errata && !d->errata)
 		return bad(err, "errata", "these are of the TRBE", "--driver trbe");
-	if (s->errata & ~(AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND))
+	if (s->errata & ~d->errata)
 		return bad(err, "errata", "no such erratum", "overwrite, beyond");
 	if (s->overshoot_bytes > 1 << 20)
 		return bad(err, "skid", "out of range", "use at most 1 MiB");
@@ -157,20 +152,21 @@ static int check_model(const struct auxtap_watermark_config *c, struct auxtap_er
 
 int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
+	const struct sim_driver *d = sim_driver_find(c->driver);
 	int ret;
 
 	if (c->size != sizeof(*c))
 		return bad(err, "configuration", "of another version of the library",
 			   "begin with auxtap_watermark_defaults()");
-	if (!sim_driver_find(c->driver))
+	if (!d)
 		return bad(err, c->driver ? c->driver : "driver", "no such driver",
 			   "intel_pt, arm_spe, trbe");
 	ret = c->unit ? check_model(c, err) : 0;
 	if (!ret)
 		ret = check_kernel(c, err);
 	if (!ret)
-		ret = check_area(c, err);
+		ret = check_area(c, d, err);
 	if (!ret)
-		ret = check_unit(c, err);
+		ret = check_unit(c, d, err);
 	return ret ? ret : check_time(c, err);
 }

@@ -177,8 +177,8 @@ u64 faults_reg_read(struct sim *w, u32 reg, u64 value)
 {
 	u64 status = 0;
 
-	if (w->faults.unit.fault == UNIT_WRONG_WRAP && !strcmp(w->driver->name, "trbe"))
-		status = w->unit->reg_read(w->u, TRBSR);
+	if (w->faults.unit.fault == UNIT_WRONG_WRAP && driver_is(w, DRIVER_WRAPS))
+		status = w->unit->reg_read(w->u, w->driver->status_reg);
 	return unit_faults_read(&w->faults.unit, reg, value, status, w->c.page_size);
 }
 

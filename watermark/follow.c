@@ -129,7 +129,7 @@ static int image_open(struct follow *f)
 /* Up to nr_bytes; how many of them the unit has stored. */
 static u64 produce(struct sim *w, u64 nr_bytes)
 {
-	bool records = !strcmp(w->driver->name, "arm_spe");
+	bool records = driver_is(w, DRIVER_RECORDS);
 	u64 stored = 0, align = w->c.setup.align;
 
 	while (nr_bytes && machine_tracing(w)) {

@@ -19,11 +19,6 @@
 #define MAX_EMPTY  16 /* interrupts in a row that end empty transactions: nothing goes on */
 #define LL	   unsigned long long
 
-static bool is_driver(const struct sim *w, const char *name)
-{
-	return !strcmp(w->driver->name, name);
-}
-
 static void violation(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, va_list args)
 {
@@ -83,7 +78,7 @@ static const char *silent_kind(const struct sim *w)
 		return "D6";
 	if (w->mon.marked)
 		return "D21";
-	if (is_driver(w, "arm_spe") && w->mon.why == AUXTAP_LOSS_STOPPED)
+	if (!w->driver->stop_flag && w->mon.why == AUXTAP_LOSS_STOPPED)
 		return "I10";
 	return NULL;
 }
@@ -122,7 +117,9 @@ void mon_produced(struct sim *w, u64 stored, u64 lost, u64 since, enum auxtap_wa
 	struct monitor *m = &w->mon;
 
 	if (m->threshold_in_call) { /* where it was reached, in terms of what was produced */
-		u64 over = !is_driver(w, "arm_spe") && m->pos > m->due_at ? m->pos - m->due_at : 0;
+		u64 over = !driver_is(w, DRIVER_RECORDS) && m->pos > m->due_at ?
+				   m->pos - m->due_at :
+				   0;
 
 		m->threshold_produced = w->r->produced - lost - over;
 		m->threshold_in_call = false;
@@ -266,18 +263,18 @@ static void check_flags(struct sim *w, u64 flags, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
 	/* H6, H8; I5, J2: without space the unit was not switched on */
-	bool full = !m->traced || (is_driver(w, "intel_pt") && m->stopped);
+	u64 stop_flag = w->driver->stop_flag;
+	bool full = !m->traced || (stop_flag == TRUNCATED && m->stopped);
 
 	if (flags & TRUNCATED && !full)
 		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE,
 			      "TRUNCATED with %llu bytes: the unit was not at its end",
 			      (LL)nr_bytes);
-	if (flags & COLLISION && !(is_driver(w, "trbe") && m->stopped))
+	if (flags & COLLISION && !(stop_flag == COLLISION && m->stopped))
 		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE,
 			      "COLLISION with %llu bytes: the buffer was not filled", (LL)nr_bytes);
 	/* H8, J4 */
-	if (m->stopped && m->lossy && !(flags & (is_driver(w, "trbe") ? COLLISION : TRUNCATED)) &&
-	    !is_driver(w, "arm_spe"))
+	if (m->stopped && m->lossy && stop_flag && !(flags & stop_flag))
 		mon_violation(
 			w, AUXTAP_INV_LOSS_FLAGGED,
 			"the unit had stopped, and trace was lost: the transaction has no flag");
@@ -520,7 +517,7 @@ static u64 reached(const struct sim *w)
 {
 	u64 align = w->c.setup.align;
 
-	if (!is_driver(w, "arm_spe"))
+	if (!driver_is(w, DRIVER_RECORDS))
 		return w->mon.pos;
 	return ((w->mon.pos + align - 1) & ~(align - 1)) + w->c.setup.max_record - 1;
 }
@@ -552,7 +549,7 @@ static void reach_threshold(struct sim *w)
 /* I9: SPE's records begin at multiples of the alignment; what lies before one that begins next. */
 static u64 own_padding(const struct sim *w, u64 pos)
 {
-	if (!is_driver(w, "arm_spe") || w->nr_kept % w->c.setup.record_bytes)
+	if (!driver_is(w, DRIVER_RECORDS) || w->nr_kept % w->c.setup.record_bytes)
 		return 0;
 	return -pos & (w->c.setup.align - 1);
 }
@@ -572,7 +569,7 @@ static void expect_contents(struct sim *w, u64 pos, u64 off, u64 nr_bytes)
 		for (u64 i = 0; expected && i < pad; i++)
 			expected[(off + i) & mask] = 0;
 		nr = nr_bytes - pad;
-		if (is_driver(w, "arm_spe") && record & (w->c.setup.align - 1) &&
+		if (driver_is(w, DRIVER_RECORDS) && record & (w->c.setup.align - 1) &&
 		    nr > record - w->nr_kept % record)
 			nr = record - w->nr_kept % record; /* padding may follow */
 		for (u64 i = 0; expected && i < nr && w->nr_kept + i < w->nr_given; i++)

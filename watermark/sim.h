@@ -13,19 +13,55 @@
 #include "hw/unit_faults.h"
 #include <linux/perf_event.h>
 
+struct sim;
+struct unit_state; /* units.h */
+
 #define NEVER	       UINT64_MAX
 #define MAX_IRQS       4
 #define STALL_CHECK_NS 1000000 /* the reader looks at an event that makes no progress so often */
 
-/* The three drivers, as the machine calls them. */
+/* In what drivers and their units differ, beside the values of struct sim_driver. */
+#define DRIVER_PHYSICAL \
+	0x01		    /* its unit has physical addresses, in tables (H1); else virtual ones */
+#define DRIVER_RECORDS 0x02 /* trace is records that begin at multiples of the alignment (I9) */
+#define DRIVER_GOES_ON 0x04 /* an interrupt does not stop the unit; its place: H5, H7 */
+#define DRIVER_HEAD_COUNTS \
+	0x08		  /* the head of an overwritten area counts on; else: an offset (J5) */
+#define DRIVER_WRAPS 0x10 /* a filled buffer sets WRAP, with the pointer at its base (J1) */
+
+struct status_bit {
+	u64 bit;
+	const char *name;
+};
+
+/* A driver with its trace unit: what the simulator needs to know of them. Their table is in
+ * sim_drivers.c; nothing else asks for a driver's name. */
 struct sim_driver {
 	const char *name;
 	const char *pmu;
 	int (*start)(void);
 	void (*end)(void);
 	bool (*interrupt)(void);
+	const struct auxtap_trace_unit *(*unit)(void); /* the built-in one */
+	const struct unit_state *unit_state;
+	unsigned int flags; /* DRIVER_… */
 	u64 attr_config;
-	u8 pad; /* what it fills skipped bytes with */
+	u8 pad;			 /* what it fills skipped bytes with */
+	u64 stop_flag;		 /* in the record of a unit that has stopped; 0: none (I10) */
+	u64 min_pages, max_page; /* smallest area, largest page size */
+	u32 errata;		 /* that the unit can have: AUXTAP_ERRATUM_… */
+	struct auxtap_unit_setup setup; /* defaults */
+	u64 sweep_overshoot;		/* of the standard sweep */
+	/* the unit's registers */
+	const struct status_bit *status_bits; /* terminated by a NULL name */
+	u32 status_reg, pointer_reg;
+	/* The offset in the AUX area for a value of pointer_reg, or NEVER. */
+	u64 (*pointer_off)(struct sim *w, u64 pointer);
+	/* thresholds.c */
+	void (*read_thresholds)(struct sim *w);
+	/* explore.c: the driver's description of the area; NULL: none that depends on positions */
+	void (*forget_area)(void *area); /* no transaction is open */
+	void (*rebase_area)(void *area, u64 by);
 };
 
 struct faults {
@@ -159,7 +195,8 @@ void sim_finding(struct sim *w, const char *text);
 u64 sim_random(struct sim *w, u64 below); /* 0 … below - 1; 0 for 0 */
 
 /* sim_drivers.c */
-const struct sim_driver *sim_driver_find(const char *name);
+const struct sim_driver *sim_driver_find(const char *name); /* NULL: no such driver */
+bool driver_is(const struct sim *w, unsigned int flag);
 /* For observers: what the driver is going to find in the status register, after it has written. */
 void driver_show_status(struct sim *w, u64 written);
 
@@ -175,8 +212,9 @@ void machine_unmap(struct sim *w); /* whatever goes on in it */
 /* Offset in the AUX area of an address on the bus, or NEVER. */
 u64 machine_offset(const struct sim *w, u64 addr);
 
-/* thresholds.c: where the driver has put them */
-void thresholds_read(struct sim *w);
+/* thresholds.c: where the driver has put them, in tables or in registers */
+void thresholds_read_tables(struct sim *w);
+void thresholds_read_registers(struct sim *w);
 
 /* monitor.c */
 extern const struct core_observer monitor_observer;

@@ -4,11 +4,13 @@
  * interrupt. Hardware faults that a driver would meet in a register are injected here.
  */
 #include "sim.h"
+#include "units.h"
 
 #include "core/core.h"
 #include "pmu/arm_spe.h"
 #include "pmu/cs_etm.h"
 #include "pmu/intel_pt.h"
+#include "pmu/intel_pt_buffer.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -28,11 +30,6 @@
 
 /* ---- registers ---- */
 
-struct status_bit {
-	u64 bit;
-	const char *name;
-};
-
 static u64 reg_read(int cpu, u32 reg)
 {
 	(void)cpu;
@@ -50,52 +47,41 @@ static void put_bits(char *text, size_t size, u64 value, const struct status_bit
 						bits->name);
 }
 
-/* For observers: what the driver is going to find. */
 void driver_show_status(struct sim *w, u64 written)
 {
-	static const struct status_bit pt[] = {{0x20, "Stopped"}, {0x10, "Error"}, {0}};
-	static const struct status_bit spe[] = {{0x80000, "DL"},
-						{0x40000, "EA"},
-						{0x20000, "S"},
-						{0x10000, "COLL"},
-						{0}};
-	static const struct status_bit trb[] = {{0x400000, "IRQ"},  {0x200000, "TRG"},
-						{0x100000, "WRAP"}, {0x40000, "EA"},
-						{0x20000, "S"},	    {0}};
-	const struct status_bit *bits = trb;
-	u32 status_reg = TRBSR, pointer_reg = TRBPTR;
+	const struct sim_driver *d = w->driver;
 	u64 status, pointer, off;
 	char text[64];
 
 	if (!w->on_event)
 		return;
-	if (!strcmp(w->driver->name, "intel_pt")) {
-		bits = pt;
-		status_reg = MSR_STATUS;
-		pointer_reg = MSR_MASK_PTRS;
-	} else if (!strcmp(w->driver->name, "arm_spe")) {
-		bits = spe;
-		status_reg = PMBSR;
-		pointer_reg = PMBPTR;
-	}
-	status = reg_read(w->c.cpu, status_reg);
-	pointer = reg_read(w->c.cpu, pointer_reg);
-	if (bits == pt) { /* the table's entry, and the offset in it */
-		u64 base = reg_read(w->c.cpu, MSR_OUTPUT_BASE) & ~0xfffull;
-		const u64 *table = core_phys_to_virt(base, 4096);
-		u64 index = pointer >> 7 & 0x1ffffff;
-
-		off = table && index < 512 ? machine_offset(w, table[index] & ~0xfffull) : NEVER;
-		if (off != NEVER)
-			off = (off + (pointer >> 32)) & (w->aux_size - 1);
-	} else {
-		off = machine_offset(w, pointer);
-		if (pointer == (u64)(uintptr_t)w->aux + w->aux_size)
-			off = w->aux_size;
-	}
-	put_bits(text, sizeof(text), status, bits);
+	status = reg_read(w->c.cpu, d->status_reg);
+	pointer = reg_read(w->c.cpu, d->pointer_reg);
+	off = d->pointer_off(w, pointer);
+	put_bits(text, sizeof(text), status, d->status_bits);
 	if (written == NEVER || status & ~written)
 		sim_status(w, status, off, written, text);
+}
+
+/* The table's entry, and the offset in it. */
+static u64 pt_pointer_off(struct sim *w, u64 pointer)
+{
+	u64 base = reg_read(w->c.cpu, MSR_OUTPUT_BASE) & ~0xfffull;
+	const u64 *table = core_phys_to_virt(base, 4096);
+	u64 index = pointer >> 7 & 0x1ffffff;
+	u64 off = table && index < 512 ? machine_offset(w, table[index] & ~0xfffull) : NEVER;
+
+	if (off != NEVER)
+		off = (off + (pointer >> 32)) & (w->aux_size - 1);
+	return off;
+}
+
+/* An address; that of the end of the area is in it, too. */
+static u64 arm_pointer_off(struct sim *w, u64 pointer)
+{
+	if (pointer == (u64)(uintptr_t)w->aux + w->aux_size)
+		return w->aux_size;
+	return machine_offset(w, pointer);
 }
 
 /* A write, after which the driver may have set the buffer up anew: that is looked at. */
@@ -137,7 +123,8 @@ static void reg_write(int cpu, u32 reg, u64 value)
 	/* before the unit runs: it may reach its thresholds at once */
 	if (value & ENABLE &&
 	    ((reg == MSR_CTL && !was_on) || reg == PMBLIMITR || reg == TRBLIMITR)) {
-		thresholds_read(w);
+		if (w->mon.open)
+			w->driver->read_thresholds(w);
 		driver_show_status(w, NEVER);
 	}
 	w->unit->reg_write(w->u, reg, faults_reg_write(w, reg, value));
@@ -217,16 +204,127 @@ static bool trbe_irq(void)
 	return cs_etm_interrupt();
 }
 
+/* ---- for a search: PT's description of the area ---- */
+
+/* Position and thresholds are set anew before the unit is switched on (H4, D4). */
+static void pt_forget_area(void *area)
+{
+	pt_buffer_clear_thresholds(area);
+	pt_buffer_seek(area, 0);
+}
+
+static void pt_rebase_area(void *area, u64 by)
+{
+	struct pt_buffer *buf = area;
+
+	buf->head -= by;
+}
+
+/* ---- the table ---- */
+
+static const struct status_bit pt_bits[] = {{0x20, "Stopped"}, {0x10, "Error"}, {0}};
+static const struct status_bit spe_bits[] = {{0x80000, "DL"},
+					     {0x40000, "EA"},
+					     {0x20000, "S"},
+					     {0x10000, "COLL"},
+					     {0}};
+static const struct status_bit trbe_bits[] = {{0x400000, "IRQ"},  {0x200000, "TRG"},
+					      {0x100000, "WRAP"}, {0x40000, "EA"},
+					      {0x20000, "S"},	  {0}};
+
 static const struct sim_driver drivers[] = {
-	{"intel_pt", "intel_pt", pt_start, intel_pt_unregister, pt_interrupt, 0x2001, 0x00},
-	{"arm_spe", "arm_spe_0", spe_start, arm_spe_unregister, arm_spe_interrupt, 0, 0x00},
-	{"trbe", "cs_etm", trbe_start, cs_etm_unregister, trbe_irq, 0, 0x70},
+	{
+		.name = "intel_pt",
+		.pmu = "intel_pt",
+		.start = pt_start,
+		.end = intel_pt_unregister,
+		.interrupt = pt_interrupt,
+		.unit = unit_pt,
+		.unit_state = &unit_pt_state,
+		.flags = DRIVER_PHYSICAL | DRIVER_GOES_ON,
+		.attr_config = 0x2001,
+		.pad = 0x00,
+		.stop_flag = PERF_AUX_FLAG_TRUNCATED,
+		.min_pages = 1,
+		.max_page = 4096,
+		.setup = {.align = 1, .record_bytes = 16},
+		.sweep_overshoot = 64,
+		.status_bits = pt_bits,
+		.status_reg = MSR_STATUS,
+		.pointer_reg = MSR_MASK_PTRS,
+		.pointer_off = pt_pointer_off,
+		.read_thresholds = thresholds_read_tables,
+		.forget_area = pt_forget_area,
+		.rebase_area = pt_rebase_area,
+	},
+	{
+		.name = "arm_spe",
+		.pmu = "arm_spe_0",
+		.start = spe_start,
+		.end = arm_spe_unregister,
+		.interrupt = arm_spe_interrupt,
+		.unit = unit_spe,
+		.unit_state = &unit_spe_state,
+		.flags = DRIVER_RECORDS,
+		.pad = 0x00,
+		.min_pages = 2,
+		.max_page = 65536,
+		.setup = {.align = 64, .record_bytes = 64, .max_record = 64},
+		.status_bits = spe_bits,
+		.status_reg = PMBSR,
+		.pointer_reg = PMBPTR,
+		.pointer_off = arm_pointer_off,
+		.read_thresholds = thresholds_read_registers,
+	},
+	{
+		.name = "trbe",
+		.pmu = "cs_etm",
+		.start = trbe_start,
+		.end = cs_etm_unregister,
+		.interrupt = trbe_irq,
+		.unit = unit_trbe,
+		.unit_state = &unit_trbe_state,
+		.flags = DRIVER_HEAD_COUNTS | DRIVER_WRAPS,
+		.pad = 0x70,
+		.stop_flag = PERF_AUX_FLAG_COLLISION,
+		.min_pages = 2,
+		.max_page = 65536,
+		.errata = AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND,
+		.setup = {.align = 64, .record_bytes = 16},
+		.status_bits = trbe_bits,
+		.status_reg = TRBSR,
+		.pointer_reg = TRBPTR,
+		.pointer_off = arm_pointer_off,
+		.read_thresholds = thresholds_read_registers,
+	},
 };
+
+#define NR_DRIVERS (sizeof(drivers) / sizeof(drivers[0]))
 
 const struct sim_driver *sim_driver_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+	for (size_t i = 0; i < NR_DRIVERS; i++)
 		if (name && !strcmp(drivers[i].name, name))
 			return &drivers[i];
+	return NULL;
+}
+
+bool driver_is(const struct sim *w, unsigned int flag)
+{
+	return w->driver->flags & flag;
+}
+
+const struct auxtap_trace_unit *auxtap_trace_unit_find(const char *driver)
+{
+	const struct sim_driver *d = sim_driver_find(driver);
+
+	return d ? d->unit() : NULL;
+}
+
+const struct unit_state *unit_state(const struct auxtap_trace_unit *unit)
+{
+	for (size_t i = 0; i < NR_DRIVERS; i++)
+		if (unit == drivers[i].unit())
+			return drivers[i].unit_state;
 	return NULL;
 }

@@ -23,7 +23,7 @@ u64 machine_offset(const struct sim *w, u64 addr)
 {
 	const u8 *at = (const u8 *)(uintptr_t)addr;
 
-	if (!strcmp(w->driver->name, "intel_pt"))
+	if (driver_is(w, DRIVER_PHYSICAL))
 		at = core_phys_to_virt(addr, 1);
 	if (!at || at < w->aux || at >= w->aux + w->aux_size)
 		return NEVER;
@@ -115,7 +115,7 @@ static int refuse(struct sim *w, int err, const char *why)
 
 static const char *why_no_area(const struct sim *w)
 {
-	if (w->c.nr_pages < 2 && strcmp(w->c.driver, "intel_pt") != 0)
+	if (w->c.nr_pages < w->driver->min_pages)
 		return "the driver wants at least 2 pages (I1, J2)";
 	if (w->c.setup.errata & AUXTAP_ERRATUM_BEYOND && w->c.nr_pages < 4)
 		return "with the out-of-range erratum two pages would only be padding (J2)";

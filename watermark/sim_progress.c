@@ -46,8 +46,7 @@ static bool reader_keeps_up(const struct sim *w)
 
 	if (w->c.snapshot || w->c.data_pages < 4)
 		return false;
-	if (!__builtin_strcmp(w->driver->name, "intel_pt") &&
-	    (batch < w->c.page_size || batch & (batch - 1)))
+	if (driver_is(w, DRIVER_GOES_ON) && (batch < w->c.page_size || batch & (batch - 1)))
 		return false;
 	if (batch < w->c.page_size)
 		batch = w->c.page_size;

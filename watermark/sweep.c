@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The standard sweep: which machines, areas, watermarks and readers. */
-#include <auxtap/watermark.h>
-#include <stdbool.h>
-#include <string.h>
+#include "sim.h"
 
 const struct auxtap_sweep_machine auxtap_sweep_machines[] = {
 	{"intel_pt", 4096}, {"arm_spe", 4096}, {"arm_spe", 16384}, {"arm_spe", 65536},
@@ -58,6 +56,7 @@ void auxtap_watermark_sweep_config(struct auxtap_watermark_config *c, const char
 	static const struct {
 		uint64_t times, parts;
 	} latency[AUXTAP_SWEEP_READERS] = {{0, 1}, {1, 8}, {1, 2}, {2, 1}};
+	const struct sim_driver *d = sim_driver_find(driver);
 	struct watermarks watermarks = {0};
 	uint64_t fill_ns, bytes;
 
@@ -71,7 +70,7 @@ void auxtap_watermark_sweep_config(struct auxtap_watermark_config *c, const char
 	fill_ns = bytes;
 	c->irq_latency_ns = 1000;
 	c->irq_jitter_ns = 200;
-	c->setup.overshoot_bytes = strcmp(driver, "intel_pt") != 0 ? 0 : 64;
+	c->setup.overshoot_bytes = d ? d->sweep_overshoot : 0;
 	reader %= AUXTAP_SWEEP_READERS;
 	c->reader_latency_ns = fill_ns * latency[reader].times / latency[reader].parts;
 	c->reader_jitter_ns = c->reader_latency_ns / 8;

@@ -5,8 +5,6 @@
  */
 #include "sim.h"
 
-#include <string.h>
-
 /* A ToPA entry (SDM vol. 3, "ToPA Table Entry"). */
 #define ENTRY_END  0x01ull
 #define ENTRY_INT  0x04ull
@@ -18,7 +16,7 @@ static u64 entry_bytes(u64 entry)
 }
 
 /* One pass over the entries, starting at the unit's own. */
-static void look_pt(struct sim *w)
+void thresholds_read_tables(struct sim *w)
 {
 	u64 base = w->pt_base & ~0xfffull, index = w->pt_mask_ptrs >> 7 & 0x1ffffff;
 	u64 off = w->pt_mask_ptrs >> 32, at, wrap, int_at = NEVER, stop_at = NEVER, start;
@@ -56,7 +54,7 @@ static void look_pt(struct sim *w)
 	mon_thresholds(w, int_at, stop_at, start);
 }
 
-static void look_arm(struct sim *w)
+void thresholds_read_registers(struct sim *w)
 {
 	u64 start = w->ptr_written ? machine_offset(w, w->regs_ptr) : NEVER;
 	u64 last = machine_offset(w, w->regs_limit - 1), head_off, stop_at;
@@ -69,14 +67,4 @@ static void look_arm(struct sim *w)
 	head_off = w->mon.head & (w->aux_size - 1);
 	stop_at = w->c.snapshot ? last + 1 : w->mon.head - head_off + last + 1;
 	mon_thresholds(w, stop_at, stop_at, start);
-}
-
-void thresholds_read(struct sim *w)
-{
-	if (!w->mon.open)
-		return;
-	if (!strcmp(w->driver->name, "intel_pt"))
-		look_pt(w);
-	else
-		look_arm(w);
 }

@@ -118,26 +118,7 @@ static void forget(void *unit, bool closed)
 
 const struct unit_state unit_trbe_state = {sizeof(struct trbe), forget};
 
-const struct unit_state *unit_state(const struct auxtap_trace_unit *unit)
-{
-	if (unit == unit_pt())
-		return &unit_pt_state;
-	if (unit == unit_spe())
-		return &unit_spe_state;
-	return unit == unit_trbe() ? &unit_trbe_state : NULL;
-}
-
 const struct auxtap_trace_unit *unit_trbe(void)
 {
 	return &trbe_unit;
-}
-
-const struct auxtap_trace_unit *auxtap_trace_unit_find(const char *driver)
-{
-	const struct auxtap_trace_unit *units[] = {unit_pt(), unit_spe(), unit_trbe()};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!__builtin_strcmp(units[i]->driver, driver))
-			return units[i];
-	return NULL;
 }

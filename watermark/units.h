@@ -19,7 +19,7 @@ struct unit_state {
 	size_t size;
 	void (*forget)(void *unit, bool closed);
 };
-const struct unit_state *unit_state(const struct auxtap_trace_unit *unit);
+const struct unit_state *unit_state(const struct auxtap_trace_unit *unit); /* sim_drivers.c */
 extern const struct unit_state unit_pt_state, unit_spe_state, unit_trbe_state;
 
 #endif
