@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cmd_watermark.h"
 #include "watermark_advise.h"
+#include "watermark_driver.h"
 #include "watermark_options.h"
 #include "watermark_print.h"
 
@@ -172,19 +173,12 @@ static void print_smaller(const struct advise *a)
 		       share(s->lost, s->produced, loss));
 }
 
-static const char *event_of(const struct auxtap_watermark_config *c)
-{
-	return !strcmp(c->driver, "intel_pt") ? "intel_pt//u" :
-	       !strcmp(c->driver, "arm_spe")  ? "arm_spe_0//u" :
-						"cs_etm//u";
-}
-
 static void put_record(const struct advise *a, char *buf, size_t size)
 {
 	char data[24], area[24];
 
-	snprintf(buf, size, "auxtap record -e %s -m %s,%s --aux-watermark %llu", event_of(&a->c),
-		 wm_size(a->c.data_pages * a->c.page_size, data),
+	snprintf(buf, size, "auxtap record -e %s -m %s,%s --aux-watermark %llu",
+		 wm_driver(a->c.driver)->event, wm_size(a->c.data_pages * a->c.page_size, data),
 		 wm_size(a->c.nr_pages * a->c.page_size, area), (LL)a->c.watermark);
 }
 
@@ -192,7 +186,7 @@ static void put_perf(const struct advise *a, char *buf, size_t size)
 {
 	char data[24], area[24];
 
-	snprintf(buf, size, "perf record -e %s -m %s,%s", event_of(&a->c),
+	snprintf(buf, size, "perf record -e %s -m %s,%s", wm_driver(a->c.driver)->event,
 		 wm_size(a->c.data_pages * a->c.page_size, data), wm_size(a->perf_area, area));
 }
 

@@ -4,6 +4,7 @@
  * wraps of the area, up to the first area in which one loses nothing, which long runs confirm.
  */
 #include "watermark_advise.h"
+#include "watermark_driver.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -305,7 +306,7 @@ int advise_find(const struct advise_ask *ask, struct advise *a, struct auxtap_er
 	int ret = 0;
 
 	memset(a, 0, sizeof(*a));
-	a->arm = strcmp(ask->c.driver, "intel_pt") != 0;
+	a->arm = wm_driver(ask->c.driver)->stops;
 	a->mean_rate = advise_mean_rate(&ask->c);
 	a->hopeless = ask->c.reader_rate && a->mean_rate >= ask->c.reader_rate;
 	if (a->hopeless) { /* the largest area with one watermark shows it */

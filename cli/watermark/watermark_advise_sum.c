@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The arithmetic of an AUX area: how much trace comes before the reader has read it. */
 #include "watermark_advise.h"
+#include "watermark_driver.h"
 
 #include <string.h>
 
@@ -82,7 +83,7 @@ uint64_t advise_mean_rate(const struct auxtap_watermark_config *c)
 void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, struct advise_sum *s)
 {
 	uint64_t sleep_ns = c->reader_latency_ns + c->reader_jitter_ns, session;
-	bool arm = strcmp(c->driver, "intel_pt") != 0;
+	bool arm = wm_driver(c->driver)->stops;
 
 	*s = (struct advise_sum){.watermark = watermark};
 	s->overshoot =
@@ -108,7 +109,7 @@ void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, str
  */
 uint64_t advise_perf_watermark(const char *driver, uint64_t area)
 {
-	uint64_t watermark = area / (strcmp(driver, "intel_pt") != 0 ? 2 : 4);
+	uint64_t watermark = area / wm_driver(driver)->perf_parts;
 
 	return watermark > UINT32_MAX ? UINT32_MAX : watermark;
 }

@@ -2,6 +2,7 @@
 /* auxtap watermark explore: every state of one small configuration, or of all of them. */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
+#include "watermark_driver.h"
 #include "watermark_options.h"
 #include "watermark_print.h"
 #include "watermark_sweep.h"
@@ -191,7 +192,7 @@ static void small_config(struct auxtap_watermark_config *c, const char *driver, 
 	auxtap_watermark_defaults(c, driver);
 	c->nr_pages = nr_pages;
 	c->setup.record_bytes = nr_pages <= 4 && !quick ? 1024 : 2048;
-	if (!strcmp(driver, "arm_spe"))
+	if (wm_driver(driver)->has_max_record)
 		c->setup.max_record = c->setup.record_bytes;
 }
 
@@ -219,14 +220,14 @@ static void add_odd(struct configs *all, const char *driver, const char *kernel,
 	small_config(&c, driver, pages, true);
 	c.kernel = kernel;
 	step = c.setup.record_bytes;
-	if (!strcmp(driver, "intel_pt")) {
+	if (wm_driver(driver)->contiguous) {
 		c.max_order = 0;
 		add_watermarks(all, &c, step);
 		c.max_order = -1;
 	}
-	/* independent of the kernel; with the other erratum the unit may never trace (J2) */
-	if (!strcmp(driver, "trbe") && !strcmp(kernel, auxtap_watermark_kernel(0))) {
-		c.setup.errata = AUXTAP_ERRATUM_OVERWRITE;
+	/* independent of the kernel */
+	if (wm_driver(driver)->searched_errata && !strcmp(kernel, auxtap_watermark_kernel(0))) {
+		c.setup.errata = wm_driver(driver)->searched_errata;
 		add_watermarks(all, &c, step);
 		c.setup.errata = 0;
 	}
@@ -472,7 +473,7 @@ int watermark_explore(int argc, char **argv)
 	} else { /* a small area in which the fault still shows */
 		o.c.nr_pages = 4;
 		o.c.setup.record_bytes = 1024;
-		if (!strcmp(driver, "arm_spe"))
+		if (wm_driver(driver)->has_max_record)
 			o.c.setup.max_record = 1024;
 	}
 	optind = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See watermark_options.h. */
 #include "cli/cli.h"
+#include "watermark_driver.h"
 #include "watermark_options.h"
 
 #include <dlfcn.h>
@@ -430,12 +431,12 @@ bool wm_options_finish(struct wm_options *o)
 		return false;
 	}
 	/* options that the unit would ignore */
-	if (o->max_record_given && strcmp(c.driver, "arm_spe") != 0) {
+	if (o->max_record_given && !wm_driver(c.driver)->has_max_record) {
 		cli_errorf("--max-record", "remove it, or use --driver arm_spe",
 			   "only arm_spe has a maximum record size");
 		return false;
 	}
-	if (o->align_given && !strcmp(c.driver, "intel_pt")) {
+	if (o->align_given && !wm_driver(c.driver)->has_align) {
 		cli_errorf("--align", "remove it, or use --driver arm_spe or trbe",
 			   "intel_pt can start at any byte");
 		return false;

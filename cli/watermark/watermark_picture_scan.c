@@ -3,6 +3,7 @@
  * What there is to draw, from a run's events: lines, bars, points, and what is wrong, as texts and
  * distances. The monitor decides what is wrong; here it gets its location.
  */
+#include "watermark_driver.h"
 #include "watermark_picture.h"
 #include "watermark_print.h"
 
@@ -73,11 +74,6 @@ static struct pic_note *note(struct scanner *w, uint64_t t, uint64_t p)
 	return n;
 }
 
-static bool is(const struct scanner *w, const char *driver)
-{
-	return !strcmp(w->run->c.driver, driver);
-}
-
 static uint64_t allowed_ns(const struct scanner *w)
 {
 	return w->run->c.irq_latency_ns + w->run->c.irq_jitter_ns + 1;
@@ -119,7 +115,7 @@ static void end_thresholds(struct scanner *w, uint64_t t)
 
 static void on_thresholds(struct scanner *w, const struct pic_event *e)
 {
-	const char *limit = is(w, "intel_pt") ? "STOP" : "limit";
+	const char *limit = wm_driver(w->run->c.driver)->stop;
 	char tip[160];
 
 	end_thresholds(w, e->time);
@@ -427,6 +423,7 @@ static void cause(struct scanner *w, uint64_t t, const char *text)
 
 static void on_status(struct scanner *w, size_t i)
 {
+	const struct wm_driver *d = wm_driver(w->run->c.driver);
 	const struct pic_event *e = &w->run->events[i];
 	const char *bits = e->text ? e->text : "";
 	bool filled = w->due_t != PIC_NEVER && w->stop_at != PIC_NEVER && w->pos == w->stop_at;
@@ -447,16 +444,10 @@ static void on_status(struct scanner *w, size_t i)
 		snprintf(n->text, sizeof(n->text),
 			 "the driver clears the status register, and it still says %s",
 			 *bits ? bits : "what it said");
-	} else if (irq && filled && is(w, "intel_pt") && !strstr(bits, "Stopped")) {
+	} else if (irq && filled && d->stop_bit && !strstr(bits, d->stop_bit)) {
 		n = note(w, e->time, w->pos);
-		snprintf(n->text, sizeof(n->text),
-			 "stopped at STOP, and the status register does not say so (Stopped is 0)");
-	} else if (irq && filled && is(w, "trbe") && !strstr(bits, "WRAP")) {
-		n = note(w, e->time, w->pos);
-		snprintf(
-			n->text, sizeof(n->text),
-			"filled up to the limit, and the status register does not say so (WRAP is 0)");
-	} else if (irq && filled && is(w, "trbe") && e->b) {
+		snprintf(n->text, sizeof(n->text), "%s", d->no_stop_bit);
+	} else if (irq && filled && d->wraps && e->b) {
 		n = note(w, e->time, w->pos);
 		snprintf(n->text, sizeof(n->text),
 			 "wrapped: the write pointer should be at offset 0, and is at %llu",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See watermark_print.h. */
+#include "watermark_driver.h"
 #include "watermark_options.h"
 #include "watermark_print.h"
 #include "util/json_text.h"
@@ -257,8 +258,7 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 	seen = first && first->seen && first->int_at != UINT64_MAX;
 	if (seen)
 		fprintf(out, "  thresholds  first interrupt at %llu, %s at %llu\n",
-			(LL)first->int_at, !strcmp(c->driver, "intel_pt") ? "STOP" : "limit",
-			(LL)first->stop_at);
+			(LL)first->int_at, wm_driver(c->driver)->stop, (LL)first->stop_at);
 	if (r->nr_thresholds)
 		fprintf(out,
 			"%s%+lld to %+lld bytes from the watermark; %llu of %llu passed by the head\n",
