@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Intel PT packets as text, by libipt's packet decoder. What cannot be decoded is
+ * Intel PT packets as text. What cannot be decoded is
  * reported as a packet named "error" up to the next PSB; bytes before the first PSB as
- * one named "skipped". The last IP is kept here (libipt's is private) so that compressed
- * addresses are shown whole.
+ * one named "skipped". The last IP is kept here, so that compressed addresses are shown whole.
  */
 #include "pt_packets.h"
+#include "pt_reader.h"
 
 #include <errno.h>
-#include <intel-pt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 struct packet_iter {
 	struct pt_packet_stream *stream;
-	struct pt_packet_decoder *decoder;
+	struct pt_reader *reader;
 	const unsigned char *trace;
 	size_t size;
 	uint64_t offset;
@@ -48,33 +47,34 @@ static void bare(struct auxtap_packet *out, const char *name)
 
 /* SDM: how many bytes of an IP a packet holds, and where the others come from. */
 static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out, const char *name,
-		   const struct pt_packet_ip *ip)
+		   const struct pt_pkt *pkt)
 {
-	uint64_t last = stream->last_ip;
+	uint64_t last = stream->last_ip, ip = pkt->ip.ip;
+	unsigned int bytes = pkt->ip.bytes;
 
-	switch (ip->ipc) {
-	case pt_ipc_suppressed:
-		text(out, name, "%x: ????????????????", ip->ipc);
+	switch (bytes) {
+	case PT_IP_NONE:
+		text(out, name, "%x: ????????????????", bytes);
 		return;
-	case pt_ipc_update_16:
-		text(out, name, "%x: ????????????%04" PRIx64, ip->ipc, ip->ip & 0xffff);
-		last = (last & ~0xffffULL) | (ip->ip & 0xffff);
+	case PT_IP_16:
+		text(out, name, "%x: ????????????%04" PRIx64, bytes, ip & 0xffff);
+		last = (last & ~0xffffULL) | (ip & 0xffff);
 		break;
-	case pt_ipc_update_32:
-		text(out, name, "%x: ????????%08" PRIx64, ip->ipc, ip->ip & 0xffffffff);
-		last = (last & ~0xffffffffULL) | (ip->ip & 0xffffffff);
+	case PT_IP_32:
+		text(out, name, "%x: ????????%08" PRIx64, bytes, ip & 0xffffffff);
+		last = (last & ~0xffffffffULL) | (ip & 0xffffffff);
 		break;
-	case pt_ipc_update_48:
-		text(out, name, "%x: ????%012" PRIx64, ip->ipc, ip->ip & 0xffffffffffff);
-		last = (last & ~0xffffffffffffULL) | (ip->ip & 0xffffffffffff);
+	case PT_IP_48:
+		text(out, name, "%x: ????%012" PRIx64, bytes, ip & 0xffffffffffff);
+		last = (last & ~0xffffffffffffULL) | (ip & 0xffffffffffff);
 		break;
-	case pt_ipc_sext_48:
-		last = (uint64_t)((int64_t)(ip->ip << 16) >> 16);
-		text(out, name, "%x: %016" PRIx64, ip->ipc, last);
+	case PT_IP_48_EXTENDED:
+		last = (uint64_t)((int64_t)(ip << 16) >> 16);
+		text(out, name, "%x: %016" PRIx64, bytes, last);
 		break;
 	default:
-		text(out, name, "%x: %016" PRIx64, ip->ipc, ip->ip);
-		last = ip->ip;
+		text(out, name, "%x: %016" PRIx64, bytes, ip);
+		last = ip;
 		break;
 	}
 	stream->last_ip = last;
@@ -83,135 +83,131 @@ static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out, c
 	out->ip = last;
 }
 
-static void put_tnt(struct auxtap_packet *out, const char *name, const struct pt_packet_tnt *tnt)
+static void put_tnt(struct auxtap_packet *out, const char *name, const struct pt_pkt *pkt)
 {
 	char bits[65];
-	unsigned int nr = tnt->bit_size < 64 ? tnt->bit_size : 64, i;
+	unsigned int nr = pkt->tnt.nr < 64 ? pkt->tnt.nr : 64, i;
 
 	for (i = 0; i < nr; i++)
-		bits[i] = tnt->payload >> (nr - 1 - i) & 1 ? '!' : '.';
+		bits[i] = pkt->tnt.bits >> (nr - 1 - i) & 1 ? '!' : '.';
 	bits[i] = '\0';
 	text(out, name, "%s", bits);
 }
 
-static void put_mode(struct auxtap_packet *out, const struct pt_packet_mode *mode)
+static void put_mode(struct auxtap_packet *out, const struct pt_pkt *pkt)
 {
-	switch (mode->leaf) {
-	case pt_mol_exec:
-		text(out, "mode.exec", "%s%s%s", mode->bits.exec.csl ? "cs.l" : "",
-		     mode->bits.exec.csl && mode->bits.exec.csd ? ", " : "",
-		     mode->bits.exec.csd ? "cs.d" : "");
+	switch (pkt->mode.leaf) {
+	case PT_MODE_EXEC:
+		text(out, "mode.exec", "%s%s%s", pkt->mode.csl ? "cs.l" : "",
+		     pkt->mode.csl && pkt->mode.csd ? ", " : "", pkt->mode.csd ? "cs.d" : "");
 		break;
-	case pt_mol_tsx:
-		text(out, "mode.tsx", "%s%s%s", mode->bits.tsx.intx ? "intx" : "",
-		     mode->bits.tsx.intx && mode->bits.tsx.abrt ? ", " : "",
-		     mode->bits.tsx.abrt ? "abrt" : "");
+	case PT_MODE_TSX:
+		text(out, "mode.tsx", "%s%s%s", pkt->mode.intx ? "intx" : "",
+		     pkt->mode.intx && pkt->mode.abrt ? ", " : "", pkt->mode.abrt ? "abrt" : "");
 		break;
 	default:
-		text(out, "mode", "leaf %x", mode->leaf);
+		text(out, "mode", "leaf %x", pkt->mode.number);
 		break;
 	}
 }
 
-static void put_power(struct auxtap_packet *out, const struct pt_packet *pkt)
+static void put_power(struct auxtap_packet *out, const struct pt_pkt *pkt)
 {
 	switch (pkt->type) {
-	case ppt_exstop:
-		text(out, "exstop", "%s", pkt->payload.exstop.ip ? "ip" : "");
+	case PT_PKT_EXSTOP:
+		text(out, "exstop", "%s", pkt->exstop_ip ? "ip" : "");
 		break;
-	case ppt_mwait:
-		text(out, "mwait", "%08x, %08x", pkt->payload.mwait.hints, pkt->payload.mwait.ext);
+	case PT_PKT_MWAIT:
+		text(out, "mwait", "%08x, %08x", pkt->mwait.hints, pkt->mwait.ext);
 		break;
-	case ppt_pwre:
-		text(out, "pwre", "c%u.%u%s", (pkt->payload.pwre.state + 1) & 0xfu,
-		     (pkt->payload.pwre.sub_state + 1) & 0xfu, pkt->payload.pwre.hw ? ", hw" : "");
+	case PT_PKT_PWRE:
+		text(out, "pwre", "c%u.%u%s", (pkt->pwre.state + 1) & 0xfu,
+		     (pkt->pwre.sub_state + 1) & 0xfu, pkt->pwre.hw ? ", hw" : "");
 		break;
 	default:
-		text(out, "pwrx", "%s%s%sc%u, c%u", pkt->payload.pwrx.interrupt ? "int: " : "",
-		     pkt->payload.pwrx.store ? "st: " : "",
-		     pkt->payload.pwrx.autonomous ? "hw: " : "",
-		     (pkt->payload.pwrx.last + 1) & 0xfu, (pkt->payload.pwrx.deepest + 1) & 0xfu);
+		text(out, "pwrx", "%s%s%sc%u, c%u", pkt->pwrx.interrupt ? "int: " : "",
+		     pkt->pwrx.store ? "st: " : "", pkt->pwrx.autonomous ? "hw: " : "",
+		     (pkt->pwrx.last + 1) & 0xfu, (pkt->pwrx.deepest + 1) & 0xfu);
 		break;
 	}
 }
 
-static void put_packet(struct pt_packet_stream *stream, const struct pt_packet *pkt,
+static void put_packet(struct pt_packet_stream *stream, const struct pt_pkt *pkt,
 		       struct auxtap_packet *out)
 {
 	switch (pkt->type) {
-	case ppt_pad:
+	case PT_PKT_PAD:
 		bare(out, "pad");
 		break;
-	case ppt_psb:
+	case PT_PKT_PSB:
 		bare(out, "psb");
 		/* From here on a decoder may start: nothing before counts. */
 		stream->last_ip = 0;
 		stream->have_ip = false;
 		break;
-	case ppt_psbend:
+	case PT_PKT_PSBEND:
 		bare(out, "psbend");
 		break;
-	case ppt_ovf:
+	case PT_PKT_OVF:
 		bare(out, "ovf");
 		break;
-	case ppt_stop:
+	case PT_PKT_STOP:
 		bare(out, "stop");
 		break;
-	case ppt_fup:
-		put_ip(stream, out, "fup", &pkt->payload.ip);
+	case PT_PKT_FUP:
+		put_ip(stream, out, "fup", pkt);
 		break;
-	case ppt_tip:
-		put_ip(stream, out, "tip", &pkt->payload.ip);
+	case PT_PKT_TIP:
+		put_ip(stream, out, "tip", pkt);
 		break;
-	case ppt_tip_pge:
-		put_ip(stream, out, "tip.pge", &pkt->payload.ip);
+	case PT_PKT_TIP_PGE:
+		put_ip(stream, out, "tip.pge", pkt);
 		break;
-	case ppt_tip_pgd:
-		put_ip(stream, out, "tip.pgd", &pkt->payload.ip);
+	case PT_PKT_TIP_PGD:
+		put_ip(stream, out, "tip.pgd", pkt);
 		break;
-	case ppt_tnt_8:
-		put_tnt(out, "tnt.8", &pkt->payload.tnt);
+	case PT_PKT_TNT_8:
+		put_tnt(out, "tnt.8", pkt);
 		break;
-	case ppt_tnt_64:
-		put_tnt(out, "tnt.64", &pkt->payload.tnt);
+	case PT_PKT_TNT_64:
+		put_tnt(out, "tnt.64", pkt);
 		break;
-	case ppt_mode:
-		put_mode(out, &pkt->payload.mode);
+	case PT_PKT_MODE:
+		put_mode(out, pkt);
 		break;
-	case ppt_pip:
-		text(out, "pip", "%" PRIx64 "%-17s cr3  %016" PRIx64, pkt->payload.pip.cr3,
-		     pkt->payload.pip.nr ? ", nr" : "", pkt->payload.pip.cr3);
+	case PT_PKT_PIP:
+		text(out, "pip", "%" PRIx64 "%-17s cr3  %016" PRIx64, pkt->pip.cr3,
+		     pkt->pip.nr ? ", nr" : "", pkt->pip.cr3);
 		break;
-	case ppt_vmcs:
-		text(out, "vmcs", "%" PRIx64 "%-17s vmcs %016" PRIx64, pkt->payload.vmcs.base, "",
-		     pkt->payload.vmcs.base);
+	case PT_PKT_VMCS:
+		text(out, "vmcs", "%" PRIx64 "%-17s vmcs %016" PRIx64, pkt->vmcs, "", pkt->vmcs);
 		break;
-	case ppt_cbr:
-		text(out, "cbr", "%x", pkt->payload.cbr.ratio);
+	case PT_PKT_CBR:
+		text(out, "cbr", "%x", pkt->cbr);
 		break;
-	case ppt_tsc:
-		text(out, "tsc", "%" PRIx64, pkt->payload.tsc.tsc);
+	case PT_PKT_TSC:
+		text(out, "tsc", "%" PRIx64, pkt->tsc);
 		break;
-	case ppt_tma:
-		text(out, "tma", "%x, %x", pkt->payload.tma.ctc, pkt->payload.tma.fc);
+	case PT_PKT_TMA:
+		text(out, "tma", "%x, %x", pkt->tma.ctc, pkt->tma.fc);
 		break;
-	case ppt_mtc:
-		text(out, "mtc", "%x", pkt->payload.mtc.ctc);
+	case PT_PKT_MTC:
+		text(out, "mtc", "%x", pkt->mtc);
 		break;
-	case ppt_cyc:
-		text(out, "cyc", "%" PRIx64, pkt->payload.cyc.value);
+	case PT_PKT_CYC:
+		text(out, "cyc", "%" PRIx64, pkt->cyc);
 		break;
-	case ppt_mnt:
-		text(out, "mnt", "%" PRIx64, pkt->payload.mnt.payload);
+	case PT_PKT_MNT:
+		text(out, "mnt", "%" PRIx64, pkt->mnt);
 		break;
-	case ppt_ptw:
-		text(out, "ptw", "%x: %" PRIx64 "%s", pkt->payload.ptw.plc,
-		     pkt->payload.ptw.payload, pkt->payload.ptw.ip ? ", ip" : "");
+	case PT_PKT_PTW:
+		text(out, "ptw", "%x: %" PRIx64 "%s", pkt->ptw.plc, pkt->ptw.payload,
+		     pkt->ptw.ip ? ", ip" : "");
 		break;
-	case ppt_exstop:
-	case ppt_mwait:
-	case ppt_pwre:
-	case ppt_pwrx:
+	case PT_PKT_EXSTOP:
+	case PT_PKT_MWAIT:
+	case PT_PKT_PWRE:
+	case PT_PKT_PWRX:
 		put_power(out, pkt);
 		break;
 	default:
@@ -278,36 +274,34 @@ static int synchronise(struct packet_iter *w, uint64_t *at, const char *why)
 	w->stream->synced = found != NULL;
 	w->stream->have_ip = false;
 	w->stream->last_ip = 0;
-	return found && pt_pkt_sync_set(w->decoder, *at) >= 0;
+	return found && pt_reader_seek(w->reader, *at);
 }
 
-/* The packet at 'at'. 1: taken; 0: incomplete at the end; negative libipt error or fn's
- * word in *word. */
-static int one(struct packet_iter *w, uint64_t *at, int *word)
+/*
+ * The packet at 'at'. 1: taken, fn's result in *result; 0: incomplete at the end; -1: none, *why
+ * says so.
+ */
+static int one(struct packet_iter *w, uint64_t *at, int *result, const char **why)
 {
 	struct auxtap_packet out = {0};
-	struct pt_packet pkt;
+	struct pt_pkt pkt;
 	int size;
 
-	size = pt_pkt_next(w->decoder, &pkt, sizeof(pkt));
-	if (size == -pte_eos)
-		return 0;
-	if (size < 0)
+	size = pt_reader_next(w->reader, &pkt, why);
+	if (size <= 0)
 		return size;
-	if (!size || (uint64_t)size > w->size - *at)
-		return -pte_internal;
 	put_packet(w->stream, &pkt, &out);
-	*word = report(w, &out, *at, (uint64_t)size);
+	*result = report(w, &out, *at, (uint64_t)size);
 	*at += (uint64_t)size;
 	return 1;
 }
 
 static int report_chunk(struct packet_iter *w, uint64_t *at)
 {
-	int word = 0, ret;
+	int result = 0, ret;
 
 	if (w->stream->synced) {
-		if (pt_pkt_sync_set(w->decoder, 0) < 0)
+		if (!pt_reader_seek(w->reader, 0))
 			return -EINVAL;
 	} else {
 		ret = synchronise(w, at, NULL);
@@ -315,16 +309,16 @@ static int report_chunk(struct packet_iter *w, uint64_t *at)
 			return ret;
 	}
 	while (*at < w->size) {
-		ret = one(w, at, &word);
-		if (word)
-			return word;
+		const char *why = "the trace ends inside a packet";
+
+		ret = one(w, at, &result, &why);
+		if (result)
+			return result;
 		if (ret > 0)
 			continue;
 		if (!ret && !w->last)
 			return 0; /* the rest comes with the next fragment */
-		ret = synchronise(w, at,
-				  ret ? pt_errstr(pt_errcode(ret)) :
-					"the trace ends inside a packet");
+		ret = synchronise(w, at, why);
 		if (ret != 1)
 			return ret;
 	}
@@ -343,21 +337,17 @@ int pt_packets_chunk(struct pt_packet_stream *stream, const void *trace, size_t 
 				.last = last,
 				.fn = fn,
 				.ctx = ctx};
-	struct pt_config config;
 	uint64_t at = 0;
 	int ret;
 
 	*used = 0;
 	if (!size)
 		return 0;
-	pt_config_init(&config);
-	config.begin = (uint8_t *)trace;
-	config.end = (uint8_t *)trace + size;
-	w.decoder = pt_pkt_alloc_decoder(&config);
-	if (!w.decoder)
+	w.reader = pt_reader_open(trace, size);
+	if (!w.reader)
 		return auxtap_error_set(err, -ENOMEM, "packets", "no memory for a decoder");
 	ret = report_chunk(&w, &at);
-	pt_pkt_free_decoder(w.decoder);
+	pt_reader_close(w.reader);
 	*used = (size_t)at;
 	return ret;
 }

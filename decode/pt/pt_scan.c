@@ -1,38 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See pt_scan.h. Packets are taken apart by libipt; only their IP compression is undone here. */
+/* See pt_scan.h. The IP compression of packets is undone here. */
 #include "pt_scan.h"
+#include "pt_reader.h"
 
-#include <intel-pt.h>
 #include <string.h>
 
-static struct pt_packet_decoder *packets(const uint8_t *data, size_t size)
-{
-	struct pt_config config;
-
-	pt_config_init(&config);
-	config.begin = (uint8_t *)(uintptr_t)data;
-	config.end = config.begin + size;
-	return pt_pkt_alloc_decoder(&config);
-}
-
 /* The address a packet means; false if it carries none. */
-static bool last_ip(uint64_t *last, const struct pt_packet_ip *ip)
+static bool last_ip(uint64_t *last, const struct pt_pkt *pkt)
 {
-	switch (ip->ipc) {
-	case pt_ipc_update_16:
-		*last = (*last & ~0xffffull) | (ip->ip & 0xffff);
+	uint64_t ip = pkt->ip.ip;
+
+	switch (pkt->ip.bytes) {
+	case PT_IP_16:
+		*last = (*last & ~0xffffull) | (ip & 0xffff);
 		return true;
-	case pt_ipc_update_32:
-		*last = (*last & ~0xffffffffull) | (ip->ip & 0xffffffff);
+	case PT_IP_32:
+		*last = (*last & ~0xffffffffull) | (ip & 0xffffffff);
 		return true;
-	case pt_ipc_sext_48:
-		*last = (uint64_t)((int64_t)(ip->ip << 16) >> 16);
+	case PT_IP_48_EXTENDED:
+		*last = (uint64_t)((int64_t)(ip << 16) >> 16);
 		return true;
-	case pt_ipc_update_48:
-		*last = (*last & ~0xffffffffffffull) | (ip->ip & 0xffffffffffffull);
+	case PT_IP_48:
+		*last = (*last & ~0xffffffffffffull) | (ip & 0xffffffffffffull);
 		return true;
-	case pt_ipc_full:
-		*last = ip->ip;
+	case PT_IP_FULL:
+		*last = ip;
 		return true;
 	default:
 		return false;
@@ -41,51 +33,53 @@ static bool last_ip(uint64_t *last, const struct pt_packet_ip *ip)
 
 size_t pt_scan_psb_plus(const uint8_t *data, size_t size)
 {
-	struct pt_packet_decoder *dec = packets(data, size);
-	struct pt_packet packet;
+	struct pt_reader *reader = pt_reader_open(data, size);
 	size_t end = 0, pos = 0;
+	struct pt_pkt pkt;
+	const char *why;
 	int ret;
 
-	if (!dec)
+	if (!reader)
 		return 0;
-	if (!pt_pkt_sync_set(dec, 0)) {
-		while ((ret = pt_pkt_next(dec, &packet, sizeof(packet))) > 0) {
+	if (pt_reader_seek(reader, 0)) {
+		while ((ret = pt_reader_next(reader, &pkt, &why)) > 0) {
 			pos += (size_t)ret;
-			if (packet.type == ppt_psbend) {
+			if (pkt.type == PT_PKT_PSBEND) {
 				end = pos;
 				break;
 			}
 		}
 	}
-	pt_pkt_free_decoder(dec);
+	pt_reader_close(reader);
 	return end;
 }
 
 void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head)
 {
-	struct pt_packet_decoder *dec = packets(data, size < 512 ? size : 512);
-	struct pt_packet packet;
+	struct pt_reader *reader = pt_reader_open(data, size < 512 ? size : 512);
+	struct pt_pkt pkt;
+	const char *why;
 
 	memset(head, 0, sizeof(*head));
-	if (!dec)
+	if (!reader)
 		return;
-	if (!pt_pkt_sync_set(dec, 0)) {
-		while (pt_pkt_next(dec, &packet, sizeof(packet)) > 0) {
-			if (packet.type == ppt_psbend)
+	if (pt_reader_seek(reader, 0)) {
+		while (pt_reader_next(reader, &pkt, &why) > 0) {
+			if (pkt.type == PT_PKT_PSBEND)
 				break;
-			if (packet.type == ppt_tsc) {
+			if (pkt.type == PT_PKT_TSC) {
 				head->has_tsc = true;
-				head->tsc = packet.payload.tsc.tsc;
-			} else if (packet.type == ppt_fup) {
-				head->has_fup = last_ip(&head->fup, &packet.payload.ip);
-			} else if (packet.type == ppt_mode || packet.type == ppt_pip ||
-				   packet.type == ppt_vmcs || packet.type == ppt_cbr ||
-				   packet.type == ppt_mnt) {
+				head->tsc = pkt.tsc;
+			} else if (pkt.type == PT_PKT_FUP) {
+				head->has_fup = last_ip(&head->fup, &pkt);
+			} else if (pkt.type == PT_PKT_MODE || pkt.type == PT_PKT_PIP ||
+				   pkt.type == PT_PKT_VMCS || pkt.type == PT_PKT_CBR ||
+				   pkt.type == PT_PKT_MNT) {
 				head->nr_status++;
 			}
 		}
 	}
-	pt_pkt_free_decoder(dec);
+	pt_reader_close(reader);
 }
 
 /*
@@ -96,49 +90,49 @@ void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head)
 bool pt_scan_restart(const uint8_t *data, size_t size, size_t from, struct pt_restart *r,
 		     bool (*usable)(void *ctx, uint64_t ip), void *ctx)
 {
-	struct pt_packet_decoder *dec = packets(data, size);
+	struct pt_reader *reader = pt_reader_open(data, size);
 	bool found = false, after_ovf = false;
-	struct pt_packet packet;
+	struct pt_pkt pkt;
 	uint64_t last = 0;
+	const char *why;
 	size_t pos = 0;
 	int ret;
 
-	if (!dec)
+	if (!reader)
 		return false;
-	if (pt_pkt_sync_set(dec, 0))
+	if (!pt_reader_seek(reader, 0))
 		goto out;
-	while (!found && (ret = pt_pkt_next(dec, &packet, sizeof(packet))) > 0) {
+	while (!found && (ret = pt_reader_next(reader, &pkt, &why)) > 0) {
 		bool named;
 
 		pos += (size_t)ret;
-		switch (packet.type) {
-		case ppt_psb:
+		switch (pkt.type) {
+		case PT_PKT_PSB:
 			last = 0;
 			continue;
-		case ppt_tsc:
+		case PT_PKT_TSC:
 			if (pos > from)
-				r->tsc = packet.payload.tsc.tsc;
+				r->tsc = pkt.tsc;
 			continue;
-		case ppt_mode:
-			if (packet.payload.mode.leaf == pt_mol_exec)
-				r->bits_32 = pt_get_exec_mode(&packet.payload.mode.bits.exec) ==
-					     ptem_32bit;
+		case PT_PKT_MODE:
+			if (pkt.mode.leaf == PT_MODE_EXEC)
+				r->bits_32 = pt_mode_is_32(&pkt);
 			continue;
-		case ppt_ovf:
+		case PT_PKT_OVF:
 			after_ovf = pos > from;
 			continue;
-		case ppt_fup:
-			named = last_ip(&last, &packet.payload.ip);
+		case PT_PKT_FUP:
+			named = last_ip(&last, &pkt);
 			found = named && after_ovf && pos > from;
 			r->enable = false;
 			break;
-		case ppt_tip:
-		case ppt_tip_pge:
-			found = last_ip(&last, &packet.payload.ip) && pos > from;
-			r->enable = packet.type == ppt_tip_pge;
+		case PT_PKT_TIP:
+		case PT_PKT_TIP_PGE:
+			found = last_ip(&last, &pkt) && pos > from;
+			r->enable = pkt.type == PT_PKT_TIP_PGE;
 			break;
-		case ppt_tip_pgd:
-			last_ip(&last, &packet.payload.ip);
+		case PT_PKT_TIP_PGD:
+			last_ip(&last, &pkt);
 			continue;
 		default:
 			continue;
@@ -149,7 +143,7 @@ bool pt_scan_restart(const uint8_t *data, size_t size, size_t from, struct pt_re
 		r->end = pos;
 	}
 out:
-	pt_pkt_free_decoder(dec);
+	pt_reader_close(reader);
 	return found;
 }
 
