@@ -45,6 +45,7 @@ int decoder_new(struct auxtap_decoder **dec_out, const struct trace_family *fami
 	dec->opts = known;
 	dec->images = images;
 	dec->family = family;
+	dec->flow_ops = family->flows ? family->flows[0] : NULL;
 	ret = family->create(dec);
 	if (ret) {
 		auxtap_decoder_close(dec);

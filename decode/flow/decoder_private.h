@@ -19,7 +19,8 @@ struct auxtap_decoder {
 	struct auxtap_decode_opts opts;
 	struct auxtap_image_set *images;
 	const struct trace_family *family;
-	void *trace; /* the family's */
+	const struct flow_ops *flow_ops; /* of family->flows; may be replaced before the start */
+	void *trace;			 /* the family's */
 	struct sideband sideband;
 	struct auxtap_perfdata *pd;
 	bool by_auxtap; /* pd was recorded by auxtap */

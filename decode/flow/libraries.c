@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The versions of the libraries that decode, as they are loaded: what they know depends on them. */
 #include "decode/coresight/cs_tree.h"
+#include "trace_family.h"
 
 #include <auxtap/decode.h>
-#include <intel-pt.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -11,9 +11,7 @@ static char names[2][48];
 
 static void fill(void)
 {
-	struct pt_version ipt = pt_library_version();
-
-	snprintf(names[0], sizeof(names[0]), "libipt %u.%u.%u", ipt.major, ipt.minor, ipt.patch);
+	trace_family_flow(0)->version(names[0], sizeof(names[0]));
 	snprintf(names[1], sizeof(names[1]), "OpenCSD %s", cs_tree_version());
 }
 

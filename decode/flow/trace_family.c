@@ -39,6 +39,15 @@ const struct trace_family *trace_family_of_snapshot(const char *dir)
 	return NULL;
 }
 
+const struct flow_ops *trace_family_flow(unsigned int index)
+{
+	for (size_t i = 0; i < NR; i++)
+		for (const struct flow_ops *const *flow = families[i]->flows; flow && *flow; flow++)
+			if (!index--)
+				return *flow;
+	return NULL;
+}
+
 void trace_family_names(char *text, size_t size)
 {
 	size_t len = 0;

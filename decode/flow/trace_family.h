@@ -8,6 +8,7 @@
 #define AUXTAP_TRACE_FAMILY_H
 
 #include "flow_event.h"
+#include "flow_ops.h"
 
 struct trace_family {
 	const char *name;	/* "Intel PT" */
@@ -15,6 +16,9 @@ struct trace_family {
 	uint32_t auxtrace_type; /* in AUXTRACE_INFO of perf.data files */
 	/* Bare streams say which CPU each part is of: the sideband files do not decide that. */
 	bool raw_has_cpus;
+	/* Decoders of the executed flow, up to NULL; the first is the default. NULL: it has none.
+	 */
+	const struct flow_ops *const *flows;
 
 	/* Sets dec->trace. 0 or -ENOMEM. Before all others; dec->opts and dec->images are set. */
 	int (*create)(struct auxtap_decoder *dec);
@@ -60,6 +64,8 @@ const struct trace_family *trace_family_of_type(uint32_t auxtrace_type);
 const struct trace_family *trace_family_of_raw(const char *name);
 /* The family that has the directory's form. */
 const struct trace_family *trace_family_of_snapshot(const char *dir);
+/* The decoder of flow number 'index' of all families; NULL: there are fewer. */
+const struct flow_ops *trace_family_flow(unsigned int index);
 /* "Intel PT, Arm SPE, CoreSight" */
 void trace_family_names(char *text, size_t size);
 

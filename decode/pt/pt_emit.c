@@ -65,7 +65,7 @@ void pt_count_flush(struct pt_segment_decoder *w)
 	w->count_nr = w->count_lo = w->count_hi = 0;
 }
 
-void pt_emit_insn(struct pt_segment_decoder *w, const struct pt_step *step)
+void pt_emit_insn(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	struct flow_event *ev;
 
@@ -77,10 +77,10 @@ void pt_emit_insn(struct pt_segment_decoder *w, const struct pt_step *step)
 	ev->has_ip = true;
 	ev->nr_insns = 1;
 	ev->insn_size = step->size;
-	memcpy(ev->insn, step->raw, step->size);
+	memcpy(ev->insn, step->code, step->size);
 }
 
-void pt_emit_block(struct pt_segment_decoder *w, const struct pt_step *step)
+void pt_emit_block(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	struct flow_event *ev;
 
@@ -89,7 +89,7 @@ void pt_emit_block(struct pt_segment_decoder *w, const struct pt_step *step)
 	if (!ev)
 		return;
 	ev->ip = step->ip;
-	ev->addr = step->end_ip;
+	ev->addr = step->last_ip;
 	ev->has_ip = ev->has_addr = true;
 	ev->nr_insns = step->nr_insns;
 }
@@ -109,13 +109,13 @@ static void branch_event(struct pt_segment_decoder *w, uint32_t type, uint64_t t
 	if (!ev)
 		return;
 	ev->hidden = !reported;
-	ev->kind = (uint8_t)p->insn.kind;
+	ev->kind = p->kind;
 	ev->ip = p->ip;
 	ev->has_ip = true;
 	ev->addr = has_target ? target : 0;
 	ev->has_addr = has_target;
-	ev->insn_size = p->insn.size;
-	memcpy(ev->insn, p->raw, p->insn.size);
+	ev->insn_size = p->size;
+	memcpy(ev->insn, p->raw, p->size);
 	if (reported)
 		take_count(w, ev);
 }
@@ -142,15 +142,15 @@ void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_targ
 	if (!p->valid)
 		return;
 	p->valid = false;
-	if (p->insn.kind == AUXTAP_BRANCH_COND && (!has_target || target == p->ip + p->insn.size))
+	if (p->kind == AUXTAP_BRANCH_COND && (!has_target || target == p->ip + p->size))
 		return;
 	w->job->nr_branches++;
 	branch_event(w, AUXTAP_EVENT_BRANCH, target, has_target);
-	switch (p->insn.kind) {
+	switch (p->kind) {
 	case AUXTAP_BRANCH_CALL:
 	case AUXTAP_BRANCH_CALL_INDIRECT:
 		/* call +0 only fetches the instruction pointer */
-		if (!p->insn.direct || p->insn.disp)
+		if (!p->fetches_ip)
 			branch_event(w, AUXTAP_EVENT_CALL, target, has_target);
 		break;
 	case AUXTAP_BRANCH_RETURN:

@@ -130,7 +130,7 @@ static void release_decoder(struct pt_jobs *jobs, struct pt_job *job)
 {
 	if (!job->decoder)
 		return;
-	pt_flow_stop(job->decoder);
+	pt_segment_decoder_stop(job->decoder);
 	put_decoder(jobs, job->decoder);
 	job->decoder = NULL;
 	jobs->nr_begun--;

@@ -2,13 +2,7 @@
 /* See pt_limits.h. Versions are those of libipt's history. */
 #include "pt_limits.h"
 
-#include <intel-pt.h>
 #include <string.h>
-
-/* pt_library_version() has no patch level: this one cannot be looked at when it is loaded */
-#if LIBIPT_VERSION_MAJOR < 2 || (LIBIPT_VERSION == 0x200 && LIBIPT_VERSION_PATCH < 4)
-#error "this libipt takes uiret for another instruction; build with 2.0.4 or newer"
-#endif
 
 #define VERSION_REX2 PT_VERSION(2, 2) /* jmpabs is one of its instructions; eretu, erets */
 

@@ -5,9 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Sections that libipt keeps mapped with their block caches when unused. */
-#define SECTION_CACHE_BYTES (96ull << 20)
-
 struct pt_merge_queue *pt_add_queue(struct pt_decoder *pt)
 {
 	struct pt_merge_queue **grown, *queue;
@@ -52,7 +49,16 @@ static int by_first(const void *a, const void *b)
 static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
 	struct pt_decoder *pt = pt_of(dec);
+	const struct pt_flow_config config = {
+		.images = dec->images,
+		.unit = pt->unit,
+		.insns = dec->opts.events & AUXTAP_EVENT_INSN,
+	};
 
+	pt->shared.flow_ops = dec->flow_ops;
+	pt->shared.flow = dec->flow_ops->open(&config);
+	if (!pt->shared.flow)
+		return -ENOMEM;
 	if (pt->nr_queues) {
 		pt->closed = calloc(pt->nr_queues, sizeof(struct pt_merge_queue *));
 		pt->heap = calloc(pt->nr_queues, sizeof(struct pt_merge_queue *));
@@ -221,18 +227,6 @@ static int create(struct auxtap_decoder *dec)
 	pt->shared.opts = dec->opts;
 	pt->shared.images = dec->images;
 	pt->shared.sideband = &dec->sideband;
-	pt->shared.sections = pt_iscache_alloc(NULL);
-	pt_config_init(&pt->shared.config);
-	/*
-	 * A PSB+ with FUP right before TIP.PGE never means that tracing was on: ask for the check
-	 * on every CPU.
-	 */
-	pt->shared.config.errata.bdm70 = 1;
-	if (!pt->shared.sections) {
-		free(pt);
-		return -ENOMEM;
-	}
-	pt_iscache_set_limit(pt->shared.sections, SECTION_CACHE_BYTES);
 	dec->trace = pt;
 	return 0;
 }
@@ -249,7 +243,8 @@ static void destroy(struct auxtap_decoder *dec)
 	free(pt->queues);
 	free(pt->closed);
 	free(pt->heap);
-	pt_iscache_free(pt->shared.sections);
+	if (pt->shared.flow)
+		pt->shared.flow_ops->close(pt->shared.flow);
 	free(pt);
 	dec->trace = NULL;
 }
@@ -279,11 +274,14 @@ static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summ
 	}
 }
 
+static const struct flow_ops *const flows[] = {&pt_libipt, NULL};
+
 extern const struct trace_family pt_family;
 const struct trace_family pt_family = {
 	.name = "Intel PT",
 	.raw_name = "pt",
 	.auxtrace_type = AUXTAP_AUXTRACE_INTEL_PT,
+	.flows = flows,
 	.create = create,
 	.destroy = destroy,
 	.configure = pt_configure,

@@ -34,7 +34,7 @@ static unsigned int low_bit(uint64_t mask)
 static void configure_clock(struct auxtap_decoder *dec)
 {
 	const struct pt_info *pi = &pt_of(dec)->info;
-	struct pt_config *config = &pt_of(dec)->shared.config;
+	struct pt_unit *unit = &pt_of(dec)->unit;
 	struct time_conv *conv = &dec->sideband.conv;
 	const struct auxtap_perfdata_attr *attr;
 	unsigned int family, model, stepping;
@@ -49,14 +49,14 @@ static void configure_clock(struct auxtap_decoder *dec)
 					 pt_info(pi, AUXTAP_PT_INFO_TIME_SHIFT));
 	conv->mult = pt_info(pi, AUXTAP_PT_INFO_TIME_MULT);
 	conv->zero = pt_info(pi, AUXTAP_PT_INFO_TIME_ZERO);
-	config->cpuid_0x15_eax = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_D);
-	config->cpuid_0x15_ebx = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_N);
-	config->nom_freq = (uint8_t)pt_info(pi, AUXTAP_PT_INFO_MAX_NONTURBO_RATIO);
+	unit->cpuid_0x15_eax = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_D);
+	unit->cpuid_0x15_ebx = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_N);
+	unit->nom_freq = (uint8_t)pt_info(pi, AUXTAP_PT_INFO_MAX_NONTURBO_RATIO);
 	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(dec->pd, i)); i++) {
 		uint64_t mask = pt_info(pi, AUXTAP_PT_INFO_MTC_FREQ_BITS);
 
 		if (attr->attr.type == pt_info(pi, AUXTAP_PT_INFO_PMU_TYPE))
-			config->mtc_freq = (uint8_t)((attr->attr.config & mask) >> low_bit(mask));
+			unit->mtc_freq = (uint8_t)((attr->attr.config & mask) >> low_bit(mask));
 		if (attr->attr.type == pt_info(pi, AUXTAP_PT_INFO_PMU_TYPE) &&
 		    attr->attr.enable_on_exec)
 			dec->sideband.follows_threads = true;
@@ -72,12 +72,9 @@ static void configure_clock(struct auxtap_decoder *dec)
 	if (sscanf(text, "%31[^,],%u,%u,%u", vendor, &family, &model, &stepping) != 4 ||
 	    strcmp(vendor, "GenuineIntel"))
 		return;
-	config->cpu.vendor = pcv_intel;
-	config->cpu.family = (uint16_t)family;
-	config->cpu.model = (uint8_t)model;
-	config->cpu.stepping = (uint8_t)stepping;
-	pt_cpu_errata(&config->errata, &config->cpu);
-	config->errata.bdm70 = 1;
+	unit->family = family;
+	unit->model = model;
+	unit->stepping = stepping;
 }
 
 void pt_configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
@@ -478,20 +475,15 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 
 void pt_configure_raw(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw)
 {
-	struct pt_config *config = &pt_of(dec)->shared.config;
+	struct pt_unit *unit = &pt_of(dec)->unit;
 
-	if (raw->cpu_family) {
-		config->cpu.vendor = pcv_intel;
-		config->cpu.family = (uint16_t)raw->cpu_family;
-		config->cpu.model = (uint8_t)raw->cpu_model;
-		config->cpu.stepping = (uint8_t)raw->cpu_stepping;
-		pt_cpu_errata(&config->errata, &config->cpu);
-		config->errata.bdm70 = 1;
-	}
-	config->mtc_freq = raw->mtc_freq;
-	config->nom_freq = raw->nom_freq;
-	config->cpuid_0x15_eax = raw->cpuid_0x15_eax;
-	config->cpuid_0x15_ebx = raw->cpuid_0x15_ebx;
+	unit->family = raw->cpu_family;
+	unit->model = raw->cpu_model;
+	unit->stepping = raw->cpu_stepping;
+	unit->mtc_freq = raw->mtc_freq;
+	unit->nom_freq = raw->nom_freq;
+	unit->cpuid_0x15_eax = raw->cpuid_0x15_eax;
+	unit->cpuid_0x15_ebx = raw->cpuid_0x15_ebx;
 }
 
 int pt_open_raw(struct auxtap_decoder *dec, const char *path, const struct auxtap_raw_opts *raw,

@@ -359,20 +359,18 @@ static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
 	if (!p->valid)
 		return;
 	q->pending.valid = false;
-	if (p->insn.kind == AUXTAP_BRANCH_COND &&
-	    (!ev->has_addr || ev->addr == p->ip + p->insn.size))
+	if (p->kind == AUXTAP_BRANCH_COND && (!ev->has_addr || ev->addr == p->ip + p->size))
 		return;
 	q->sum.branches++;
-	ev->kind = (uint8_t)p->insn.kind;
+	ev->kind = p->kind;
 	ev->ip = p->ip;
 	ev->has_ip = true;
-	ev->insn_size = p->insn.size;
-	memcpy(ev->insn, p->raw, p->insn.size);
-	if (p->insn.kind == AUXTAP_BRANCH_RETURN)
+	ev->insn_size = p->size;
+	memcpy(ev->insn, p->raw, p->size);
+	if (p->kind == AUXTAP_BRANCH_RETURN)
 		type = AUXTAP_EVENT_RETURN;
-	else if ((p->insn.kind == AUXTAP_BRANCH_CALL ||
-		  p->insn.kind == AUXTAP_BRANCH_CALL_INDIRECT) &&
-		 (!p->insn.direct || p->insn.disp))
+	else if ((p->kind == AUXTAP_BRANCH_CALL || p->kind == AUXTAP_BRANCH_CALL_INDIRECT) &&
+		 !p->fetches_ip)
 		type = AUXTAP_EVENT_CALL;
 	*call = *ev;
 	if (wanted(q, AUXTAP_EVENT_BRANCH, ev->time)) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One queue (a thread's or a CPU's trace) as a generator of events, in two stages. A segment
- * decoder (pt_segment.c, pt_flow.c, pt_emit.c) turns one segment into events and needs nothing of
- * the segments before it: any number of them are decoded at the same time. The queue (pt_queue.c)
- * takes their events in order and adds what crosses segments: the branch pending at a boundary,
- * call depth, open gaps, instructions since the last event, a clock that never goes back. The
- * result therefore does not depend on which thread decoded what when.
+ * decoder (pt_segment.c, pt_emit.c) turns the flow of one segment (flow_ops.h) into events and
+ * needs nothing of the segments before it: any number of them are decoded at the same time. The
+ * queue (pt_queue.c) takes their events in order and adds what crosses segments: the branch pending
+ * at a boundary, call depth, open gaps, instructions since the last event, a clock that never goes
+ * back. The result therefore does not depend on which thread decoded what when.
  */
 #ifndef AUXTAP_PT_QUEUE_H
 #define AUXTAP_PT_QUEUE_H
 
-#include "decode/flow/branch_insn.h"
 #include "decode/flow/callstack.h"
 #include "decode/flow/flow_event.h"
+#include "decode/flow/flow_ops.h"
+#include "pt_libipt.h"
 #include "pt_memory.h"
 #include "pt_stream.h"
 #include "decode/flow/sideband.h"
@@ -43,50 +44,19 @@ struct pt_shared {
 	struct auxtap_decode_opts opts;
 	const struct sideband *sideband;
 	struct auxtap_image_set *images;
-	struct pt_image_section_cache *sections;
-	struct pt_config config; /* without begin and end */
-	uint64_t mtc_shift;
+	const struct flow_ops *flow_ops;
+	void *flow; /* what flow_ops.open gave */
 };
 
-/* What libipt said last. */
-struct pt_step {
-	uint64_t ip, end_ip;
-	unsigned int nr_insns; /* 0: none */
-	enum pt_insn_class iclass;
-	bool have_raw, bits_32;
-	uint8_t raw[15], size;
-};
-
-struct pt_flow {
-	struct pt_block_decoder *blk; /* one of the two */
-	struct pt_insn_decoder *insn;
-	int status;
-	unsigned int nr_status_left; /* status updates of the segment's own PSB+ */
-};
-
+/* A branch whose target is not known yet. */
 struct pt_pending {
 	bool valid;
 	bool inherited; /* the segment before may have left one: only the queue knows */
-	uint64_t ip;
-	struct branch_insn insn;
+	bool fetches_ip;
+	uint8_t kind; /* enum auxtap_branch_kind */
+	uint8_t size;
 	uint8_t raw[15];
-};
-
-/* Branches met lately: reading and taking them apart costs more than libipt's whole block. */
-#define PT_BRANCHES 1024
-struct pt_branch {
 	uint64_t ip;
-	uint32_t generation; /* of the image; 0: empty */
-	bool valid;	     /* it is a branch */
-	struct branch_insn insn;
-	uint8_t raw[15];
-};
-
-/* Blocks looked at lately: none of their instructions is beyond libipt (pt_limits.h). */
-#define PT_CHECKED 1024
-struct pt_checked {
-	uint64_t ip, end_ip;
-	uint32_t generation; /* of the image; 0: empty */
 };
 
 /* The state of the decode at a segment's start or end. */
@@ -138,30 +108,21 @@ struct pt_segment_decoder {
 	const struct pt_shared *shared;
 	const struct pt_queue *queue;
 	struct pt_job *job;
-	uint8_t *base;	   /* what libipt sees of the segment */
-	size_t own, total; /* from base: the segment's own bytes, and with the next PSB+ */
+	struct flow *flow;
+	const struct flow_step *steps; /* not yet taken */
+	size_t nr_steps;
 	bool enabled, over;
-	bool bits_32; /* of the last step */
-	struct pt_flow flow;
 	struct pt_memory mem;
-	struct pt_image *image;
-	uint32_t generation; /* one more with every change of image */
-	int32_t pid, tid;    /* who runs */
+	int32_t pid, tid; /* who runs */
 	uint64_t tsc, time;
 	uint64_t last_ip; /* of the last instruction */
 	struct pt_pending pending;
 	bool in_gap; /* or before the first flow of the segment */
 	uint32_t insns_since;
-	/* a decode without packets returns to an earlier ip: Brent's cycle detection */
-	uint64_t spin_ip;
-	uint32_t spin_power, spin_length, empty_steps;
 	/* instructions not yet added to their image */
 	uint64_t count_lo, count_hi, count_nr;
 	struct auxtap_image *count_image;
 	struct pt_batch *out;
-	struct pt_branch branches[PT_BRANCHES];
-	unsigned int version; /* libipt's, PT_VERSION() */
-	struct pt_checked checked[PT_CHECKED];
 };
 
 struct pt_queue {
@@ -189,23 +150,9 @@ struct pt_queue {
 	struct auxtap_decode_summary sum;
 };
 
-/* pt_flow.c: 0, or a negative libipt code */
-int pt_flow_start(struct pt_segment_decoder *w);
-void pt_flow_stop(struct pt_segment_decoder *w);
-int pt_flow_next(struct pt_segment_decoder *w, struct pt_step *step); /* the new status */
-int pt_flow_event(struct pt_segment_decoder *w, struct pt_event *ev);
-size_t pt_flow_offset(struct pt_segment_decoder *w); /* from base */
-uint64_t pt_flow_tsc(struct pt_segment_decoder *w);
-/*
- * Does the code at ip come back to ip without a packet? Then how often it ran before an event at ip
- * is not in the trace.
- */
-bool pt_flow_comes_back(struct pt_segment_decoder *w, uint64_t ip);
-void pt_flow_set_image(struct pt_segment_decoder *w, struct pt_image *image);
-
 /* pt_emit.c: events into w->out, as far as they are wanted */
-void pt_emit_insn(struct pt_segment_decoder *w, const struct pt_step *step);
-void pt_emit_block(struct pt_segment_decoder *w, const struct pt_step *step);
+void pt_emit_insn(struct pt_segment_decoder *w, const struct flow_step *step);
+void pt_emit_block(struct pt_segment_decoder *w, const struct flow_step *step);
 void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_target);
 void pt_emit_no_branch(struct pt_segment_decoder *w);
 void pt_emit_trace(struct pt_segment_decoder *w, bool on, uint64_t ip, bool has_ip);
@@ -221,6 +168,8 @@ void pt_segment_decoder_free(struct pt_segment_decoder *w);
 void pt_segment_decoder_start(struct pt_segment_decoder *w, struct pt_job *job);
 /* Fills out until it has no space for a step; true: the segment is over, job->end is set. */
 bool pt_segment_decoder_fill(struct pt_segment_decoder *w, struct pt_batch *out);
+/* The job is over, or is not needed any more. */
+void pt_segment_decoder_stop(struct pt_segment_decoder *w);
 
 /* pt_queue.c, all by the thread that reads the events */
 void pt_queue_init(struct pt_queue *q, const struct pt_shared *shared);

@@ -186,3 +186,24 @@ size_t pt_restart_header(const struct pt_restart *r, uint8_t out[PT_RESTART_HEAD
 	}
 	return (size_t)(at - out);
 }
+
+size_t pt_scan_move(struct flow_bytes *bytes, size_t from, struct pt_restart *r,
+		    bool (*usable)(void *ctx, uint64_t ip), void *ctx)
+{
+	uint8_t header[PT_RESTART_HEADER_MAX];
+	ptrdiff_t skip;
+	size_t size;
+
+	if (from > bytes->size)
+		from = bytes->size;
+	if (!pt_scan_restart(bytes->data, bytes->size, from, r, usable, ctx))
+		return 0;
+	size = pt_restart_header(r, header);
+	memcpy(bytes->data + r->end - size, header, size);
+	skip = (ptrdiff_t)r->end - (ptrdiff_t)size; /* may be negative */
+	bytes->data += skip;
+	bytes->off += (uint64_t)skip;
+	bytes->size -= (size_t)skip;
+	bytes->total -= (size_t)skip;
+	return size;
+}

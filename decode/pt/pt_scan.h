@@ -6,9 +6,7 @@
 #ifndef AUXTAP_PT_SCAN_H
 #define AUXTAP_PT_SCAN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "decode/flow/flow_ops.h"
 
 /* Bytes from a PSB to the end of its PSBEND; 0 if there is none within size. */
 size_t pt_scan_psb_plus(const uint8_t *data, size_t size);
@@ -43,5 +41,11 @@ bool pt_scan_restart(const uint8_t *data, size_t size, size_t from, struct pt_re
 #define PT_RESTART_HEADER_MAX 48
 /* A PSB+ that starts a decoder at r, to be followed by the bytes after r->end. Its size. */
 size_t pt_restart_header(const struct pt_restart *r, uint8_t out[PT_RESTART_HEADER_MAX]);
+/*
+ * Moves the begin of the bytes to such a PSB+, written over packets that are done with (or to the
+ * headroom), at the first position after 'from'. Where in the bytes the flow goes on; 0: nowhere.
+ */
+size_t pt_scan_move(struct flow_bytes *bytes, size_t from, struct pt_restart *r,
+		    bool (*usable)(void *ctx, uint64_t ip), void *ctx);
 
 #endif

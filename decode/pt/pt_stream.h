@@ -7,10 +7,10 @@
 #ifndef AUXTAP_PT_STREAM_H
 #define AUXTAP_PT_STREAM_H
 
-#include <auxtap/decode.h>
+#include "decode/flow/flow_ops.h"
 
-/* Bytes before segment.data that belong to the caller (a restart header is written there). */
-#define PT_STREAM_HEADROOM 64
+/* Bytes before segment.data that belong to the decoder of the flow. */
+#define PT_STREAM_HEADROOM FLOW_HEADROOM
 /* Hardware writes a PSB at least every 64 MiB; decoders here give up earlier. */
 #define PT_STREAM_MAX_SEGMENT (32u << 20)
 

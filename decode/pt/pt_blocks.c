@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See pt_blocks.h. */
+#include "pt_blocks.h"
+#include "pt_limits.h"
+
+#include <string.h>
+
+void pt_blocks_init(struct pt_blocks *blocks, struct pt_memory *mem, unsigned int version)
+{
+	memset(blocks, 0, sizeof(*blocks));
+	blocks->mem = mem;
+	blocks->version = version;
+	blocks->generation = 1;
+}
+
+void pt_blocks_new_code(struct pt_blocks *blocks)
+{
+	blocks->generation++;
+}
+
+/* ---- branches ---- */
+
+static ssize_t read_code(struct pt_blocks *blocks, uint64_t ip, void *buf, size_t size)
+{
+	const struct pt_memory *mem = blocks->mem;
+
+	return auxtap_image_set_read(mem->set, mem->pid, mem->time, ip, buf, size);
+}
+
+const struct pt_branch *pt_blocks_branch(struct pt_blocks *blocks, const struct pt_run *run)
+{
+	uint64_t ip = run->end_ip;
+	struct pt_branch *b = &blocks->branches[(ip ^ ip >> 10) % PT_BRANCHES];
+	ssize_t got = run->size;
+
+	if (!run->branches)
+		return NULL;
+	if (run->raw || b->ip != ip || b->generation != blocks->generation) {
+		b->ip = ip;
+		b->generation = run->raw ? 0 : blocks->generation;
+		if (run->raw)
+			memcpy(b->raw, run->raw, sizeof(b->raw));
+		else
+			got = read_code(blocks, ip, b->raw, sizeof(b->raw));
+		b->valid =
+			got > 0 && !branch_insn_decode(b->raw, (size_t)got, run->bits_32, &b->insn);
+	}
+	return b->valid ? b : NULL;
+}
+
+/* ---- instructions that libipt misreads ---- */
+
+static bool cut_block(struct pt_blocks *blocks, struct pt_run *run)
+{
+	uint64_t size = run->end_ip - run->ip + 15, at = 0;
+	uint8_t code[4096];
+	char text[64];
+	ssize_t got;
+
+	if (run->end_ip < run->ip || size > sizeof(code))
+		size = sizeof(code);
+	got = read_code(blocks, run->ip, code, size);
+	if (got <= 0 || !pt_limits_bytes(blocks->version, code, (size_t)got))
+		return false;
+	for (unsigned int nr = 1; nr <= run->nr_insns && at < (uint64_t)got; nr++) {
+		int len;
+
+		if (pt_limits_insn(blocks->version, run->bits_32, code + at, (size_t)got - at)) {
+			run->nr_insns = nr;
+			run->end_ip = run->ip + at;
+			run->branches = run->takes_time = false;
+			run->raw = NULL;
+			return true;
+		}
+		len = run->bits_32 ? -1 :
+				     auxtap_disassemble(blocks->mem->set, run->ip + at, code + at,
+							(size_t)got - at, text, sizeof(text));
+		if (len <= 0)
+			return false;
+		at += (uint64_t)len;
+	}
+	return false;
+}
+
+bool pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one)
+{
+	struct pt_checked *c = &blocks->checked[(run->ip ^ run->end_ip >> 4) % PT_CHECKED];
+
+	if (blocks->version >= PT_VERSION(2, 2))
+		return false;
+	if (one)
+		return pt_limits_insn(blocks->version, run->bits_32, run->raw, run->size);
+	if (c->ip == run->ip && c->end_ip == run->end_ip && c->generation == blocks->generation)
+		return false;
+	if (cut_block(blocks, run))
+		return true;
+	*c = (struct pt_checked){run->ip, run->end_ip, blocks->generation};
+	return false;
+}
+
+/* ---- progress ---- */
+
+void pt_blocks_progress(struct pt_blocks *blocks)
+{
+	blocks->spin_ip = 0;
+	blocks->spin_power = 1;
+	blocks->spin_length = 0;
+}
+
+/* Brent: true when the flow without packets came to ip before. */
+static bool came_back(struct pt_blocks *blocks, uint64_t ip)
+{
+	if (blocks->spin_length && ip == blocks->spin_ip)
+		return true;
+	if (blocks->spin_length >= blocks->spin_power || !blocks->spin_length) {
+		blocks->spin_ip = ip;
+		blocks->spin_power = blocks->spin_length ? blocks->spin_power * 2 : 1;
+		blocks->spin_length = 0;
+	}
+	blocks->spin_length++;
+	return false;
+}
+
+bool pt_blocks_spins(struct pt_blocks *blocks, const struct pt_branch *b)
+{
+	if (!b)
+		return false;
+	if (b->insn.direct && b->insn.kind != AUXTAP_BRANCH_COND)
+		return came_back(blocks, b->ip);
+	pt_blocks_progress(blocks);
+	return false;
+}

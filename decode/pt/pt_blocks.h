@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What libipt does not say of a block: how its last instruction changes the flow, whether libipt
+ * misreads one of its instructions (pt_limits.h), whether the flow makes progress.
+ */
+#ifndef AUXTAP_PT_BLOCKS_H
+#define AUXTAP_PT_BLOCKS_H
+
+#include "decode/flow/branch_insn.h"
+#include "pt_memory.h"
+
+/* Branches met lately: reading and taking them apart costs more than libipt's whole block. */
+#define PT_BRANCHES 1024
+struct pt_branch {
+	uint64_t ip;
+	uint32_t generation; /* of the code; 0: empty */
+	bool valid;	     /* it is a branch */
+	struct branch_insn insn;
+	uint8_t raw[15];
+};
+
+/* Blocks looked at lately: libipt knows all of their instructions. */
+#define PT_CHECKED 1024
+struct pt_checked {
+	uint64_t ip, end_ip;
+	uint32_t generation; /* of the code; 0: empty */
+};
+
+/* Instructions in a row, from ip to end_ip. */
+struct pt_run {
+	uint64_t ip, end_ip;
+	unsigned int nr_insns; /* 0: none */
+	bool branches;	       /* the last one may change the flow */
+	bool takes_time;       /* the packets that it consumed may have a time */
+	bool bits_32;
+	uint8_t size;	    /* of raw */
+	const uint8_t *raw; /* the last one's 15 bytes; NULL: not known */
+};
+
+struct pt_blocks {
+	struct pt_memory *mem;
+	unsigned int version; /* libipt's, PT_VERSION() */
+	uint32_t generation;  /* one more with every change of the code */
+	/* code without packets returns to an earlier ip: Brent's cycle detection */
+	uint64_t spin_ip;
+	uint32_t spin_power, spin_length;
+	struct pt_branch branches[PT_BRANCHES];
+	struct pt_checked checked[PT_CHECKED];
+};
+
+void pt_blocks_init(struct pt_blocks *blocks, struct pt_memory *mem, unsigned int version);
+/* mem has other code than before. */
+void pt_blocks_new_code(struct pt_blocks *blocks);
+/* How the run ends; NULL: it does not branch. Valid until the next call. */
+const struct pt_branch *pt_blocks_branch(struct pt_blocks *blocks, const struct pt_run *run);
+/*
+ * Makes the run end with its first instruction that libipt does not know; false: it knows all.
+ * one: the run is one instruction.
+ */
+bool pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one);
+/*
+ * Is the flow endless? A run ended with b. Direct branches consume no packets: where only such
+ * follow, and come back to the same address, they would be followed for ever.
+ */
+bool pt_blocks_spins(struct pt_blocks *blocks, const struct pt_branch *b);
+/* Something else than a run was taken out of the trace. */
+void pt_blocks_progress(struct pt_blocks *blocks);
+
+#endif

@@ -1,0 +1,748 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * libipt as a decoder of the flow (flow_ops.h): its instruction decoder where single instructions
+ * are asked for, else its block decoder. Its packet decoder is in pt_reader.c; no other file uses
+ * its types.
+ *
+ * Where libipt gives up, the flow is taken up again at the next packet that names an address; code
+ * that it is known to misread ends a block, as an error.
+ */
+#include "pt_blocks.h"
+#include "pt_libipt.h"
+#include "pt_limits.h"
+#include "pt_memory.h"
+#include "pt_scan.h"
+
+#include <intel-pt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* pt_library_version() has no patch level: this one cannot be looked at when it is loaded */
+#if LIBIPT_VERSION_MAJOR < 2 || (LIBIPT_VERSION == 0x200 && LIBIPT_VERSION_PATCH < 4)
+#error "this libipt takes uiret for another instruction; build with 2.0.4 or newer"
+#endif
+
+/* Sections that libipt keeps mapped with their block caches when unused. */
+#define SECTION_CACHE_BYTES (96ull << 20)
+/* libipt's block cache takes 4 bytes a byte of section: small ones keep it in proportion. */
+#define SECTION_MAX (1ull << 20)
+/* Images of processes, at different times, that a flow keeps. */
+#define MAX_EPOCHS 4
+/* A step that neither executes nor consumes anything must not be repeated for ever. */
+#define MAX_EMPTY_STEPS 64
+/* LOST after a block, and where it goes on */
+#define MAX_STEPS 4
+
+/* Of all flows. */
+struct libipt {
+	struct auxtap_image_set *images;
+	struct pt_image_section_cache *sections;
+	struct pt_config config; /* without begin and end */
+	bool insns;
+	unsigned int version; /* PT_VERSION() */
+};
+
+/* The code of a process, for as long as its mappings do not change. */
+struct image {
+	struct pt_image *image;
+	struct pt_epoch epoch;
+	uint64_t used;
+};
+
+struct libipt_flow {
+	struct libipt *lib;
+	struct pt_block_decoder *blk; /* one of the two, while there are bytes */
+	struct pt_insn_decoder *insn;
+	int status;		     /* the last one's */
+	unsigned int nr_status_left; /* status updates of the segment's own PSB+ */
+	struct flow_bytes bytes;     /* what libipt sees of them */
+	bool begun, over;
+	bool enabled;
+	bool bits_32; /* of the last block */
+	uint64_t tsc;
+	uint32_t empty_steps;
+	struct pt_memory mem;
+	struct pt_image *image;
+	struct image images[MAX_EPOCHS];
+	uint64_t clock;
+	struct flow_step steps[MAX_STEPS];
+	unsigned int nr_steps;
+	union {
+		struct pt_block block;
+		struct pt_insn insn;
+	} last; /* steps point into it */
+	struct pt_blocks blocks;
+};
+
+static struct libipt_flow *of(struct flow *flow)
+{
+	return (struct libipt_flow *)flow;
+}
+
+/* ---- all flows ---- */
+
+static void version(char *text, size_t size)
+{
+	struct pt_version v = pt_library_version();
+
+	snprintf(text, size, "libipt %u.%u.%u", v.major, v.minor, v.patch);
+}
+
+static void *open_libipt(const void *arg)
+{
+	const struct pt_flow_config *from = arg;
+	const struct pt_unit *unit = &from->unit;
+	struct libipt *lib = calloc(1, sizeof(*lib));
+	struct pt_config *config;
+
+	if (!lib)
+		return NULL;
+	lib->images = from->images;
+	lib->insns = from->insns;
+	lib->version = PT_VERSION(pt_library_version().major, pt_library_version().minor);
+	lib->sections = pt_iscache_alloc(NULL);
+	if (!lib->sections) {
+		free(lib);
+		return NULL;
+	}
+	pt_iscache_set_limit(lib->sections, SECTION_CACHE_BYTES);
+	config = &lib->config;
+	pt_config_init(config);
+	config->mtc_freq = unit->mtc_freq;
+	config->nom_freq = unit->nom_freq;
+	config->cpuid_0x15_eax = unit->cpuid_0x15_eax;
+	config->cpuid_0x15_ebx = unit->cpuid_0x15_ebx;
+	if (unit->family) {
+		config->cpu.vendor = pcv_intel;
+		config->cpu.family = (uint16_t)unit->family;
+		config->cpu.model = (uint8_t)unit->model;
+		config->cpu.stepping = (uint8_t)unit->stepping;
+		pt_cpu_errata(&config->errata, &config->cpu);
+	}
+	/*
+	 * A PSB+ with FUP right before TIP.PGE never means that tracing was on: ask for the check
+	 * on every CPU.
+	 */
+	config->errata.bdm70 = 1;
+	config->flags.variant.block.end_on_call = !lib->insns;
+	config->flags.variant.block.end_on_jump = !lib->insns;
+	return lib;
+}
+
+static void close_libipt(void *shared)
+{
+	struct libipt *lib = shared;
+
+	if (!lib)
+		return;
+	pt_iscache_free(lib->sections);
+	free(lib);
+}
+
+static struct flow *create(void *shared)
+{
+	struct libipt_flow *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->lib = shared;
+	pt_memory_init(&f->mem, f->lib->images);
+	pt_blocks_init(&f->blocks, &f->mem, f->lib->version);
+	return (struct flow *)f;
+}
+
+static void stop(struct flow *flow)
+{
+	struct libipt_flow *f = of(flow);
+
+	if (f->insn)
+		pt_insn_free_decoder(f->insn);
+	if (f->blk)
+		pt_blk_free_decoder(f->blk);
+	f->insn = NULL;
+	f->blk = NULL;
+	f->over = true;
+}
+
+static void destroy(struct flow *flow)
+{
+	struct libipt_flow *f = of(flow);
+
+	if (!f)
+		return;
+	stop(flow);
+	for (unsigned int i = 0; i < MAX_EPOCHS; i++)
+		if (f->images[i].image)
+			pt_image_free(f->images[i].image);
+	free(f);
+}
+
+/* ---- code ---- */
+
+/* What is not a file (a saved vdso), or mapped a little later than the trace's clock says. */
+static int read_callback(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
+			 void *context)
+{
+	struct pt_memory *mem = context;
+	ssize_t got = auxtap_image_set_read(mem->set, mem->pid, mem->time, ip, buffer, size);
+
+	(void)asid;
+	return got > 0 ? (int)got : -pte_nomap;
+}
+
+struct new_image {
+	struct libipt *lib;
+	struct pt_image *image;
+};
+
+/* Files go in as sections: libipt then caches decoded blocks. */
+static void add_file(void *ctx, const char *path, uint64_t off, uint64_t size, uint64_t addr)
+{
+	const struct new_image *new = ctx;
+	while (size) {
+		uint64_t part = size < SECTION_MAX ? size : SECTION_MAX;
+		int isid = pt_iscache_add_file(new->lib->sections, path, off, part, addr);
+
+		/* What cannot be added is read through the callback. */
+		if (isid > 0)
+			pt_image_add_cached(new->image, new->lib->sections, isid, NULL);
+		off += part;
+		addr += part;
+		size -= part;
+	}
+}
+
+/* The caller holds the lock of the set. */
+static struct pt_image *new_image(struct libipt_flow *f, const struct pt_epoch *epoch)
+{
+	struct new_image new = {f->lib, pt_image_alloc(NULL)};
+
+	if (!new.image)
+		return NULL;
+	pt_memory_each_file(f->mem.set, epoch, add_file, &new);
+	pt_image_set_callback(new.image, read_callback, &f->mem);
+	return new.image;
+}
+
+/* The image of f->mem; kept until MAX_EPOCHS others were asked for. */
+static struct pt_image *current_image(struct libipt_flow *f)
+{
+	struct image *slot = &f->images[0];
+	struct pt_epoch now;
+
+	pthread_mutex_lock(&f->mem.set->lock);
+	now = pt_memory_epoch(&f->mem);
+	for (unsigned int i = 0; i < MAX_EPOCHS; i++) {
+		struct image *known = &f->images[i];
+
+		if (known->image && pt_epoch_same(&known->epoch, &now)) {
+			slot = known;
+			goto out;
+		}
+		if (known->used < slot->used)
+			slot = known;
+	}
+	if (slot->image)
+		pt_image_free(slot->image);
+	slot->epoch = now;
+	slot->image = new_image(f, &now);
+out:
+	slot->used = ++f->clock;
+	pthread_mutex_unlock(&f->mem.set->lock);
+	return slot->image;
+}
+
+static void use_image(struct libipt_flow *f)
+{
+	if (f->insn)
+		pt_insn_set_image(f->insn, f->image);
+	else if (f->blk)
+		pt_blk_set_image(f->blk, f->image);
+}
+
+static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
+{
+	struct libipt_flow *f = of(flow);
+	struct pt_image *image;
+
+	f->mem.pid = pid;
+	f->mem.time = time;
+	image = current_image(f);
+	if (image == f->image)
+		return false;
+	f->image = image;
+	pt_blocks_new_code(&f->blocks);
+	use_image(f);
+	return true;
+}
+
+/* ---- steps ---- */
+
+static struct flow_step *put(struct libipt_flow *f, enum flow_kind kind)
+{
+	struct flow_step *step = &f->steps[f->nr_steps++];
+
+	memset(step, 0, sizeof(*step));
+	step->kind = (uint8_t)kind;
+	step->on = f->enabled;
+	return step;
+}
+
+static void put_end(struct libipt_flow *f)
+{
+	stop((struct flow *)f);
+	put(f, FLOW_END);
+}
+
+static uint64_t tsc_now(struct libipt_flow *f)
+{
+	uint64_t tsc = 0;
+	int ret = f->insn ? pt_insn_time(f->insn, &tsc, NULL, NULL) :
+			    pt_blk_time(f->blk, &tsc, NULL, NULL);
+
+	return ret < 0 ? 0 : tsc;
+}
+
+static uint64_t note_tsc(struct libipt_flow *f, uint64_t tsc)
+{
+	if (tsc > f->tsc)
+		f->tsc = tsc;
+	return tsc;
+}
+
+/* In f->bytes. */
+static size_t position(struct libipt_flow *f)
+{
+	uint64_t off = 0;
+	int ret = f->insn ? pt_insn_get_offset(f->insn, &off) : pt_blk_get_offset(f->blk, &off);
+
+	/* out of sync: after the PSB */
+	if (ret < 0)
+		return f->bytes.total < 16 ? f->bytes.total : 16;
+	return off < f->bytes.total ? (size_t)off : f->bytes.total;
+}
+
+/* ---- code without packets ---- */
+
+/* Blocks of a circle without packets; a longer one counts as one. */
+#define MAX_CIRCLE (1u << 16)
+
+static bool is_circle(struct pt_block_decoder *blk, uint64_t ip)
+{
+	uint64_t saved = 0;
+	unsigned int power = 1;
+
+	for (unsigned int nr = 0; nr < MAX_CIRCLE; nr++) {
+		struct pt_block block;
+		int ret = pt_blk_next(blk, &block, sizeof(block));
+
+		if (ret < 0 || !block.ninsn)
+			return false;
+		if (nr && ip >= block.ip && ip <= block.end_ip)
+			return true;
+		/* Brent: a circle that ip leads into, but is not part of */
+		if (nr && block.ip == saved)
+			return false;
+		if (nr + 1 >= power) {
+			saved = block.ip;
+			power *= 2;
+		}
+		if (ret & pts_event_pending)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Does the code at ip come back to ip without a packet? Then how often it ran before an event at ip
+ * is not in the trace: the decode stops the first time that it comes to ip.
+ */
+static bool comes_back(struct libipt_flow *f, uint64_t ip)
+{
+	struct pt_restart r = {.ip = ip, .bits_32 = f->bits_32};
+	struct pt_config config = f->lib->config;
+	uint8_t header[PT_RESTART_HEADER_MAX];
+	struct pt_block_decoder *blk;
+	bool back = false;
+
+	config.begin = header;
+	config.end = header + pt_restart_header(&r, header);
+	config.flags.variant.block.end_on_call = 1;
+	config.flags.variant.block.end_on_jump = 1;
+	blk = pt_blk_alloc_decoder(&config);
+	if (!blk)
+		return true; /* not known */
+	if (f->image)
+		pt_blk_set_image(blk, f->image);
+	if (pt_blk_sync_set(blk, 0) >= 0) {
+		struct pt_event ev;
+		int status = pts_event_pending;
+
+		while (status >= 0 && status & pts_event_pending)
+			status = pt_blk_event(blk, &ev, sizeof(ev));
+		back = status >= 0 && is_circle(blk, ip);
+	}
+	pt_blk_free_decoder(blk);
+	return back;
+}
+
+/* ---- start, and going on after an error ---- */
+
+/* libipt at the begin of f->bytes. */
+static int begin(struct libipt_flow *f)
+{
+	struct pt_config config = f->lib->config;
+	struct pt_scan_head head;
+	int ret;
+
+	stop((struct flow *)f);
+	config.begin = f->bytes.data;
+	config.end = f->bytes.data + f->bytes.total;
+	pt_scan_head(f->bytes.data, f->bytes.total, &head);
+	f->over = false;
+	f->nr_status_left = head.nr_status;
+	f->enabled = head.has_fup;
+	if (f->lib->insns) {
+		f->insn = pt_insn_alloc_decoder(&config);
+		ret = f->insn ? pt_insn_sync_set(f->insn, 0) : -pte_nomem;
+	} else {
+		f->blk = pt_blk_alloc_decoder(&config);
+		ret = f->blk ? pt_blk_sync_set(f->blk, 0) : -pte_nomem;
+	}
+	f->status = ret;
+	if (f->image)
+		use_image(f);
+	pt_blocks_progress(&f->blocks);
+	f->empty_steps = 0;
+	return ret < 0 ? ret : 0;
+}
+
+static void put_sync(struct libipt_flow *f, size_t pos, bool failed)
+{
+	struct flow_step *step = put(f, FLOW_SYNC);
+
+	step->pos = f->bytes.off + pos;
+	step->tsc = failed ? 0 : note_tsc(f, tsc_now(f));
+}
+
+static bool usable(void *ctx, uint64_t ip)
+{
+	struct libipt_flow *f = ctx;
+
+	return pt_memory_readable(&f->mem, ip, false);
+}
+
+/*
+ * The flow is lost at 'pos'. Take it up where the rest of the bytes names an address that can be
+ * read: libipt starts at a small PSB+ that is written there. No such position: the next bytes begin
+ * by themselves. Where in the stream it goes on.
+ */
+static uint64_t resume(struct libipt_flow *f, size_t pos)
+{
+	uint64_t end = f->bytes.off + f->bytes.size;
+	struct pt_restart r = {.tsc = f->tsc};
+
+	do {
+		pos = pt_scan_move(&f->bytes, pos, &r, usable, f);
+		if (!pos) {
+			put_end(f);
+			return end;
+		}
+	} while (begin(f));
+	put_sync(f, pos, false);
+	return f->bytes.off + pos;
+}
+
+/* has_ip: it happened at ip, else after the last block */
+static void lose(struct libipt_flow *f, int code, bool has_ip, uint64_t ip)
+{
+	struct flow_step *step = put(f, FLOW_LOST);
+	size_t pos = position(f);
+
+	step->loss = code == -pte_nomap ? FLOW_LOSS_NO_CODE :
+		     code == -pte_eos	? FLOW_LOSS_CUT :
+		     code == -pte_nomem ? FLOW_LOSS_NO_MEMORY :
+					  FLOW_LOSS_ERROR;
+	step->why = pt_errstr(pt_errcode(code));
+	step->has_ip = has_ip;
+	step->ip = ip;
+	step->pos = f->bytes.off + pos;
+	step->next = resume(f, pos);
+}
+
+/* ---- events ---- */
+
+/*
+ * The own PSB+ repeats what holds; the next one's says that these bytes are over, as soon
+ * as something of it is bound to an address: the decode has come to that PSB+'s FUP. Without
+ * an address tracing was off there.
+ */
+static bool is_next_psb(struct libipt_flow *f, const struct pt_event *ev)
+{
+	if (!ev->status_update)
+		return false;
+	if (f->nr_status_left) {
+		f->nr_status_left--;
+		return false;
+	}
+	return ev->type == ptev_exec_mode || ev->type == ptev_tsx ||
+	       ev->type == ptev_async_paging || ev->type == ptev_async_vmcs;
+}
+
+static void put_async(struct libipt_flow *f, bool on, uint64_t ip, uint64_t to, bool has_to)
+{
+	bool loops = comes_back(f, ip);
+	struct flow_step *step = put(f, FLOW_ASYNC);
+
+	step->on = on;
+	step->has_ip = true;
+	step->ip = ip;
+	step->has_to = has_to;
+	step->to = to;
+	step->loops = loops;
+}
+
+static void put_event(struct libipt_flow *f, const struct pt_event *ev)
+{
+	struct flow_step *step;
+
+	switch (ev->type) {
+	case ptev_enabled:
+		f->enabled = true;
+		step = put(f, FLOW_ON);
+		step->has_ip = true;
+		step->ip = ev->variant.enabled.ip;
+		break;
+	case ptev_disabled:
+		f->enabled = false;
+		step = put(f, FLOW_OFF);
+		step->has_to = !ev->ip_suppressed;
+		step->to = ev->variant.disabled.ip;
+		break;
+	case ptev_async_disabled:
+		f->enabled = false;
+		put_async(f, false, ev->variant.async_disabled.at, ev->variant.async_disabled.ip,
+			  !ev->ip_suppressed);
+		break;
+	case ptev_async_branch:
+		put_async(f, true, ev->variant.async_branch.from, ev->variant.async_branch.to,
+			  !ev->ip_suppressed);
+		break;
+	case ptev_overflow:
+		f->enabled = !ev->ip_suppressed;
+		put(f, FLOW_OVERFLOW);
+		break;
+	case ptev_paging:
+	case ptev_async_paging:
+		put(f, FLOW_CONTEXT);
+		break;
+	default:
+		put(f, FLOW_TIME);
+		break;
+	}
+}
+
+static void take_event(struct libipt_flow *f)
+{
+	struct pt_event ev;
+	uint64_t tsc;
+
+	f->status = f->insn ? pt_insn_event(f->insn, &ev, sizeof(ev)) :
+			      pt_blk_event(f->blk, &ev, sizeof(ev));
+	if (f->status < 0) {
+		/* A PSB+ of tracing that is off ends the bytes, however it puts it. */
+		if (!f->enabled && position(f) >= f->bytes.size)
+			put_end(f);
+		else
+			lose(f, f->status, false, 0);
+		return;
+	}
+	tsc = note_tsc(f, ev.has_tsc ? ev.tsc : tsc_now(f));
+	pt_blocks_progress(&f->blocks);
+	if (is_next_psb(f, &ev)) {
+		bool has_ip = ev.type == ptev_exec_mode && !ev.ip_suppressed && f->enabled;
+		uint64_t ip = has_ip ? ev.variant.exec_mode.ip : 0;
+		bool loops = has_ip && comes_back(f, ip);
+
+		put_end(f);
+		f->steps[0].has_ip = has_ip;
+		f->steps[0].ip = ip;
+		f->steps[0].loops = loops;
+	} else {
+		put_event(f, &ev);
+	}
+	f->steps[0].tsc = tsc;
+}
+
+/* ---- instructions ---- */
+
+static void set_class(struct pt_run *run, enum pt_insn_class iclass)
+{
+	run->takes_time = iclass != ptic_other;
+	run->branches = run->takes_time && iclass != ptic_ptwrite;
+}
+
+static void next_insn(struct libipt_flow *f, struct pt_run *run)
+{
+	struct pt_insn *insn = &f->last.insn;
+
+	f->status = pt_insn_next(f->insn, insn, sizeof(*insn));
+	run->ip = run->end_ip = insn->ip;
+	set_class(run, insn->iclass);
+	run->nr_insns = insn->iclass != ptic_error && insn->size;
+	run->bits_32 = insn->mode == ptem_32bit;
+	run->size = insn->size <= 15 ? insn->size : 15;
+	run->raw = insn->raw;
+}
+
+static void next_block(struct libipt_flow *f, struct pt_run *run)
+{
+	struct pt_block *block = &f->last.block;
+
+	f->status = pt_blk_next(f->blk, block, sizeof(*block));
+	run->ip = block->ip;
+	run->end_ip = block->end_ip;
+	set_class(run, block->iclass);
+	run->nr_insns = block->ninsn;
+	run->bits_32 = block->mode == ptem_32bit;
+	run->size = block->size <= 15 ? block->size : 15;
+	run->raw = block->truncated ? block->raw : NULL;
+}
+
+static void next_run(struct libipt_flow *f, struct pt_run *run)
+{
+	if (f->insn)
+		next_insn(f, run);
+	else
+		next_block(f, run);
+}
+
+static void put_block(struct libipt_flow *f, const struct pt_run *run, const struct pt_branch *b)
+{
+	struct flow_step *step = put(f, FLOW_BLOCK);
+
+	step->nr_insns = run->nr_insns;
+	step->ip = run->ip;
+	step->last_ip = run->end_ip;
+	if (run->raw) {
+		step->code = run->raw;
+		step->size = run->size;
+	}
+	if (b) {
+		step->branch = (uint8_t)b->insn.kind;
+		step->size = b->insn.size;
+		step->code = b->raw;
+		step->fetches_ip = b->insn.direct && !b->insn.disp;
+	}
+	/* The packets just consumed carry the time of the branch. */
+	if (run->takes_time)
+		step->tsc = note_tsc(f, tsc_now(f));
+	f->bits_32 = run->bits_32;
+	f->empty_steps = 0;
+}
+
+static void run_error(struct libipt_flow *f, const struct pt_run *run)
+{
+	if (f->status == -pte_eos && (f->bytes.total == f->bytes.size || !f->enabled))
+		put_end(f);
+	else if (f->status == -pte_nomap && run->nr_insns && f->blk)
+		f->status = 0; /* the next step names the address */
+	else
+		lose(f, f->status, true, run->nr_insns ? run->end_ip : run->ip);
+}
+
+static void take_run(struct libipt_flow *f)
+{
+	const struct pt_branch *b = NULL;
+	struct pt_run run;
+	bool unknown;
+
+	next_run(f, &run);
+	unknown = run.nr_insns && pt_blocks_cut(&f->blocks, &run, f->insn != NULL);
+	if (run.nr_insns) {
+		if (!unknown)
+			b = pt_blocks_branch(&f->blocks, &run);
+		put_block(f, &run, b);
+	}
+	if (unknown)
+		lose(f, -pte_bad_insn, true, run.end_ip);
+	else if (f->status < 0)
+		run_error(f, &run);
+	else if (run.nr_insns ? pt_blocks_spins(&f->blocks, b) : ++f->empty_steps > MAX_EMPTY_STEPS)
+		lose(f, -pte_bad_query, true, run.ip);
+}
+
+/* No packets are left: the target of the last branch is known, and nothing after it. */
+static void end_of_packets(struct libipt_flow *f)
+{
+	struct pt_run run = {.ip = 0};
+
+	if (f->enabled)
+		next_run(f, &run);
+	put_end(f);
+	f->steps[0].has_ip = run.ip != 0;
+	f->steps[0].ip = run.ip;
+}
+
+/* ---- the flow ---- */
+
+static void start(struct flow *flow, const struct flow_bytes *bytes)
+{
+	struct libipt_flow *f = of(flow);
+
+	stop(flow);
+	f->bytes = *bytes;
+	f->tsc = bytes->tsc;
+	f->begun = f->over = false;
+}
+
+static void first_step(struct libipt_flow *f)
+{
+	int ret = begin(f);
+
+	f->begun = true;
+	put_sync(f, 0, ret != 0);
+}
+
+static void failed_start(struct libipt_flow *f)
+{
+	if (f->status == -pte_eos)
+		put_end(f); /* nothing but a PSB+ */
+	else
+		lose(f, f->status, true, 0);
+}
+
+static size_t next(struct flow *flow, const struct flow_step **steps)
+{
+	struct libipt_flow *f = of(flow);
+
+	f->nr_steps = 0;
+	while (!f->nr_steps && !f->over) {
+		if (!f->begun)
+			first_step(f);
+		else if (f->status < 0)
+			failed_start(f);
+		else if (f->status & pts_event_pending)
+			take_event(f);
+		else if (f->status & pts_eos || !f->enabled)
+			end_of_packets(f);
+		else
+			take_run(f);
+	}
+	*steps = f->steps;
+	return f->nr_steps;
+}
+
+const struct flow_ops pt_libipt = {
+	.name = "libipt",
+	.version = version,
+	.open = open_libipt,
+	.close = close_libipt,
+	.create = create,
+	.destroy = destroy,
+	.set_code = set_code,
+	.start = start,
+	.next = next,
+	.stop = stop,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* libipt as a decoder of the flow, without its types. */
+#ifndef AUXTAP_PT_LIBIPT_H
+#define AUXTAP_PT_LIBIPT_H
+
+#include "decode/flow/flow_ops.h"
+
+/* The unit that wrote the trace; 0: not known. */
+struct pt_unit {
+	unsigned int family, model, stepping; /* of an Intel CPU: for its errata */
+	uint8_t mtc_freq, nom_freq;
+	uint32_t cpuid_0x15_eax, cpuid_0x15_ebx;
+};
+
+/* What every decoder of Intel PT flow is opened with (flow_ops.open). */
+struct pt_flow_config {
+	struct auxtap_image_set *images;
+	struct pt_unit unit;
+	bool insns; /* blocks of one instruction each, with its bytes */
+};
+
+extern const struct flow_ops pt_libipt;
+
+#endif
