@@ -434,7 +434,7 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 					 session_drain_aux(s, st, err);
 	if (!ret && !s->aux_overwrite)
 		session_dropped(s, st);
-	else if (!s->opts.crash && ev->tid == ev->pid)
+	else if (!ret && !s->opts.crash && ev->tid == ev->pid)
 		s->stats.snapshots++;
 	if (s->opts.crash)
 		thread_ended(s, st);

@@ -462,6 +462,45 @@ static void test_stopped_while_saving(void **state)
 	forget_files();
 }
 
+/* The kernel's side of a data ring contains a record of size 0. */
+static void damage_ring(struct fake *f, enum fake_call call)
+{
+	struct perf_event_mmap_page *page = f->pages[0];
+
+	if (call != FAKE_POLL || f->nr_calls[FAKE_POLL])
+		return;
+	memset((char *)page + page->data_offset + page->data_head, 0, 8);
+	page->data_head += 8;
+}
+
+/* An end whose rings could not be read is no snapshot, in no mode. */
+static void test_failed_end_is_no_snapshot(void **state)
+{
+	static const struct auxtap_target_event end[] = {
+		{.type = AUXTAP_TARGET_FAULT, .pid = FAKE_PID, .tid = FAKE_PID},
+		{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID},
+	};
+
+	(void)state;
+	for (int snapshot = 0; snapshot < 2; snapshot++) {
+		struct auxtap_session_opts o = options();
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct fake f = {.before = damage_ring, .events = end, .nr_events = 2};
+		struct auxtap_backend be;
+		struct auxtap_session *s;
+
+		o.snapshot = snapshot;
+		fake_backend(&f, &be, false);
+		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
+		assert_int_equal(auxtap_session_run(s, NULL, &err), -EBADMSG);
+		assert_reported(&err, -EBADMSG);
+		assert_int_equal(f.at, 2);
+		assert_int_equal(auxtap_session_stats(s)->snapshots, 0);
+		assert_int_equal(auxtap_session_close(s, &err), 0);
+		forget_files();
+	}
+}
+
 /* A snapshot lists the identifiers of all events of its CPUs, including those of the sideband. */
 static void test_ids_of_cpus(void **state)
 {
@@ -569,6 +608,7 @@ int main(void)
 		cmocka_unit_test(test_poll_is_interrupted),
 		cmocka_unit_test(test_stopped_while_saving),
 		cmocka_unit_test(test_crash_with_less),
+		cmocka_unit_test(test_failed_end_is_no_snapshot),
 		cmocka_unit_test(test_ids_of_cpus),
 		cmocka_unit_test(test_thread_refused),
 		cmocka_unit_test(test_signals_meanwhile),
