@@ -149,21 +149,23 @@ void session_close_streams(struct auxtap_session *s);
 
 /* session_drain.c: negative returns are file errors, described in *err */
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 /*
  * All data rings, then all AUX areas, then FINISHED_ROUND and its commit: a kill loses nothing that
  * was drained.
  */
 int session_round(struct auxtap_session *s, struct auxtap_error *err);
-int session_snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-int session_snapshot(struct auxtap_session *s, struct auxtap_error *err);
 int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 			   const struct stream *st, const struct auxtap_span *span, uint64_t offset,
 			   struct auxtap_error *err);
+/* The head of an AUXTRACE record with bytes of the stream from offset on. */
+struct auxtap_auxtrace session_auxtrace_head(const struct auxtap_session *s,
+					     const struct stream *st, uint64_t offset);
 void session_put_gap(struct trace_file *file, const struct auxtap_gap *gap);
-/* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
-void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
-		    uint64_t *offset);
+/* What the stream's unit did; false: unknown. */
+bool session_unit_stats(struct auxtap_session *s, const struct stream *st,
+			struct auxtap_unit_stats *stats);
+/* The program ran on while its event was off, since st->paused_since: a gap. */
+void session_paused(struct auxtap_session *s, struct stream *st);
 /* poll() has returned, with this for the stream; the stream is closed. */
 void session_waited(struct auxtap_session *s, struct stream *st, short revents);
 void session_wakeups_end(struct auxtap_session *s, struct stream *st);
@@ -171,6 +173,17 @@ void session_wakeups_end(struct auxtap_session *s, struct stream *st);
 void session_account(struct auxtap_session *s, struct stream *st);
 /* What the unit dropped since it was last asked, as a gap. */
 void session_dropped(struct auxtap_session *s, struct stream *st);
+
+/* recorder_linear.c */
+int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
+void session_stall_check(struct auxtap_session *s, struct stream *st);
+
+/* recorder_snapshot.c */
+int session_snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
+int session_snapshot(struct auxtap_session *s, struct auxtap_error *err);
+/* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
+void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+		    uint64_t *offset);
 
 /* session_file.c */
 int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,

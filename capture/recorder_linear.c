@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A full trace: the AUX areas are drained while the program runs, and an event that the kernel
+ * stopped because its area was full is enabled again.
+ */
+#include "session.h"
+
+#define CHUNK (512u << 10) /* of an AUX area; a system call each */
+
+/*
+ * D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts
+ * as active.
+ */
+static void enable_again(struct auxtap_session *s, struct stream *st)
+{
+	st->truncated = false;
+	if (st->disabled)
+		return;
+	session_enable(s, st, false);
+	if (s->be->perf->unit_stats)
+		st->paused_since = s->be->perf->clock(s->be->perf_ctx);
+	session_enable(s, st, true);
+	/* Now, when it ended: what ran until ENABLE is in it. */
+	session_dropped(s, st);
+	/* If it was on (two records of one truncation), what ran meanwhile is our doing. */
+	session_paused(s, st);
+}
+
+/* The first nr_bytes of what is left of a span. */
+static struct auxtap_span take(struct auxtap_span *span, uint64_t nr_bytes)
+{
+	struct auxtap_span piece = *span;
+
+	if (!span->size1) {
+		span->part1 = span->part2;
+		span->size1 = span->size2;
+		span->size2 = 0;
+	}
+	piece.part1 = span->part1;
+	piece.size1 = span->size1 < nr_bytes ? span->size1 : nr_bytes;
+	piece.size2 = 0;
+	span->part1 = (const char *)span->part1 + piece.size1;
+	span->size1 -= piece.size1;
+	span->offset_abs += piece.size1;
+	return piece;
+}
+
+/*
+ * Writes the span extent by extent and frees the space of each at once, so that the tail that the
+ * driver reads at its next interrupt is as recent as possible. (A unit that was stopped waits for
+ * all of it: enabled with half of the area free, it stopped more often and was off longer in sum.)
+ * Whole transactions go into one record: perf cannot decode a packet that is cut in two.
+ */
+static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+		    struct auxtap_error *err)
+{
+	struct auxtap_auxtrace head = session_auxtrace_head(s, st, span->offset_abs);
+	uint64_t total = span->size1 + span->size2, done = 0;
+	int ret;
+
+	s->file.open_round = true;
+	s->stats.aux_bytes += total;
+	ret = auxtap_perfdata_writer_auxtrace_begin(s->file.writer, &head, total, err);
+	while (!ret && done < total) {
+		struct auxtap_span piece = take(span, CHUNK);
+
+		ret = auxtap_perfdata_writer_auxtrace_bytes(s->file.writer, piece.part1,
+							    piece.size1, err);
+		auxtap_ring_aux_consume(&st->ring, &piece);
+		done += piece.size1;
+	}
+	return ret;
+}
+
+int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+{
+	struct auxtap_span span;
+	int ret = 0;
+
+	if (!st->ring.aux_size || s->aux_overwrite)
+		return 0;
+	if (auxtap_ring_aux_next(&st->ring, &span)) {
+		bool full = span.size1 + span.size2 >= st->ring.aux_size - 1;
+
+		if (!s->failed)
+			ret = save_aux(s, st, &span, err);
+		else
+			auxtap_ring_aux_consume(&st->ring, &span);
+		/*
+		 * The unit may have been stopped while we wrote: noticed now, it is on again now,
+		 * not a round later. D15: the record was there before the head was.
+		 */
+		if (!ret)
+			ret = session_drain_data(s, st, err);
+		/* D6: perf_aux_output_begin() without space leaves no record. */
+		st->wakeups.stopped |= full;
+		if (full && !st->truncated) {
+			st->truncated = true;
+			st->truncated_time = s->last_time;
+			s->stats.truncations++;
+		}
+	}
+	if (st->truncated && !ret && !s->failed)
+		enable_again(s, st);
+	return ret;
+}
+
+/*
+ * 'No progress and event OFF': an event that made no AUX progress for a while is enabled
+ * once more, at growing intervals. Where it is on, this does nothing.
+ */
+void session_stall_check(struct auxtap_session *s, struct stream *st)
+{
+	uint64_t at_abs = st->ring.aux_prev_abs;
+
+	if (!st->ring.aux_size || s->aux_overwrite || st->disabled || st->hung_up)
+		return;
+	if (at_abs != st->stall_aux_abs || !at_abs) {
+		st->stall_aux_abs = at_abs;
+		st->stall_rounds = 0;
+		st->stall_limit = 4;
+		return;
+	}
+	if (++st->stall_rounds < st->stall_limit)
+		return;
+	st->stall_rounds = 0;
+	if (st->stall_limit < 64)
+		st->stall_limit *= 2;
+	session_enable(s, st, true);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Snapshots: the newest bytes of AUX areas that the unit overwrites, and where they lie in the
+ * stream. */
+#include "emulated.h"
+#include "session.h"
+
+#include <string.h>
+
+#define TORN_BYTES 64 /* more than a packet has */
+
+/* Byte i of a span. */
+static unsigned char span_byte(const struct auxtap_span *span, uint64_t i)
+{
+	return ((
+		const unsigned char *)(i < span->size1 ?
+					       span->part1 :
+					       span->part2))[i < span->size1 ? i : i - span->size1];
+}
+
+/* Where in the span the last bytes of the last snapshot end, newest match; 0: not in it. */
+static uint64_t seen_before(const struct stream *st, const struct auxtap_span *span)
+{
+	uint64_t total = span->size1 + span->size2;
+
+	for (uint64_t end = total; st->snap_key_size && end >= st->snap_key_size; end--) {
+		size_t n = st->snap_key_size;
+
+		while (n && span_byte(span, end - st->snap_key_size + n - 1) == st->snap_key[n - 1])
+			n--;
+		if (!n)
+			return end;
+	}
+	return 0;
+}
+
+/*
+ * The emulator was killed with the transaction open: the head is that of an earlier one. The
+ * unit's account is in step with its bytes, but for the packet that it was writing, which may
+ * have been laid over the oldest ones.
+ */
+static void newest_of_dead(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+			   uint64_t *offset)
+{
+	const struct auxtap_perf_ops *perf = s->be->perf;
+	uint64_t written, total, from, size = st->ring.aux_size, max = s->opts.snapshot_size;
+
+	memset(span, 0, sizeof(*span));
+	*offset = 0;
+	if (!perf->unit_written || perf->unit_written(s->be->perf_ctx, st->fd, &written))
+		return;
+	total = written < size - TORN_BYTES ? written : size - TORN_BYTES;
+	if (max && total > max)
+		total = max;
+	*offset = written - total;
+	from = *offset & (size - 1);
+	span->part1 = (const char *)st->ring.aux + from;
+	span->size1 = (size_t)(total < size - from ? total : size - from);
+	span->part2 = st->ring.aux;
+	span->size2 = (size_t)(total - span->size1);
+}
+
+/*
+ * The newest bytes of an overwritten area, and their position in the stream of all bytes that the
+ * unit wrote. The emulated unit counts these itself. Elsewhere the end of the last snapshot is
+ * looked for in the area: found, the two overlap and the position follows from it; not found, the
+ * position is one past the last end, so that a reader of the file sees a gap.
+ */
+void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+		    uint64_t *offset)
+{
+	struct auxtap_unit_stats unit;
+	uint64_t total, max = s->opts.snapshot_size, seen;
+
+	if (session_unit_stats(s, st, &unit)) {
+		total = unit.nr_written < st->aux_size ? unit.nr_written : st->aux_size;
+		if (max && total > max)
+			total = max;
+		auxtap_ring_aux_newest(&st->ring, total, span);
+		*offset = unit.nr_written - total;
+		return;
+	}
+	if (backend_death(s->be)) {
+		newest_of_dead(s, st, span, offset);
+		return;
+	}
+	/*
+	 * H11: the head is an offset in the area, so wraps are not counted. Only the content shows
+	 * them.
+	 */
+	auxtap_ring_aux_snapshot(&st->ring, max, span);
+	total = span->size1 + span->size2;
+	seen = seen_before(st, span);
+	*offset = st->snap_end;
+	if (seen)
+		*offset = st->snap_end > seen ? st->snap_end - seen : 0;
+	else if (st->snap_key_size)
+		*offset += 1; /* something is missing; how much is unknown */
+	st->snap_end = *offset + total;
+	st->snap_key_size = total < SNAP_KEY ? total : SNAP_KEY;
+	for (size_t i = 0; i < st->snap_key_size; i++)
+		st->snap_key[i] = span_byte(span, total - st->snap_key_size + i);
+}
+
+int session_snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+{
+	struct auxtap_span span;
+	uint64_t offset;
+
+	if (!st->ring.aux_size || !s->file.writer)
+		return 0;
+	session_newest(s, st, &span, &offset);
+	if (!(span.size1 + span.size2))
+		return 0;
+	return session_write_auxtrace(s, &s->file, st, &span, offset, err);
+}
+
+int session_snapshot(struct auxtap_session *s, struct auxtap_error *err)
+{
+	int ret;
+
+	/* K6: stop all, then data rings, then AUX, then on again. */
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		session_enable(s, s->streams[i], false);
+		if (s->be->perf->unit_stats)
+			s->streams[i]->paused_since = s->be->perf->clock(s->be->perf_ctx);
+	}
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		ret = session_drain_data(s, s->streams[i], err);
+		if (ret)
+			return ret;
+	}
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		ret = session_snapshot_stream(s, s->streams[i], err);
+		if (ret)
+			return ret;
+	}
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		if (s->streams[i]->disabled)
+			continue;
+		session_enable(s, s->streams[i], true);
+		session_paused(s, s->streams[i]);
+	}
+	s->stats.snapshots++;
+	return auxtap_perfdata_writer_round(s->file.writer, err);
+}
