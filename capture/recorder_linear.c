@@ -72,12 +72,12 @@ static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_s
 	return ret;
 }
 
-int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+static int drain_area(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	struct auxtap_span span;
 	int ret = 0;
 
-	if (!st->ring.aux_size || s->aux_overwrite)
+	if (!st->ring.aux_size)
 		return 0;
 	if (auxtap_ring_aux_next(&st->ring, &span)) {
 		bool full = span.size1 + span.size2 >= st->ring.aux_size - 1;
@@ -109,11 +109,11 @@ int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap
  * 'No progress and event OFF': an event that made no AUX progress for a while is enabled
  * once more, at growing intervals. Where it is on, this does nothing.
  */
-void session_stall_check(struct auxtap_session *s, struct stream *st)
+static void stall_check(struct auxtap_session *s, struct stream *st)
 {
 	uint64_t at_abs = st->ring.aux_prev_abs;
 
-	if (!st->ring.aux_size || s->aux_overwrite || st->disabled || st->hung_up)
+	if (!st->ring.aux_size || st->disabled || st->hung_up)
 		return;
 	if (at_abs != st->stall_aux_abs || !at_abs) {
 		st->stall_aux_abs = at_abs;
@@ -128,3 +128,47 @@ void session_stall_check(struct auxtap_session *s, struct stream *st)
 		st->stall_limit *= 2;
 	session_enable(s, st, true);
 }
+
+static int linear_drain(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+{
+	int ret = drain_area(s, st, err);
+
+	if (!ret)
+		stall_check(s, st);
+	return ret;
+}
+
+static int linear_thread_ended(struct auxtap_session *s, struct stream *st,
+			       const struct auxtap_target_event *ev, struct auxtap_error *err)
+{
+	int ret = session_drain_data(s, st, err);
+
+	(void)ev;
+	if (!ret)
+		ret = drain_area(s, st, err);
+	if (!ret)
+		session_dropped(s, st);
+	return ret;
+}
+
+int session_file_record(struct auxtap_session *s, struct stream *st, const void *record,
+			struct auxtap_error *err)
+{
+	(void)st;
+	return trace_file_record(s, &s->file, record, err);
+}
+
+int session_file_made_record(struct auxtap_session *s, pid_t pid, const void *record,
+			     struct auxtap_error *err)
+{
+	(void)pid;
+	return trace_file_record(s, &s->file, record, err);
+}
+
+const struct recorder_ops recorder_linear = {
+	.name = "full",
+	.record = session_file_record,
+	.made_record = session_file_made_record,
+	.drain = linear_drain,
+	.thread_ended = linear_thread_ended,
+};

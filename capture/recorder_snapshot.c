@@ -101,7 +101,7 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 		st->snap_key[i] = span_byte(span, total - st->snap_key_size + i);
 }
 
-int session_snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+static int snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	struct auxtap_span span;
 	uint64_t offset;
@@ -114,7 +114,7 @@ int session_snapshot_stream(struct auxtap_session *s, struct stream *st, struct 
 	return session_write_auxtrace(s, &s->file, st, &span, offset, err);
 }
 
-int session_snapshot(struct auxtap_session *s, struct auxtap_error *err)
+static int snapshot_all(struct auxtap_session *s, struct auxtap_error *err)
 {
 	int ret;
 
@@ -130,7 +130,7 @@ int session_snapshot(struct auxtap_session *s, struct auxtap_error *err)
 			return ret;
 	}
 	for (size_t i = 0; i < s->nr_streams; i++) {
-		ret = session_snapshot_stream(s, s->streams[i], err);
+		ret = snapshot_stream(s, s->streams[i], err);
 		if (ret)
 			return ret;
 	}
@@ -143,3 +143,24 @@ int session_snapshot(struct auxtap_session *s, struct auxtap_error *err)
 	s->stats.snapshots++;
 	return auxtap_perfdata_writer_round(s->file.writer, err);
 }
+
+static int snapshot_thread_ended(struct auxtap_session *s, struct stream *st,
+				 const struct auxtap_target_event *ev, struct auxtap_error *err)
+{
+	int ret = session_drain_data(s, st, err);
+
+	if (!ret)
+		ret = snapshot_stream(s, st, err);
+	if (!ret && ev->tid == ev->pid)
+		s->stats.snapshots++;
+	return ret;
+}
+
+const struct recorder_ops recorder_snapshot = {
+	.name = "snapshot",
+	.overwrite = true,
+	.record = session_file_record,
+	.made_record = session_file_made_record,
+	.snapshot = snapshot_all,
+	.thread_ended = snapshot_thread_ended,
+};

@@ -104,7 +104,9 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		return ret;
 	s->data_bytes = s->opts.data_pages * s->page_size;
 	s->aux_bytes = s->opts.aux_pages * s->page_size;
-	s->aux_overwrite = s->opts.snapshot || s->opts.crash;
+	s->recorder = s->opts.crash    ? &recorder_crash :
+		      s->opts.snapshot ? &recorder_snapshot :
+					 &recorder_linear;
 	if (s->opts.snapshot_size > s->aux_bytes)
 		return auxtap_error_set(err, -EINVAL, "-S",
 					"a snapshot of %llu bytes does not fit an AUX area of %llu",
@@ -124,7 +126,7 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		ret = check_machine(s, machine, err);
 	if (ret)
 		return ret;
-	if (!s->event.aux && s->aux_overwrite)
+	if (!s->event.aux && s->recorder->overwrite)
 		return auxtap_error_set(err, -EINVAL, s->event.name,
 					"has no AUX area to take a snapshot of");
 	if (s->event.etm && s->opts.snapshot_size && s->opts.snapshot_size < ETM_LEAST_SNAPSHOT) {
@@ -136,7 +138,7 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		auxtap_error_todo(err, "keep 8K or more");
 		return -EINVAL;
 	}
-	if (s->aux_overwrite)
+	if (s->recorder->overwrite)
 		capture_event_fit(&s->event, s->be->perf, s->be->perf_ctx,
 				  s->opts.snapshot_size ? s->opts.snapshot_size : s->aux_bytes);
 	session_attrs(s);
@@ -286,7 +288,7 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 		goto fail;
 	}
 	ret = configure(s, err);
-	if (!ret && s->opts.crash && be->target->report_deaths)
+	if (!ret && s->recorder->per_death && be->target->report_deaths)
 		ret = be->target->report_deaths(be->target_ctx, err);
 	if (ret)
 		goto fail;
@@ -295,7 +297,7 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 		if (ret)
 			goto fail;
 	}
-	if (!s->opts.crash) {
+	if (!s->recorder->per_death) {
 		ret = trace_file_create(s, &s->file, s->opts.output, err);
 		if (ret)
 			goto fail;
@@ -341,6 +343,11 @@ static bool is_limit(int code)
 	return code == -EUSERS || code == -EMFILE || code == -ENFILE || code == -ENOMEM;
 }
 
+struct process *session_process(struct auxtap_session *s, pid_t pid)
+{
+	return s->recorder->per_death ? process_get(&s->processes, pid) : NULL;
+}
+
 static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_event *ev,
 			  const struct auxtap_error *err)
 {
@@ -351,7 +358,7 @@ static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_e
 		.tid = ev->tid,
 		.time_begin = ev->time ? ev->time : s->last_time,
 	};
-	struct process *p = s->opts.crash ? process_get(&s->processes, ev->pid) : NULL;
+	struct process *p = session_process(s, ev->pid);
 
 	if (p)
 		p->nr_refused++;
@@ -364,7 +371,7 @@ static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_e
 static int task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		    struct auxtap_error *err)
 {
-	struct stream *st = session_find(s, ev->tid), *parent;
+	struct stream *st = session_find(s, ev->tid);
 	bool attached = !ev->parent_pid && !ev->parent_tid;
 	int ret = 0;
 
@@ -372,15 +379,8 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 		return 0; /* the program we started */
 	if (st)		  /* its exit was not reported: a number used again */
 		session_close_stream(s, st);
-	if (ev->type == AUXTAP_TARGET_FORK && s->opts.crash) {
-		/* The parent's mappings up to now are the child's. */
-		for (size_t i = 0; i < s->nr_streams && !ret; i++) {
-			parent = s->streams[i];
-			if (parent->pid == ev->parent_pid)
-				ret = session_drain_data(s, parent, err);
-		}
-		if (!ret && process_fork(&s->processes, ev->parent_pid, ev->pid))
-			ret = auxtap_error_set(err, -ENOMEM, "sideband", "no memory");
+	if (ev->type == AUXTAP_TARGET_FORK && s->recorder->process_forked) {
+		ret = s->recorder->process_forked(s, ev, err);
 		if (ret)
 			return ret;
 	}
@@ -402,21 +402,6 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
 }
 
-/* Crash mode: its ring goes with it. A later death has to report what it lacks. */
-static void thread_ended(struct auxtap_session *s, const struct stream *st)
-{
-	struct ended_thread gone = {.tid = st->tid,
-				    .time_begin = st->since,
-				    .time_end = s->last_time};
-	struct auxtap_unit_stats unit;
-
-	if (s->be->perf->unit_stats && !s->be->perf->unit_stats(s->be->perf_ctx, st->fd, &unit)) {
-		gone.nr_bytes = unit.nr_written;
-		gone.exact = true;
-	}
-	process_thread_exit(&s->processes, st->pid, &gone);
-}
-
 static int thread_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		       struct auxtap_error *err)
 {
@@ -428,23 +413,14 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 	if (!st || s->per_cpu)
 		return 0;
 	st->disabled = true;
-	ret = session_drain_data(s, st, err);
-	if (!ret && !s->opts.crash)
-		ret = s->aux_overwrite ? session_snapshot_stream(s, st, err) :
-					 session_drain_aux(s, st, err);
-	if (!ret && !s->aux_overwrite)
-		session_dropped(s, st);
-	else if (!ret && !s->opts.crash && ev->tid == ev->pid)
-		s->stats.snapshots++;
-	if (s->opts.crash)
-		thread_ended(s, st);
+	ret = s->recorder->thread_ended(s, st, ev, err);
 	session_close_stream(s, st);
 	return ret;
 }
 
 static void fault(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
-	struct process *p = s->opts.crash ? process_get(&s->processes, ev->pid) : NULL;
+	struct process *p = session_process(s, ev->pid);
 
 	if (p && !p->fault_signo) {
 		p->fault_signo = ev->signo;
@@ -496,26 +472,9 @@ static void after_exec(struct auxtap_session *s, pid_t pid)
 	free(text);
 }
 
-/* A snapshot that could not be written is reported at the end; the recorder goes on. */
-static void snapshot_of_death(struct auxtap_session *s, const struct auxtap_target_event *ev)
-{
-	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct process *p = process_get(&s->processes, ev->pid);
-	int ret;
-
-	if (p)
-		p->died = true;
-	ret = session_crash(s, ev, &err);
-	if (!ret || s->lost_snapshot)
-		return;
-	s->lost_snapshot = ret;
-	s->lost_why = err;
-}
-
 static int process_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
 			struct auxtap_error *err)
 {
-	const struct process *p = process_find(&s->processes, ev->pid);
 	int ret = 0;
 
 	if (ev->pid == s->main_pid) {
@@ -523,18 +482,8 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 		if (!s->opts.tid)
 			s->stats.exit_status = ev->status;
 	}
-	/* One that might not be traced is seen only now; its rings still hold its last moments. */
-	if (s->opts.crash && s->per_cpu && WIFSIGNALED(ev->status) && !s->failed &&
-	    !(p && p->died)) {
-		struct auxtap_target_event dead = *ev;
-
-		dead.signo = WTERMSIG(ev->status);
-		if (session_dumps_core(dead.signo))
-			snapshot_of_death(s, &dead);
-	}
-	if (s->opts.crash && !s->per_cpu && WIFSIGNALED(ev->status) &&
-	    session_dumps_core(WTERMSIG(ev->status)) && !(p && p->died))
-		session_unseen_death(s, ev);
+	if (s->recorder->process_ended)
+		s->recorder->process_ended(s, ev);
 	for (size_t i = s->nr_streams; i-- > 0;) {
 		if (!s->per_cpu && s->streams[i]->pid == ev->pid) {
 			struct auxtap_target_event gone = *ev;
@@ -552,7 +501,7 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 /* Tracing ended before. */
 static void lost_death(struct auxtap_session *s, pid_t pid)
 {
-	struct process *p = s->opts.crash ? process_get(&s->processes, pid) : NULL;
+	struct process *p = session_process(s, pid);
 
 	if (p)
 		p->died = true;
@@ -584,8 +533,8 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 	case AUXTAP_TARGET_DYING:
 		if (ev->limit_bytes)
 			s->stats.memory_limit = ev->limit_bytes;
-		if (s->opts.crash && !s->failed)
-			snapshot_of_death(s, ev);
+		if (s->recorder->process_dies && !s->failed)
+			s->recorder->process_dies(s, ev);
 		else
 			lost_death(s, ev->pid);
 		target->resume(s->be->target_ctx, ev->tid);
@@ -671,8 +620,8 @@ static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 	struct auxtap_error local = AUXTAP_ERROR_INIT;
 	int ret = 0;
 
-	if (s->opts.crash) {
-		ret = session_save_rings(s, &local);
+	if (s->recorder->backend_died) {
+		ret = s->recorder->backend_died(s, &local);
 	} else if (s->file.writer) {
 		struct auxtap_gap gap = {
 			.cause = AUXTAP_GAP_TRACE_OFF,
@@ -715,8 +664,8 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		session_forward_signals(s);
 		if (s->want_snapshot && !s->failed) {
 			s->want_snapshot = 0;
-			if (s->aux_overwrite && !s->opts.crash)
-				check(s, session_snapshot(s, &local), &local);
+			if (s->recorder->snapshot)
+				check(s, s->recorder->snapshot(s, &local), &local);
 		}
 		while ((ret = s->be->target->wait(s->be->target_ctx, &ev)) == 1)
 			check(s, handle(s, &ev, &local), &local);
@@ -731,8 +680,8 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		s->opts.on_progress(s->opts.ctx, 0, &s->stats, 0);
 	if (!s->failed) {
 		/* What is still open: a stop, a detach, or a kernel's CPUs. */
-		if (s->aux_overwrite && !s->opts.crash && s->nr_streams)
-			check(s, session_snapshot(s, &local), &local);
+		if (s->recorder->snapshot && s->nr_streams)
+			check(s, s->recorder->snapshot(s, &local), &local);
 		else
 			for (size_t i = 0; i < s->nr_streams; i++)
 				session_stop(s, s->streams[i]);

@@ -73,6 +73,44 @@ struct trace_file {
 	struct string_set build_ids_seen;
 };
 
+/*
+ * What a session keeps of the trace, and where. The session reads the data rings in every round;
+ * the recorder decides what becomes of their records and of the AUX areas. Operations may be NULL
+ * only where that is said.
+ */
+struct recorder_ops {
+	const char *name; /* the mode in the capture note: "full", "snapshot", "crash" */
+	bool overwrite;	  /* the unit overwrites the oldest bytes of the AUX areas */
+	/*
+	 * A file for each death, written when it happens; until then the records of each process
+	 * are in s->processes. Else one file from the start, s->file.
+	 */
+	bool per_death;
+	/* A record out of the stream's data ring; one that the session made for a process. */
+	int (*record)(struct auxtap_session *s, struct stream *st, const void *record,
+		      struct auxtap_error *err);
+	int (*made_record)(struct auxtap_session *s, pid_t pid, const void *record,
+			   struct auxtap_error *err);
+	/* The AUX area of a stream, in every round. NULL: it is not read while the event is on. */
+	int (*drain)(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
+	/* The user wants a snapshot, or the session ends. NULL: there are none to be had. */
+	int (*snapshot)(struct auxtap_session *s, struct auxtap_error *err);
+	/* A process, stopped before its first instruction. NULL: of no interest. */
+	int (*process_forked)(struct auxtap_session *s, const struct auxtap_target_event *ev,
+			      struct auxtap_error *err);
+	/* Its event is off, its rings are about to be closed. */
+	int (*thread_ended)(struct auxtap_session *s, struct stream *st,
+			    const struct auxtap_target_event *ev, struct auxtap_error *err);
+	/* It will die, and is stopped. NULL: it is only counted. */
+	void (*process_dies)(struct auxtap_session *s, const struct auxtap_target_event *ev);
+	/* Before its threads' rings are closed. NULL: of no interest. */
+	void (*process_ended)(struct auxtap_session *s, const struct auxtap_target_event *ev);
+	/* The backend is dead; its rings can still be read. NULL: they are in the file. */
+	int (*backend_died)(struct auxtap_session *s, struct auxtap_error *err);
+};
+
+extern const struct recorder_ops recorder_linear, recorder_snapshot, recorder_crash;
+
 #define MAX_ATTRS	3
 #define PAUSES_MAX	64
 #define PENDING_SIGNALS 65 /* numbers 1 to 64 */
@@ -80,13 +118,13 @@ struct trace_file {
 struct auxtap_session {
 	struct auxtap_backend *be;
 	struct auxtap_session_opts opts;
+	const struct recorder_ops *recorder;
 	struct capture_event event;
 	/* [0] the trace event, [1] the kernel's dummy, [2] that of other CPUs */
 	struct perf_event_attr attrs[MAX_ATTRS];
 	int nr_attrs;
 	bool per_cpu;
 	bool whole_cpus; /* whatever runs on them, not a program or process */
-	bool aux_overwrite;
 	size_t page_size;
 	uint64_t data_bytes, aux_bytes;
 	char comm[16]; /* of the program that is started */
@@ -175,12 +213,13 @@ void session_account(struct auxtap_session *s, struct stream *st);
 void session_dropped(struct auxtap_session *s, struct stream *st);
 
 /* recorder_linear.c */
-int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-void session_stall_check(struct auxtap_session *s, struct stream *st);
+/* The recorders with one file: the record goes into it. */
+int session_file_record(struct auxtap_session *s, struct stream *st, const void *record,
+			struct auxtap_error *err);
+int session_file_made_record(struct auxtap_session *s, pid_t pid, const void *record,
+			     struct auxtap_error *err);
 
 /* recorder_snapshot.c */
-int session_snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-int session_snapshot(struct auxtap_session *s, struct auxtap_error *err);
 /* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    uint64_t *offset);
@@ -198,6 +237,9 @@ int trace_file_finish(struct auxtap_session *s, struct trace_file *file, struct 
 void trace_file_abort(struct trace_file *file);
 /* Keep a copy of the program's vdso while its process can be read. */
 void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pid_t pid);
+
+/* session.c: what is known of a process; NULL: this recorder does not remember processes */
+struct process *session_process(struct auxtap_session *s, pid_t pid);
 
 /* session_crash.c */
 bool session_dumps_core(int signo);

@@ -101,7 +101,7 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 	if (header->type == PERF_RECORD_AUX && size >= sizeof(aux)) {
 		memcpy(&aux, header + 1, sizeof(aux));
 		st->wakeups.stopped |= aux.flags & PERF_AUX_FLAG_TRUNCATED;
-		if ((aux.flags & PERF_AUX_FLAG_TRUNCATED) && !s->aux_overwrite) {
+		if ((aux.flags & PERF_AUX_FLAG_TRUNCATED) && !s->recorder->overwrite) {
 			if (!st->truncated)
 				st->truncated_time = trailer->time;
 			st->truncated = true;
@@ -114,7 +114,7 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 		s->stats.lost_records += lost.lost;
 		st->wakeups.stopped = true;
 		/* F3: the lost record may be an AUX record with TRUNCATED. */
-		if (!s->aux_overwrite && !st->truncated) {
+		if (!s->recorder->overwrite && !st->truncated) {
 			st->truncated = true;
 			st->truncated_time = trailer->time;
 		}
@@ -128,27 +128,6 @@ static void look_at_mapping(struct auxtap_session *s, const void *record)
 
 	if (map && (map->prot & PROT_EXEC) && map->filename[0] == '/')
 		mapped_ids_get(&s->mapped_ids, map, true);
-}
-
-/* A thread's ring speaks of its process; a CPU's ring of the process that its records name. */
-static int keep_for_crash(struct auxtap_session *s, struct stream *st, const void *record)
-{
-	const struct perf_event_header *header = record;
-	const struct trailer *trailer;
-	uint32_t ids[2];
-	size_t size;
-
-	if (!s->per_cpu)
-		return process_record(&s->processes, st->pid, record);
-	if (!record_parts(record, &size, &trailer))
-		return 0;
-	ids[0] = trailer->pid;
-	ids[1] = trailer->pid;
-	if (size >= sizeof(ids) && header->type != PERF_RECORD_AUX)
-		memcpy(ids, header + 1, sizeof(ids));
-	if (header->type == PERF_RECORD_FORK && ids[0] != ids[1])
-		return process_fork(&s->processes, (pid_t)ids[1], (pid_t)ids[0]);
-	return process_record(&s->processes, (pid_t)ids[0], record);
 }
 
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
@@ -174,18 +153,12 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 		look_at_mapping(s, s->record);
 		if (s->failed)
 			continue;
-		if (s->opts.crash)
-			ret = keep_for_crash(s, st, s->record);
-		else
-			ret = trace_file_record(s, &s->file, s->record, err);
-		if (ret) {
-			if (s->opts.crash)
-				auxtap_error_set(err, ret, "sideband", "no memory");
+		ret = s->recorder->record(s, st, s->record, err);
+		if (ret)
 			return ret;
-		}
 	}
 	/* No space for a LOST record either (E3): the ring would never show the loss. */
-	if (st->ring.data_size && nr_bytes + 256 > st->ring.data_size && !s->aux_overwrite &&
+	if (st->ring.data_size && nr_bytes + 256 > st->ring.data_size && !s->recorder->overwrite &&
 	    !st->truncated) {
 		st->truncated = st->wakeups.stopped = true;
 		st->truncated_time = s->last_time;
@@ -249,15 +222,11 @@ int session_round(struct auxtap_session *s, struct auxtap_error *err)
 		if (ret)
 			return ret;
 	}
-	if (s->aux_overwrite)
-		goto finish;
-	for (size_t i = 0; i < s->nr_streams; i++) {
-		ret = session_drain_aux(s, s->streams[i], err);
+	for (size_t i = 0; s->recorder->drain && i < s->nr_streams; i++) {
+		ret = s->recorder->drain(s, s->streams[i], err);
 		if (ret)
 			return ret;
-		session_stall_check(s, s->streams[i]);
 	}
-finish:
 	if (s->failed || !s->file.writer || !s->file.open_round)
 		return 0;
 	s->file.open_round = false;

@@ -84,7 +84,7 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 {
 	struct capture_rings rings = {
 		.page = page,
-		.snapshot = s->aux_overwrite,
+		.snapshot = s->recorder->overwrite,
 		.per_cpu = s->per_cpu,
 	};
 	int ret;
@@ -300,10 +300,7 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 		"mode: %s\n"
 		"aux_bytes_per_ring: %llu\n"
 		"time: %s\n",
-		s->be->perf->name, s->be->target->name, s->event.name,
-		s->opts.crash	 ? "crash" :
-		s->aux_overwrite ? "snapshot" :
-				   "full",
+		s->be->perf->name, s->be->target->name, s->event.name, s->recorder->name,
 		(unsigned long long)s->aux_bytes,
 		strcmp(s->be->perf->name, "emulated") ? "real" : "emulated");
 	if (*s->be->slowdown)

@@ -36,7 +36,7 @@ void session_attrs(struct auxtap_session *s)
 	 * program that is never scheduled out would lose trace in every wrap, however prompt we
 	 * are.
 	 */
-	if (s->event.aux && !s->aux_overwrite) {
+	if (s->event.aux && !s->recorder->overwrite) {
 		attr->aux_watermark = s->opts.aux_watermark;
 		if (!attr->aux_watermark && s->aux_bytes / 4 >= s->page_size)
 			attr->aux_watermark =
@@ -140,7 +140,7 @@ static int map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 	struct perf_event_mmap_page *page;
-	int code, aux_prot = s->aux_overwrite ? PROT_READ : PROT_READ | PROT_WRITE;
+	int code, aux_prot = s->recorder->overwrite ? PROT_READ : PROT_READ | PROT_WRITE;
 
 	st->base_size = s->page_size + s->data_bytes;
 	st->base = perf->mmap(s->be->perf_ctx, st->base_size, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -163,7 +163,7 @@ static int map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 	if (s->ring_bytes > s->stats.peak_rings)
 		s->stats.peak_rings = s->ring_bytes;
 	return auxtap_ring_init(&st->ring, st->base, st->base_size, st->aux, st->aux_size,
-				s->aux_overwrite, err);
+				s->recorder->overwrite, err);
 }
 
 static int learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,

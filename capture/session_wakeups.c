@@ -60,10 +60,10 @@ void session_waited(struct auxtap_session *s, struct stream *st, short revents)
 	bool woken = revents & POLLIN, passed;
 	struct auxtap_wakeup wakeup;
 
-	if (!s->file.writer || s->opts.crash || !st->ring.aux_size || st->hung_up)
+	if (!s->file.writer || !st->ring.aux_size || st->hung_up)
 		return;
 	head = auxtap_ring_aux_head(&st->ring);
-	passed = !s->aux_overwrite && watermark && head / watermark > w->aux_head / watermark;
+	passed = !s->recorder->overwrite && watermark && head / watermark > w->aux_head / watermark;
 	if (!woken && !passed && !w->unsettled)
 		return;
 	wakeup = now(s, st, woken ? AUXTAP_WAKEUP_READABLE : 0);
@@ -89,7 +89,7 @@ void session_wakeups_end(struct auxtap_session *s, struct stream *st)
 	unsigned char *note;
 	size_t size;
 
-	if (s->file.writer && !s->opts.crash && st->ring.aux_size) {
+	if (s->file.writer && st->ring.aux_size) {
 		if (st->tid >= 0)
 			head.cpu = -1;
 		wakeup = now(s, st, AUXTAP_WAKEUP_LAST);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Crash mode: no file until a process dies. Until then the records of each process stay in memory;
+ * session_crash.c writes them and the newest trace into the snapshot of a death.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* A thread's ring speaks of its process; a CPU's ring of the process that its records name. */
+static int keep_record(struct auxtap_session *s, struct stream *st, const void *record)
+{
+	const struct perf_event_header *header = record;
+	const struct trailer *trailer;
+	uint32_t ids[2];
+	size_t size;
+
+	if (!s->per_cpu)
+		return process_record(&s->processes, st->pid, record);
+	if (!record_parts(record, &size, &trailer))
+		return 0;
+	ids[0] = trailer->pid;
+	ids[1] = trailer->pid;
+	if (size >= sizeof(ids) && header->type != PERF_RECORD_AUX)
+		memcpy(ids, header + 1, sizeof(ids));
+	if (header->type == PERF_RECORD_FORK && ids[0] != ids[1])
+		return process_fork(&s->processes, (pid_t)ids[1], (pid_t)ids[0]);
+	return process_record(&s->processes, (pid_t)ids[0], record);
+}
+
+static int crash_record(struct auxtap_session *s, struct stream *st, const void *record,
+			struct auxtap_error *err)
+{
+	int ret = keep_record(s, st, record);
+
+	return ret ? auxtap_error_set(err, ret, "sideband", "no memory") : 0;
+}
+
+static int crash_made_record(struct auxtap_session *s, pid_t pid, const void *record,
+			     struct auxtap_error *err)
+{
+	int ret = process_record(&s->processes, pid, record);
+
+	return ret ? auxtap_error_set(err, ret, "sideband", "no memory") : 0;
+}
+
+/* The parent's mappings up to now are the child's. */
+static int crash_process_forked(struct auxtap_session *s, const struct auxtap_target_event *ev,
+				struct auxtap_error *err)
+{
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		int ret = s->streams[i]->pid == ev->parent_pid ?
+				  session_drain_data(s, s->streams[i], err) :
+				  0;
+
+		if (ret)
+			return ret;
+	}
+	return process_fork(&s->processes, ev->parent_pid, ev->pid) ?
+		       auxtap_error_set(err, -ENOMEM, "sideband", "no memory") :
+		       0;
+}
+
+/* Crash mode: its ring goes with it. A later death has to report what it lacks. */
+static void note_ended_thread(struct auxtap_session *s, const struct stream *st)
+{
+	struct ended_thread gone = {.tid = st->tid,
+				    .time_begin = st->since,
+				    .time_end = s->last_time};
+	struct auxtap_unit_stats unit;
+
+	if (s->be->perf->unit_stats && !s->be->perf->unit_stats(s->be->perf_ctx, st->fd, &unit)) {
+		gone.nr_bytes = unit.nr_written;
+		gone.exact = true;
+	}
+	process_thread_exit(&s->processes, st->pid, &gone);
+}
+
+static int crash_thread_ended(struct auxtap_session *s, struct stream *st,
+			      const struct auxtap_target_event *ev, struct auxtap_error *err)
+{
+	int ret = session_drain_data(s, st, err);
+
+	(void)ev;
+	note_ended_thread(s, st);
+	return ret;
+}
+
+/* A snapshot that could not be written is reported at the end; the recorder goes on. */
+static void crash_process_dies(struct auxtap_session *s, const struct auxtap_target_event *ev)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct process *p = process_get(&s->processes, ev->pid);
+	int ret;
+
+	if (p)
+		p->died = true;
+	ret = session_crash(s, ev, &err);
+	if (!ret || s->lost_snapshot)
+		return;
+	s->lost_snapshot = ret;
+	s->lost_why = err;
+}
+
+/*
+ * A death that was not reported before. Rings of a CPU still hold the last moments of a process
+ * that might not be traced; those of its threads are gone.
+ */
+static void crash_process_ended(struct auxtap_session *s, const struct auxtap_target_event *ev)
+{
+	const struct process *p = process_find(&s->processes, ev->pid);
+	struct auxtap_target_event dead = *ev;
+
+	if (!WIFSIGNALED(ev->status) || !session_dumps_core(WTERMSIG(ev->status)) || (p && p->died))
+		return;
+	if (!s->per_cpu) {
+		session_unseen_death(s, ev);
+	} else if (!s->failed) {
+		dead.signo = WTERMSIG(ev->status);
+		crash_process_dies(s, &dead);
+	}
+}
+
+const struct recorder_ops recorder_crash = {
+	.name = "crash",
+	.overwrite = true,
+	.per_death = true,
+	.record = crash_record,
+	.made_record = crash_made_record,
+	.process_forked = crash_process_forked,
+	.thread_ended = crash_thread_ended,
+	.process_dies = crash_process_dies,
+	.process_ended = crash_process_ended,
+	.backend_died = session_save_rings,
+};
