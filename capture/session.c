@@ -26,7 +26,6 @@
 #define DEFAULT_DATA_PAGES 128u
 #define DEFAULT_AUX_PAGES  1024u
 #define IDLE_MS		   250
-#define ATTACH_MAX	   4096
 #define PROGRESS_AFTER_NS  2000000000u
 #define PROGRESS_EVERY_NS  500000000u
 
@@ -169,55 +168,6 @@ static int start_program(struct auxtap_session *s, struct auxtap_error *err)
 	return 0;
 }
 
-static int enable_streams(struct auxtap_session *s, struct auxtap_error *err)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
-		ret = session_enable(s, s->streams[i], true);
-		if (ret)
-			auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret));
-	}
-	return ret;
-}
-
-static int attach_kernel(struct auxtap_session *s, struct auxtap_error *err)
-{
-	pid_t *tids = malloc(ATTACH_MAX * sizeof(*tids)), pid = s->opts.pid;
-	int nr = 1, ret;
-
-	if (!tids)
-		return auxtap_error_set(err, -ENOMEM, "attach", "no memory");
-	tids[0] = s->opts.tid;
-	if (pid)
-		nr = s->be->target->threads(s->be->target_ctx, pid, tids, ATTACH_MAX);
-	if (nr <= 0) {
-		ret = auxtap_error_set(err, -ESRCH, "attach", "process %d is gone", pid);
-		goto out;
-	}
-	if (nr > ATTACH_MAX)
-		nr = ATTACH_MAX;
-	ret = session_open_cpus(s, tids, nr, err);
-	for (int i = 0; i < nr && !ret; i++)
-		ret = session_synthesise_thread(s, s->streams[0], tids[i], i == 0, err);
-	if (!ret)
-		ret = enable_streams(s, err);
-out:
-	free(tids);
-	return ret;
-}
-
-/* Whole CPUs: of every task; a program that is started only says for how long. */
-static int open_cpus(struct auxtap_session *s, struct auxtap_error *err)
-{
-	const pid_t everyone = -1;
-	int ret = session_open_cpus(s, &everyone, 1, err);
-
-	if (!ret)
-		ret = session_synthesise_all(s, s->streams[0], err);
-	return ret ? ret : enable_streams(s, err);
-}
-
 static int attach(struct auxtap_session *s, struct auxtap_error *err)
 {
 	pid_t id = s->opts.pid ? s->opts.pid : s->opts.tid;
@@ -232,9 +182,9 @@ static int attach(struct auxtap_session *s, struct auxtap_error *err)
 		s->main_pid = id;
 	}
 	if (s->whole_cpus)
-		return open_cpus(s, err);
+		return session_open_whole_cpus(s, err);
 	/* Emulated: its threads come as events, each stopped until we resume it. */
-	return s->per_cpu ? attach_kernel(s, err) : 0;
+	return s->per_cpu ? session_attach_cpus(s, err) : 0;
 }
 
 /* The program's first thread: events, what is mapped already, and on. */
@@ -244,7 +194,7 @@ static int open_program(struct auxtap_session *s, struct auxtap_error *err)
 	int ret;
 
 	if (s->whole_cpus)
-		return open_cpus(s, err);
+		return session_open_whole_cpus(s, err);
 	if (s->per_cpu) /* enable_on_exec does the rest */
 		return session_open_cpus(s, &s->main_pid, 1, err);
 	ret = session_open_thread(s, s->main_pid, s->main_pid, err);
@@ -335,71 +285,9 @@ const struct auxtap_session_stats *auxtap_session_stats(const struct auxtap_sess
 	return &s->stats;
 }
 
-/*
- * One thread too many for some limit: the others are traced, and so is the next when one is gone.
- */
-static bool is_limit(int code)
-{
-	return code == -EUSERS || code == -EMFILE || code == -ENFILE || code == -ENOMEM;
-}
-
 struct process *session_process(struct auxtap_session *s, pid_t pid)
 {
 	return s->recorder->per_death ? process_get(&s->processes, pid) : NULL;
-}
-
-static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_event *ev,
-			  const struct auxtap_error *err)
-{
-	struct auxtap_gap gap = {
-		.cause = AUXTAP_GAP_TRACE_OFF,
-		.cpu = -1,
-		.pid = ev->pid,
-		.tid = ev->tid,
-		.time_begin = ev->time ? ev->time : s->last_time,
-	};
-	struct process *p = session_process(s, ev->pid);
-
-	if (p)
-		p->nr_refused++;
-	session_put_gap(&s->file, &gap);
-	if (!s->stats.threads_refused++ && s->opts.on_refused)
-		s->opts.on_refused(s->opts.ctx, ev->tid, err);
-}
-
-/* A new thread or process, stopped: its events, then it may run. */
-static int task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
-		    struct auxtap_error *err)
-{
-	struct stream *st = session_find(s, ev->tid);
-	bool attached = !ev->parent_pid && !ev->parent_tid;
-	int ret = 0;
-
-	if (st && attached)
-		return 0; /* the program we started */
-	if (st)		  /* its exit was not reported: a number used again */
-		session_close_stream(s, st);
-	if (ev->type == AUXTAP_TARGET_FORK && s->recorder->process_forked) {
-		ret = s->recorder->process_forked(s, ev, err);
-		if (ret)
-			return ret;
-	}
-	ret = session_open_thread(s, ev->pid, ev->tid, err);
-	if (is_limit(ret) && !attached) {
-		refuse_thread(s, ev, err);
-		return 0;
-	}
-	if (ret)
-		return ret;
-	st = session_find(s, ev->tid);
-	if (attached) {
-		ret = session_synthesise(s, st, ev->pid, ev->tid, ev->comm,
-					 ev->pid == ev->tid || ev->tid == s->main_pid, err);
-		if (ret)
-			return ret;
-	}
-	ret = session_enable(s, st, true);
-	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
 }
 
 static int thread_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
@@ -518,7 +406,7 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 	case AUXTAP_TARGET_THREAD:
 	case AUXTAP_TARGET_FORK:
 		if (!s->failed && !s->per_cpu)
-			ret = task_new(s, ev, err);
+			ret = session_task_new(s, ev, err);
 		if (ret) /* the program comes first: it runs on, untraced */
 			give_up(s, ret, err);
 		target->resume(s->be->target_ctx, ev->tid);

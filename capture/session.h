@@ -177,13 +177,34 @@ struct auxtap_session {
 /* session_streams.c */
 void session_attrs(struct auxtap_session *s);
 struct stream *session_find(struct auxtap_session *s, pid_t tid);
-int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct auxtap_error *err);
-int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
+/* NULL: no memory. */
+struct stream *session_add_stream(struct auxtap_session *s, pid_t pid, pid_t tid, int cpu);
+int session_map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 		      struct auxtap_error *err);
+int session_learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,
+		     struct auxtap_error *err);
+int session_begin_file(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
+/* What the kernel's refusal to open an event means. */
+int session_open_error(struct auxtap_session *s, const struct perf_event_attr *attr, pid_t tid,
+		       int code, struct auxtap_error *err);
+bool session_cpu_wanted(const char *list, int cpu);
 int session_enable(struct auxtap_session *s, struct stream *st, bool on);
 void session_stop(struct auxtap_session *s, struct stream *st);
 void session_close_stream(struct auxtap_session *s, struct stream *st);
 void session_close_streams(struct auxtap_session *s);
+
+/* layout_threads.c */
+int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct auxtap_error *err);
+int session_task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		     struct auxtap_error *err);
+int session_list_thread_ids(struct auxtap_session *s, struct trace_file *file, pid_t pid);
+
+/* layout_cpus.c */
+int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
+		      struct auxtap_error *err);
+int session_attach_cpus(struct auxtap_session *s, struct auxtap_error *err);
+int session_open_whole_cpus(struct auxtap_session *s, struct auxtap_error *err);
+int session_list_cpu_ids(struct auxtap_session *s, struct trace_file *file);
 
 /* session_drain.c: negative returns are file errors, described in *err */
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);

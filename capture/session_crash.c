@@ -100,63 +100,6 @@ static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_l
 	return 0;
 }
 
-static int compare_id(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/*
- * The identifiers of a thread's events: those of the living, and those that the kept records
- * carry. A record taken over at fork() carries the parent's, one of a thread that has ended that
- * of a closed event. perf refuses a file with an identifier that no attribute lists.
- */
-static int list_thread_ids(struct auxtap_session *s, struct trace_file *file, pid_t pid)
-{
-	const struct process *p = process_find(&s->processes, pid);
-	uint64_t *ids = malloc((s->nr_streams + (p ? p->nr : 0) + 1) * sizeof(*ids));
-	const struct trailer *trailer;
-	size_t nr = 0, size;
-	int ret = 0;
-
-	if (!ids)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->nr_streams; i++) {
-		if (s->streams[i]->pid == pid)
-			ids[nr++] = s->streams[i]->id;
-	}
-	for (size_t i = 0; p && i < p->nr; i++) {
-		if (record_parts(p->records[i]->bytes, &size, &trailer) && trailer->id)
-			ids[nr++] = trailer->id;
-	}
-	qsort(ids, nr, sizeof(*ids), compare_id);
-	for (size_t i = 0; i < nr && !ret; i++) {
-		if (!i || ids[i] != ids[i - 1])
-			ret = auxtap_perfdata_writer_add_id(file->writer, 0, ids[i]);
-	}
-	free(ids);
-	return ret;
-}
-
-/* Those of the CPUs' events: the sideband comes from the events that share a CPU's ring. */
-static int list_cpu_ids(struct auxtap_session *s, struct trace_file *file)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
-		const struct stream *st = s->streams[i];
-
-		ret = auxtap_perfdata_writer_add_id(file->writer, st->sideband_only ? 2 : 0,
-						    st->id);
-		for (int k = 0; k < st->nr_more && !ret; k++)
-			ret = auxtap_perfdata_writer_add_id(file->writer,
-							    st->more[k].traces ? 0 : 1,
-							    st->more[k].id);
-	}
-	return ret;
-}
-
 static int write_trace(struct auxtap_session *s, struct trace_file *file, struct stream *st,
 		       struct auxtap_error *err)
 {
@@ -504,7 +447,8 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		if (of_process(s, st, ev->pid))
 			page = st->base;
 	}
-	ret = s->per_cpu ? list_cpu_ids(s, file) : list_thread_ids(s, file, ev->pid);
+	ret = s->per_cpu ? session_list_cpu_ids(s, file) :
+			   session_list_thread_ids(s, file, ev->pid);
 	if (ret)
 		return auxtap_error_set(err, ret, file->path, "%s", strerror(-ret));
 	ret = trace_file_begin(s, file, page, err);

@@ -89,7 +89,7 @@ struct stream *session_find(struct auxtap_session *s, pid_t tid)
 	return NULL;
 }
 
-static bool cpu_wanted(const char *list, int cpu)
+bool session_cpu_wanted(const char *list, int cpu)
 {
 	if (!list)
 		return true;
@@ -110,8 +110,8 @@ static bool cpu_wanted(const char *list, int cpu)
 	return false;
 }
 
-static int open_error(struct auxtap_session *s, const struct perf_event_attr *attr, pid_t tid,
-		      int code, struct auxtap_error *err)
+int session_open_error(struct auxtap_session *s, const struct perf_event_attr *attr, pid_t tid,
+		       int code, struct auxtap_error *err)
 {
 	struct limits limits;
 
@@ -128,15 +128,15 @@ static int map_error(struct auxtap_session *s, const char *what, int code, uint6
 
 	limits_read(&limits);
 	for (int cpu = 0; s->opts.cpus && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-		nr_rings += cpu_wanted(s->opts.cpus, cpu);
+		nr_rings += session_cpu_wanted(s->opts.cpus, cpu);
 	if (nr_rings && s->nr_attrs > 2) /* the data rings of the other CPUs, as theirs */
 		data_kb = (data_kb * limits.nr_cpus + nr_rings - 1) / nr_rings;
 	return refusal_map(what, bytes, code, nr_rings ? nr_rings : limits.nr_cpus, data_kb,
 			   s->event.aux ? s->aux_bytes / 1024 : 0, &limits, err);
 }
 
-static int map_rings(struct auxtap_session *s, struct stream *st, bool aux,
-		     struct auxtap_error *err)
+int session_map_rings(struct auxtap_session *s, struct stream *st, bool aux,
+		      struct auxtap_error *err)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 	struct perf_event_mmap_page *page;
@@ -166,8 +166,8 @@ static int map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 				s->recorder->overwrite, err);
 }
 
-static int learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,
-		    struct auxtap_error *err)
+int session_learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,
+		     struct auxtap_error *err)
 {
 	uint64_t value = 0;
 	int ret = s->be->perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_ID,
@@ -182,7 +182,7 @@ static int learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *
 			 0;
 }
 
-static struct stream *add_stream(struct auxtap_session *s, pid_t pid, pid_t tid, int cpu)
+struct stream *session_add_stream(struct auxtap_session *s, pid_t pid, pid_t tid, int cpu)
 {
 	struct stream *st;
 
@@ -244,119 +244,9 @@ void session_close_streams(struct auxtap_session *s)
 		session_close_stream(s, s->streams[s->nr_streams - 1]);
 }
 
-static int begin_file(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+int session_begin_file(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	return s->file.writer ? trace_file_begin(s, &s->file, st->base, err) : 0;
-}
-
-int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct auxtap_error *err)
-{
-	struct stream *st;
-	int ret;
-
-	st = add_stream(s, pid, tid, -1);
-	if (!st)
-		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory for thread %d",
-					tid);
-	st->fd = s->be->perf->open(s->be->perf_ctx, &s->attrs[0], tid, -1, -1, 0);
-	if (st->fd < 0) {
-		ret = open_error(s, &s->attrs[0], tid, st->fd, err);
-		goto fail;
-	}
-	ret = map_rings(s, st, s->event.aux, err);
-	if (ret)
-		goto fail;
-	ret = learn_id(s, st->fd, 0, &st->id, err);
-	if (ret)
-		goto fail;
-	ret = begin_file(s, st, err);
-	if (ret)
-		goto fail;
-	return 0;
-fail:
-	session_close_stream(s, st);
-	return ret;
-}
-
-/* An event beside the stream's first one, writing into its ring. */
-static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_index, pid_t tid,
-			  struct auxtap_error *err)
-{
-	const struct auxtap_perf_ops *perf = s->be->perf;
-	struct more_event *more = realloc(st->more, ((size_t)st->nr_more + 1) * sizeof(*more));
-	int fd, ret;
-
-	if (!more)
-		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
-	st->more = more;
-	fd = perf->open(s->be->perf_ctx, &s->attrs[attr_index], tid, st->cpu, -1, 0);
-	if (fd < 0)
-		return open_error(s, &s->attrs[attr_index], tid, fd, err);
-	more[st->nr_more++] = (struct more_event){.fd = fd, .traces = attr_index == 0};
-	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)st->fd);
-	if (ret < 0)
-		return auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s",
-					strerror(-ret));
-	return learn_id(s, fd, attr_index, &more[st->nr_more - 1].id, err);
-}
-
-/* 1: done; 0: this CPU is offline. */
-static int open_cpu(struct auxtap_session *s, int cpu, int attr_index, const pid_t *tids,
-		    int nr_tids, struct auxtap_error *err)
-{
-	const struct perf_event_attr *attr = &s->attrs[attr_index];
-	struct stream *st = add_stream(s, -1, -1, cpu);
-	int ret;
-
-	if (!st)
-		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
-	st->fd = s->be->perf->open(s->be->perf_ctx, attr, tids[0], cpu, -1, 0);
-	if (st->fd == -ENODEV) {
-		st->fd = -1;
-		session_close_stream(s, st);
-		return 0;
-	}
-	if (st->fd < 0)
-		return open_error(s, attr, tids[0], st->fd, err);
-	st->sideband_only = attr_index != 0;
-	ret = map_rings(s, st, s->event.aux && !st->sideband_only, err);
-	if (!ret)
-		ret = learn_id(s, st->fd, attr_index, &st->id, err);
-	for (int i = 0; i < nr_tids && !ret && !st->sideband_only; i++) {
-		ret = i ? add_redirected(s, st, 0, tids[i], err) : 0;
-		if (!ret && s->nr_attrs > 1)
-			ret = add_redirected(s, st, 1, tids[i], err);
-	}
-	if (!ret)
-		ret = begin_file(s, st, err);
-	return ret ? ret : 1;
-}
-
-int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
-		      struct auxtap_error *err)
-{
-	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
-	int opened = 0, ret;
-
-	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		if (!cpu_wanted(s->opts.cpus, cpu))
-			continue;
-		ret = open_cpu(s, cpu, 0, tids, nr_tids, err);
-		if (ret < 0)
-			return ret;
-		opened += ret;
-	}
-	if (!opened)
-		return auxtap_error_set(err, -ENODEV, s->opts.cpus ? s->opts.cpus : "CPUs",
-					"none of them is online");
-	for (int cpu = 0; cpu < nr_cpus && s->nr_attrs > 2; cpu++) {
-		if (cpu_wanted(s->opts.cpus, cpu))
-			continue;
-		ret = open_cpu(s, cpu, 2, tids, nr_tids, err);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
 }
 
 /*
