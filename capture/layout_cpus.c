@@ -78,8 +78,8 @@ static int open_cpu(struct auxtap_session *s, int cpu, int attr_index, const pid
 	return ret ? ret : 1;
 }
 
-int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
-		      struct auxtap_error *err)
+static int open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
+		     struct auxtap_error *err)
 {
 	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int opened = 0, ret;
@@ -105,7 +105,7 @@ int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 	return 0;
 }
 
-int session_attach_cpus(struct auxtap_session *s, struct auxtap_error *err)
+static int cpus_attach(struct auxtap_session *s, struct auxtap_error *err)
 {
 	pid_t *tids = malloc(ATTACH_MAX * sizeof(*tids)), pid = s->opts.pid;
 	int nr = 1, ret;
@@ -121,7 +121,7 @@ int session_attach_cpus(struct auxtap_session *s, struct auxtap_error *err)
 	}
 	if (nr > ATTACH_MAX)
 		nr = ATTACH_MAX;
-	ret = session_open_cpus(s, tids, nr, err);
+	ret = open_cpus(s, tids, nr, err);
 	for (int i = 0; i < nr && !ret; i++)
 		ret = session_synthesise_thread(s, s->streams[0], tids[i], i == 0, err);
 	if (!ret)
@@ -132,10 +132,10 @@ out:
 }
 
 /* Whole CPUs: of every task; a program that is started only says for how long. */
-int session_open_whole_cpus(struct auxtap_session *s, struct auxtap_error *err)
+static int whole_cpus_open(struct auxtap_session *s, struct auxtap_error *err)
 {
 	const pid_t everyone = -1;
-	int ret = session_open_cpus(s, &everyone, 1, err);
+	int ret = open_cpus(s, &everyone, 1, err);
 
 	if (!ret)
 		ret = session_synthesise_all(s, s->streams[0], err);
@@ -143,10 +143,11 @@ int session_open_whole_cpus(struct auxtap_session *s, struct auxtap_error *err)
 }
 
 /* Those of the CPUs' events: the sideband comes from the events that share a CPU's ring. */
-int session_list_cpu_ids(struct auxtap_session *s, struct trace_file *file)
+static int cpus_list_ids(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	int ret = 0;
 
+	(void)pid;
 	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
 		const struct stream *st = s->streams[i];
 
@@ -159,3 +160,95 @@ int session_list_cpu_ids(struct auxtap_session *s, struct trace_file *file)
 	}
 	return ret;
 }
+
+/* A CPU's ring: of the process that the record names. */
+static int cpus_keep_record(struct auxtap_session *s, struct stream *st, const void *record)
+{
+	const struct perf_event_header *header = record;
+	const struct trailer *trailer;
+	uint32_t ids[2];
+	size_t size;
+
+	(void)st;
+	if (!record_parts(record, &size, &trailer))
+		return 0;
+	ids[0] = trailer->pid;
+	ids[1] = trailer->pid;
+	if (size >= sizeof(ids) && header->type != PERF_RECORD_AUX)
+		memcpy(ids, header + 1, sizeof(ids));
+	if (header->type == PERF_RECORD_FORK && ids[0] != ids[1])
+		return process_fork(&s->processes, (pid_t)ids[1], (pid_t)ids[0]);
+	return process_record(&s->processes, (pid_t)ids[0], record);
+}
+
+/* enable_on_exec does the rest. */
+static int cpus_open_program(struct auxtap_session *s, struct auxtap_error *err)
+{
+	return open_cpus(s, &s->main_pid, 1, err);
+}
+
+/* Sideband goes on while PT is stopped for a snapshot (K6): an event of its own. */
+static void add_dummy(struct auxtap_session *s)
+{
+	struct perf_event_attr *attr = &s->attrs[1];
+
+	s->attrs[1] = s->attrs[0];
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->config1 = attr->config2 = 0;
+	attr->aux_watermark = 0;
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	attr->exclude_user = 0;
+	attr->context_switch = 1;
+	/*
+	 * On while what is there already is looked up: what is mapped meanwhile must not be missed.
+	 */
+	if (!attr->enable_on_exec)
+		attr->disabled = 0;
+	session_sideband(attr);
+	s->nr_attrs = 2;
+}
+
+static void cpus_attrs(struct auxtap_session *s)
+{
+	s->attrs[0].inherit = 1;
+	s->attrs[0].enable_on_exec = s->opts.argv != NULL;
+	if (s->event.aux)
+		add_dummy(s);
+	else
+		session_sideband(&s->attrs[0]);
+}
+
+static void whole_cpus_attrs(struct auxtap_session *s)
+{
+	if (!s->event.aux) {
+		session_sideband(&s->attrs[0]);
+		return;
+	}
+	add_dummy(s);
+	if (!s->opts.cpus)
+		return;
+	/* What was mapped on the other CPUs before it came to one of these. */
+	s->attrs[2] = s->attrs[1];
+	s->attrs[2].context_switch = 0;
+	s->nr_attrs = 3;
+}
+
+#define CPUS_OPS .per_cpu = true, .keep_record = cpus_keep_record, .list_ids = cpus_list_ids
+
+const struct layout_ops layout_cpus = {
+	CPUS_OPS,
+	.sched_switch = 2,
+	.attrs = cpus_attrs,
+	.open_program = cpus_open_program,
+	.attach = cpus_attach,
+};
+
+const struct layout_ops layout_whole_cpus = {
+	CPUS_OPS,
+	.sched_switch = 3,
+	.attrs = whole_cpus_attrs,
+	.open_program = whole_cpus_open,
+	.attach = whole_cpus_open,
+};

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct auxtap_error *err)
+static int open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct auxtap_error *err)
 {
 	struct stream *st;
 	int ret;
@@ -36,6 +36,23 @@ int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct a
 fail:
 	session_close_stream(s, st);
 	return ret;
+}
+
+/* The program's first thread: events, what is mapped already, and on. */
+static int threads_open_program(struct auxtap_session *s, struct auxtap_error *err)
+{
+	struct stream *st;
+	int ret;
+
+	ret = open_thread(s, s->main_pid, s->main_pid, err);
+	if (ret)
+		return ret;
+	st = session_find(s, s->main_pid);
+	ret = session_synthesise(s, st, s->main_pid, s->main_pid, s->comm, true, err);
+	if (ret)
+		return ret;
+	ret = session_enable(s, st, true);
+	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
 }
 
 /*
@@ -66,8 +83,8 @@ static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_e
 }
 
 /* A new thread or process, stopped: its events, then it may run. */
-int session_task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
-		     struct auxtap_error *err)
+static int threads_task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
+			    struct auxtap_error *err)
 {
 	struct stream *st = session_find(s, ev->tid);
 	bool attached = !ev->parent_pid && !ev->parent_tid;
@@ -82,7 +99,7 @@ int session_task_new(struct auxtap_session *s, const struct auxtap_target_event 
 		if (ret)
 			return ret;
 	}
-	ret = session_open_thread(s, ev->pid, ev->tid, err);
+	ret = open_thread(s, ev->pid, ev->tid, err);
 	if (is_limit(ret) && !attached) {
 		refuse_thread(s, ev, err);
 		return 0;
@@ -100,6 +117,14 @@ int session_task_new(struct auxtap_session *s, const struct auxtap_target_event 
 	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
 }
 
+/* Its threads come as events, each stopped until we resume it. */
+static int threads_attach(struct auxtap_session *s, struct auxtap_error *err)
+{
+	(void)s;
+	(void)err;
+	return 0;
+}
+
 static int compare_id(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -112,7 +137,7 @@ static int compare_id(const void *a, const void *b)
  * carry. A record taken over at fork() carries the parent's, one of a thread that has ended that
  * of a closed event. perf refuses a file with an identifier that no attribute lists.
  */
-int session_list_thread_ids(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+static int threads_list_ids(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
 	uint64_t *ids = malloc((s->nr_streams + (p ? p->nr : 0) + 1) * sizeof(*ids));
@@ -138,3 +163,23 @@ int session_list_thread_ids(struct auxtap_session *s, struct trace_file *file, p
 	free(ids);
 	return ret;
 }
+
+static void threads_attrs(struct auxtap_session *s)
+{
+	session_sideband(&s->attrs[0]);
+}
+
+/* A thread's ring contains records of its process alone. */
+static int threads_keep_record(struct auxtap_session *s, struct stream *st, const void *record)
+{
+	return process_record(&s->processes, st->pid, record);
+}
+
+const struct layout_ops layout_threads = {
+	.attrs = threads_attrs,
+	.open_program = threads_open_program,
+	.attach = threads_attach,
+	.task_new = threads_task_new,
+	.keep_record = threads_keep_record,
+	.list_ids = threads_list_ids,
+};

@@ -9,31 +9,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* A thread's ring speaks of its process; a CPU's ring of the process that its records name. */
-static int keep_record(struct auxtap_session *s, struct stream *st, const void *record)
-{
-	const struct perf_event_header *header = record;
-	const struct trailer *trailer;
-	uint32_t ids[2];
-	size_t size;
-
-	if (!s->per_cpu)
-		return process_record(&s->processes, st->pid, record);
-	if (!record_parts(record, &size, &trailer))
-		return 0;
-	ids[0] = trailer->pid;
-	ids[1] = trailer->pid;
-	if (size >= sizeof(ids) && header->type != PERF_RECORD_AUX)
-		memcpy(ids, header + 1, sizeof(ids));
-	if (header->type == PERF_RECORD_FORK && ids[0] != ids[1])
-		return process_fork(&s->processes, (pid_t)ids[1], (pid_t)ids[0]);
-	return process_record(&s->processes, (pid_t)ids[0], record);
-}
-
 static int crash_record(struct auxtap_session *s, struct stream *st, const void *record,
 			struct auxtap_error *err)
 {
-	int ret = keep_record(s, st, record);
+	int ret = s->layout->keep_record(s, st, record);
 
 	return ret ? auxtap_error_set(err, ret, "sideband", "no memory") : 0;
 }
@@ -115,7 +94,7 @@ static void crash_process_ended(struct auxtap_session *s, const struct auxtap_ta
 
 	if (!WIFSIGNALED(ev->status) || !session_dumps_core(WTERMSIG(ev->status)) || (p && p->died))
 		return;
-	if (!s->per_cpu) {
+	if (!s->layout->per_cpu) {
 		session_unseen_death(s, ev);
 	} else if (!s->failed) {
 		dead.signo = WTERMSIG(ev->status);

@@ -111,9 +111,11 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 					"a snapshot of %llu bytes does not fit an AUX area of %llu",
 					(unsigned long long)s->opts.snapshot_size,
 					(unsigned long long)s->aux_bytes);
-	s->per_cpu = !emulated;
 	/* as perf: of a process or thread that was named, on these CPUs */
-	s->whole_cpus = (s->opts.all_cpus || s->opts.cpus) && !s->opts.pid && !s->opts.tid;
+	s->layout = emulated ? &layout_threads :
+		    (s->opts.all_cpus || s->opts.cpus) && !s->opts.pid && !s->opts.tid ?
+			       &layout_whole_cpus :
+			       &layout_cpus;
 	if (emulated && (s->opts.all_cpus || s->opts.cpus))
 		return auxtap_error_set(err, -ENOTSUP, s->opts.cpus ? "-C" : "-a",
 					"the emulated backend traces programs, not CPUs");
@@ -181,31 +183,7 @@ static int attach(struct auxtap_session *s, struct auxtap_error *err)
 			return ret;
 		s->main_pid = id;
 	}
-	if (s->whole_cpus)
-		return session_open_whole_cpus(s, err);
-	/* Emulated: its threads come as events, each stopped until we resume it. */
-	return s->per_cpu ? session_attach_cpus(s, err) : 0;
-}
-
-/* The program's first thread: events, what is mapped already, and on. */
-static int open_program(struct auxtap_session *s, struct auxtap_error *err)
-{
-	struct stream *st;
-	int ret;
-
-	if (s->whole_cpus)
-		return session_open_whole_cpus(s, err);
-	if (s->per_cpu) /* enable_on_exec does the rest */
-		return session_open_cpus(s, &s->main_pid, 1, err);
-	ret = session_open_thread(s, s->main_pid, s->main_pid, err);
-	if (ret)
-		return ret;
-	st = session_find(s, s->main_pid);
-	ret = session_synthesise(s, st, s->main_pid, s->main_pid, s->comm, true, err);
-	if (ret)
-		return ret;
-	ret = session_enable(s, st, true);
-	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
+	return s->layout->attach(s, err);
 }
 
 int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
@@ -252,7 +230,7 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 		if (ret)
 			goto fail;
 	}
-	ret = s->opts.argv ? open_program(s, err) : attach(s, err);
+	ret = s->opts.argv ? s->layout->open_program(s, err) : attach(s, err);
 	if (ret)
 		goto fail;
 	*out = s;
@@ -298,7 +276,7 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 
 	if (ev->tid == s->opts.tid)
 		s->stats.ended = true;
-	if (!st || s->per_cpu)
+	if (!st) /* without events of its own */
 		return 0;
 	st->disabled = true;
 	ret = s->recorder->thread_ended(s, st, ev, err);
@@ -373,7 +351,7 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 	if (s->recorder->process_ended)
 		s->recorder->process_ended(s, ev);
 	for (size_t i = s->nr_streams; i-- > 0;) {
-		if (!s->per_cpu && s->streams[i]->pid == ev->pid) {
+		if (s->streams[i]->pid == ev->pid) {
 			struct auxtap_target_event gone = *ev;
 
 			gone.tid = s->streams[i]->tid;
@@ -381,7 +359,7 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 				ret = thread_exit(s, &gone, err);
 		}
 	}
-	if (!s->per_cpu)
+	if (!s->layout->per_cpu)
 		process_remove(&s->processes, ev->pid);
 	return ret;
 }
@@ -405,8 +383,8 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 	switch (ev->type) {
 	case AUXTAP_TARGET_THREAD:
 	case AUXTAP_TARGET_FORK:
-		if (!s->failed && !s->per_cpu)
-			ret = session_task_new(s, ev, err);
+		if (!s->failed && s->layout->task_new)
+			ret = s->layout->task_new(s, ev, err);
 		if (ret) /* the program comes first: it runs on, untraced */
 			give_up(s, ret, err);
 		target->resume(s->be->target_ctx, ev->tid);

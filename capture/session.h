@@ -18,7 +18,9 @@
 #define SNAP_KEY 64
 #define MAX_GAPS 65536 /* of a file; then one for the rest */
 
-/* One event with its rings. Emulated: of a thread. Kernel: of a CPU, inherited. */
+struct trace_file;
+
+/* One event with its rings; of a thread or a CPU: struct layout_ops. */
 struct stream {
 	pid_t pid, tid; /* tid -1: per CPU */
 	int cpu;	/* -1: per thread */
@@ -111,6 +113,31 @@ struct recorder_ops {
 
 extern const struct recorder_ops recorder_linear, recorder_snapshot, recorder_crash;
 
+/*
+ * What a stream belongs to, and which events fill its rings. No operation is NULL but where that is
+ * said.
+ */
+struct layout_ops {
+	/* A stream is a CPU's: processes share it, and it goes on when one of them dies. */
+	bool per_cpu;
+	unsigned int sched_switch; /* as in struct capture_rings */
+	/* Completes attrs[0]; adds the attributes of events that share its ring. */
+	void (*attrs)(struct auxtap_session *s);
+	/* The events of the program that was started; of what there is already. */
+	int (*open_program)(struct auxtap_session *s, struct auxtap_error *err);
+	int (*attach)(struct auxtap_session *s, struct auxtap_error *err);
+	/* A new task, stopped: its event. NULL: it needs none of its own. */
+	int (*task_new)(struct auxtap_session *s, const struct auxtap_target_event *ev,
+			struct auxtap_error *err);
+	/* Crash mode: adds a record to what is known of the process that it is about. */
+	int (*keep_record)(struct auxtap_session *s, struct stream *st, const void *record);
+	/* The identifiers of events in the snapshot of a process. */
+	int (*list_ids)(struct auxtap_session *s, struct trace_file *file, pid_t pid);
+};
+
+/* Whole CPUs: whatever runs there, not a program or process. */
+extern const struct layout_ops layout_threads, layout_cpus, layout_whole_cpus;
+
 #define MAX_ATTRS	3
 #define PAUSES_MAX	64
 #define PENDING_SIGNALS 65 /* numbers 1 to 64 */
@@ -119,12 +146,11 @@ struct auxtap_session {
 	struct auxtap_backend *be;
 	struct auxtap_session_opts opts;
 	const struct recorder_ops *recorder;
+	const struct layout_ops *layout;
 	struct capture_event event;
 	/* [0] the trace event, [1] the kernel's dummy, [2] that of other CPUs */
 	struct perf_event_attr attrs[MAX_ATTRS];
 	int nr_attrs;
-	bool per_cpu;
-	bool whole_cpus; /* whatever runs on them, not a program or process */
 	size_t page_size;
 	uint64_t data_bytes, aux_bytes;
 	char comm[16]; /* of the program that is started */
@@ -188,23 +214,12 @@ int session_begin_file(struct auxtap_session *s, struct stream *st, struct auxta
 int session_open_error(struct auxtap_session *s, const struct perf_event_attr *attr, pid_t tid,
 		       int code, struct auxtap_error *err);
 bool session_cpu_wanted(const char *list, int cpu);
+/* The event also records names, mappings and tasks. */
+void session_sideband(struct perf_event_attr *attr);
 int session_enable(struct auxtap_session *s, struct stream *st, bool on);
 void session_stop(struct auxtap_session *s, struct stream *st);
 void session_close_stream(struct auxtap_session *s, struct stream *st);
 void session_close_streams(struct auxtap_session *s);
-
-/* layout_threads.c */
-int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct auxtap_error *err);
-int session_task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
-		     struct auxtap_error *err);
-int session_list_thread_ids(struct auxtap_session *s, struct trace_file *file, pid_t pid);
-
-/* layout_cpus.c */
-int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
-		      struct auxtap_error *err);
-int session_attach_cpus(struct auxtap_session *s, struct auxtap_error *err);
-int session_open_whole_cpus(struct auxtap_session *s, struct auxtap_error *err);
-int session_list_cpu_ids(struct auxtap_session *s, struct trace_file *file);
 
 /* session_drain.c: negative returns are file errors, described in *err */
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);

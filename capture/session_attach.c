@@ -34,7 +34,7 @@ static struct trailer trailer_of(struct auxtap_session *s, const struct stream *
 	struct trailer trailer = {
 		.pid = (uint32_t)pid,
 		.tid = (uint32_t)tid,
-		.time = s->per_cpu ? 0 : s->be->perf->clock(s->be->perf_ctx),
+		.time = s->layout->per_cpu ? 0 : s->be->perf->clock(s->be->perf_ctx),
 		.cpu = st->cpu < 0 ? 0 : (uint32_t)st->cpu,
 		.id = st->id,
 	};

@@ -29,7 +29,7 @@ static int compare_time(const void *a, const void *b)
 
 static bool of_process(const struct auxtap_session *s, const struct stream *st, pid_t pid)
 {
-	return s->per_cpu || st->pid == pid;
+	return s->layout->per_cpu || st->pid == pid;
 }
 
 /*
@@ -51,7 +51,7 @@ static int write_records(struct auxtap_session *s, struct trace_file *file, pid_
 		return auxtap_error_set(err, -ENOMEM, file->path, "no memory");
 	nr = 0;
 	for (size_t i = 0; i < t->nr; i++) {
-		if (!s->per_cpu && t->items[i]->pid != pid)
+		if (!s->layout->per_cpu && t->items[i]->pid != pid)
 			continue;
 		for (size_t k = 0; k < t->items[i]->nr; k++)
 			all[nr++] = t->items[i]->records[k];
@@ -117,7 +117,7 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 			ret = auxtap_perfdata_writer_round(file->writer, err);
 		if (ret)
 			return ret;
-		if (!s->per_cpu && offset) {
+		if (!s->layout->per_cpu && offset) {
 			struct auxtap_gap gap = {
 				.cause = AUXTAP_GAP_OVERWRITTEN,
 				.cpu = st->cpu,
@@ -447,8 +447,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		if (of_process(s, st, ev->pid))
 			page = st->base;
 	}
-	ret = s->per_cpu ? session_list_cpu_ids(s, file) :
-			   session_list_thread_ids(s, file, ev->pid);
+	ret = s->layout->list_ids(s, file, ev->pid);
 	if (ret)
 		return auxtap_error_set(err, ret, file->path, "%s", strerror(-ret));
 	ret = trace_file_begin(s, file, page, err);
@@ -574,7 +573,7 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 		if (!of_process(s, s->streams[i], ev->pid))
 			continue;
 		session_enable(s, s->streams[i], false);
-		s->streams[i]->disabled = !s->per_cpu;
+		s->streams[i]->disabled = !s->layout->per_cpu;
 	}
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		ret = of_process(s, s->streams[i], ev->pid) ?
@@ -598,7 +597,7 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 	if (created)
 		ret = write_file(s, &file, ev, &crash, &maps, text, err);
 	/* The areas are read: threads that live on may be released. */
-	if (s->per_cpu)
+	if (s->layout->per_cpu)
 		trace_again(s, since);
 	if (created)
 		kept = finish_file(s, &file, &ret, err);

@@ -45,7 +45,7 @@ static void vdso_name(struct trace_file *file)
  */
 static bool without_cpu(const struct auxtap_session *s)
 {
-	return s->event.etm && !s->per_cpu;
+	return s->event.etm && !s->layout->per_cpu;
 }
 
 int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,
@@ -85,7 +85,8 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 	struct capture_rings rings = {
 		.page = page,
 		.snapshot = s->recorder->overwrite,
-		.per_cpu = s->per_cpu,
+		.per_cpu = s->layout->per_cpu,
+		.sched_switch = s->layout->sched_switch,
 	};
 	int ret;
 
@@ -97,8 +98,6 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 	file->begun = true;
 	if (!s->event.aux)
 		return 0;
-	if (s->per_cpu) /* an event of a whole CPU records SWITCH_CPU_WIDE, one of a task SWITCH */
-		rings.sched_switch = s->whole_cpus ? 3 : 2;
 	return capture_write_auxtrace_info(file->writer, file->path, &s->event, s->be->perf,
 					   s->be->perf_ctx, &rings, err);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Events and their rings: opened per thread (emulated) or per CPU (kernel), and closed again. */
+/* Events and their rings: attributes, mappings, identifiers; on and off; closed again. */
 #include "refusal.h"
 #include "session.h"
 #include "util/vector.h"
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void sideband_bits(struct perf_event_attr *attr)
+void session_sideband(struct perf_event_attr *attr)
 {
 	attr->mmap = 1;
 	attr->mmap2 = 1;
@@ -44,40 +44,7 @@ void session_attrs(struct auxtap_session *s)
 									 s->aux_bytes / 4);
 	}
 	s->nr_attrs = 1;
-	if (!s->per_cpu) {
-		sideband_bits(attr);
-		return;
-	}
-	attr->inherit = !s->whole_cpus;
-	attr->enable_on_exec = s->opts.argv != NULL && !s->whole_cpus;
-	if (!s->event.aux) {
-		sideband_bits(attr);
-		return;
-	}
-	/* Sideband goes on while PT is stopped for a snapshot (K6): an event of its own. */
-	s->attrs[1] = *attr;
-	attr = &s->attrs[1];
-	attr->type = PERF_TYPE_SOFTWARE;
-	attr->config = PERF_COUNT_SW_DUMMY;
-	attr->config1 = attr->config2 = 0;
-	attr->aux_watermark = 0;
-	attr->exclude_kernel = 1;
-	attr->exclude_hv = 1;
-	attr->exclude_user = 0;
-	attr->context_switch = 1;
-	/*
-	 * On while what is there already is looked up: what is mapped meanwhile must not be missed.
-	 */
-	if (s->opts.argv == NULL || s->whole_cpus)
-		attr->disabled = 0;
-	sideband_bits(attr);
-	s->nr_attrs = 2;
-	if (!s->whole_cpus || !s->opts.cpus)
-		return;
-	/* What was mapped on the other CPUs before it came to one of these. */
-	s->attrs[2] = *attr;
-	s->attrs[2].context_switch = 0;
-	s->nr_attrs = 3;
+	s->layout->attrs(s);
 }
 
 struct stream *session_find(struct auxtap_session *s, pid_t tid)
