@@ -24,7 +24,6 @@ static int fake_open(void *ctx, const struct perf_event_attr *attr, pid_t pid, i
 	struct fake *f = ctx;
 	int fd;
 
-	(void)attr;
 	(void)pid;
 	(void)cpu;
 	(void)group_fd;
@@ -33,6 +32,8 @@ static int fake_open(void *ctx, const struct perf_event_attr *attr, pid_t pid, i
 		return -f->fail_errno;
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	f->nr_open++;
+	if (f->nr_calls[FAKE_OPEN] <= sizeof(f->attrs) / sizeof(f->attrs[0]))
+		f->attrs[f->nr_calls[FAKE_OPEN] - 1] = *attr;
 	return fd;
 }
 
@@ -43,7 +44,6 @@ static void *fake_mmap(void *ctx, size_t length, int prot, int flags, int fd, of
 	struct perf_event_mmap_page *page;
 	void *p;
 
-	(void)prot;
 	(void)flags;
 	(void)fd;
 	if (fails(f, FAKE_MMAP)) {
@@ -56,8 +56,12 @@ static void *fake_mmap(void *ctx, size_t length, int prot, int flags, int fd, of
 		return NULL;
 	}
 	f->nr_mapped++;
-	if (offset)
+	if (offset) {
+		f->aux_prot = prot;
+		if (f->nr_pages)
+			f->aux[f->nr_pages - 1] = p;
 		return p;
+	}
 	page = p;
 	page->data_offset = 4096;
 	page->data_size = f->bad_page ? length : length - 4096;

@@ -42,7 +42,10 @@ struct fake {
 	uint64_t now;
 	struct perf_event_mmap_page *last_page;
 	struct perf_event_mmap_page *pages[8]; /* of the rings, as they were mapped */
+	void *aux[8];			       /* of the same rings; NULL: none */
+	int aux_prot;			       /* of the newest AUX area */
 	unsigned int nr_pages;
+	struct perf_event_attr attrs[4]; /* of the first events */
 	void (*before)(struct fake *f,
 		       enum fake_call call); /* called before ioctl and poll; may be NULL */
 	/* a signal reached the program; may be NULL */

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Each recorder (full trace, snapshot, crash) with each layout (threads, the CPUs of a program,
+ * whole CPUs) records the same short life: which events are opened, what is in the file, what is
+ * counted.
+ */
+#include "support_fake.h"
+
+#include <auxtap/perfdata.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define AUX_BYTES 96 /* the file pads to 8 */
+#define RING_COMM "of-a-ring"
+
+enum recorder { FULL, SNAPSHOT, CRASH, NR_RECORDERS };
+enum layout { THREADS, CPUS, WHOLE_CPUS, NR_LAYOUTS };
+
+static const char *const modes[] = {"mode: full\n", "mode: snapshot\n", "mode: crash\n"};
+static char dir[] = "/tmp/auxtap-recorders-XXXXXX";
+static char output[64];
+static char *const argv[] = {"/bin/fake", NULL};
+static int nr_no_snapshot;
+
+/* clang-format off */
+static const struct auxtap_target_event life[] = {
+	{.type = AUXTAP_TARGET_THREAD, .pid = FAKE_PID, .tid = FAKE_PID + 1,
+	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_DYING, .pid = FAKE_PID, .tid = FAKE_PID, .signo = SIGSEGV},
+	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID, .status = SIGSEGV},
+};
+
+/* The death is seen only when the process has ended. */
+static const struct auxtap_target_event late_death[] = {
+	{.type = AUXTAP_TARGET_THREAD, .pid = FAKE_PID, .tid = FAKE_PID + 1,
+	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID, .status = SIGSEGV},
+};
+/* clang-format on */
+
+/* Each unit writes some bytes, and each data ring gets a record. */
+static void give_trace(struct fake *f, enum fake_call call)
+{
+	if (call != FAKE_POLL || f->nr_calls[FAKE_POLL])
+		return;
+	for (unsigned int i = 0; i < f->nr_pages; i++) {
+		struct perf_event_mmap_page *page = f->pages[i];
+		struct {
+			struct perf_event_header header;
+			uint32_t pid, tid;
+			char comm[16];
+			uint64_t trailer[4]; /* pid and tid, time, CPU, identifier */
+		} record = {
+			.header = {.type = PERF_RECORD_COMM, .size = sizeof(record)},
+			.pid = FAKE_PID,
+			.tid = FAKE_PID + i, /* of each thread only the newest name is kept */
+			.comm = RING_COMM,
+			.trailer = {(uint64_t)FAKE_PID << 32 | FAKE_PID, 1000 + i, 0, 1},
+		};
+
+		memcpy((char *)page + page->data_offset + page->data_head, &record, sizeof(record));
+		page->data_head += sizeof(record);
+		memset(f->aux[i], 0x99, AUX_BYTES);
+		page->aux_head = AUX_BYTES;
+	}
+}
+
+static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_crash *crash,
+			   const struct auxtap_error *why)
+{
+	(void)ctx;
+	(void)path;
+	assert_int_equal(crash->signo, SIGSEGV);
+	assert_true(*why->why);
+	nr_no_snapshot++;
+}
+
+static struct auxtap_session_opts options(enum recorder recorder, enum layout layout)
+{
+	return (struct auxtap_session_opts){
+		.size = sizeof(struct auxtap_session_opts),
+		.event = "intel_pt//u",
+		.data_pages = 1,
+		.aux_pages = 4,
+		.output = output,
+		.argv = argv,
+		.snapshot = recorder == SNAPSHOT,
+		.crash = recorder == CRASH,
+		.all_cpus = layout == WHOLE_CPUS,
+		.on_no_snapshot = on_no_snapshot,
+	};
+}
+
+/* Runs it to its end; a snapshot is asked for at the beginning. */
+static void record(struct fake *f, const struct auxtap_session_opts *o, bool per_cpu,
+		   struct auxtap_session_stats *stats)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_backend be;
+	struct auxtap_session *s;
+	int descriptors = fake_open_descriptors();
+
+	fake_backend(f, &be, per_cpu);
+	if (auxtap_session_open(&s, &be, o, &err))
+		fail_msg("%s: %s", err.what, err.why);
+	auxtap_session_request_snapshot(s);
+	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
+	*stats = *auxtap_session_stats(s);
+	assert_int_equal(auxtap_session_close(s, &err), 0);
+	assert_int_equal(f->nr_open, 0);
+	assert_int_equal(f->nr_mapped, 0);
+	assert_int_equal(fake_open_descriptors(), descriptors);
+	assert_int_equal(f->nr_resumed, f->nr_events); /* the start, and each event but the end */
+}
+
+static void check_events(const struct fake *f, enum recorder recorder, enum layout layout)
+{
+	const struct perf_event_attr *trace = &f->attrs[0], *dummy = &f->attrs[1];
+	bool per_cpu = layout != THREADS;
+
+	assert_int_equal(f->nr_calls[FAKE_OPEN], per_cpu ? 2 * f->nr_pages : f->nr_pages);
+	assert_int_equal(trace->type, 10);
+	assert_true(trace->disabled);
+	assert_int_equal(trace->inherit, layout == CPUS);
+	assert_int_equal(trace->enable_on_exec, layout == CPUS);
+	assert_int_equal(trace->mmap, !per_cpu);
+	assert_int_equal(trace->comm, !per_cpu);
+	assert_int_equal(trace->task, !per_cpu);
+	assert_int_equal(trace->aux_watermark, recorder == FULL ? 4096 : 0);
+	assert_int_equal(f->aux_prot & PROT_WRITE, recorder == FULL ? PROT_WRITE : 0);
+	if (!per_cpu)
+		return;
+	/* the kernel's sideband */
+	assert_int_equal(dummy->type, PERF_TYPE_SOFTWARE);
+	assert_int_equal(dummy->config, PERF_COUNT_SW_DUMMY);
+	assert_true(dummy->mmap && dummy->comm && dummy->task && dummy->context_switch);
+	assert_int_equal(dummy->aux_watermark, 0);
+	assert_int_equal(dummy->disabled, layout == CPUS); /* else on while /proc is read */
+	assert_int_equal(dummy->inherit, layout == CPUS);
+}
+
+struct content {
+	const char *mode;
+	bool found_mode;
+	unsigned int nr_crashes, nr_wakeup_logs;
+};
+
+static int look_at_metadata(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	struct content *c = ctx;
+
+	if (type == AUXTAP_METADATA_CAPTURE)
+		c->found_mode = memmem(data, size, c->mode, strlen(c->mode));
+	c->nr_crashes += type == AUXTAP_METADATA_CRASH;
+	c->nr_wakeup_logs += type == AUXTAP_METADATA_WAKEUPS;
+	return 0;
+}
+
+static void check_file(const struct fake *f, enum recorder recorder, enum layout layout)
+{
+	static const uint64_t switches[] = {0, 2, 3};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct content c = {.mode = modes[recorder]};
+	const struct auxtap_perfdata_aux *aux;
+	unsigned int nr_comms = 0;
+	struct auxtap_perfdata *pd;
+	struct auxtap_record rec;
+	const uint64_t *priv;
+	size_t nr, nr_priv;
+	uint32_t type;
+
+	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
+	assert_int_equal(auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr_priv), 0);
+	assert_int_equal(type, AUXTAP_AUXTRACE_INTEL_PT);
+	assert_int_equal(priv[AUXTAP_PT_INFO_SNAPSHOT_MODE], recorder != FULL);
+	assert_int_equal(priv[AUXTAP_PT_INFO_PER_CPU_MMAPS], layout != THREADS);
+	assert_int_equal(priv[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH], switches[layout]);
+	assert_int_equal(auxtap_perfdata_info(pd)->nr_attrs, layout == THREADS ? 1 : 2);
+	/* the ring's record names identifier 1, which a thread's snapshot lists, too */
+	assert_int_equal(auxtap_perfdata_attr(pd, 0)->nr_ids,
+			 f->nr_pages + (recorder == CRASH && layout == THREADS));
+	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr, &err), 0);
+	assert_int_equal(nr, f->nr_pages);
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(aux[i].trace_size, AUX_BYTES);
+		assert_int_equal((int32_t)aux[i].head.cpu >= 0, layout != THREADS);
+		assert_int_equal((int32_t)aux[i].head.tid >= 0, layout == THREADS);
+	}
+	while (auxtap_perfdata_next(pd, &rec, &err) > 0) {
+		const char *body = (const char *)(rec.header + 1);
+
+		nr_comms += rec.header->type == PERF_RECORD_COMM && !strcmp(body + 8, RING_COMM);
+	}
+	assert_int_equal(nr_comms, f->nr_pages);
+	assert_int_equal(auxtap_perfdata_metadata(pd, look_at_metadata, &c, &err), 0);
+	assert_true(c.found_mode);
+	assert_int_equal(c.nr_crashes, recorder == CRASH);
+	assert_int_equal(c.nr_wakeup_logs, recorder == CRASH ? 0 : f->nr_pages);
+	auxtap_perfdata_close(pd);
+}
+
+/* How often events were switched off: for a snapshot, for a death, at the end of a CPU's. */
+static unsigned int switched_off(enum recorder recorder, enum layout layout, unsigned int nr)
+{
+	switch (recorder) {
+	case SNAPSHOT: /* the first thread alone, when the snapshot is asked for */
+		return layout == THREADS ? 1 : 2 * nr;
+	case CRASH:
+		return layout == THREADS ? nr : 2 * nr;
+	default:
+		return layout == THREADS ? 0 : nr;
+	}
+}
+
+static void test_every_combination(void **state)
+{
+	static const unsigned int snapshots[] = {0, 2, 1}; /* asked for, and at the end; a death */
+
+	(void)state;
+	for (enum recorder r = 0; r < NR_RECORDERS; r++) {
+		for (enum layout l = 0; l < NR_LAYOUTS; l++) {
+			struct auxtap_session_opts o = options(r, l);
+			struct fake f = {.before = give_trace,
+					 .events = life,
+					 .nr_events = sizeof(life) / sizeof(life[0])};
+			struct auxtap_session_stats stats;
+
+			print_message("recorder %d, layout %d\n", r, l);
+			nr_no_snapshot = 0;
+			record(&f, &o, l != THREADS, &stats);
+			check_events(&f, r, l);
+			check_file(&f, r, l);
+			assert_int_equal(stats.snapshots, snapshots[r]);
+			assert_int_equal(stats.crashes, 1);
+			assert_int_equal(stats.aux_bytes, f.nr_pages * AUX_BYTES);
+			assert_int_equal(stats.exit_status, SIGSEGV);
+			assert_int_equal(nr_no_snapshot, 0);
+			assert_int_equal(f.nr_calls[FAKE_DISABLE], switched_off(r, l, f.nr_pages));
+			unlink(output);
+		}
+	}
+}
+
+/* The rings of CPUs outlive a process; those of its threads are gone with it. */
+static void test_late_death(void **state)
+{
+	(void)state;
+	for (enum layout l = 0; l < NR_LAYOUTS; l++) {
+		struct auxtap_session_opts o = options(CRASH, l);
+		struct fake f = {.before = give_trace,
+				 .events = late_death,
+				 .nr_events = sizeof(late_death) / sizeof(late_death[0])};
+		struct auxtap_session_stats stats;
+
+		nr_no_snapshot = 0;
+		record(&f, &o, l != THREADS, &stats);
+		assert_int_equal(stats.crashes, 1);
+		assert_int_equal(stats.snapshots, l != THREADS);
+		assert_int_equal(nr_no_snapshot, l == THREADS);
+		assert_int_equal(access(output, F_OK), l == THREADS ? -1 : 0);
+		if (l != THREADS)
+			check_file(&f, CRASH, l);
+		unlink(output);
+	}
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(output, sizeof(output), "%s/data", dir);
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	char name[96];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s.vdso", output);
+	unlink(name);
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_combination),
+		cmocka_unit_test(test_late_death),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
