@@ -30,6 +30,13 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *ops, void *ctx,
 		       uint64_t area_bytes);
 
+struct pmu;
+/* The terms of an event that names none. emulated: time moves with the instructions. */
+void capture_pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated);
+void capture_spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr);
+int capture_spe_check(const struct pmu *pmu, const struct perf_event_attr *attr,
+		      struct auxtap_error *err);
+
 #define CAPTURE_ETM_INFO_MAX (3 + 12 * 512)
 /* Fills a CoreSight AUXTRACE_INFO, version 1, of all CPUs with a trace unit; how many words. */
 size_t capture_etm_info(uint64_t *priv /* [CAPTURE_ETM_INFO_MAX] */, const struct capture_event *ev,

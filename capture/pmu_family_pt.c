@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Intel PT: the terms that perf sets by default, and its AUXTRACE_INFO. */
+#include "event_parser.h"
+#include "pmu_terms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PSB_PERIOD_BYTES 2048u /* psb_period 0; doubles with each step */
+#define PSBS_IN_AREA	 8
+
+/*
+ * perf's choice for intel_pt: tsc; pt and branch; a period of 3 where caps allow, else the next
+ * smaller, else the smallest.
+ */
+void capture_pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
+{
+	uint64_t supported, periods;
+
+	pmu_set_default(pmu, attr, "tsc", 1);
+	/*
+	 * Emulated time moves with the instructions: MTC adds nothing there, so only when
+	 * asked for.
+	 */
+	if (!emulated && pmu_cap(pmu, "mtc", &supported) && supported &&
+	    pmu_cap(pmu, "mtc_periods", &periods) && periods) {
+		uint64_t pick = periods & 0xf;
+
+		pmu_set_default(pmu, attr, "mtc", 1);
+		pmu_set_default(pmu, attr, "mtc_period",
+				pick ? 63u - (unsigned)__builtin_clzll(pick) :
+				       (unsigned)__builtin_ctzll(periods));
+	}
+	if (pmu_cap(pmu, "psb_cyc", &supported) && supported &&
+	    pmu_cap(pmu, "psb_periods", &periods) && periods) {
+		uint64_t pick = periods & 0xf;
+
+		pmu_set_default(pmu, attr, "psb_period",
+				pick ? 63u - (unsigned)__builtin_clzll(pick) :
+				       (unsigned)__builtin_ctzll(periods));
+	}
+	if (pmu_set_default(pmu, attr, "pt", 1))
+		pmu_set_default(pmu, attr, "branch", 1);
+}
+
+void capture_pt_info(uint64_t *priv, const struct capture_event *ev,
+		     const struct auxtap_perf_ops *ops, void *ctx,
+		     const struct perf_event_mmap_page *page, bool snapshot, bool per_cpu,
+		     unsigned int have_sched_switch)
+{
+	struct pmu pmu = {.name = ev->pmu, .ops = ops, .ctx = ctx};
+	unsigned long long n = 0, d = 0;
+	char text[64];
+
+	memset(priv, 0, AUXTAP_PT_INFO_NR * sizeof(*priv));
+	priv[AUXTAP_PT_INFO_PMU_TYPE] = ev->attr.type;
+	/* The values of one page: time_shift and time_mult change together, at boot only. */
+	priv[AUXTAP_PT_INFO_TIME_SHIFT] = page->time_shift;
+	priv[AUXTAP_PT_INFO_TIME_MULT] = page->time_mult;
+	priv[AUXTAP_PT_INFO_TIME_ZERO] = page->time_zero;
+	priv[AUXTAP_PT_INFO_CAP_USER_TIME_ZERO] = page->cap_user_time_zero;
+	priv[AUXTAP_PT_INFO_TSC_BIT] = pmu_config_bits(&pmu, "tsc");
+	priv[AUXTAP_PT_INFO_NORETCOMP_BIT] = pmu_config_bits(&pmu, "noretcomp");
+	priv[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH] = have_sched_switch;
+	priv[AUXTAP_PT_INFO_SNAPSHOT_MODE] = snapshot;
+	priv[AUXTAP_PT_INFO_PER_CPU_MMAPS] = per_cpu;
+	priv[AUXTAP_PT_INFO_MTC_BIT] = pmu_config_bits(&pmu, "mtc");
+	priv[AUXTAP_PT_INFO_MTC_FREQ_BITS] = pmu_config_bits(&pmu, "mtc_period");
+	/* The kernel shows CPUID 15H as "EBX:EAX". */
+	if (pmu_text(&pmu, "tsc_art_ratio", "", text, sizeof(text)) > 0 &&
+	    sscanf(text, "%llu:%llu", &n, &d) == 2 && n && d) {
+		priv[AUXTAP_PT_INFO_TSC_CTC_N] = n;
+		priv[AUXTAP_PT_INFO_TSC_CTC_D] = d;
+	}
+	priv[AUXTAP_PT_INFO_CYC_BIT] = pmu_config_bits(&pmu, "cyc");
+	if (pmu_text(&pmu, "max_nonturbo_ratio", "", text, sizeof(text)) > 0)
+		priv[AUXTAP_PT_INFO_MAX_NONTURBO_RATIO] = strtoull(text, NULL, 0);
+}
+
+void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *ops, void *ctx,
+		       uint64_t area_bytes)
+{
+	struct pmu pmu = {.name = ev->pmu, .ops = ops, .ctx = ctx};
+	struct term_format format;
+	uint64_t periods, now;
+
+	if (!ev->aux || strstr(ev->name, "psb_period") ||
+	    pmu_term_format(&pmu, "psb_period", &ev->attr, &format) ||
+	    !pmu_cap(&pmu, "psb_periods", &periods))
+		return;
+	now = bits_extract(*format.word, format.mask);
+	for (uint64_t lower = now;
+	     lower-- > 0 && (PSB_PERIOD_BYTES << now) * PSBS_IN_AREA > area_bytes;) {
+		if (periods & (1ull << lower))
+			now = lower;
+	}
+	*format.word &= ~format.mask;
+	bits_deposit(format.word, format.mask, now);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Arm SPE: its sampling interval. */
+#include "event_parser.h"
+#include "pmu_terms.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SPE_INTERVAL_STEP 256u /* PMSIRR_EL1.INTERVAL has no bits below */
+#define SPE_INTERVAL_MAX  0xffffff00u
+
+/* Samples with their times; the kernel's least interval costs much and shows little more. */
+void capture_spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr)
+{
+	pmu_set_default(pmu, attr, "ts_enable", 1);
+	attr->sample_period = 4096;
+}
+
+/*
+ * The driver raises an interval that is too small and rounds others down without a word. Then the
+ * file would contain a period with which nothing was sampled.
+ */
+int capture_spe_check(const struct pmu *pmu, const struct perf_event_attr *attr,
+		      struct auxtap_error *err)
+{
+	unsigned long long period = attr->sample_period, least = SPE_INTERVAL_STEP, below;
+	char text[64];
+
+	if (pmu_text(pmu, "caps/", "min_interval", text, sizeof(text)) > 0 &&
+	    strtoull(text, NULL, 10) > least)
+		least = strtoull(text, NULL, 10); /* decimal, unlike other caps */
+	if (period >= least && period <= SPE_INTERVAL_MAX && !(period % SPE_INTERVAL_STEP))
+		return 0;
+	auxtap_error_set(err, -EINVAL, "period", "%s cannot sample every %llu operations",
+			 pmu->name, period);
+	below = period / SPE_INTERVAL_STEP * SPE_INTERVAL_STEP;
+	if (period < least)
+		auxtap_error_todo(err, "its least period is %llu", least);
+	else if (period > SPE_INTERVAL_MAX)
+		auxtap_error_todo(err, "its largest period is %u", SPE_INTERVAL_MAX);
+	else
+		auxtap_error_todo(err, "use a multiple of %u: %llu or %llu", SPE_INTERVAL_STEP,
+				  below, below + SPE_INTERVAL_STEP);
+	return -EINVAL;
+}
