@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What a perf.data file says of its trace unit: AUXTRACE_INFO, and for Arm the clock. */
-#include "event_parser.h"
+#include "pmu_family.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,32 +36,18 @@ int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pa
 				void *ctx, const struct capture_rings *rings,
 				struct auxtap_error *err)
 {
-	/* as stock perf writes it: PMU type, PER_CPU_MMAPS; times in a record of their own */
-	const uint64_t spe[2] = {ev->attr.type, rings->per_cpu};
+	const struct pmu_family *family = ev->family ? ev->family : &pmu_family_pt;
+	const struct pmu pmu = {.name = ev->pmu, .ops = ops, .ctx = ctx};
 	uint64_t *priv;
-	size_t nr;
-	int ret = 0;
+	int ret = family->time_conv ? write_time_conv(w, rings->page, err) : 0;
 
-	if (ev->etm || ev->spe)
-		ret = write_time_conv(w, rings->page, err);
 	if (ret)
 		return ret;
-	if (ev->spe)
-		return auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_ARM_SPE, spe, 2,
-							    err);
-	priv = malloc((ev->etm ? CAPTURE_ETM_INFO_MAX : AUXTAP_PT_INFO_NR) * sizeof(*priv));
+	priv = malloc(family->max_info * sizeof(*priv));
 	if (!priv)
 		return auxtap_error_set(err, -ENOMEM, path, "no memory");
-	if (ev->etm) {
-		nr = capture_etm_info(priv, ev, ops, ctx, rings->snapshot);
-		ret = auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_CS_ETM, priv, nr,
-							   err);
-	} else {
-		capture_pt_info(priv, ev, ops, ctx, rings->page, rings->snapshot, rings->per_cpu,
-				rings->sched_switch);
-		ret = auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_INTEL_PT, priv,
-							   AUXTAP_PT_INFO_NR, err);
-	}
+	ret = auxtap_perfdata_writer_auxtrace_info(w, family->auxtrace, priv,
+						   family->info(priv, ev, &pmu, rings), err);
 	free(priv);
 	return ret;
 }

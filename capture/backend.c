@@ -6,9 +6,9 @@
 #include "util/opts.h"
 #include "emulated.h"
 #include "native.h"
+#include "pmu_family.h"
 #include "refusal.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -221,25 +221,30 @@ out:
 }
 
 /* The hardware's PMU or a stand-in under its name; else our module under its own. */
-static const char *kernel_pmu(char *type, size_t size)
-{
-	static const char *const names[] = {"intel_pt", "auxtap_pt"};
+static const struct {
+	const char *pmu, *event;
+} kernel_pmus[] = {{"intel_pt", "intel_pt//u"}, {"auxtap_pt", "auxtap_pt//u"}};
+#define NR_KERNEL_PMUS (sizeof(kernel_pmus) / sizeof(kernel_pmus[0]))
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (perf_kernel_ops.pmu_attr(NULL, names[i], "type", type, size) > 0)
-			return names[i];
+/* Its index; the first where none is here: found false. */
+static size_t kernel_pmu(char *type, size_t size, bool *found)
+{
+	for (size_t i = 0; i < NR_KERNEL_PMUS; i++) {
+		*found = perf_kernel_ops.pmu_attr(NULL, kernel_pmus[i].pmu, "type", type, size) > 0;
+		if (*found)
+			return i;
 	}
-	return NULL;
+	return 0;
 }
 
 const char *backend_default_event(const struct auxtap_backend *be, int machine)
 {
 	char type[64];
-	const char *pmu = be->perf == &perf_kernel_ops ? kernel_pmu(type, sizeof(type)) : NULL;
+	bool found;
 
-	if (be->perf == &perf_emulated_ops && machine == EM_AARCH64)
-		return "cs_etm//u";
-	return pmu && !strcmp(pmu, "auxtap_pt") ? "auxtap_pt//u" : "intel_pt//u";
+	if (be->perf == &perf_emulated_ops)
+		return pmu_family_default_event(machine);
+	return kernel_pmus[kernel_pmu(type, sizeof(type), &found)].event;
 }
 
 static bool try_kernel(struct auxtap_probe *probe, const struct limits *limits)
@@ -247,11 +252,13 @@ static bool try_kernel(struct auxtap_probe *probe, const struct limits *limits)
 	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1, .exclude_kernel = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	char type[64];
-	const char *pmu = kernel_pmu(type, sizeof(type));
+	bool found;
+	size_t i = kernel_pmu(type, sizeof(type), &found);
+	const char *pmu = kernel_pmus[i].pmu;
 	int fd;
 
-	snprintf(probe->kernel_event, sizeof(probe->kernel_event), "%s//u", pmu ? pmu : "intel_pt");
-	if (!pmu) {
+	snprintf(probe->kernel_event, sizeof(probe->kernel_event), "%s", kernel_pmus[i].event);
+	if (!found) {
 		snprintf(probe->kernel_why, sizeof(probe->kernel_why),
 			 "this machine has no intel_pt PMU");
 		return false;

@@ -3,8 +3,7 @@
  * perf's event syntax, "PMU/term,term=value/mods". What a term means is in the PMU's
  * "format/TERM" ("config:14-17"), which values it takes in its "caps/".
  */
-#include "event_parser.h"
-#include "pmu_terms.h"
+#include "pmu_family.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,14 +42,6 @@ static void list_terms(const struct pmu *pmu, char *out, size_t size)
 			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
 						candidate_terms[i]);
 	}
-}
-
-/* By its name, or by a term that only Intel PT has: our module may have any name. */
-static bool is_pt(const struct pmu *pmu, struct perf_event_attr *attr)
-{
-	struct term_format format;
-
-	return !strcmp(pmu->name, "intel_pt") || !pmu_term_format(pmu, "noretcomp", attr, &format);
 }
 
 /* "@tmc_etr0": where CoreSight trace goes to, by the number that the PMU has for it. */
@@ -228,27 +219,16 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	if (end == type)
 		return auxtap_error_set(err, -EPROTO, spec, "PMU type '%s' is not a number", type);
 	ev->aux = true;
-	if (is_pt(&pmu, &ev->attr))
-		capture_pt_defaults(&pmu, &ev->attr, emulated);
-	ev->spe = !strncmp(ev->pmu, "arm_spe", 7);
-	ev->etm = !strcmp(ev->pmu, "cs_etm");
-	if (ev->spe)
-		capture_spe_defaults(&pmu, &ev->attr);
+	ev->family = pmu_family_of(&pmu);
+	if (ev->family && ev->family->defaults)
+		ev->family->defaults(&pmu, &ev->attr, emulated);
 	for (term = terms ? strtok_r(terms, ",", &save) : NULL; term;
 	     term = strtok_r(NULL, ",", &save)) {
 		ret = apply_term(&pmu, &ev->attr, term, ev->name, sizeof(ev->name), err);
 		if (ret)
 			return ret;
 	}
-	ret = pmu_check_period(&pmu, &ev->attr, "mtc_period", "mtc_periods", "mtc", err);
-	if (!ret)
-		ret = pmu_check_period(&pmu, &ev->attr, "psb_period", "psb_periods", "psb_cyc",
-				       err);
-	if (!ret)
-		ret = pmu_check_period(&pmu, &ev->attr, "cyc_thresh", "cycle_thresholds", "psb_cyc",
-				       err);
-	if (!ret && ev->spe)
-		ret = capture_spe_check(&pmu, &ev->attr, err);
+	ret = ev->family && ev->family->check ? ev->family->check(&pmu, &ev->attr, err) : 0;
 	if (ret)
 		return ret;
 	return apply_modifiers(&ev->attr, mods ? mods : "", emulated, err);

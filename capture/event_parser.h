@@ -12,10 +12,9 @@
 struct capture_event {
 	struct perf_event_attr attr; /* type, config*, exclude_*; the rest is the session's */
 	char pmu[64];
-	char name[256]; /* as perf shows it */
-	bool aux;	/* has an AUX area; false: software dummy */
-	bool spe;	/* samples of Arm SPE, not a flow */
-	bool etm;	/* CoreSight */
+	char name[256];			 /* as perf shows it */
+	bool aux;			 /* has an AUX area; false: software dummy */
+	const struct pmu_family *family; /* NULL: none that capture knows */
 };
 
 /* emulated: user mode only is what there is, so the kernel is excluded whatever the modifiers. */
@@ -29,13 +28,6 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
  */
 void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *ops, void *ctx,
 		       uint64_t area_bytes);
-
-struct pmu;
-/* The terms of an event that names none. emulated: time moves with the instructions. */
-void capture_pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated);
-void capture_spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr);
-int capture_spe_check(const struct pmu *pmu, const struct perf_event_attr *attr,
-		      struct auxtap_error *err);
 
 #define CAPTURE_ETM_INFO_MAX (3 + 12 * 512)
 /* Fills a CoreSight AUXTRACE_INFO, version 1, of all CPUs with a trace unit; how many words. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* CoreSight: its AUXTRACE_INFO, the registers of each CPU's trace unit. */
-#include "event_parser.h"
-#include "pmu_terms.h"
+#include "pmu_family.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,3 +66,23 @@ size_t capture_etm_info(uint64_t *priv, const struct capture_event *ev,
 	priv[2] = snapshot;
 	return at;
 }
+
+static size_t etm_info(uint64_t *priv, const struct capture_event *ev, const struct pmu *pmu,
+		       const struct capture_rings *rings)
+{
+	return capture_etm_info(priv, ev, pmu->ops, pmu->ctx, rings->snapshot);
+}
+
+const struct pmu_family pmu_family_etm = {
+	.pmu = "cs_etm",
+	.auxtrace = AUXTAP_AUXTRACE_CS_ETM,
+	.machine = EM_AARCH64,
+	.default_event = "cs_etm//u",
+	/* Kernels let an ETM synchronise every 4096 bytes and offer no term for it: two of these.
+	 */
+	.least_snapshot = 8192,
+	.time_conv = true,
+	.threads_without_cpu = true,
+	.max_info = CAPTURE_ETM_INFO_MAX,
+	.info = etm_info,
+};

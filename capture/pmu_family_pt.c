@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Intel PT: the terms that perf sets by default, and its AUXTRACE_INFO. */
-#include "event_parser.h"
-#include "pmu_terms.h"
+#include "pmu_family.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
  * perf's choice for intel_pt: tsc; pt and branch; a period of 3 where caps allow, else the next
  * smaller, else the smallest.
  */
-void capture_pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
+static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
 {
 	uint64_t supported, periods;
 
@@ -98,3 +98,34 @@ void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *o
 	*format.word &= ~format.mask;
 	bits_deposit(format.word, format.mask, now);
 }
+
+static int pt_check(const struct pmu *pmu, struct perf_event_attr *attr, struct auxtap_error *err)
+{
+	int ret = pmu_check_period(pmu, attr, "mtc_period", "mtc_periods", "mtc", err);
+
+	if (!ret)
+		ret = pmu_check_period(pmu, attr, "psb_period", "psb_periods", "psb_cyc", err);
+	if (!ret)
+		ret = pmu_check_period(pmu, attr, "cyc_thresh", "cycle_thresholds", "psb_cyc", err);
+	return ret;
+}
+
+static size_t pt_info(uint64_t *priv, const struct capture_event *ev, const struct pmu *pmu,
+		      const struct capture_rings *rings)
+{
+	capture_pt_info(priv, ev, pmu->ops, pmu->ctx, rings->page, rings->snapshot, rings->per_cpu,
+			rings->sched_switch);
+	return AUXTAP_PT_INFO_NR;
+}
+
+const struct pmu_family pmu_family_pt = {
+	.pmu = "intel_pt",
+	.own_term = "noretcomp", /* our module may have any name */
+	.auxtrace = AUXTAP_AUXTRACE_INTEL_PT,
+	.machine = EM_X86_64,
+	.default_event = "intel_pt//u",
+	.defaults = pt_defaults,
+	.check = pt_check,
+	.max_info = AUXTAP_PT_INFO_NR,
+	.info = pt_info,
+};

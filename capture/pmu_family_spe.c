@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Arm SPE: its sampling interval. */
-#include "event_parser.h"
-#include "pmu_terms.h"
+#include "pmu_family.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,8 +10,9 @@
 #define SPE_INTERVAL_MAX  0xffffff00u
 
 /* Samples with their times; the kernel's least interval costs much and shows little more. */
-void capture_spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr)
+static void spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
 {
+	(void)emulated;
 	pmu_set_default(pmu, attr, "ts_enable", 1);
 	attr->sample_period = 4096;
 }
@@ -20,8 +21,7 @@ void capture_spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr)
  * The driver raises an interval that is too small and rounds others down without a word. Then the
  * file would contain a period with which nothing was sampled.
  */
-int capture_spe_check(const struct pmu *pmu, const struct perf_event_attr *attr,
-		      struct auxtap_error *err)
+static int spe_check(const struct pmu *pmu, struct perf_event_attr *attr, struct auxtap_error *err)
 {
 	unsigned long long period = attr->sample_period, least = SPE_INTERVAL_STEP, below;
 	char text[64];
@@ -43,3 +43,25 @@ int capture_spe_check(const struct pmu *pmu, const struct perf_event_attr *attr,
 				  below, below + SPE_INTERVAL_STEP);
 	return -EINVAL;
 }
+
+/* As stock perf writes it: PMU type, PER_CPU_MMAPS. */
+static size_t spe_info(uint64_t *priv, const struct capture_event *ev, const struct pmu *pmu,
+		       const struct capture_rings *rings)
+{
+	(void)pmu;
+	priv[0] = ev->attr.type;
+	priv[1] = rings->per_cpu;
+	return 2;
+}
+
+const struct pmu_family pmu_family_spe = {
+	.pmu = "arm_spe",
+	.numbered = true,
+	.auxtrace = AUXTAP_AUXTRACE_ARM_SPE,
+	.machine = EM_AARCH64,
+	.time_conv = true,
+	.defaults = spe_defaults,
+	.check = spe_check,
+	.max_info = 2,
+	.info = spe_info,
+};

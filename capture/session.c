@@ -5,6 +5,7 @@
  */
 #include "util/opts.h"
 #include "emulated.h"
+#include "pmu_family.h"
 #include "session.h"
 #include "util/vector.h"
 
@@ -17,11 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-/*
- * Kernels let an ETM synchronise every 4096 bytes and offer no term for it: two of these hold one.
- */
-#define ETM_LEAST_SNAPSHOT 8192
 
 #define DEFAULT_DATA_PAGES 128u
 #define DEFAULT_AUX_PAGES  1024u
@@ -78,11 +74,11 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 		return -EINVAL;
 	}
 #endif
-	if (!ev->aux || ev->etm || ev->spe)
+	if (!ev->family || ev->family->machine == machine)
 		return 0;
 	auxtap_error_set(err, -EINVAL, s->opts.argv[0], "an AArch64 program, and %s traces x86-64",
 			 ev->pmu);
-	auxtap_error_todo(err, "use -e cs_etm//u, or leave -e away");
+	auxtap_error_todo(err, "use -e %s, or leave -e away", pmu_family_default_event(machine));
 	return -EINVAL;
 }
 
@@ -90,6 +86,7 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 {
 	bool emulated = !strcmp(s->be->perf->name, "emulated");
 	int ret, machine = s->opts.argv ? auxtap_program_machine(s->opts.argv[0]) : 0;
+	uint64_t least;
 
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	if (!s->opts.data_pages)
@@ -130,13 +127,14 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 	if (!s->event.aux && s->recorder->overwrite)
 		return auxtap_error_set(err, -EINVAL, s->event.name,
 					"has no AUX area to take a snapshot of");
-	if (s->event.etm && s->opts.snapshot_size && s->opts.snapshot_size < ETM_LEAST_SNAPSHOT) {
+	least = s->event.family ? s->event.family->least_snapshot : 0;
+	if (s->opts.snapshot_size && s->opts.snapshot_size < least) {
 		auxtap_error_set(
 			err, -EINVAL, "-S",
-			"decoding can begin at every 4096th byte of this trace: %llu bytes may "
+			"decoding can begin at every %lluth byte of this trace: %llu bytes may "
 			"have no such place",
-			(unsigned long long)s->opts.snapshot_size);
-		auxtap_error_todo(err, "keep 8K or more");
+			(unsigned long long)least / 2, (unsigned long long)s->opts.snapshot_size);
+		auxtap_error_todo(err, "keep %lluK or more", (unsigned long long)least / 1024);
 		return -EINVAL;
 	}
 	if (s->recorder->overwrite)

@@ -4,6 +4,7 @@
  * build-ids looked up), its metadata and its end.
  */
 #include "build_id.h"
+#include "pmu_family.h"
 #include "session.h"
 
 #include <errno.h>
@@ -39,13 +40,10 @@ static void vdso_name(struct trace_file *file)
 		file->vdso_path[0] = '\0';
 }
 
-/*
- * Does the file tell no CPUs? Those of CoreSight for threads: perf 6.1 finds the trace of an AUX
- * record there only if that names no CPU, which stock perf does not ask for then.
- */
+/* Do the records of the file name no CPU? */
 static bool without_cpu(const struct auxtap_session *s)
 {
-	return s->event.etm && !s->layout->per_cpu;
+	return s->event.family && s->event.family->threads_without_cpu && !s->layout->per_cpu;
 }
 
 int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The event syntax against a PMU with given formats and caps: bits, defaults, refusals. */
-#include "capture/event_parser.h"
+#include "capture/pmu_family.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -244,7 +244,7 @@ static void test_coresight(void **state)
 	assert_int_equal(capture_event_parse(&ev, "cs_etm/@tmc_etr0,cycacc,contextid2,timestamp/u",
 					     &ops, ctx, false, &err),
 			 0);
-	assert_true(ev.etm);
+	assert_ptr_equal(ev.family, &pmu_family_etm);
 	assert_int_equal(ev.attr.config2, 0x8a4a5e3c);
 	assert_int_equal(ev.attr.config, 1u << 12 | 1u << 15 | 1u << 28);
 	assert_int_equal(capture_etm_info(priv, &ev, &ops, ctx, true), sizeof(expected) / 8);
