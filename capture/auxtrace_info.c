@@ -36,7 +36,7 @@ int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pa
 				void *ctx, const struct capture_rings *rings,
 				struct auxtap_error *err)
 {
-	const struct pmu_family *family = ev->family ? ev->family : &pmu_family_pt;
+	const struct pmu_family *family = ev->family;
 	const struct pmu pmu = {.name = ev->pmu, .ops = ops, .ctx = ctx};
 	uint64_t *priv;
 	int ret = family->time_conv ? write_time_conv(w, rings->page, err) : 0;

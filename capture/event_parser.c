@@ -220,7 +220,13 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 		return auxtap_error_set(err, -EPROTO, spec, "PMU type '%s' is not a number", type);
 	ev->aux = true;
 	ev->family = pmu_family_of(&pmu);
-	if (ev->family && ev->family->defaults)
+	if (!ev->family) {
+		auxtap_error_set(err, -ENOTSUP, spec,
+				 "auxtap cannot record what the PMU '%s' writes", ev->pmu);
+		auxtap_error_todo(err, "use an event of intel_pt, arm_spe_N or cs_etm");
+		return -ENOTSUP;
+	}
+	if (ev->family->defaults)
 		ev->family->defaults(&pmu, &ev->attr, emulated);
 	for (term = terms ? strtok_r(terms, ",", &save) : NULL; term;
 	     term = strtok_r(NULL, ",", &save)) {
@@ -228,7 +234,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 		if (ret)
 			return ret;
 	}
-	ret = ev->family && ev->family->check ? ev->family->check(&pmu, &ev->attr, err) : 0;
+	ret = ev->family->check ? ev->family->check(&pmu, &ev->attr, err) : 0;
 	if (ret)
 		return ret;
 	return apply_modifiers(&ev->attr, mods ? mods : "", emulated, err);

@@ -14,7 +14,7 @@ struct capture_event {
 	char pmu[64];
 	char name[256];			 /* as perf shows it */
 	bool aux;			 /* has an AUX area; false: software dummy */
-	const struct pmu_family *family; /* NULL: none that capture knows */
+	const struct pmu_family *family; /* NULL: without an AUX area */
 };
 
 /* emulated: user mode only is what there is, so the kernel is excluded whatever the modifiers. */

@@ -38,7 +38,7 @@ struct pmu_family {
 
 extern const struct pmu_family pmu_family_pt, pmu_family_spe, pmu_family_etm;
 
-/* The family of a PMU. attr is not changed. */
+/* The family of a PMU; NULL: of none. */
 const struct pmu_family *pmu_family_of(const struct pmu *pmu);
 /* The event of a program for this machine (EM_…); of others and of 0 that of the first family. */
 const char *pmu_family_default_event(int machine);

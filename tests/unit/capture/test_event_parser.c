@@ -2,6 +2,7 @@
 /* The event syntax against a PMU with given formats and caps: bits, defaults, refusals. */
 #include "capture/pmu_family.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +70,12 @@ static const struct entry etm_pmu[] = {
 
 static ssize_t fake_attr(void *ctx, const char *pmu, const char *attr, char *buf, size_t size)
 {
-	if (strcmp(pmu, "intel_pt") && strcmp(pmu, "cs_etm"))
+	static const char *const pmus[] = {"intel_pt", "cs_etm", "my_pt", "intel_bts", "arm_spe_1"};
+	size_t i;
+
+	for (i = 0; i < sizeof(pmus) / sizeof(pmus[0]) && strcmp(pmu, pmus[i]);)
+		i++;
+	if (i == sizeof(pmus) / sizeof(pmus[0]))
 		return -ENOENT;
 	for (const struct entry *e = ctx; e->name; e++) {
 		if (!strcmp(e->name, attr))
@@ -259,13 +265,46 @@ static void test_coresight(void **state)
 	assert_int_equal(capture_event_parse(&ev, "cs_etm/@/u", &ops, ctx, false, &err), -EINVAL);
 }
 
+/* By name, by number, by a term that no other family has; else the PMU is refused. */
+static void test_families(void **state)
+{
+	static const struct entry bare_pmu[] = {{"type", "9"}, {NULL, NULL}};
+	static const struct {
+		const char *spec;
+		const struct entry *pmu;
+		const struct pmu_family *family;
+	} cases[] = {
+		{"intel_pt//u", bare_pmu, &pmu_family_pt},
+		{"my_pt//u", full_pmu, &pmu_family_pt},
+		{"cs_etm//u", bare_pmu, &pmu_family_etm},
+		{"arm_spe_1//u", bare_pmu, &pmu_family_spe},
+		{"intel_bts//u", bare_pmu, NULL},
+		{"my_pt//u", bare_pmu, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct capture_event ev;
+		int ret = capture_event_parse(&ev, cases[i].spec, &ops,
+					      (void *)(uintptr_t)cases[i].pmu, false, &err);
+
+		assert_int_equal(ret, cases[i].family ? 0 : -ENOTSUP);
+		assert_ptr_equal(ev.family, cases[i].family);
+		assert_int_equal(*err.todo != '\0', !cases[i].family);
+	}
+	/* the events of programs for each machine; PT's if it is unknown */
+	assert_string_equal(pmu_family_default_event(EM_X86_64), "intel_pt//u");
+	assert_string_equal(pmu_family_default_event(EM_AARCH64), "cs_etm//u");
+	assert_string_equal(pmu_family_default_event(0), "intel_pt//u");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_info),
-		cmocka_unit_test(test_coresight),
+		cmocka_unit_test(test_good),	 cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_info),	 cmocka_unit_test(test_coresight),
+		cmocka_unit_test(test_families),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
