@@ -57,8 +57,7 @@ int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pa
 static int parse(struct capture_event *ev, const char *event, const struct auxtap_backend *be,
 		 struct auxtap_error *err)
 {
-	return capture_event_parse(ev, event, be->perf, be->perf_ctx,
-				   strcmp(be->perf->name, "emulated") == 0, err);
+	return capture_event_parse(ev, event, be->perf, be->perf_ctx, be->perf->emulated, err);
 }
 
 int auxtap_event_attr(struct perf_event_attr *attr, const char *event,

@@ -323,6 +323,7 @@ static int emulated_unit_written(void *ctx, int fd, uint64_t *nr_bytes)
 const struct auxtap_perf_ops perf_emulated_ops = {
 	.size = sizeof(struct auxtap_perf_ops),
 	.name = "emulated",
+	.emulated = true,
 	.open = emulated_open,
 	.mmap = emulated_mmap,
 	.munmap = emulated_munmap,

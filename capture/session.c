@@ -67,7 +67,7 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 	if (machine != EM_AARCH64)
 		return 0;
 #ifndef __aarch64__
-	if (!strcmp(s->be->target->name, "ptrace")) {
+	if (s->be->target->this_machine) {
 		auxtap_error_set(err, -EINVAL, s->opts.argv[0],
 				 "an AArch64 program, which cannot be stepped here");
 		auxtap_error_todo(err, "use --source qemu (package qemu-user)");
@@ -84,7 +84,7 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 
 static int configure(struct auxtap_session *s, struct auxtap_error *err)
 {
-	bool emulated = !strcmp(s->be->perf->name, "emulated");
+	bool emulated = s->be->perf->emulated;
 	int ret, machine = s->opts.argv ? auxtap_program_machine(s->opts.argv[0]) : 0;
 	uint64_t least;
 

@@ -154,7 +154,7 @@ static bool write_vdso(struct auxtap_session *s, struct trace_file *file)
 
 	if (file->vdso_written)
 		return true;
-	if (!s->vdso && s->be->target->name && !strcmp(s->be->target->name, "native"))
+	if (!s->vdso && s->be->target->native)
 		save_own_vdso(s);
 	if (!s->vdso || !*file->vdso_path)
 		return false;
@@ -298,8 +298,7 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 		"aux_bytes_per_ring: %llu\n"
 		"time: %s\n",
 		s->be->perf->name, s->be->target->name, s->event.name, s->recorder->name,
-		(unsigned long long)s->aux_bytes,
-		strcmp(s->be->perf->name, "emulated") ? "real" : "emulated");
+		(unsigned long long)s->aux_bytes, s->be->perf->emulated ? "emulated" : "real");
 	if (*s->be->slowdown)
 		fprintf(f, "slowdown: %s\n", s->be->slowdown);
 	fprintf(f,

@@ -82,7 +82,7 @@ void session_wakeups_end(struct auxtap_session *s, struct stream *st)
 		.data_size = st->ring.data_size,
 		.aux_watermark = s->attrs[0].aux_watermark,
 		.data_watermark = st->ring.data_size / 2, /* E6 */
-		.emulated = !strcmp(s->be->perf->name, "emulated"),
+		.emulated = s->be->perf->emulated,
 	};
 	struct auxtap_wakeup wakeup;
 	struct wakeup_log *w = &st->wakeups;

@@ -371,7 +371,7 @@ static bool nothing_traced(const struct capture_options *o, const char *event,
 static void no_leak_check(const struct auxtap_backend *be, const struct capture_options *o)
 {
 	const char *asan = getenv("ASAN_OPTIONS"), *lsan = getenv("LSAN_OPTIONS"), *built;
-	bool traced = o->session.crash || strcmp(be->perf->name, "kernel") != 0;
+	bool traced = o->session.crash || be->perf->emulated;
 	char options[4096];
 
 	if (!traced || !o->session.argv || (asan && strstr(asan, "detect_leaks")) ||

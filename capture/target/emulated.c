@@ -400,5 +400,7 @@ static int emulated_detach(void *ctx, pid_t pid)
 	.mem = emulated_mem, .threads = emulated_threads, .resume = emulated_resume, \
 	.signal = emulated_signal, .detach = emulated_detach, .forward = emulated_forward
 
-const struct auxtap_target_ops target_ptrace_ops = {.name = "ptrace", EMULATED_OPS};
+const struct auxtap_target_ops target_ptrace_ops = {.name = "ptrace",
+						    .this_machine = true,
+						    EMULATED_OPS};
 const struct auxtap_target_ops target_qemu_ops = {.name = "qemu", EMULATED_OPS};

@@ -426,4 +426,6 @@ const struct auxtap_target_ops target_native_ops = {
 	.signal = native_signal,
 	.detach = native_detach,
 	.processes = native_processes,
+	.this_machine = true,
+	.native = true,
 };

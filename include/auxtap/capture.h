@@ -58,6 +58,8 @@ struct auxtap_perf_ops {
 	int (*unit_stats)(void *ctx, int fd, struct auxtap_unit_stats *stats);
 	/* Only nr_written of unit_stats, even after the emulator has died. May be NULL. */
 	int (*unit_written)(void *ctx, int fd, uint64_t *nr_bytes);
+	/* An emulated kernel: events of threads, not of CPUs; user mode only; a time of its own. */
+	bool emulated;
 };
 
 enum auxtap_target_event_type {
@@ -140,6 +142,10 @@ struct auxtap_target_ops {
 	 * the program received the same signal itself. NULL: the caller uses signal().
 	 */
 	int (*forward)(void *ctx, pid_t pid, const siginfo_t *info);
+	/* The processor of this machine executes the programs: those for another one cannot run. */
+	bool this_machine;
+	/* The kernel of this machine runs them: with its vdso. */
+	bool native;
 };
 
 /* ---- backends ---- */

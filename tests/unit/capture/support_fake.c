@@ -293,7 +293,9 @@ static int fake_detach(void *ctx, pid_t pid)
 	.munmap = fake_munmap, .ioctl = fake_ioctl, .poll = fake_poll, .close = fake_close, \
 	.pmu_attr = fake_pmu_attr, .clock = fake_clock
 
-static const struct auxtap_perf_ops per_thread_ops = {.name = "emulated", PERF_OPS};
+static const struct auxtap_perf_ops per_thread_ops = {.name = "emulated",
+						      .emulated = true,
+						      PERF_OPS};
 static const struct auxtap_perf_ops per_cpu_ops = {.name = "kernel", PERF_OPS};
 
 static const struct auxtap_target_ops target_ops = {
