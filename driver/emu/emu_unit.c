@@ -72,6 +72,15 @@ struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_famil
 	return u;
 }
 
+/* The PMU to trace an architecture with: the first one. */
+static const char *pmu_of(u32 arch)
+{
+	for (size_t i = 0; i < NR_FAMILIES; i++)
+		if (families[i].arch == arch)
+			return families[i].pmu;
+	return families[0].pmu;
+}
+
 void emu_unit_check(struct emu_task *task)
 {
 	struct emu *emu = task->emu;
@@ -86,7 +95,7 @@ void emu_unit_check(struct emu_task *task)
 		if (!ev || ev->task != task || !ev->family || ev->family->arch == task->arch)
 			continue;
 		snprintf(why, sizeof(why), "%s code, which %s does not trace; -e %s//u does",
-			 a64 ? "AArch64" : "x86-64", ev->family->pmu, a64 ? "cs_etm" : "intel_pt");
+			 a64 ? "AArch64" : "x86-64", ev->family->pmu, pmu_of(task->arch));
 		emu_untraced(emu, task->core.pid, why);
 		return;
 	}
