@@ -109,20 +109,23 @@ static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_a
 	return 0;
 }
 
-static uint64_t end_of_streams(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
+/* What the file lacks at the ends of rings. */
+static int add_missing(struct auxtap_decoder *dec)
 {
 	const struct bts_decoder *bts = bts_of(dec);
-	uint64_t end = 0;
+	struct decoder_missing missing = {0};
+	int ret = 0;
 
-	for (size_t i = 0; i < bts->nr; i++) {
+	for (size_t i = 0; !ret && i < bts->nr; i++) {
 		const struct bts_stream *s = &bts->streams[i];
 		const struct bts_extent *last = &s->extents[s->nr - 1];
 
-		if ((ring->tid >= 0 ? s->tid == ring->tid : s->cpu == ring->cpu) &&
-		    last->off + last->size > end)
-			end = last->off + last->size;
+		ret = trace_ends_add(&missing.ends, s->cpu, s->tid, last->off + last->size);
 	}
-	return end;
+	if (!ret)
+		ret = decoder_add_missing(dec, &missing);
+	trace_ends_free(&missing.ends);
+	return ret;
 }
 
 static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
@@ -137,7 +140,7 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 		if (aux[i].trace_size && !decoder_left_out(dec, &aux[i].head))
 			ret = add_buffer(dec, &aux[i]);
 	if (!ret)
-		ret = decoder_add_missing(dec, false, end_of_streams);
+		ret = add_missing(dec);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;

@@ -401,21 +401,24 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 			dec->sideband.per_thread = false;
 }
 
-/* What AUX records report and the file lacks is known by now: see cs_extents.c. */
-static uint64_t end_of_extents(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
+/* What the file lacks at the ends of rings; cs_extents.c knows what AUX records report. */
+static int add_missing(struct auxtap_decoder *dec)
 {
 	const struct cs_extents *extents = &cs_of(dec)->extents;
-	uint64_t end = ring->end;
+	struct decoder_missing missing = {.pads = true, .reported = true};
+	int ret = 0;
 
-	for (size_t i = 0; i < extents->nr; i++) {
+	for (size_t i = 0; !ret && i < extents->nr; i++) {
 		const struct cs_buffer *b = &extents->buffers[i];
 		const struct cs_extent *last = b->nr ? &b->extents[b->nr - 1] : NULL;
 
-		if (last && (ring->tid >= 0 ? b->tid == ring->tid : b->cpu == ring->cpu) &&
-		    last->off + last->size > end)
-			end = last->off + last->size;
+		if (last)
+			ret = trace_ends_add(&missing.ends, b->cpu, b->tid, last->off + last->size);
 	}
-	return end;
+	if (!ret)
+		ret = decoder_add_missing(dec, &missing);
+	trace_ends_free(&missing.ends);
+	return ret;
 }
 
 static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
@@ -456,7 +459,7 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 		ret = decoder_add_unattributed(dec, &gap, m->why);
 	}
 	if (!ret)
-		ret = decoder_add_missing(dec, true, end_of_extents);
+		ret = add_missing(dec);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;

@@ -69,23 +69,23 @@ static int add_gap(struct auxtap_decoder *dec, const struct sideband_ring *ring,
 	return decoder_add_unattributed(dec, &gap, text);
 }
 
-int decoder_add_missing(struct auxtap_decoder *dec, bool pads,
-			uint64_t (*end_of)(const struct auxtap_decoder *dec,
-					   const struct sideband_ring *ring))
+int decoder_add_missing(struct auxtap_decoder *dec, struct decoder_missing *missing)
 {
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < dec->sideband.nr_rings; i++) {
+	for (size_t i = 0; !ret && i < dec->sideband.ring_keys.nr; i++) {
 		const struct sideband_ring *ring = &dec->sideband.rings[i];
-		uint64_t have = end_of(dec, ring);
+		uint64_t have = trace_ends_find(&missing->ends, ring->cpu, ring->tid);
 
+		if (missing->reported && ring->end > have)
+			have = ring->end;
 		have = have > ring->begin ? have : ring->begin;
 		if (decoder_left_out(dec, &(struct auxtap_auxtrace){.tid = (uint32_t)ring->tid,
 								    .cpu = (uint32_t)ring->cpu}))
 			continue;
 		/* Padding moves a ring's end past what the unit wrote: then more may be missing. */
 		if (ring->written > have && ring->written > ring->end)
-			ret = add_gap(dec, ring, ring->written - have, !pads || !have,
+			ret = add_gap(dec, ring, ring->written - have, !missing->pads || !have,
 				      "the file lacks trace that the recorder noted");
 		else if (ring->end > have)
 			ret = add_gap(dec, ring, ring->end - have, true,

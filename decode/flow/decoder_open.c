@@ -58,24 +58,7 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	return 0;
 }
 
-static bool same_cause(const struct sideband_aux *aux, enum auxtap_gap_cause cause)
-{
-	switch (cause) {
-	case AUXTAP_GAP_TRUNCATED:
-		return aux->flags & PERF_AUX_FLAG_TRUNCATED;
-	case AUXTAP_GAP_COLLISION:
-		return aux->flags & PERF_AUX_FLAG_COLLISION;
-	case AUXTAP_GAP_PARTIAL:
-		return aux->flags & PERF_AUX_FLAG_PARTIAL;
-	default:
-		return false;
-	}
-}
-
-/*
- * The capture may know the size of what an AUX record only flags: the next such record of the
- * thread is meant.
- */
+/* The capture may know the size of what an AUX record only flags. */
 static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_decoder *dec = ctx;
@@ -84,31 +67,12 @@ static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
 		return 0;
 	memcpy(&gap, data, sizeof(gap));
-	for (size_t i = 0; i < dec->sideband.nr_aux; i++) {
-		struct sideband_aux *aux = &dec->sideband.aux[i];
-
-		if (aux->used || !same_cause(aux, gap.cause) ||
-		    (gap.tid >= 0 && aux->tid >= 0 && gap.tid != aux->tid) ||
-		    (gap.tid < 0 && gap.cpu >= 0 && gap.cpu != aux->cpu))
-			continue;
-		aux->used = true;
-		aux->nr_bytes = gap.nr_bytes;
-		aux->exact = gap.exact;
+	if (trace_auxes_note(&dec->sideband.lossy, &gap))
 		return 0;
-	}
 	return decoder_add_unattributed(dec, &gap, "reported by the recorder");
 }
 
 /* ---- streams ---- */
-
-enum auxtap_gap_cause decoder_aux_cause(uint64_t flags)
-{
-	if (flags & PERF_AUX_FLAG_COLLISION)
-		return AUXTAP_GAP_COLLISION;
-	if (flags & PERF_AUX_FLAG_TRUNCATED)
-		return AUXTAP_GAP_TRUNCATED;
-	return AUXTAP_GAP_PARTIAL;
-}
 
 /*
  * Does a buffer hold what one thread did? perf writes the number of its workload also where
@@ -135,20 +99,20 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
 {
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < dec->sideband.nr_aux; i++) {
-		const struct sideband_aux *aux = &dec->sideband.aux[i];
-		struct auxtap_gap gap = {.cause = decoder_aux_cause(aux->flags),
+	for (size_t i = 0; !ret && i < dec->sideband.lossy.nr; i++) {
+		const struct trace_aux *aux = &dec->sideband.lossy.list[i];
+		struct auxtap_gap gap = {.cause = trace_aux_cause(aux->flags),
 					 .cpu = aux->cpu,
 					 .tid = aux->tid,
 					 .pid = sideband_pid(&dec->sideband, aux->tid),
-					 .nr_bytes = aux->nr_bytes,
+					 .nr_bytes = aux->nr_lost,
 					 .exact = aux->exact,
 					 .time_begin = aux->time,
 					 .time_end = aux->time};
 
 		ret = decoder_add_unattributed(dec, &gap, text);
 	}
-	dec->sideband.nr_aux = 0;
+	trace_auxes_free(&dec->sideband.lossy);
 	return ret;
 }
 
@@ -180,7 +144,9 @@ static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
 		dec->damage = damage;
 		dec->damage.code = ret;
 	}
-	sideband_done(&dec->sideband);
+	if (sideband_done(&dec->sideband))
+		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(dec->pd),
+					"out of memory");
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #ifndef AUXTAP_DECODER_PRIVATE_H
 #define AUXTAP_DECODER_PRIVATE_H
 
+#include "decode/stream/trace_queue.h"
 #include "sideband.h"
 #include "trace_family.h"
 
@@ -62,7 +63,6 @@ int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap
 int decoder_start(struct auxtap_decoder *dec);
 
 /* decoder_open.c */
-enum auxtap_gap_cause decoder_aux_cause(uint64_t flags);
 ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off); /* ctx: dec */
 /* How a time stamp becomes perf's time, by the file's TIME_CONV record. */
 void decoder_time_conv(struct auxtap_decoder *dec);
@@ -75,12 +75,16 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text);
 /* decoder_missing.c: the recorder's text, before the sideband is read. 0 or -ENOMEM. */
 int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size);
 /*
- * After the last stream was added: gaps for what the file lacks at the ends of rings. pads: the
- * unit may skip bytes. end_of: where the ring's bytes in the file end, 0 without any. 0 or -ENOMEM.
+ * After the last stream was added: gaps for what the file lacks at the ends of rings. ends: where
+ * the trace in the file ends.
  */
-int decoder_add_missing(struct auxtap_decoder *dec, bool pads,
-			uint64_t (*end_of)(const struct auxtap_decoder *dec,
-					   const struct sideband_ring *ring));
+struct decoder_missing {
+	bool pads;     /* the unit may skip bytes */
+	bool reported; /* the family has reported what AUX records contain and the file lacks */
+	struct trace_ends ends;
+};
+/* The caller frees missing->ends. 0 or -ENOMEM. */
+int decoder_add_missing(struct auxtap_decoder *dec, struct decoder_missing *missing);
 
 /*
  * decoder_samples.c: trace in samples, by time; the caller frees. What cannot be read is an extra

@@ -158,7 +158,10 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		if (ret)
 			goto fail;
 	}
-	sideband_done(&dec->sideband);
+	if (sideband_done(&dec->sideband)) {
+		ret = auxtap_error_set(err, -ENOMEM, path, "out of memory");
+		goto fail;
+	}
 	if (unknown)
 		dec->sideband.first_pid = dec->sideband.first_tid = -1;
 	ret = auxtap_image_set_kernel_unmoved(images);
@@ -203,8 +206,10 @@ int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *di
 	ret = decoder_new(&dec, family, images, &known, err);
 	if (ret)
 		return ret;
-	sideband_done(&dec->sideband);
-	ret = family->open_snapshot(dec, dir, err);
+	if (sideband_done(&dec->sideband))
+		ret = auxtap_error_set(err, -ENOMEM, dir, "out of memory");
+	else
+		ret = family->open_snapshot(dec, dir, err);
 	if (!ret) {
 		ret = decoder_start(dec);
 		if (ret)

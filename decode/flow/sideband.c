@@ -2,6 +2,7 @@
 /* Sideband records to tables: see sideband.h. Every length is checked, nothing is trusted. */
 #include "sideband.h"
 #include "decode/image/image_private.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ void sideband_free(struct sideband *sb)
 		free(sb->cpus[i].switches);
 	free(sb->threads);
 	free(sb->cpus);
-	free(sb->aux);
+	trace_auxes_free(&sb->lossy);
+	trace_keys_free(&sb->ring_keys);
 	free(sb->lost);
 	free(sb->slices);
 	free(sb->rings);
@@ -255,7 +257,7 @@ static void cut_spaces(struct sideband *sb)
 	}
 }
 
-void sideband_done(struct sideband *sb)
+int sideband_done(struct sideband *sb)
 {
 	if (sb->per_thread && (sb->snapshot || sb->overwritten))
 		cut_spaces(sb);
@@ -272,6 +274,7 @@ void sideband_done(struct sideband *sb)
 		if (i < line->nr)
 			qsort(line->switches, line->nr, sizeof(*line->switches), by_switch_time);
 	}
+	return trace_auxes_index(&sb->lossy);
 }
 
 bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid, int32_t *tid)
@@ -413,20 +416,20 @@ static int on_fork(struct sideband *sb, const struct auxtap_record *rec, struct 
 }
 
 /* A dying thread has no ids any more: its slice is found by time. */
-static int add_slice(struct sideband *sb, const struct auxtap_record *rec, uint64_t off,
-		     uint64_t size)
+static int add_slice(struct sideband *sb, const struct auxtap_record *rec,
+		     const struct trace_aux *aux)
 {
 	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_CPU;
 	struct sideband_slice *slice;
 
-	if (sb->per_thread || sb->snapshot || !size || (rec->have & need) != need ||
+	if (sb->per_thread || sb->snapshot || !aux->size || (rec->have & need) != need ||
 	    (int32_t)rec->tid <= 0)
 		return 0;
 	slice = reserve((void **)&sb->slices, sb->nr_slices, &sb->max_slices, sizeof(*slice));
 	if (!slice)
 		return -ENOMEM;
-	*slice = (struct sideband_slice){.off = off,
-					 .end = off + size < off ? UINT64_MAX : off + size,
+	*slice = (struct sideband_slice){.off = aux->off,
+					 .end = trace_aux_end(aux),
 					 .pid = (int32_t)rec->pid,
 					 .tid = (int32_t)rec->tid,
 					 .cpu = (int)rec->cpu};
@@ -436,17 +439,15 @@ static int add_slice(struct sideband *sb, const struct auxtap_record *rec, uint6
 
 struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu)
 {
-	struct sideband_ring *ring;
+	struct trace_key key = {.cpu = cpu, .tid = tid};
+	size_t number;
 
-	for (size_t i = sb->nr_rings; i--;)
-		if (sb->rings[i].tid == tid && sb->rings[i].cpu == cpu)
-			return &sb->rings[i];
-	ring = reserve((void **)&sb->rings, sb->nr_rings, &sb->max_rings, sizeof(*ring));
-	if (!ring)
+	/* before the key: each key has a ring */
+	if (vector_grow(sb->rings, sb->ring_keys.nr, sb->max_rings))
 		return NULL;
-	*ring = (struct sideband_ring){.tid = tid, .cpu = cpu, .begin = UINT64_MAX};
-	sb->nr_rings++;
-	return ring;
+	sb->rings[sb->ring_keys.nr] =
+		(struct sideband_ring){.tid = tid, .cpu = cpu, .begin = UINT64_MAX};
+	return trace_keys_add(&sb->ring_keys, key, &number) ? NULL : &sb->rings[number];
 }
 
 static size_t event_slot(const struct sideband_event *events, size_t size, uint64_t id)
@@ -512,13 +513,12 @@ static int on_id_index(struct sideband *sb, struct body b)
 	return 0;
 }
 
-static int note_ring(struct sideband *sb, const struct auxtap_record *rec, uint64_t off,
-		     uint64_t size)
+static int note_ring(struct sideband *sb, const struct auxtap_record *rec,
+		     const struct trace_aux *aux)
 {
 	uint32_t need = sb->per_thread ? AUXTAP_REC_PID_TID : AUXTAP_REC_CPU;
 	int32_t tid = sb->per_thread ? (int32_t)rec->tid : -1;
 	int cpu = sb->per_thread ? -1 : (int)rec->cpu;
-	uint64_t end = off + size < off ? UINT64_MAX : off + size;
 	struct sideband_ring *ring;
 
 	/* a dying thread has no ids any more, its event has */
@@ -528,48 +528,32 @@ static int note_ring(struct sideband *sb, const struct auxtap_record *rec, uint6
 		if (tid <= 0)
 			tid = thread_of_event(sb, rec->id);
 	}
-	if (sb->snapshot || !size || (rec->have & need) != need || (sb->per_thread && tid <= 0))
+	if (sb->snapshot || !aux->size || (rec->have & need) != need ||
+	    (sb->per_thread && tid <= 0))
 		return 0;
 	ring = sideband_ring(sb, tid, cpu);
 	if (!ring)
 		return -ENOMEM;
-	ring->begin = off < ring->begin ? off : ring->begin;
-	ring->end = end > ring->end ? end : ring->end;
+	ring->begin = aux->off < ring->begin ? aux->off : ring->begin;
+	ring->end = trace_aux_end(aux) > ring->end ? trace_aux_end(aux) : ring->end;
 	ring->time = rec->time;
 	return 0;
 }
 
-static int on_aux(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+static int on_aux(struct sideband *sb, const struct auxtap_record *rec)
 {
-	uint64_t off = get_u64(&b), size = get_u64(&b), flags;
-	struct sideband_aux *aux;
+	struct trace_aux aux;
 
-	if (b.left < 8)
+	if (!trace_aux_read(&aux, rec))
 		return 0;
-	flags = get_u64(&b);
 	/* of a snapshot the offset is where the unit stopped */
-	if (flags & PERF_AUX_FLAG_OVERWRITE)
+	if (aux.flags & PERF_AUX_FLAG_OVERWRITE)
 		sb->overwritten = true;
-	else if (note_ring(sb, rec, off, size))
+	else if (note_ring(sb, rec, &aux))
 		return -ENOMEM;
-	if (add_slice(sb, rec, off, size))
+	if (add_slice(sb, rec, &aux))
 		return -ENOMEM;
-	if (!(flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)))
-		return 0;
-	aux = reserve((void **)&sb->aux, sb->nr_aux, &sb->max_aux, sizeof(*aux));
-	if (!aux)
-		return -ENOMEM;
-	*aux = (struct sideband_aux){.end_off = off + size,
-				     .flags = flags,
-				     .time = rec->time,
-				     .tid = -1,
-				     .cpu = -1};
-	if (rec->have & AUXTAP_REC_PID_TID)
-		aux->tid = (int32_t)rec->tid;
-	if (rec->have & AUXTAP_REC_CPU)
-		aux->cpu = (int)rec->cpu;
-	sb->nr_aux++;
-	return 0;
+	return aux.flags & TRACE_AUX_LOSS ? trace_auxes_add(&sb->lossy, &aux) : 0;
 }
 
 static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct body b)
@@ -686,7 +670,7 @@ int sideband_record(struct sideband *sb, const struct auxtap_record *rec)
 	case PERF_RECORD_FORK:
 		return on_fork(sb, rec, b);
 	case PERF_RECORD_AUX:
-		return on_aux(sb, rec, b);
+		return on_aux(sb, rec);
 	case PERF_RECORD_LOST:
 		return on_lost(sb, rec, b);
 	case PERF_RECORD_SWITCH:

@@ -7,6 +7,9 @@
 #ifndef AUXTAP_SIDEBAND_H
 #define AUXTAP_SIDEBAND_H
 
+#include "decode/stream/trace_aux.h"
+#include "decode/stream/trace_keys.h"
+
 #include <auxtap/decode.h>
 
 struct sideband_comm {
@@ -41,15 +44,6 @@ struct sideband_slice {
 	uint64_t off, end;
 	int32_t pid, tid;
 	int cpu;
-};
-
-/* An AUX record with flags. */
-struct sideband_aux {
-	uint64_t end_off, flags, time;
-	int32_t tid;
-	int cpu;
-	uint64_t nr_bytes; /* from a note of the capture, if exact */
-	bool exact, used;
 };
 
 /* What the AUX records of one ring cover: of a thread's, or with a CPU of all threads there. */
@@ -87,10 +81,10 @@ struct sideband {
 	size_t threads_size, nr_threads;
 	struct sideband_cpu *cpus;
 	size_t nr_cpus;
-	struct sideband_aux *aux;
-	size_t nr_aux, max_aux;
-	struct sideband_ring *rings; /* not of snapshots */
-	size_t nr_rings, max_rings;
+	struct trace_auxes lossy;    /* AUX records with flags of loss */
+	struct sideband_ring *rings; /* not of snapshots; by the number of their key */
+	struct trace_keys ring_keys;
+	size_t max_rings;
 	struct sideband_event *events; /* open addressing by id; 0: a free slot */
 	size_t nr_events, events_size;
 	struct sideband_lost *lost;
@@ -110,8 +104,8 @@ void sideband_init(struct sideband *sb, struct auxtap_image_set *images);
 void sideband_free(struct sideband *sb);
 /* Takes one kernel record; others are ignored. 0 or -ENOMEM. */
 int sideband_record(struct sideband *sb, const struct auxtap_record *rec);
-/* After the last record, before the first question. */
-void sideband_done(struct sideband *sb);
+/* After the last record, before the first question. 0 or -ENOMEM. */
+int sideband_done(struct sideband *sb);
 struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create);
 /* The ring of a thread or, with tid -1, of a CPU; makes it. NULL: out of memory. */
 struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu);

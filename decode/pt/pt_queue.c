@@ -54,7 +54,7 @@ static void note_tsc(struct pt_queue *q, const struct pt_segment *seg)
 
 uint64_t pt_queue_first_time(struct pt_queue *q)
 {
-	const struct pt_extent *extent = q->stream.extents;
+	const struct trace_extent *extent = q->stream.extents;
 	struct pt_scan_head head;
 	uint8_t buf[4096];
 	ssize_t got;
@@ -223,9 +223,9 @@ static void gap_ends(struct pt_queue *q, struct flow_event *ev)
 
 static void run_starts(struct pt_queue *q, const struct pt_segment *seg)
 {
-	const struct pt_extent *run = seg->run;
+	const struct trace_extent *run = seg->run;
 
-	if (run->quiet && !seg->nr_skipped)
+	if (run->border == TRACE_STARTS && !seg->nr_skipped)
 		return;
 	if (seg->nr_skipped)
 		boundary_gap(q, run->cause, run->nr_lost + seg->nr_skipped, run->exact,

@@ -2,6 +2,7 @@
 /* A queue's trace bytes, read in chunks and cut at PSBs: see pt_stream.h. */
 #include "pt_stream.h"
 #include "pt_scan.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,17 +35,10 @@ size_t pt_find_psb(const uint8_t *data, size_t size, size_t from)
 	return pos;
 }
 
-int pt_stream_add(struct pt_stream *stream, const struct pt_extent *extent)
+int pt_stream_add(struct pt_stream *stream, const struct trace_extent *extent)
 {
-	if (stream->nr_extents == stream->max_extents) {
-		size_t max = stream->max_extents ? stream->max_extents * 2 : 16;
-		struct pt_extent *grown = realloc(stream->extents, max * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		stream->extents = grown;
-		stream->max_extents = max;
-	}
+	if (vector_grow(stream->extents, stream->nr_extents, stream->max_extents))
+		return -ENOMEM;
 	stream->extents[stream->nr_extents++] = *extent;
 	return 0;
 }
@@ -94,7 +88,7 @@ static int make_space(struct pt_stream *stream, size_t need)
 static int read_more(struct pt_stream *stream)
 {
 	for (;;) {
-		struct pt_extent *extent;
+		struct trace_extent *extent;
 		size_t want = CHUNK;
 		ssize_t got;
 		int ret;
@@ -104,7 +98,7 @@ static int read_more(struct pt_stream *stream)
 		extent = &stream->extents[stream->extent];
 		if (stream->extent_pos >= extent->size) {
 			if (stream->extent + 1 >= stream->nr_extents ||
-			    !stream->extents[stream->extent + 1].joins)
+			    stream->extents[stream->extent + 1].border != TRACE_JOINS)
 				return 0;
 			stream->extent++;
 			stream->extent_pos = 0;

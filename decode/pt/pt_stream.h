@@ -8,27 +8,17 @@
 #define AUXTAP_PT_STREAM_H
 
 #include "decode/flow/flow_ops.h"
+#include "decode/stream/trace_queue.h"
 
 /* Bytes before segment.data that belong to the decoder of the flow. */
 #define PT_STREAM_HEADROOM FLOW_HEADROOM
 /* Hardware writes a PSB at least every 64 MiB; decoders here give up earlier. */
 #define PT_STREAM_MAX_SEGMENT (32u << 20)
 
-struct pt_extent {
-	uint64_t off;	   /* in the AUX stream */
-	uint64_t file_off; /* of the bytes */
-	uint64_t size;
-	bool joins; /* the next byte of the extent before */
-	/* if it does not join */
-	enum auxtap_gap_cause cause;
-	uint64_t nr_lost;
-	bool exact, quiet; /* quiet: nothing is known to be lost (start of a full trace) */
-};
-
 struct pt_stream {
 	ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off);
 	void *ctx;
-	struct pt_extent *extents;
+	struct trace_extent *extents;
 	size_t nr_extents, max_extents;
 	/* reading */
 	size_t extent;
@@ -47,12 +37,12 @@ struct pt_segment {
 	size_t total; /* with the next PSB+ */
 	uint64_t off; /* in the stream */
 	bool starts_run;
-	const struct pt_extent *run; /* if so: the extent with its gap */
-	uint64_t nr_skipped;	     /* bytes before the PSB that belong to no segment */
-	bool cut;		     /* ends because no PSB came for too long */
+	const struct trace_extent *run; /* if so: the extent with its gap */
+	uint64_t nr_skipped;		/* bytes before the PSB that belong to no segment */
+	bool cut;			/* ends because no PSB came for too long */
 };
 
-int pt_stream_add(struct pt_stream *stream, const struct pt_extent *extent);
+int pt_stream_add(struct pt_stream *stream, const struct trace_extent *extent);
 /*
  * 1: *seg, valid until the next call; 0: end (seg->nr_skipped, starts_run and run are set);
  * negative errno.

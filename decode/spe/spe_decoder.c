@@ -88,7 +88,8 @@ static int add_extent(struct auxtap_decoder *dec, const struct spe_extent *exten
 		}
 	} else if (new.off && !dec->sideband.overwritten) {
 		/* Linear rings count from 0 on; without AUX records this may be a snapshot. */
-		ret = broken(dec, &new, dec->sideband.nr_rings ? new.off : 0, "not in the file");
+		ret = broken(dec, &new, dec->sideband.ring_keys.nr ? new.off : 0,
+			     "not in the file");
 	}
 	return ret ? ret : spe_stream_add(s, &new);
 }
@@ -103,20 +104,23 @@ static bool rings_of_cpus(const uint64_t *info, size_t nr)
 	return nr == 2 ? info[1] : nr > 3 ? info[3] : true;
 }
 
-static uint64_t end_of_stream(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
+/* What the file lacks at the ends of rings. */
+static int add_missing(struct auxtap_decoder *dec)
 {
 	const struct spe_streams *ss = &spe_of(dec)->streams;
-	uint64_t end = 0;
+	struct decoder_missing missing = {.pads = true};
+	int ret = 0;
 
-	for (size_t i = 0; i < ss->nr; i++) {
+	for (size_t i = 0; !ret && i < ss->nr; i++) {
 		const struct spe_stream *s = &ss->streams[i];
-		const struct spe_extent *last = s->nr ? &s->extents[s->nr - 1] : NULL;
+		const struct spe_extent *last = &s->extents[s->nr - 1];
 
-		if (last && (ring->tid >= 0 ? last->tid == ring->tid : last->cpu == ring->cpu) &&
-		    last->off + last->size > end)
-			end = last->off + last->size;
+		ret = trace_ends_add(&missing.ends, last->cpu, last->tid, last->off + last->size);
 	}
-	return end;
+	if (!ret)
+		ret = decoder_add_missing(dec, &missing);
+	trace_ends_free(&missing.ends);
+	return ret;
 }
 
 /* Buffers of each CPU or thread, in order; gaps where AUX records report one. */
@@ -142,7 +146,7 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 			ret = add_extent(dec, &extent);
 	}
 	if (!ret)
-		ret = decoder_add_missing(dec, true, end_of_stream);
+		ret = add_missing(dec);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;

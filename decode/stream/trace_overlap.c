@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Two snapshots of one ring: the newer one begins with bytes that the older one had. How many, only
+ * the bytes themselves show: the offsets of stock perf do not, or not those of every version.
+ */
+#include "trace_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY   64 /* bytes that identify the position where a snapshot goes on */
+#define MAX   (64u << 20)
+#define TRIES 64
+
+/* What of the newer one's bytes before 'at' the older one can have had is what it ended with. */
+static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, size_t at)
+{
+	size_t size = at < old_size ? at : old_size;
+
+	return !memcmp(new + at - size, old + old_size - size, size);
+}
+
+/*
+ * Looks for the older one's last bytes. In a loop they come more than once, so all bytes before
+ * them must be the older one's, too. Where several positions are left, the last one repeats
+ * nothing.
+ */
+static void search(struct trace_overlap *found, const uint8_t *old, size_t old_size,
+		   const uint8_t *new, size_t size)
+{
+	size_t key_size = old_size < KEY ? old_size : KEY;
+	const uint8_t *from = new, *at;
+	unsigned int tries = 0;
+
+	while ((at = memmem(from, size - (size_t)(from - new), old + old_size - key_size,
+			    key_size))) {
+		size_t end = (size_t)(at - new) + key_size;
+
+		found->unique = !tries;
+		if (same_past(old, old_size, new, end)) {
+			found->sure = found->seen < 0;
+			found->seen = (int64_t)end;
+		}
+		if (++tries == TRIES) {
+			found->sure = false;
+			break;
+		}
+		from = at + 1;
+	}
+}
+
+static unsigned int padding_of(const uint8_t *old, size_t old_size)
+{
+	unsigned int pad = 0;
+
+	while (pad < TRACE_ALIGN - 1 && pad + 1 < old_size && !old[old_size - 1 - pad])
+		pad++;
+	return pad;
+}
+
+struct trace_overlap trace_overlap_find(const struct trace_queue_opts *opts,
+					const struct trace_extent *old, uint64_t new_off,
+					uint64_t file_off, uint64_t new_size, uint64_t by_off_min,
+					bool padded)
+{
+	size_t size = new_size < MAX ? (size_t)new_size : MAX;
+	size_t old_size = old->size < size ? (size_t)old->size : size;
+	uint64_t by_off = old->off + old->size - new_off;
+	struct trace_overlap found = {.seen = -1, .sure = true, .unique = true};
+	uint8_t *buf, *end;
+
+	if (!old_size)
+		return found;
+	buf = malloc(size + old_size);
+	if (!buf)
+		return found;
+	end = buf + size;
+	if (opts->pread(opts->ctx, end, old_size, old->file_off + old->size - old_size) !=
+		    (ssize_t)old_size ||
+	    opts->pread(opts->ctx, buf, size, file_off) != (ssize_t)size)
+		goto out;
+	found.pad = padded ? padding_of(end, old_size) : 0;
+	by_off -= found.pad;
+	old_size -= found.pad;
+	if (by_off_min > old_size)
+		by_off_min = old_size;
+	if (by_off >= by_off_min && by_off <= size && same_past(end, old_size, buf, (size_t)by_off))
+		found.seen = (int64_t)by_off;
+	else
+		search(&found, end, old_size, buf, size);
+out:
+	free(buf);
+	return found;
+}
