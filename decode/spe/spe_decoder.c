@@ -12,16 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AUXTRACE_ALIGN 8 /* perf pads a buffer to this */
-#define BRANCH_COND    0x01
-#define BRANCH_IND     0x02
-#define BRANCH_CR      0x18 /* call, return or neither, where the CPU reports it */
-#define BRANCH_CALL    0x08
-#define BRANCH_RET     0x10
+#define BRANCH_COND 0x01
+#define BRANCH_IND  0x02
+#define BRANCH_CR   0x18 /* call, return or neither, where the CPU reports it */
+#define BRANCH_CALL 0x08
+#define BRANCH_RET  0x10
 
 /* A stream and its next event. */
 struct spe_queue {
 	struct spe_stream *stream;
+	const struct trace_key *key;
+	bool of_one_thread; /* all of it is key->tid's */
 	const struct spe_item *item;
 	uint64_t time; /* of the last record with a time */
 	uint32_t left; /* events of item still to come */
@@ -48,14 +49,20 @@ static struct spe_decoder *spe_of(const struct auxtap_decoder *dec)
 
 /* ---- streams ---- */
 
+static bool of_one_thread(const struct auxtap_decoder *dec, const struct trace_queue *q)
+{
+	return decoder_of_one_thread(dec, &(struct auxtap_auxtrace){.cpu = (uint32_t)q->key.cpu,
+								    .tid = (uint32_t)q->key.tid});
+}
+
 /* nr_bytes 0: unknown. */
-static int broken(struct auxtap_decoder *dec, const struct spe_extent *extent, uint64_t nr_bytes,
+static int broken(struct auxtap_decoder *dec, const struct trace_queue *q, uint64_t nr_bytes,
 		  const char *text)
 {
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_UNKNOWN,
-		.cpu = extent->cpu,
-		.tid = extent->of_one_thread ? extent->tid : -1,
+		.cpu = q->key.cpu,
+		.tid = of_one_thread(dec, q) ? q->key.tid : -1,
 		.pid = -1,
 		.nr_bytes = nr_bytes,
 		.exact = nr_bytes > 0,
@@ -64,34 +71,36 @@ static int broken(struct auxtap_decoder *dec, const struct spe_extent *extent, u
 	return decoder_add_unattributed(dec, &gap, text);
 }
 
-static int add_extent(struct auxtap_decoder *dec, const struct spe_extent *extent)
+/* What lies before the queue's newest extent. */
+static int report_gap(struct auxtap_decoder *dec, const struct trace_queue *q)
 {
-	struct spe_stream *s = spe_streams_of(&spe_of(dec)->streams, extent);
-	struct spe_extent new = *extent;
-	uint64_t end;
-	int ret = 0;
+	const struct trace_extent *e = &q->extents[q->nr - 1];
 
-	if (!s)
-		return -ENOMEM;
-	if (s->nr) {
-		end = s->extents[s->nr - 1].off + s->extents[s->nr - 1].size;
-		if (new.off > end) {
-			ret = broken(dec, &new, new.off - end, "not in the file");
-		} else if (end - new.off < AUXTRACE_ALIGN &&
-			   end - new.off <= s->extents[s->nr - 1].size) {
-			/* the file's padding, after the buffer before */
-			s->extents[s->nr - 1].size -= end - new.off;
-		} else if (new.off < end) {
-			ret = broken(dec, &new, 0,
-				     "a buffer begins before the end of the one before: "
-				     "samples may come twice");
-		}
-	} else if (new.off && !dec->sideband.overwritten) {
+	switch (e->border) {
+	case TRACE_LACKS:
+		if (q->nr > 1)
+			return broken(dec, q, e->nr_lost, "not in the file");
 		/* Linear rings count from 0 on; without AUX records this may be a snapshot. */
-		ret = broken(dec, &new, dec->sideband.ring_keys.nr ? new.off : 0,
-			     "not in the file");
+		if (dec->sideband.overwritten)
+			return 0;
+		return broken(dec, q, dec->sideband.ring_keys.nr ? e->nr_lost : 0,
+			      "not in the file");
+	case TRACE_REPEATS:
+		return broken(dec, q, 0,
+			      "a buffer begins before the end of the one before: "
+			      "samples may come twice");
+	default:
+		return 0;
 	}
-	return ret ? ret : spe_stream_add(s, &new);
+}
+
+static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_aux *aux)
+{
+	struct trace_queues *queues = &spe_of(dec)->streams.queues;
+	struct trace_queue *q = trace_queues_get(queues, &aux->head);
+	int ret = q ? trace_queue_add(&queues->opts, q, aux) : -ENOMEM;
+
+	return ret ? ret : report_gap(dec, q);
 }
 
 /* ---- of a perf.data file ---- */
@@ -107,15 +116,14 @@ static bool rings_of_cpus(const uint64_t *info, size_t nr)
 /* What the file lacks at the ends of rings. */
 static int add_missing(struct auxtap_decoder *dec)
 {
-	const struct spe_streams *ss = &spe_of(dec)->streams;
+	const struct trace_queues *queues = &spe_of(dec)->streams.queues;
 	struct decoder_missing missing = {.pads = true};
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < ss->nr; i++) {
-		const struct spe_stream *s = &ss->streams[i];
-		const struct spe_extent *last = &s->extents[s->nr - 1];
+	for (size_t i = 0; !ret && i < queues->keys.nr; i++) {
+		const struct trace_queue *q = &queues->queues[i];
 
-		ret = trace_ends_add(&missing.ends, last->cpu, last->tid, last->off + last->size);
+		ret = trace_ends_add(&missing.ends, q->key.cpu, q->key.tid, trace_queue_end(q));
 	}
 	if (!ret)
 		ret = decoder_add_missing(dec, &missing);
@@ -134,17 +142,9 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	if (ret)
 		return ret;
 	spe_of(dec)->streams.pread = decoder_read_file;
-	for (size_t i = 0; !ret && i < nr; i++) {
-		struct spe_extent extent = {.off = aux[i].head.offset,
-					    .file_off = aux[i].trace_off,
-					    .size = aux[i].trace_size,
-					    .cpu = (int32_t)aux[i].head.cpu,
-					    .tid = (int32_t)aux[i].head.tid};
-
-		extent.of_one_thread = decoder_of_one_thread(dec, &aux[i].head);
-		if (extent.size && (opts->cpu < 0 || extent.cpu == opts->cpu))
-			ret = add_extent(dec, &extent);
-	}
+	for (size_t i = 0; !ret && i < nr; i++)
+		if (aux[i].trace_size && (opts->cpu < 0 || (int32_t)aux[i].head.cpu == opts->cpu))
+			ret = add_buffer(dec, &aux[i]);
 	if (!ret)
 		ret = add_missing(dec);
 	if (!ret)
@@ -182,7 +182,7 @@ static int32_t pid_of_context(const struct sideband *sb, struct spe_queue *q, ui
 /* The context is a thread's number if the kernel was built so; then the sideband knows it. */
 static void whose(const struct auxtap_decoder *dec, struct spe_queue *q, struct flow_event *ev)
 {
-	const struct spe_extent *e = &q->stream->extents[0];
+	const struct trace_key *key = q->key;
 	const struct sideband *sb = &dec->sideband;
 	const struct auxtap_spe_record *r = &q->item->record;
 
@@ -194,13 +194,13 @@ static void whose(const struct auxtap_decoder *dec, struct spe_queue *q, struct 
 			return;
 		}
 	}
-	if (e->of_one_thread)
-		ev->tid = e->tid;
-	else if (e->cpu >= 0 && q->time &&
-		 sideband_running(sb, e->cpu, q->time, &ev->pid, &ev->tid))
+	if (q->of_one_thread)
+		ev->tid = key->tid;
+	else if (key->cpu >= 0 && q->time &&
+		 sideband_running(sb, key->cpu, q->time, &ev->pid, &ev->tid))
 		return;
-	else if (e->tid != -1)
-		ev->tid = e->tid;
+	else if (key->tid != -1)
+		ev->tid = key->tid;
 	if (ev->tid == -1)
 		return;
 	ev->pid = sideband_pid(sb, ev->tid);
@@ -221,7 +221,7 @@ static bool wanted(const struct auxtap_decoder *dec, const struct spe_queue *q)
 {
 	const struct flow_event *ev = &q->ev;
 
-	return flow_wanted(&dec->opts, ev->type, ev->time, ev->tid, q->stream->extents[0].cpu);
+	return flow_wanted(&dec->opts, ev->type, ev->time, ev->tid, q->key->cpu);
 }
 
 /* The next one of the record's events. */
@@ -249,7 +249,6 @@ static void set_event(struct auxtap_decoder *dec, struct spe_queue *q)
 
 static bool set_gap(struct auxtap_decoder *dec, struct spe_queue *q)
 {
-	const struct spe_extent *e = &q->stream->extents[0];
 	struct flow_event *ev = &q->ev;
 
 	dec->sum.gaps++;
@@ -259,7 +258,7 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_queue *q)
 	memset(ev, 0, sizeof(*ev));
 	ev->type = AUXTAP_EVENT_GAP;
 	ev->time = q->time;
-	ev->tid = e->of_one_thread ? e->tid : -1;
+	ev->tid = q->of_one_thread ? q->key->tid : -1;
 	ev->pid = ev->tid == -1 ? -1 : sideband_pid(&dec->sideband, ev->tid);
 	if (!wanted(dec, q))
 		return false;
@@ -270,7 +269,7 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_queue *q)
 	}
 	ev->gap->gap = (struct auxtap_gap){
 		.cause = AUXTAP_GAP_DECODE_ERROR,
-		.cpu = e->cpu,
+		.cpu = q->key->cpu,
 		.pid = ev->pid,
 		.tid = ev->tid,
 		.time_begin = q->time,
@@ -348,18 +347,24 @@ static void sift_down(struct spe_decoder *spe, size_t at)
 static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
 	struct spe_decoder *spe = spe_of(dec);
+	int ret = spe_streams_start(&spe->streams, nr_jobs);
 	size_t nr = spe->streams.nr;
 
-	if (!nr)
-		return 0;
+	if (ret || !nr)
+		return ret;
 	spe->queues = calloc(nr, sizeof(*spe->queues));
 	spe->heap = calloc(nr, sizeof(struct spe_queue *));
 	if (!spe->queues || !spe->heap)
 		return -ENOMEM;
 	spe->nr_queues = nr;
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
+		const struct trace_queue *q = spe->streams.streams[i].queue;
+
 		spe->queues[i].stream = &spe->streams.streams[i];
-	return spe_streams_start(&spe->streams, nr_jobs);
+		spe->queues[i].key = &q->key;
+		spe->queues[i].of_one_thread = of_one_thread(dec, q);
+	}
+	return 0;
 }
 
 static void start_heap(struct auxtap_decoder *dec)
@@ -399,7 +404,7 @@ static struct flow_event *next(struct auxtap_decoder *dec, uint64_t until, int *
 	if (!ev || ev->time > until)
 		return NULL;
 	spe->front = spe->heap[0];
-	*cpu = spe->front->stream->extents[0].cpu;
+	*cpu = spe->front->key->cpu;
 	return ev;
 }
 
@@ -460,18 +465,17 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 static int open_raw(struct auxtap_decoder *dec, const char *path, const struct auxtap_raw_opts *raw,
 		    int cpu, struct auxtap_error *err)
 {
-	struct spe_extent extent = {
-		.cpu = cpu,
-		.tid = cpu >= 0 ? -1 : dec->sideband.first_tid,
-		.of_one_thread = cpu < 0 && dec->sideband.first_tid >= 0,
+	struct auxtap_perfdata_aux whole = {
+		.head.cpu = (uint32_t)cpu,
+		.head.tid = (uint32_t)(cpu >= 0 ? -1 : dec->sideband.first_tid),
 	};
-	int ret = decoder_open_stream(dec, path, &extent.size, err);
+	int ret = decoder_open_stream(dec, path, &whole.trace_size, err);
 
 	(void)raw;
 	if (ret)
 		return ret;
 	spe_of(dec)->streams.pread = decoder_read_raw;
-	ret = add_extent(dec, &extent);
+	ret = add_buffer(dec, &whole);
 	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;
 }
 

@@ -19,50 +19,11 @@ void spe_streams_init(struct spe_streams *ss,
 	pthread_cond_init(&ss->done, NULL);
 }
 
-struct spe_stream *spe_streams_of(struct spe_streams *ss, const struct spe_extent *extent)
-{
-	struct spe_stream *grown;
-
-	for (size_t i = 0; i < ss->nr; i++) {
-		const struct spe_extent *first = &ss->streams[i].extents[0];
-
-		if (first->cpu == extent->cpu && first->tid == extent->tid)
-			return &ss->streams[i];
-	}
-	if (ss->nr == ss->max) {
-		size_t max = ss->max ? 2 * ss->max : 16;
-
-		grown = realloc(ss->streams, max * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		ss->streams = grown;
-		ss->max = max;
-	}
-	memset(&ss->streams[ss->nr], 0, sizeof(*grown));
-	return &ss->streams[ss->nr++];
-}
-
-int spe_stream_add(struct spe_stream *s, const struct spe_extent *extent)
-{
-	if (s->nr == s->max) {
-		size_t max = s->max ? 2 * s->max : 16;
-		struct spe_extent *grown = realloc(s->extents, max * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		s->extents = grown;
-		s->max = max;
-	}
-	s->extents[s->nr++] = *extent;
-	return 0;
-}
-
 /* ---- bytes ---- */
 
 static bool joins_next(const struct spe_stream *s)
 {
-	return s->at + 1 < s->nr &&
-	       s->extents[s->at].off + s->extents[s->at].size == s->extents[s->at + 1].off;
+	return s->at + 1 < s->queue->nr && s->queue->extents[s->at + 1].border == TRACE_JOINS;
 }
 
 /* More bytes after those that were not read yet; false: none continue them. */
@@ -70,7 +31,7 @@ static bool more_bytes(struct spe_streams *ss, struct spe_stream *s, struct spe_
 {
 	size_t keep = s->reader.size - s->reader.at, want;
 	uint64_t offset = s->reader.offset + s->reader.at;
-	const struct spe_extent *e;
+	const struct trace_extent *e;
 	ssize_t got;
 
 	if (!s->buf) {
@@ -79,7 +40,7 @@ static bool more_bytes(struct spe_streams *ss, struct spe_stream *s, struct spe_
 			batch->error = -ENOMEM;
 			return false;
 		}
-		offset = s->extents[0].off;
+		offset = s->queue->extents[0].off;
 	}
 	if (keep)
 		memmove(s->buf, s->buf + s->reader.at, keep);
@@ -87,19 +48,20 @@ static bool more_bytes(struct spe_streams *ss, struct spe_stream *s, struct spe_
 	s->reader.at = 0;
 	s->reader.size = keep;
 	s->reader.offset = offset;
-	while (s->at < s->nr && s->done == s->extents[s->at].size && (joins_next(s) || !keep)) {
+	while (s->at < s->queue->nr && s->done == s->queue->extents[s->at].size &&
+	       (joins_next(s) || !keep)) {
 		bool joins = joins_next(s);
 
 		s->at++;
 		s->done = 0;
-		if (!joins && s->at < s->nr) {
-			s->reader.offset = s->extents[s->at].off;
+		if (!joins && s->at < s->queue->nr) {
+			s->reader.offset = s->queue->extents[s->at].off;
 			s->reader.align_to = 0;
 		}
 	}
-	if (s->at == s->nr || s->done == s->extents[s->at].size || keep == CHUNK)
+	if (s->at == s->queue->nr || s->done == s->queue->extents[s->at].size || keep == CHUNK)
 		return false;
-	e = &s->extents[s->at];
+	e = &s->queue->extents[s->at];
 	want = CHUNK - keep;
 	if (want > e->size - s->done)
 		want = (size_t)(e->size - s->done);
@@ -200,9 +162,16 @@ static void *work(void *arg)
 
 int spe_streams_start(struct spe_streams *ss, unsigned int nr_jobs)
 {
-	for (size_t i = 0; i < ss->nr; i++) {
+	size_t nr = ss->queues.keys.nr;
+
+	ss->streams = calloc(nr ? nr : 1, sizeof(*ss->streams));
+	if (!ss->streams)
+		return -ENOMEM;
+	ss->nr = nr;
+	for (size_t i = 0; i < nr; i++) {
 		struct spe_stream *s = &ss->streams[i];
 
+		s->queue = &ss->queues.queues[i];
 		s->front = calloc(1, sizeof(*s->front));
 		s->back = calloc(1, sizeof(*s->back));
 		if (!s->front || !s->back)
@@ -269,12 +238,12 @@ void spe_streams_free(struct spe_streams *ss)
 		pthread_join(ss->threads[i], NULL);
 	free(ss->threads);
 	for (size_t i = 0; i < ss->nr; i++) {
-		free(ss->streams[i].extents);
 		free(ss->streams[i].buf);
 		free(ss->streams[i].front);
 		free(ss->streams[i].back);
 	}
 	free(ss->streams);
+	trace_queues_free(&ss->queues);
 	pthread_mutex_destroy(&ss->lock);
 	pthread_cond_destroy(&ss->work);
 	pthread_cond_destroy(&ss->done);

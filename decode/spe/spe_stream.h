@@ -6,6 +6,8 @@
 #ifndef AUXTAP_SPE_STREAM_H
 #define AUXTAP_SPE_STREAM_H
 
+#include "decode/stream/trace_queue.h"
+
 #include <auxtap/spe.h>
 
 #include <pthread.h>
@@ -13,15 +15,6 @@
 #include <sys/types.h>
 
 #define SPE_BATCH 256
-
-/* A buffer of the AUX area as the file has it. */
-struct spe_extent {
-	uint64_t off; /* of its first byte in the stream */
-	uint64_t file_off, size;
-	int cpu;
-	int32_t tid;
-	bool of_one_thread; /* tid's */
-};
 
 struct spe_item {
 	int ret; /* auxtap_spe_next()'s: 1, or negative and record says what is none */
@@ -43,8 +36,7 @@ enum spe_batch_state {
 };
 
 struct spe_stream {
-	struct spe_extent *extents;
-	size_t nr, max;
+	const struct trace_queue *queue;
 	/* of who fills */
 	size_t at;     /* extent being read */
 	uint64_t done; /* bytes of it that are in buf or were */
@@ -58,8 +50,9 @@ struct spe_stream {
 struct spe_streams {
 	ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off); /* by any thread */
 	void *ctx;
-	struct spe_stream *streams;
-	size_t nr, max;
+	struct trace_queues queues; /* of whoever opens: filled before the start */
+	struct spe_stream *streams; /* of each queue one, once started */
+	size_t nr;
 	uint64_t nr_bytes; /* of trace, of the batches that were taken */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
@@ -72,14 +65,8 @@ struct spe_streams {
 void spe_streams_init(struct spe_streams *ss,
 		      ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off), void *ctx);
 /*
- * The stream that the extent belongs to, by spe_stream_add() its first one if it is new. NULL: no
- * memory.
- */
-struct spe_stream *spe_streams_of(struct spe_streams *ss, const struct spe_extent *extent);
-int spe_stream_add(struct spe_stream *s, const struct spe_extent *extent);
-/*
- * nr_jobs threads in all, the caller's among them. 0 or -ENOMEM; fewer threads than asked for are
- * no error.
+ * A stream for each queue. nr_jobs threads in all, the caller's among them. 0 or -ENOMEM; fewer
+ * threads than asked for are no error.
  */
 int spe_streams_start(struct spe_streams *ss, unsigned int nr_jobs);
 /*

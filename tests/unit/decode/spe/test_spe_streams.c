@@ -65,21 +65,19 @@ static void make(struct spe_streams *ss)
 			at = put_record(at, i, r);
 		size = (size_t)(at - begin);
 		for (size_t off = 0; off < size; off += EXTENT) {
-			struct spe_extent extent = {
-				.off = off,
-				.file_off = (uint64_t)(begin - trace) + off,
-				.size = size - off < EXTENT ? size - off : EXTENT,
-				.cpu = (int)i,
-				.tid = -1,
+			struct auxtap_perfdata_aux aux = {
+				.head = {.offset = off, .cpu = i, .tid = UINT32_MAX},
+				.trace_off = (uint64_t)(begin - trace) + off,
+				.trace_size = size - off < EXTENT ? size - off : EXTENT,
 			};
-			struct spe_stream *s = spe_streams_of(ss, &extent);
+			struct trace_queue *q = trace_queues_get(&ss->queues, &aux.head);
 
-			assert_non_null(s);
-			assert_int_equal(spe_stream_add(s, &extent), 0);
+			assert_non_null(q);
+			assert_int_equal(trace_queue_add(&ss->queues.opts, q, &aux), 0);
 		}
 	}
 	assert_true(at < trace + sizeof(trace));
-	assert_int_equal(ss->nr, NR_STREAMS);
+	assert_int_equal(ss->queues.keys.nr, NR_STREAMS);
 }
 
 static void test_all_in_order(void **state)
@@ -139,7 +137,7 @@ static void test_cannot_be_read(void **state)
 		int error = 0;
 
 		make(&ss);
-		broken_at = ss.streams[9].extents[2].file_off;
+		broken_at = ss.queues.queues[9].extents[2].file_off;
 		assert_int_equal(spe_streams_start(&ss, nr_jobs), 0);
 		while ((item = spe_streams_next(&ss, &ss.streams[9], &error))) {
 			assert_int_equal(item->ret, 1);
