@@ -8,7 +8,6 @@
 #include "decode/flow/branch_insn.h"
 #include "decode/flow/callstack.h"
 #include "decode/flow/decoder_private.h"
-#include "util/vector.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -23,21 +22,15 @@
 
 #define INFO_SNAPSHOT 5 /* index in AUXTRACE_INFO: recorded as snapshots? */
 
-struct bts_extent {
-	uint64_t off, file_off, size;
-	const char *lost; /* what lies between it and the one before; NULL: it joins that, or
-			     reported */
-	uint64_t nr_lost; /* bytes; 0: unknown */
-};
-
 /* The records of one thread or CPU. */
 struct bts_stream {
+	const struct trace_queue *queue;
 	int cpu;
 	int32_t tid;
 	bool of_one_thread;
-	struct bts_extent *extents;
-	size_t nr, max, at;
-	uint64_t done; /* bytes of the extent at 'at' that were read */
+	size_t at;     /* extent being read */
+	uint64_t done; /* bytes of it that were read */
+	bool reported; /* the gap before it */
 	uint64_t off;  /* of the next record */
 	uint8_t *buf;
 	size_t buf_at, buf_size;
@@ -48,8 +41,9 @@ struct bts_stream {
 };
 
 struct bts_decoder {
-	struct bts_stream *streams;
-	size_t nr, max, at;
+	struct trace_queues queues;
+	struct bts_stream *streams; /* one for each queue, once started */
+	size_t nr, at;
 	struct auxtap_decode_summary sum;
 	int error;
 };
@@ -61,66 +55,17 @@ static struct bts_decoder *bts_of(const struct auxtap_decoder *dec)
 
 /* ---- streams ---- */
 
-static struct bts_stream *stream_of(struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
-{
-	struct bts_decoder *bts = bts_of(dec);
-	struct bts_stream *s;
-
-	for (size_t i = 0; i < bts->nr; i++)
-		if (bts->streams[i].cpu == (int32_t)head->cpu &&
-		    bts->streams[i].tid == (int32_t)head->tid)
-			return &bts->streams[i];
-	if (vector_grow(bts->streams, bts->nr, bts->max) || !bts->streams)
-		return NULL;
-	s = &bts->streams[bts->nr++];
-	memset(s, 0, sizeof(*s));
-	s->cpu = (int32_t)head->cpu;
-	s->tid = (int32_t)head->tid;
-	s->of_one_thread = decoder_of_one_thread(dec, head);
-	return s;
-}
-
-/* A buffer of the file: what lies between it and the one before is a gap. */
-static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_aux *aux)
-{
-	struct bts_extent e = {.off = aux->head.offset,
-			       .file_off = aux->trace_off,
-			       .size = aux->trace_size};
-	struct bts_stream *s = stream_of(dec, &aux->head);
-	const struct bts_extent *last;
-	uint64_t end;
-
-	if (!s)
-		return -ENOMEM;
-	last = s->nr ? &s->extents[s->nr - 1] : NULL;
-	end = last ? last->off + last->size : 0;
-	if (dec->sideband.snapshot) {
-		e.lost = last ? "between two snapshots; branches of both may come twice" : NULL;
-	} else if (e.off > end) {
-		e.lost = "not in the file";
-		e.nr_lost = e.off - end;
-	} else if (e.off < end) {
-		e.lost =
-			"a buffer begins before the end of the one before: branches may come twice";
-	}
-	if (vector_grow(s->extents, s->nr, s->max) || !s->extents)
-		return -ENOMEM;
-	s->extents[s->nr++] = e;
-	return 0;
-}
-
 /* What the file lacks at the ends of rings. */
 static int add_missing(struct auxtap_decoder *dec)
 {
-	const struct bts_decoder *bts = bts_of(dec);
+	const struct trace_queues *queues = &bts_of(dec)->queues;
 	struct decoder_missing missing = {0};
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < bts->nr; i++) {
-		const struct bts_stream *s = &bts->streams[i];
-		const struct bts_extent *last = &s->extents[s->nr - 1];
+	for (size_t i = 0; !ret && i < queues->keys.nr; i++) {
+		const struct trace_queue *q = &queues->queues[i];
 
-		ret = trace_ends_add(&missing.ends, s->cpu, s->tid, last->off + last->size);
+		ret = trace_ends_add(&missing.ends, q->key.cpu, q->key.tid, trace_queue_end(q));
 	}
 	if (!ret)
 		ret = decoder_add_missing(dec, &missing);
@@ -130,15 +75,21 @@ static int add_missing(struct auxtap_decoder *dec)
 
 static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
+	struct trace_queues *queues = &bts_of(dec)->queues;
 	const struct auxtap_perfdata_aux *aux;
 	size_t nr;
 	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
 
 	if (ret)
 		return ret;
-	for (size_t i = 0; !ret && i < nr; i++)
-		if (aux[i].trace_size && !decoder_left_out(dec, &aux[i].head))
-			ret = add_buffer(dec, &aux[i]);
+	for (size_t i = 0; !ret && i < nr; i++) {
+		struct trace_queue *q;
+
+		if (!aux[i].trace_size || decoder_left_out(dec, &aux[i].head))
+			continue;
+		q = trace_queues_get(queues, &aux[i].head);
+		ret = q ? trace_queue_add(&queues->opts, q, &aux[i]) : -ENOMEM;
+	}
 	if (!ret)
 		ret = add_missing(dec);
 	if (!ret)
@@ -170,6 +121,27 @@ struct bts_gap {
 };
 
 /*
+ * What lies between the extent and the one before it. Snapshots are not compared: a branch may come
+ * several times in a row.
+ */
+static struct bts_gap gap_before(const struct auxtap_decoder *dec, const struct bts_stream *s,
+				 size_t at)
+{
+	const struct trace_extent *e = &s->queue->extents[at];
+
+	if (dec->sideband.snapshot)
+		return (struct bts_gap){
+			.text = at ? "between two snapshots; branches of both may come twice" :
+				     NULL};
+	if (e->border == TRACE_LACKS)
+		return (struct bts_gap){.nr_bytes = e->nr_lost, .text = "not in the file"};
+	if (e->border == TRACE_REPEATS)
+		return (struct bts_gap){.text = "a buffer begins before the end of the one before: "
+						"branches may come twice"};
+	return (struct bts_gap){0};
+}
+
+/*
  * The stream's next record. False: *gap comes first, or the stream is at its end. A record may
  * begin in one buffer and end in the next one; if that does not join, its bytes are a gap.
  */
@@ -180,15 +152,19 @@ static bool next_record(struct auxtap_decoder *dec, struct bts_stream *s, uint64
 
 	while (s->buf_size - s->buf_at < RECORD) {
 		size_t keep = s->buf_size - s->buf_at, size = CHUNK;
-		struct bts_extent *e;
+		const struct trace_extent *e;
+		struct bts_gap before = {0};
 		ssize_t got;
 
-		if (s->at < s->nr && s->done == s->extents[s->at].size) {
+		if (s->at < s->queue->nr && s->done == s->queue->extents[s->at].size) {
 			s->at++;
 			s->done = 0;
+			s->reported = false;
 		}
-		e = s->at < s->nr ? &s->extents[s->at] : NULL;
-		if (keep && (!e || e->lost)) {
+		e = s->at < s->queue->nr ? &s->queue->extents[s->at] : NULL;
+		if (e && !s->reported)
+			before = gap_before(dec, s, s->at);
+		if (keep && (!e || before.text)) {
 			*gap = (struct bts_gap){AUXTAP_GAP_DECODE_ERROR, keep,
 						"not a whole record"};
 			s->buf_at = s->buf_size;
@@ -196,9 +172,9 @@ static bool next_record(struct auxtap_decoder *dec, struct bts_stream *s, uint64
 		}
 		if (!e)
 			return false;
-		if (e->lost) {
-			*gap = (struct bts_gap){AUXTAP_GAP_UNKNOWN, e->nr_lost, e->lost};
-			e->lost = NULL;
+		s->reported = true;
+		if (before.text) {
+			*gap = before;
 			return false;
 		}
 		if (!s->buf)
@@ -431,18 +407,36 @@ static void destroy(struct auxtap_decoder *dec)
 		for (unsigned int k = s->at_out; k < s->nr_out; k++)
 			flow_gap_free(s->out[k].gap);
 		callstack_free(&s->calls);
-		free(s->extents);
 		free(s->buf);
 	}
 	free(bts->streams);
+	trace_queues_free(&bts->queues);
 	free(bts);
 	dec->trace = NULL;
 }
 
+/* Records are read as they are asked for. */
 static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
-	(void)dec;
-	(void)nr_jobs; /* records are read as they are asked for */
+	struct bts_decoder *bts = bts_of(dec);
+	size_t nr = bts->queues.keys.nr;
+
+	(void)nr_jobs;
+	bts->streams = calloc(nr ? nr : 1, sizeof(*bts->streams));
+	if (!bts->streams)
+		return -ENOMEM;
+	bts->nr = nr;
+	for (size_t i = 0; i < nr; i++) {
+		struct bts_stream *s = &bts->streams[i];
+		struct auxtap_auxtrace head = {0};
+
+		s->queue = &bts->queues.queues[i];
+		s->cpu = s->queue->key.cpu;
+		s->tid = s->queue->key.tid;
+		head.cpu = (uint32_t)s->cpu;
+		head.tid = (uint32_t)s->tid;
+		s->of_one_thread = decoder_of_one_thread(dec, &head);
+	}
 	return 0;
 }
 
