@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See cs_extents.h. */
 #include "cs_extents.h"
+#include "decode/stream/trace_queue.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define AUXTRACE_ALIGN 8     /* perf pads a buffer to this */
-#define FLAG_RAW       0x100 /* PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW */
-#define OVERLAP_KEY    64
-#define OVERLAP_MAX    (64u << 20)
-#define FLAG_LOSS      (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
+#define FLAG_RAW 0x100 /* PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW */
 
-struct aux {
-	uint64_t off, size, flags, time;
-	int cpu;
-	int32_t pid, tid;
-	bool used;
+#define NO_BUFFER SIZE_MAX
+
+/* The AUXTRACE records of one CPU or thread. */
+struct ring {
+	size_t buffer; /* NO_BUFFER: none yet */
+	size_t last;   /* the newest of them */
+	/* snapshots: AUX records of them that may be of this ring, once they were counted */
+	size_t nr_snapshots;
+	bool counted;
 };
 
-struct auxes {
-	struct aux *list; /* by offset after sorting */
-	size_t nr, max;
+/* A file while it is read. */
+struct reading {
+	struct auxtap_perfdata *pd;
+	const struct cs_config *config;
+	struct cs_extents *extents;
+	struct trace_auxes auxes; /* by offset */
+	struct trace_keys keys;
+	struct ring *rings; /* by the number of their key */
+	size_t max_rings;
 };
 
 static void *reserve(void **array, size_t nr, size_t *max, size_t elem)
@@ -100,88 +108,53 @@ int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 	return 0;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct aux *x = a, *y = b;
-
-	if (x->off != y->off)
-		return x->off < y->off ? -1 : 1;
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
-}
-
-/*
- * Stock perf may save the newest records a second time (docs/audit.md): sorted, they are side by
- * side.
- */
-static void drop_saved_twice(struct auxes *auxes)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < auxes->nr; i++) {
-		const struct aux *old = kept ? &auxes->list[kept - 1] : NULL,
-				 *aux = &auxes->list[i];
-
-		if (!old || !aux->time || old->time != aux->time || old->off != aux->off ||
-		    old->size != aux->size || old->flags != aux->flags || old->cpu != aux->cpu ||
-		    old->tid != aux->tid)
-			auxes->list[kept++] = *aux;
-	}
-	auxes->nr = kept;
-}
-
-static int read_auxes(struct auxes *auxes, struct auxtap_perfdata *pd)
+static int read_auxes(struct trace_auxes *auxes, struct auxtap_perfdata *pd)
 {
 	struct auxtap_record rec;
-	uint64_t v[3];
+	struct trace_aux aux;
 
 	auxtap_perfdata_rewind(pd);
-	while (auxtap_perfdata_next(pd, &rec, NULL) == 1) {
-		struct aux *aux;
-
-		if (rec.header->type != PERF_RECORD_AUX || rec.body_size < sizeof(v))
-			continue;
-		memcpy(v, rec.header + 1, sizeof(v));
-		aux = reserve((void **)&auxes->list, auxes->nr, &auxes->max, sizeof(*aux));
-		if (!aux)
+	while (auxtap_perfdata_next(pd, &rec, NULL) == 1)
+		if (rec.header->type == PERF_RECORD_AUX && trace_aux_read(&aux, &rec) &&
+		    trace_auxes_add(auxes, &aux))
 			return -ENOMEM;
-		*aux = (struct aux){.off = v[0],
-				    .size = v[1],
-				    .flags = v[2],
-				    .cpu = -1,
-				    .pid = -1,
-				    .tid = -1};
-		if (rec.have & AUXTAP_REC_CPU)
-			aux->cpu = (int)rec.cpu;
-		if (rec.have & AUXTAP_REC_TIME)
-			aux->time = rec.time;
-		if (rec.have & AUXTAP_REC_PID_TID) {
-			aux->pid = (int32_t)rec.pid;
-			aux->tid = (int32_t)rec.tid;
-		}
-		if (aux->size > UINT64_MAX - aux->off)
-			aux->size = UINT64_MAX - aux->off;
-		auxes->nr++;
+	trace_auxes_sort(auxes);
+	return trace_auxes_index(auxes);
+}
+
+static struct trace_key key_of(const struct auxtap_auxtrace *head)
+{
+	return (struct trace_key){.cpu = (int32_t)head->cpu, .tid = (int32_t)head->tid};
+}
+
+static int find_rings(struct reading *r, const struct auxtap_perfdata_aux *traces, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		size_t number;
+
+		/* before the key: each key has a ring */
+		if (vector_grow(r->rings, r->keys.nr, r->max_rings))
+			return -ENOMEM;
+		r->rings[r->keys.nr] = (struct ring){.buffer = NO_BUFFER};
+		if (trace_keys_add(&r->keys, key_of(&traces[i].head), &number))
+			return -ENOMEM;
+		r->rings[number].last = i;
 	}
-	if (auxes->nr)
-		qsort(auxes->list, auxes->nr, sizeof(*auxes->list), by_offset);
-	drop_saved_twice(auxes);
 	return 0;
 }
 
-/* ---- pieces ---- */
+/* ---- extents ---- */
 
-static struct cs_buffer *get_buffer(struct cs_extents *extents, const struct auxtap_auxtrace *head)
+static struct cs_buffer *get_buffer(struct cs_extents *extents, struct ring *ring,
+				    const struct auxtap_auxtrace *head)
 {
 	struct cs_buffer *buffer;
 
-	for (size_t i = extents->nr; i--;)
-		if (extents->buffers[i].cpu == (int32_t)head->cpu &&
-		    extents->buffers[i].tid == (int32_t)head->tid)
-			return &extents->buffers[i];
+	if (ring->buffer != NO_BUFFER)
+		return &extents->buffers[ring->buffer];
 	buffer = cs_extents_add_buffer(extents);
 	if (buffer) {
+		ring->buffer = (size_t)(buffer - extents->buffers);
 		buffer->format = CS_FORMAT_FRAMES;
 		buffer->cpu = (int32_t)head->cpu;
 		buffer->tid = (int32_t)head->tid;
@@ -189,14 +162,7 @@ static struct cs_buffer *get_buffer(struct cs_extents *extents, const struct aux
 	return buffer;
 }
 
-static bool is_of(const struct aux *aux, const struct auxtap_auxtrace *head)
-{
-	if ((int32_t)head->cpu != -1)
-		return aux->cpu == -1 || aux->cpu == (int32_t)head->cpu;
-	return aux->tid == -1 || (int32_t)head->tid == -1 || aux->tid == (int32_t)head->tid;
-}
-
-static int add_missing(struct cs_extents *extents, const struct aux *aux, uint64_t nr_bytes,
+static int add_missing(struct cs_extents *extents, const struct trace_aux *aux, uint64_t nr_bytes,
 		       const char *why)
 {
 	struct cs_missing *missing = reserve((void **)&extents->missing, extents->nr_missing,
@@ -219,10 +185,11 @@ struct cover {
 	struct auxtap_perfdata *pd;
 	struct cs_extents *extents;
 	struct cs_buffer *buffer;
-	/* this record; after the file's last one */
-	const struct auxtap_perfdata_aux *trace, *traces_end;
-	int cpu;       /* where no record says */
-	uint64_t end;  /* of what was added last */
+	struct trace_auxes *auxes;
+	const struct auxtap_perfdata_aux *trace; /* this record */
+	bool newest;				 /* it is the last one of its ring */
+	int cpu;				 /* where no record says */
+	uint64_t end;				 /* of what was added last */
 	uint64_t lead; /* before the first AUX record or byte of the buffer */
 	bool snapshot; /* what lies between two of a ring was overwritten */
 	/* the ring has one record: it is of this snapshot, whatever the offsets count from */
@@ -230,7 +197,7 @@ struct cover {
 };
 
 /* Was the end of the trace written at the record's time, and not before? */
-static bool ends_at_time(const struct cover *c, const struct aux *aux, uint64_t end)
+static bool ends_at_time(const struct cover *c, const struct trace_aux *aux, uint64_t end)
 {
 	if (!aux->time)
 		return false;
@@ -245,7 +212,8 @@ static bool ends_at_time(const struct cover *c, const struct aux *aux, uint64_t 
  * follow without a flagged loss in the same format, frames only at the end of a frame. Bytes
  * between the two are counted in nr_lost; after a record with a flag of loss, only in snapshots.
  */
-static int add_extent(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
+static int add_extent(struct cover *c, const struct trace_aux *aux, uint64_t off, uint64_t size,
+		      bool raw)
 {
 	const struct cs_extent *last =
 		c->buffer->nr ? &c->buffer->extents[c->buffer->nr - 1] : NULL;
@@ -278,7 +246,7 @@ static int add_extent(struct cover *c, const struct aux *aux, uint64_t off, uint
 	extent->from_zero = !off && (!(aux->flags & PERF_AUX_FLAG_OVERWRITE) || aux->off == size);
 	if (off > last_end && (!c->buffer->broken || c->snapshot))
 		extent->nr_lost = off - last_end;
-	c->buffer->broken = aux->flags & FLAG_LOSS;
+	c->buffer->broken = aux->flags & TRACE_AUX_LOSS;
 	c->end = off + size;
 	if (!last && c->lead && add_missing(c->extents, aux, c->lead, "not in the file"))
 		return -ENOMEM;
@@ -296,12 +264,11 @@ static int add_extent(struct cover *c, const struct aux *aux, uint64_t off, uint
  */
 static uint64_t without_padding(const struct cover *c, uint64_t end)
 {
-	uint64_t max = end - c->end < AUXTRACE_ALIGN ? end - c->end : AUXTRACE_ALIGN - 1;
-	uint8_t bytes[AUXTRACE_ALIGN];
+	uint64_t max = end - c->end < TRACE_ALIGN ? end - c->end : TRACE_ALIGN - 1;
+	uint8_t bytes[TRACE_ALIGN];
 
-	for (const struct auxtap_perfdata_aux *next = c->trace + 1; next < c->traces_end; next++)
-		if (next->head.cpu == c->trace->head.cpu && next->head.tid == c->trace->head.tid)
-			return end;
+	if (!c->newest)
+		return end;
 	if (auxtap_perfdata_pread(c->pd, bytes, max,
 				  c->trace->trace_off + (end - max - c->trace->head.offset)) !=
 	    (ssize_t)max)
@@ -315,69 +282,47 @@ static uint64_t without_padding(const struct cover *c, uint64_t end)
 static int add_unreported(struct cover *c, const struct cs_config *config, uint64_t end)
 {
 	const struct cs_buffer *b = c->buffer;
-	struct aux aux = {.cpu = b->cpu, .pid = -1, .tid = b->tid};
+	struct trace_aux aux = {.cpu = b->cpu, .pid = -1, .tid = b->tid};
 	bool at_end = end == c->trace->head.offset + c->trace->trace_size;
 	bool raw = b->nr ? b->extents[b->nr - 1].raw :
 			   config->nr && config->units[0].protocol == CS_PROTOCOL_ETE;
 
-	if (end <= c->end || (end - c->end < AUXTRACE_ALIGN && at_end))
+	if (end <= c->end || (end - c->end < TRACE_ALIGN && at_end))
 		return 0;
 	if (raw && at_end) /* frames are padded by none: they have 16 bytes */
 		end = without_padding(c, end);
 	return end > c->end ? add_extent(c, &aux, c->end, end - c->end, raw) : 0;
 }
 
-/* What the older one has before its end is what the newer one has before 'at'. */
-static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, size_t at)
+static ssize_t read_file(void *ctx, void *buf, size_t size, uint64_t off)
 {
-	size_t size = at < old_size ? at : old_size;
-
-	return !memcmp(new + at - size, old + old_size - size, size);
+	return auxtap_perfdata_pread(ctx, buf, size, off);
 }
 
 /*
- * How many of the newer snapshot's first bytes, at file_off, the older one had, by what is in them:
- * a ring's offsets tell where to look first (not those of perfs before 5.15). 0: none, or not
- * surely.
+ * How many of the newer snapshot's first bytes the older one had: a ring's offsets show where to
+ * look first (not those of perfs before 5.15). 0: none, or not surely.
  */
-static uint64_t seen_before(const struct cover *c, const struct cs_extent *old, uint64_t off,
-			    uint64_t file_off, uint64_t nr_bytes)
+static uint64_t seen_before(const struct cover *c, const struct cs_extent *last, uint64_t off,
+			    uint64_t size)
 {
-	size_t size = nr_bytes < OVERLAP_MAX ? (size_t)nr_bytes : OVERLAP_MAX;
-	size_t old_size = old->size < size ? (size_t)old->size : size, key, seen = 0;
-	uint64_t by_off = old->off + old->size - off;
-	uint8_t *buf = old_size ? malloc(size + old_size) : NULL, *new = buf, *at, *twice;
+	const struct trace_queue_opts opts = {.pread = read_file, .ctx = c->pd};
+	const struct trace_extent old = {.off = last->off,
+					 .file_off = last->file_off,
+					 .size = last->size};
+	struct trace_overlap overlap =
+		trace_overlap_find(&opts, &old, off, c->trace->trace_off, size, 0, false);
 
-	if (!buf)
-		return 0;
-	if (auxtap_perfdata_pread(c->pd, new, size, file_off) != (ssize_t)size ||
-	    auxtap_perfdata_pread(c->pd, buf + size, old_size,
-				  old->file_off + old->size - old_size) != (ssize_t)old_size)
-		goto out;
-	if (by_off <= size && same_past(buf + size, old_size, new, (size_t)by_off)) {
-		seen = (size_t)by_off;
-		goto out;
-	}
-	key = old_size < OVERLAP_KEY ? old_size : OVERLAP_KEY;
-	at = memmem(new, size, buf + size + old_size - key, key);
-	if (!at || !same_past(buf + size, old_size, new, (size_t)(at - new) + key))
-		goto out;
-	twice = memmem(at + 1, size - (size_t)(at + 1 - new), buf + size + old_size - key, key);
-	if (!twice)
-		seen = (size_t)(at - new) + key;
-out:
-	free(buf);
-	return seen;
+	return overlap.seen > 0 && overlap.unique ? (uint64_t)overlap.seen : 0;
 }
 
 /* A snapshot's bytes, without what the one before has. */
-static int add_snapshot_extent(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size,
-			       bool raw)
+static int add_snapshot_extent(struct cover *c, const struct trace_aux *aux, uint64_t off,
+			       uint64_t size, bool raw)
 {
 	const struct cs_extent *last =
 		c->buffer->nr ? &c->buffer->extents[c->buffer->nr - 1] : NULL;
-	uint64_t seen =
-		last && last->raw == raw ? seen_before(c, last, off, c->trace->trace_off, size) : 0;
+	uint64_t seen = last && last->raw == raw ? seen_before(c, last, off, size) : 0;
 	struct cs_extent *extent;
 	int ret;
 
@@ -400,13 +345,55 @@ static int add_snapshot_extent(struct cover *c, const struct aux *aux, uint64_t 
 	return 0;
 }
 
-/* The record that ends where this one begins. */
-static const struct aux *record_before(const struct auxes *auxes, const struct aux *aux,
-				       const struct auxtap_auxtrace *head)
+static void records_from(struct trace_aux_cursor *cursor, const struct cover *c, uint64_t off)
 {
-	for (size_t i = 0; i < auxes->nr; i++)
-		if (auxes->list[i].off == aux->off - aux->size && is_of(&auxes->list[i], head))
-			return &auxes->list[i];
+	const struct trace_key key = key_of(&c->trace->head);
+
+	trace_auxes_first(cursor, c->auxes, key.cpu, key.tid, off);
+}
+
+/* The record that ends where this one begins. */
+static const struct trace_aux *record_before(const struct cover *c, const struct trace_aux *aux)
+{
+	struct trace_aux_cursor cursor;
+	const struct trace_aux *before;
+
+	records_from(&cursor, c, aux->off - aux->size);
+	before = trace_auxes_next(&cursor, false);
+	return before && before->off == aux->off - aux->size ? before : NULL;
+}
+
+/* All records of the ring's snapshots are of one of them, whatever their offsets count from. */
+static void use_snapshots(const struct cover *c, struct ring *ring)
+{
+	struct trace_aux_cursor cursor;
+	struct trace_aux *aux;
+
+	if (ring->counted)
+		return;
+	ring->counted = true;
+	records_from(&cursor, c, 0);
+	while ((aux = trace_auxes_next(&cursor, false))) {
+		if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE))
+			continue;
+		aux->used = true;
+		ring->nr_snapshots++;
+	}
+}
+
+/* The newest record of a snapshot that ends not after 'end'; if there is none, the first one. */
+static const struct trace_aux *newest_before(const struct cover *c, uint64_t end)
+{
+	struct trace_aux_cursor cursor;
+	const struct trace_aux *aux;
+
+	records_from(&cursor, c, end == UINT64_MAX ? end : end + 1);
+	while ((aux = trace_auxes_back(&cursor)))
+		if (aux->flags & PERF_AUX_FLAG_OVERWRITE)
+			return aux;
+	while ((aux = trace_auxes_next(&cursor, false)))
+		if (aux->flags & PERF_AUX_FLAG_OVERWRITE)
+			return aux;
 	return NULL;
 }
 
@@ -414,7 +401,7 @@ static const struct aux *record_before(const struct auxes *auxes, const struct a
  * The newest record covers only what came since the unit was enabled, or since the ring was full: a
  * TRBE stops there, and what its trace unit emitted until it ran again is lost.
  */
-static int add_halves(struct cover *c, const struct aux *aux, uint64_t begin, uint64_t end)
+static int add_halves(struct cover *c, const struct trace_aux *aux, uint64_t begin, uint64_t end)
 {
 	uint64_t split = end - aux->size;
 	int ret = add_extent(c, aux, begin, split - begin, true);
@@ -433,31 +420,21 @@ static int add_halves(struct cover *c, const struct aux *aux, uint64_t begin, ui
  * more bytes than the ring has kept. The newest one within has the format, and shows where the
  * padding begins.
  */
-static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_config *config)
+static int add_snapshot(struct cover *c, struct ring *ring, const struct cs_config *config)
 {
 	uint64_t begin = c->trace->head.offset, end = begin + c->trace->trace_size;
-	const struct aux *newest = NULL, *before;
-	size_t nr = 0;
+	const struct trace_aux *newest = newest_before(c, end), *before;
 
-	for (size_t i = 0; i < auxes->nr; i++) {
-		struct aux *aux = &auxes->list[i];
-
-		if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE) || !is_of(aux, &c->trace->head))
-			continue;
-		aux->used = true;
-		nr++;
-		if (!newest || aux->off <= end)
-			newest = aux;
-	}
-	c->only = nr == 1;
+	use_snapshots(c, ring);
+	c->only = ring->nr_snapshots == 1;
 	c->buffer->broken = c->snapshot = true;
 	if (!newest)
 		return add_unreported(c, config, end);
-	if (newest->off > begin && newest->off < end && end - newest->off < AUXTRACE_ALIGN)
+	if (newest->off > begin && newest->off < end && end - newest->off < TRACE_ALIGN)
 		end = newest->off;
-	before = record_before(auxes, newest, &c->trace->head);
+	before = record_before(c, newest);
 	if (newest->flags & FLAG_RAW && !c->buffer->nr && newest->size &&
-	    newest->size < end - begin && (!before || before->flags & FLAG_LOSS))
+	    newest->size < end - begin && (!before || before->flags & TRACE_AUX_LOSS))
 		return add_halves(c, newest, begin, end);
 	return add_snapshot_extent(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
@@ -465,68 +442,71 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 /*
  * A buffer counts its bytes from 0 on: those before the first AUX record of it that the file has.
  */
-static uint64_t not_recorded(const struct auxes *auxes, const struct auxtap_auxtrace *head)
+static uint64_t not_recorded(const struct cover *c)
 {
-	for (size_t i = 0; i < auxes->nr && auxes->list[i].off < head->offset; i++)
-		if (auxes->list[i].size && is_of(&auxes->list[i], head))
-			return auxes->list[i].off;
-	return head->offset;
+	uint64_t off = c->trace->head.offset;
+	struct trace_aux_cursor cursor;
+	const struct trace_aux *aux;
+
+	records_from(&cursor, c, 0);
+	while ((aux = trace_auxes_next(&cursor, false)) && aux->off < off)
+		if (aux->size)
+			return aux->off;
+	return off;
 }
 
-static int add_trace(struct cs_extents *extents, struct auxtap_perfdata *pd, struct auxes *auxes,
-		     const struct cs_config *config, const struct auxtap_perfdata_aux *trace,
-		     const struct auxtap_perfdata_aux *traces_end)
+/* What the record covers of the AUXTRACE record, which ends at 'end'. */
+static int add_covered(struct cover *c, const struct cs_config *config, struct trace_aux *aux,
+		       uint64_t end)
 {
+	uint64_t size = aux->size;
+	int ret = 0;
+
+	/* where this one's padding is the next one's trace begins */
+	if (size > end - aux->off && end - aux->off < TRACE_ALIGN)
+		return 0;
+	aux->used = true;
+	if (!size) {
+		c->buffer->broken = c->buffer->broken || aux->flags & TRACE_AUX_LOSS;
+		return 0;
+	}
+	if (size > end - aux->off) {
+		ret = add_missing(c->extents, aux, size - (end - aux->off), "not in the file");
+		size = end - aux->off;
+	}
+	if (!ret && aux->off > c->end)
+		ret = add_unreported(c, config, aux->off);
+	return ret ? ret : add_extent(c, aux, aux->off, size, aux->flags & FLAG_RAW);
+}
+
+static int add_trace(struct reading *r, const struct auxtap_perfdata_aux *traces, size_t number)
+{
+	const struct auxtap_perfdata_aux *trace = &traces[number];
+	struct ring *ring = &r->rings[trace_keys_find(&r->keys, key_of(&trace->head))];
 	uint64_t begin = trace->head.offset, end = begin + trace->trace_size;
-	struct cover c = {.pd = pd,
-			  .extents = extents,
+	struct cover c = {.pd = r->pd,
+			  .extents = r->extents,
+			  .auxes = &r->auxes,
 			  .trace = trace,
-			  .traces_end = traces_end,
+			  .newest = ring->last == number,
 			  .end = begin,
-			  .cpu = config->nr ? config->units[0].cpu : -1};
-	size_t lo = 0, hi = auxes->nr;
+			  .cpu = r->config->nr ? r->config->units[0].cpu : -1};
+	struct trace_aux_cursor cursor;
+	struct trace_aux *aux;
 	int ret = 0;
 
 	if (!trace->trace_size || end < begin)
 		return 0;
-	c.buffer = get_buffer(extents, &trace->head);
+	c.buffer = get_buffer(r->extents, ring, &trace->head);
 	if (!c.buffer)
 		return -ENOMEM;
-	if (config->snapshot)
-		return add_snapshot(&c, auxes, config);
-	c.lead = c.buffer->nr ? 0 : not_recorded(auxes, &trace->head);
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (auxes->list[mid].off < begin)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; !ret && lo < auxes->nr && auxes->list[lo].off < end; lo++) {
-		struct aux *aux = &auxes->list[lo];
-		uint64_t size = aux->size;
-
-		if (aux->used || !is_of(aux, &trace->head))
-			continue;
-		/* where this one's padding is the next one's trace begins */
-		if (size > end - aux->off && end - aux->off < AUXTRACE_ALIGN)
-			continue;
-		aux->used = true;
-		if (!size) {
-			c.buffer->broken = c.buffer->broken || aux->flags & FLAG_LOSS;
-			continue;
-		}
-		if (size > end - aux->off) {
-			ret = add_missing(extents, aux, size - (end - aux->off), "not in the file");
-			size = end - aux->off;
-		}
-		if (!ret && aux->off > c.end)
-			ret = add_unreported(&c, config, aux->off);
-		if (!ret)
-			ret = add_extent(&c, aux, aux->off, size, aux->flags & FLAG_RAW);
-	}
-	return ret ? ret : add_unreported(&c, config, end);
+	if (r->config->snapshot)
+		return add_snapshot(&c, ring, r->config);
+	c.lead = c.buffer->nr ? 0 : not_recorded(&c);
+	records_from(&cursor, &c, begin);
+	while (!ret && (aux = trace_auxes_next(&cursor, true)) && aux->off < end)
+		ret = add_covered(&c, r->config, aux, end);
+	return ret ? ret : add_unreported(&c, r->config, end);
 }
 
 void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
@@ -558,8 +538,8 @@ void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
 int cs_extents_read(struct cs_extents *extents, struct auxtap_perfdata *pd,
 		    const struct cs_config *config, struct auxtap_error *err)
 {
+	struct reading r = {.pd = pd, .config = config, .extents = extents};
 	const struct auxtap_perfdata_aux *traces;
-	struct auxes auxes = {NULL, 0, 0};
 	size_t nr;
 	int ret;
 
@@ -567,14 +547,18 @@ int cs_extents_read(struct cs_extents *extents, struct auxtap_perfdata *pd,
 	ret = auxtap_perfdata_auxtraces(pd, &traces, &nr, err);
 	if (ret)
 		return ret;
-	ret = read_auxes(&auxes, pd);
+	ret = read_auxes(&r.auxes, pd);
+	if (!ret)
+		ret = find_rings(&r, traces, nr);
 	for (size_t i = 0; !ret && i < nr; i++)
-		ret = add_trace(extents, pd, &auxes, config, &traces[i], traces + nr);
-	for (size_t i = 0; !ret && i < auxes.nr; i++)
-		if (!auxes.list[i].used && auxes.list[i].size)
-			ret = add_missing(extents, &auxes.list[i], auxes.list[i].size,
+		ret = add_trace(&r, traces, i);
+	for (size_t i = 0; !ret && i < r.auxes.nr; i++)
+		if (!r.auxes.list[i].used && r.auxes.list[i].size)
+			ret = add_missing(extents, &r.auxes.list[i], r.auxes.list[i].size,
 					  "not in the file");
-	free(auxes.list);
+	trace_auxes_free(&r.auxes);
+	trace_keys_free(&r.keys);
+	free(r.rings);
 	if (!ret)
 		return 0;
 	cs_extents_free(extents);
