@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Shared by all files of the auditor: the list of invariants, findings, rings. */
-#include "util/opts.h"
+#include "util/sized.h"
 #include "audit_private.h"
 #include "util/vector.h"
 
@@ -95,9 +95,9 @@ struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxt
 		auxtap_error_set(err, -ENOMEM, "audit", "out of memory");
 		return NULL;
 	}
-	if (opts && opts_take(&audit->opts, sizeof(audit->opts),
-			      OPTS_SIZE_AT(struct auxtap_audit_opts, max_overshoot), opts,
-			      "struct auxtap_audit_opts", err)) {
+	if (sized_take(&audit->opts, sizeof(audit->opts),
+		       SIZED_UP_TO(struct auxtap_audit_opts, max_overshoot), opts,
+		       "struct auxtap_audit_opts", err)) {
 		free(audit);
 		return NULL;
 	}

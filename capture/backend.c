@@ -3,7 +3,7 @@
  * Backends: which perf interface and which control of the program go together, and what is possible
  * here.
  */
-#include "util/opts.h"
+#include "util/sized.h"
 #include "emulated.h"
 #include "native.h"
 #include "pmu_family.h"
@@ -96,8 +96,8 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 	struct emu_link *link;
 	const char *unit;
 	int ret =
-		opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_emulation, trace_unit),
-			  emulation, "struct auxtap_emulation", err);
+		sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_emulation, trace_unit),
+			   emulation, "struct auxtap_emulation", err);
 
 	memset(be, 0, sizeof(*be));
 	if (ret)
@@ -323,13 +323,12 @@ static void probe_all(struct auxtap_probe *probe)
 int auxtap_probe(struct auxtap_probe *probe)
 {
 	struct auxtap_probe all = {.size = sizeof(all)};
-	const size_t size = probe->size;
+	int ret = sized_check(probe, sizeof(all), SIZED_UP_TO(struct auxtap_probe, memlock_kb),
+			      "struct auxtap_probe", NULL);
 
-	if (size < OPTS_SIZE_AT(struct auxtap_probe, memlock_kb) || size > OPTS_SIZE_MAX)
-		return -EINVAL;
+	if (ret)
+		return ret;
 	probe_all(&all);
-	memset(probe, 0, size);
-	memcpy(probe, &all, size < sizeof(all) ? size : sizeof(all));
-	probe->size = size;
+	sized_give(probe, &all, sizeof(all));
 	return 0;
 }

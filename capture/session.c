@@ -3,7 +3,7 @@
  * A capture session: starts or attaches, follows the target's events, has the rings
  * drained (session_drain.c), and closes. Everything goes through the backend's two tables.
  */
-#include "util/opts.h"
+#include "util/sized.h"
 #include "emulated.h"
 #include "pmu_family.h"
 #include "session.h"
@@ -191,9 +191,9 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 	struct auxtap_session *s;
 	int ret;
 
-	ret = opts_take(&known, sizeof(known),
-			OPTS_SIZE_AT(struct auxtap_session_opts, on_snapshot), opts,
-			"struct auxtap_session_opts", err);
+	ret = sized_take(&known, sizeof(known),
+			 SIZED_UP_TO(struct auxtap_session_opts, on_snapshot), opts,
+			 "struct auxtap_session_opts", err);
 	if (ret)
 		return ret;
 	opts = &known;

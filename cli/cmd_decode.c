@@ -15,6 +15,7 @@
 
 struct decode_cmd {
 	struct auxtap_decode_opts opts;
+	int32_t tid, cpu; /* the filters of opts, if given */
 	struct auxtap_image_set_opts image_opts;
 	struct raw_options raw;
 	bool summary;
@@ -188,12 +189,16 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 	case OPT_TID:
 		if (!cli_number(arg, INT32_MAX, &value))
 			return cli_bad_value("--tid", arg, "a thread id");
-		cmd->opts.tid = (int32_t)value;
+		cmd->tid = (int32_t)value;
+		cmd->opts.tids = &cmd->tid;
+		cmd->opts.nr_tids = 1;
 		return 0;
 	case OPT_CPU:
 		if (!cli_number(arg, 65535, &value))
 			return cli_bad_value("--cpu", arg, "a CPU");
-		cmd->opts.cpu = (int)value;
+		cmd->cpu = (int32_t)value;
+		cmd->opts.cpus = &cmd->cpu;
+		cmd->opts.nr_cpus = 1;
 		return 0;
 	case OPT_SYSROOT:
 		cmd->image_opts.sysroot = arg;
@@ -494,7 +499,7 @@ int cmd_decode(int argc, char **argv)
 {
 	static struct decode_printer printer;
 	struct decode_cmd cmd = {
-		.opts = {.size = sizeof(cmd.opts), .tid = -1, .cpu = -1},
+		.opts = {.size = sizeof(cmd.opts)},
 		.image_opts = {.size = sizeof(cmd.image_opts)},
 	};
 	char bad[32];

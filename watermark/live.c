@@ -3,7 +3,7 @@
  * One configuration on this machine's own PMU: the event of a CPU, its rings read as the options
  * say, all of it kept in a perf.data file; follow.c says what should have come.
  */
-#include "util/opts.h"
+#include "util/sized.h"
 #include "follow.h"
 #include "sim.h"
 
@@ -445,8 +445,8 @@ int auxtap_watermark_live(const struct auxtap_watermark_config *config,
 
 	if (!err)
 		err = &own;
-	ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_live_opts, ctx), opts,
-			"struct auxtap_live_opts", err);
+	ret = sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_live_opts, ctx), opts,
+			 "struct auxtap_live_opts", err);
 	opts = &known;
 	if (!ret)
 		ret = check(config, err);

@@ -237,7 +237,7 @@ static int add_stream(struct auxtap_decoder *dec, const struct cs_buffer *buffer
 	struct cs_stream *s;
 	char text[96];
 
-	if (dec->opts.cpu >= 0 && unit->cpu != dec->opts.cpu)
+	if (!flow_listed(dec->opts.cpus, dec->opts.nr_cpus, unit->cpu))
 		return 0;
 	/* words of programs, no flow */
 	if (unit->protocol == CS_PROTOCOL_STM || unit->protocol == CS_PROTOCOL_ITM)

@@ -3,7 +3,7 @@
  * The decoder's public face: the events of a family of traces, and gaps that belong to no stream.
  * See decoder_private.h for the other parts.
  */
-#include "util/opts.h"
+#include "util/sized.h"
 #include "decoder_private.h"
 
 #include <errno.h>
@@ -19,8 +19,37 @@
 int decode_opts_take(struct auxtap_decode_opts *known, const struct auxtap_decode_opts *given,
 		     struct auxtap_error *err)
 {
-	return opts_take(known, sizeof(*known), OPTS_SIZE_AT(struct auxtap_decode_opts, jobs),
-			 given, "struct auxtap_decode_opts", err);
+	const char *what = "struct auxtap_decode_opts";
+	int ret = sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_decode_opts, nr_cpus),
+			     given, what, err);
+
+	if (ret)
+		return ret;
+	if ((known->nr_tids && !known->tids) || (known->nr_cpus && !known->cpus))
+		return auxtap_error_set(err, -EINVAL, what, "%s is NULL, but its count is not 0",
+					known->nr_tids && !known->tids ? "tids" : "cpus");
+	if (!known->events)
+		known->events = AUXTAP_EVENT_ALL;
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A copy for flow_listed(). NULL: an empty list, or out of memory. */
+static int32_t *sorted_list(const int32_t *list, size_t nr)
+{
+	int32_t *copy = nr ? calloc(nr, sizeof(*copy)) : NULL;
+
+	if (copy) {
+		memcpy(copy, list, nr * sizeof(*copy));
+		qsort(copy, nr, sizeof(*copy), by_id);
+	}
+	return copy;
 }
 
 int decoder_new(struct auxtap_decoder **dec_out, const struct trace_family *family,
@@ -43,10 +72,14 @@ int decoder_new(struct auxtap_decoder **dec_out, const struct trace_family *fami
 	pthread_mutex_init(&dec->read_lock, NULL);
 	sideband_init(&dec->sideband, images);
 	dec->opts = known;
+	dec->opts.tids = dec->filter_tids = sorted_list(known.tids, known.nr_tids);
+	dec->opts.cpus = dec->filter_cpus = sorted_list(known.cpus, known.nr_cpus);
 	dec->images = images;
 	dec->family = family;
 	dec->flow_ops = family->flows ? family->flows[0] : NULL;
-	ret = family->create(dec);
+	ret = (known.nr_tids && !dec->filter_tids) || (known.nr_cpus && !dec->filter_cpus) ?
+		      -ENOMEM :
+		      family->create(dec);
 	if (ret) {
 		auxtap_decoder_close(dec);
 		return auxtap_error_set(err, ret, "decoder", "out of memory");
@@ -62,8 +95,9 @@ int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap
 	struct flow_event *grown, *ev;
 
 	dec->sum.gaps++;
-	if (!(opts->events & AUXTAP_EVENT_GAP) || (opts->tid >= 0 && gap->tid != opts->tid) ||
-	    (opts->cpu >= 0 && gap->cpu != opts->cpu))
+	if (!(opts->events & AUXTAP_EVENT_GAP) ||
+	    !flow_listed(opts->tids, opts->nr_tids, gap->tid) ||
+	    !flow_listed(opts->cpus, opts->nr_cpus, gap->cpu))
 		return 0;
 	if (gap->time_begin && (gap->time_begin < opts->time_start ||
 				(opts->time_stop && gap->time_begin >= opts->time_stop)))
@@ -297,6 +331,8 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 	flow_gap_free(dec->delivered);
 	free(dec->unattributed);
 	free(dec->tids);
+	free(dec->filter_tids);
+	free(dec->filter_cpus);
 	sideband_free(&dec->sideband);
 	if (dec->raw_fd >= 0)
 		close(dec->raw_fd);

@@ -90,9 +90,9 @@ bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxt
 {
 	const struct auxtap_decode_opts *opts = &dec->opts;
 
-	return (opts->tid >= 0 && decoder_of_one_thread(dec, head) &&
-		(int32_t)head->tid != opts->tid) ||
-	       (opts->cpu >= 0 && (int32_t)head->cpu != opts->cpu);
+	return (decoder_of_one_thread(dec, head) &&
+		!flow_listed(opts->tids, opts->nr_tids, (int32_t)head->tid)) ||
+	       !flow_listed(opts->cpus, opts->nr_cpus, (int32_t)head->cpu);
 }
 
 int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)

@@ -18,6 +18,7 @@
 
 struct auxtap_decoder {
 	struct auxtap_decode_opts opts;
+	int32_t *filter_tids, *filter_cpus; /* the lists of opts, sorted */
 	struct auxtap_image_set *images;
 	const struct trace_family *family;
 	const struct flow_ops *flow_ops; /* of family->flows; may be replaced before the start */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A bare stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
-#include "util/opts.h"
+#include "util/sized.h"
 #include "decoder_private.h"
 #include "decode/image/image_private.h"
 
@@ -122,8 +122,8 @@ static void configure(struct auxtap_decoder *dec, const struct auxtap_raw_opts *
 int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
 		  struct auxtap_error *err)
 {
-	return opts_take(known, sizeof(*known), OPTS_SIZE_AT(struct auxtap_raw_opts, time_zero),
-			 given, "struct auxtap_raw_opts", err);
+	return sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_raw_opts, time_zero),
+			  given, "struct auxtap_raw_opts", err);
 }
 
 int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,

@@ -5,11 +5,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+bool flow_in_list(const int32_t *list, size_t nr, int32_t id)
+{
+	size_t lo = 0, hi = nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (list[mid] == id)
+			return true;
+		if (list[mid] < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
 bool flow_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
 		 int cpu)
 {
-	if (!(opts->events & type) || (opts->tid >= 0 && opts->tid != tid) ||
-	    (opts->cpu >= 0 && opts->cpu != cpu))
+	if (!(opts->events & type) || !flow_listed(opts->tids, opts->nr_tids, tid) ||
+	    !flow_listed(opts->cpus, opts->nr_cpus, cpu))
 		return false;
 	if (!time)
 		return true;

@@ -27,6 +27,13 @@ struct flow_event {
 	struct flow_gap *gap; /* owned */
 };
 
+bool flow_in_list(const int32_t *list, size_t nr, int32_t id);
+/* Does a filter of the options accept this thread or CPU? list is sorted; an empty one: all. */
+static inline bool flow_listed(const int32_t *list, size_t nr, int32_t id)
+{
+	return !nr || flow_in_list(list, nr, id);
+}
+
 /* Do the options ask for an event of this type? An unknown time (0) is in every time window. */
 bool flow_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
 		 int cpu);

@@ -2,7 +2,7 @@
 /*
  * The public face of the image store (include/auxtap/image.h): who maps what, reading, resolving.
  */
-#include "util/opts.h"
+#include "util/sized.h"
 #include "image_private.h"
 
 #include <capstone/capstone.h>
@@ -27,16 +27,14 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 			 const struct auxtap_image_set_opts *opts, struct auxtap_error *err)
 {
 	struct auxtap_image_set *set = calloc(1, sizeof(*set));
-	struct auxtap_image_set_opts known = {.size = sizeof(known)};
-	int ret = 0;
+	struct auxtap_image_set_opts known;
+	int ret;
 
 	*set_out = NULL;
 	if (!set)
 		return auxtap_error_set(err, -ENOMEM, "images", "out of memory");
-	if (opts)
-		ret = opts_take(&known, sizeof(known),
-				OPTS_SIZE_AT(struct auxtap_image_set_opts, kcore), opts,
-				"struct auxtap_image_set_opts", err);
+	ret = sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_image_set_opts, kcore),
+			 opts, "struct auxtap_image_set_opts", err);
 	if (ret) {
 		free(set);
 		return ret;

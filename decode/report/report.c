@@ -6,7 +6,7 @@
  */
 #include "decode/flow/decoder_private.h"
 #include "decode/image/image_private.h"
-#include "util/opts.h"
+#include "util/sized.h"
 #include "report.h"
 #include "fault.h"
 
@@ -235,8 +235,6 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 		.size = sizeof(opts),
 		.events = AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN |
 			  AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP,
-		.tid = -1,
-		.cpu = -1,
 		.jobs = 0,
 	};
 	struct auxtap_decoder *dec;
@@ -712,8 +710,8 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 static int take_opts(struct auxtap_report_opts *known, const struct auxtap_report_opts *given,
 		     struct auxtap_error *err)
 {
-	return opts_take(known, sizeof(*known), OPTS_SIZE_AT(struct auxtap_report_opts, sysroot),
-			 given, "struct auxtap_report_opts", err);
+	return sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_report_opts, sysroot),
+			  given, "struct auxtap_report_opts", err);
 }
 
 int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,

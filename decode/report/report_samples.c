@@ -410,9 +410,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 		   FILE *out, struct auxtap_error *err)
 {
 	struct auxtap_decode_opts decode_opts = {.size = sizeof(decode_opts),
-						 .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP,
-						 .tid = -1,
-						 .cpu = -1};
+						 .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 	struct report_clean clean = {.next = 0};
 	struct sampled *s = calloc(1, sizeof(*s));
 	struct auxtap_decoder *dec = NULL;

@@ -143,7 +143,8 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 		return ret;
 	spe_of(dec)->streams.pread = decoder_read_file;
 	for (size_t i = 0; !ret && i < nr; i++)
-		if (aux[i].trace_size && (opts->cpu < 0 || (int32_t)aux[i].head.cpu == opts->cpu))
+		if (aux[i].trace_size &&
+		    flow_listed(opts->cpus, opts->nr_cpus, (int32_t)aux[i].head.cpu))
 			ret = add_buffer(dec, &aux[i]);
 	if (!ret)
 		ret = add_missing(dec);

@@ -24,6 +24,7 @@ extern "C" {
 #define AUXTAP_EVENT_TRACE  0x020 /* tracing on or off */
 #define AUXTAP_EVENT_GAP    0x040
 #define AUXTAP_EVENT_MEM    0x080 /* a sampled load or store at ip; addr: its data */
+#define AUXTAP_EVENT_ALL    0x0ff /* each of these types */
 /* library only: instructions without a taken branch between; may be split into several events */
 #define AUXTAP_EVENT_BLOCK 0x100
 
@@ -70,17 +71,24 @@ struct auxtap_event {
 
 struct auxtap_decode_opts {
 	size_t size;
-	uint32_t events; /* mask of AUXTAP_EVENT_… to return; others are not computed */
+	/* mask of AUXTAP_EVENT_… to return, others are not computed; 0: AUXTAP_EVENT_ALL */
+	uint32_t events;
 	uint64_t time_start, time_stop; /* perf time, ns; stop 0: no end */
-	int32_t tid;			/* -1: all */
-	int cpu;			/* -1: all */
+	/* threads and CPUs to decode, copied by the decoder; an empty list: all of them */
+	const int32_t *tids;
+	size_t nr_tids;
+	const int32_t *cpus;
+	size_t nr_cpus;
 	/* threads; 0: one per CPU, at most 8. The result does not depend on it */
 	unsigned int jobs;
 };
 
 struct auxtap_decoder; /* opaque */
 
-/* pd and images must outlive the decoder; images are filled from the file's sideband. */
+/*
+ * pd and images must outlive the decoder; images are filled from the file's sideband. opts NULL:
+ * everything is decoded.
+ */
 AUXTAP_API int auxtap_decoder_open(struct auxtap_decoder **dec, struct auxtap_perfdata *pd,
 				   struct auxtap_image_set *images,
 				   const struct auxtap_decode_opts *opts, struct auxtap_error *err);

@@ -63,11 +63,7 @@ static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 
 static void decode(const char *path, bool snapshot, uint32_t events)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .events = events,
-					  .tid = -1,
-					  .cpu = -1,
-					  .jobs = 1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = events, .jobs = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images = code();
 	struct auxtap_perfdata *pd = NULL;

@@ -38,11 +38,7 @@ static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 static void as_file(const char *path, uint32_t events)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .events = events,
-					  .tid = -1,
-					  .cpu = -1,
-					  .jobs = 1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = events, .jobs = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images;
 	struct auxtap_perfdata *pd;
@@ -61,11 +57,7 @@ static void as_file(const char *path, uint32_t events)
 static void as_stream(const char *path, uint32_t events)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .events = events,
-					  .tid = -1,
-					  .cpu = -1,
-					  .jobs = 1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = events, .jobs = 1};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images;

@@ -48,8 +48,6 @@ static uint64_t samples(const char *path, unsigned int jobs)
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP,
-					  .tid = -1,
-					  .cpu = -1,
 					  .jobs = jobs};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "spe"};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;

@@ -106,11 +106,7 @@ static void dump(const char *path, size_t size)
 static void decode(const char *path, uint32_t events)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .events = events,
-					  .tid = -1,
-					  .cpu = -1,
-					  .jobs = 1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = events, .jobs = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_decode_summary summary;
 	struct auxtap_image_set *images;

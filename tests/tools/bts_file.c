@@ -58,7 +58,7 @@ static void add(int32_t tid, uint64_t from, uint64_t to)
 static void collect(struct auxtap_perfdata *pd)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .cpu = -1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts)};
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
 	struct auxtap_event ev;

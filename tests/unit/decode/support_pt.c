@@ -140,11 +140,7 @@ static void line(const struct auxtap_event *ev, char *out, size_t size)
 void pt_decode(const struct pt_bytes *pt, uint32_t events, unsigned int jobs, char *out,
 	       size_t size)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .events = events,
-					  .tid = -1,
-					  .cpu = -1,
-					  .jobs = jobs};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = events, .jobs = jobs};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;

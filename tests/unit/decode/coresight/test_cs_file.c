@@ -59,9 +59,7 @@ static void drain(struct auxtap_decoder *dec)
 }
 
 static const struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					       .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP,
-					       .tid = -1,
-					       .cpu = -1};
+					       .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 
 static void decode_file(void)
 {

@@ -218,11 +218,7 @@ static void write_trace(const char *path)
 static struct auxtap_decoder *open_script(const char *path, struct auxtap_image_set *images,
 					  uint32_t events, unsigned int jobs)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .events = events,
-					  .tid = -1,
-					  .cpu = -1,
-					  .jobs = jobs};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = events, .jobs = jobs};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_decoder *dec;

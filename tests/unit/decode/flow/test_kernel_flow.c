@@ -276,8 +276,6 @@ static void expect_flow(struct auxtap_decoder *dec, const char *want)
 }
 
 static const struct auxtap_decode_opts decode_opts = {.size = sizeof(decode_opts),
-						      .tid = -1,
-						      .cpu = -1,
 						      .jobs = 1,
 						      .events =
 							      AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};

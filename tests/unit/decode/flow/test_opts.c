@@ -3,7 +3,7 @@
  * Every option struct of the public API starts with its size. An impossible size is refused; a
  * shorter struct means the defaults for the missing members; an unknown option is refused.
  */
-#include "util/opts.h"
+#include "util/sized.h"
 #include <auxtap/audit.h>
 #include <auxtap/capture.h>
 #include <auxtap/decode.h>
@@ -40,7 +40,7 @@ static int use_decode_snapshot(const void *opts, struct auxtap_error *err)
 
 static int use_raw(const void *raw, struct auxtap_error *err)
 {
-	const struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .cpu = -1};
+	const struct auxtap_decode_opts opts = {.size = sizeof(opts)};
 	struct auxtap_decoder *dec;
 
 	return auxtap_decoder_open_raw(&dec, MISSING, raw, images, &opts, err);
@@ -100,17 +100,17 @@ static int use_emulation(const void *opts, struct auxtap_error *err)
 	return ret;
 }
 
-#define OPTS(type, last, use)                                                    \
-	{                                                                        \
-#type, sizeof(struct type), OPTS_SIZE_AT(struct type, last), use \
+#define OPTS(type, last, use)                                                   \
+	{                                                                       \
+#type, sizeof(struct type), SIZED_UP_TO(struct type, last), use \
 	}
 static const struct opts_case {
 	const char *name;
 	size_t size, first_size;
 	int (*use)(const void *opts, struct auxtap_error *err);
 } cases[] = {
-	OPTS(auxtap_decode_opts, jobs, use_decode),
-	OPTS(auxtap_decode_opts, jobs, use_decode_snapshot),
+	OPTS(auxtap_decode_opts, nr_cpus, use_decode),
+	OPTS(auxtap_decode_opts, nr_cpus, use_decode_snapshot),
 	OPTS(auxtap_raw_opts, time_zero, use_raw),
 	OPTS(auxtap_raw_opts, time_zero, use_raw_in_report),
 	OPTS(auxtap_report_opts, sysroot, use_report),
@@ -159,6 +159,16 @@ static void accepted(const struct opts_case *c, size_t size)
 		fail_msg("%s of %zu bytes: %s", c->name, size, err.why);
 }
 
+/* No struct at all: the defaults. */
+static void defaults(const struct opts_case *c)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+
+	c->use(NULL, &err);
+	if (!strncmp(err.what, "struct ", 7))
+		fail_msg("%s: NULL: %s", c->name, err.why);
+}
+
 static void test_every_struct(void **state)
 {
 	(void)state;
@@ -174,6 +184,7 @@ static void test_every_struct(void **state)
 		accepted(c, c->first_size);
 		accepted(c, c->size);
 		accepted(c, c->size + 16);
+		defaults(c);
 	}
 }
 
@@ -200,25 +211,57 @@ struct newest {
 	uint64_t second;
 };
 
+/* A count without its list is refused before anything is read. */
+static void test_list_is_missing(void **state)
+{
+	const struct auxtap_decode_opts tids = {.size = sizeof(tids), .nr_tids = 1};
+	const struct auxtap_decode_opts cpus = {.size = sizeof(cpus), .nr_cpus = 1};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(use_decode(&tids, &err), -EINVAL);
+	assert_non_null(strstr(err.why, "tids"));
+	assert_int_equal(use_decode(&cpus, &err), -EINVAL);
+	assert_non_null(strstr(err.why, "cpus"));
+}
+
 static void test_what_is_taken(void **state)
 {
-	struct newest given = {.first = 1, .second = 2}, known;
-	const size_t first_size = OPTS_SIZE_AT(struct newest, first);
+	struct newest given = {.first = 1, .second = 2}, known, given_to;
+	const size_t first_size = SIZED_UP_TO(struct newest, first);
 
 	(void)state;
 	memset(&known, 0xff, sizeof(known));
 	given.size = first_size;
-	assert_int_equal(opts_take(&known, sizeof(known), first_size, &given, "x", NULL), 0);
+	assert_int_equal(sized_take(&known, sizeof(known), first_size, &given, "x", NULL), 0);
 	assert_true(known.size == sizeof(known) && known.first == 1 && known.second == 0);
 	given.size = sizeof(given);
-	assert_int_equal(opts_take(&known, sizeof(known), first_size, &given, "x", NULL), 0);
+	assert_int_equal(sized_take(&known, sizeof(known), first_size, &given, "x", NULL), 0);
 	assert_true(known.size == sizeof(known) && known.first == 1 && known.second == 2);
 	/* an older library */
 	memset(&known, 0xff, sizeof(known));
-	assert_int_equal(opts_take(&known, first_size, first_size, &given, "x", NULL), -E2BIG);
+	assert_int_equal(sized_take(&known, first_size, first_size, &given, "x", NULL), -E2BIG);
 	given.second = 0;
-	assert_int_equal(opts_take(&known, first_size, first_size, &given, "x", NULL), 0);
+	assert_int_equal(sized_take(&known, first_size, first_size, &given, "x", NULL), 0);
 	assert_true(known.size == first_size && known.first == 1 && known.second == UINT64_MAX);
+	memset(&known, 0xff, sizeof(known));
+	assert_int_equal(sized_take(&known, sizeof(known), first_size, NULL, "x", NULL), 0);
+	assert_true(known.size == sizeof(known) && known.first == 0 && known.second == 0);
+	/* results */
+	known.first = 1;
+	known.second = 2;
+	memset(&given_to, 0xff, sizeof(given_to));
+	given_to.size = first_size;
+	sized_give(&given_to, &known, sizeof(known));
+	assert_true(given_to.size == first_size && given_to.first == 1 &&
+		    given_to.second == UINT64_MAX);
+	given_to.size = sizeof(given_to);
+	sized_give(&given_to, &known, sizeof(known));
+	assert_true(given_to.size == sizeof(given_to) && given_to.second == 2);
+	/* an older library */
+	sized_give(&given_to, &known, first_size);
+	assert_true(given_to.size == sizeof(given_to) && given_to.first == 1 &&
+		    given_to.second == 0);
 }
 
 /* A result: an older caller gets the members that its struct has and no byte beyond. */
@@ -248,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_struct),
 		cmocka_unit_test(test_shorter_is_not_dropped),
+		cmocka_unit_test(test_list_is_missing),
 		cmocka_unit_test(test_what_is_taken),
 		cmocka_unit_test(test_probe),
 	};

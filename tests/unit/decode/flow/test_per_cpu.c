@@ -374,8 +374,8 @@ static FILE *open_truth(int32_t tid)
 static void expect_truth(const char *path, int32_t tid)
 {
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .tid = tid,
-					  .cpu = -1,
+					  .tids = &tid,
+					  .nr_tids = 1,
 					  .jobs = 1,
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
@@ -488,10 +488,11 @@ static struct auxtap_image_set *no_images(void)
 /* The CPU's stream, with its own records first, lists what the recording lists for that CPU. */
 static void expect_raw(const char *path, unsigned int cpu)
 {
+	const int32_t filter = (int32_t)cpu;
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .tid = -1,
 					  .jobs = 1,
-					  .cpu = (int)cpu,
+					  .cpus = &filter,
+					  .nr_cpus = 1,
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 	char own[256], other[256], trace[256];
 	const char *sideband[] = {own, other};
@@ -514,7 +515,7 @@ static void expect_raw(const char *path, unsigned int cpu)
 	snprintf(other, sizeof(other), "%s/sideband%u", dir, 1 - cpu);
 	snprintf(trace, sizeof(trace), "%s/cpu%u.pt", dir, cpu);
 	assert_int_equal(auxtap_decoder_open(&dec, pd, images, &opts, NULL), 0);
-	opts.cpu = -1;
+	opts.nr_cpus = 0;
 	assert_int_equal(auxtap_decoder_open_raw(&raw_dec, trace, &raw, raw_images, &opts, NULL),
 			 0);
 	for (; auxtap_decoder_next(dec, &ev, NULL) == 1; nr++) {
@@ -551,6 +552,79 @@ static void check(const char *name, enum reporter reporter, bool perf_too)
 			expect_raw(path, cpu);
 }
 
+/* The number of events that a decoder with these options returns; each is of the lists. */
+static uint64_t count(const char *path, const struct auxtap_decode_opts *opts)
+{
+	struct auxtap_image_set *images = no_images();
+	struct auxtap_perfdata *pd;
+	struct auxtap_decoder *dec;
+	struct auxtap_event ev;
+	uint64_t nr = 0;
+
+	assert_int_equal(auxtap_perfdata_open(&pd, path, NULL), 0);
+	assert_int_equal(auxtap_decoder_open(&dec, pd, images, opts, NULL), 0);
+	for (; auxtap_decoder_next(dec, &ev, NULL) == 1; nr++) {
+		bool listed = !opts || !opts->nr_tids;
+
+		for (size_t i = 0; opts && i < opts->nr_tids; i++)
+			listed |= ev.tid == opts->tids[i];
+		assert_true(listed);
+	}
+	auxtap_decoder_close(dec);
+	auxtap_perfdata_close(pd);
+	auxtap_image_set_free(images);
+	return nr;
+}
+
+static void filters_are_lists(void **state)
+{
+	const int32_t cpus[] = {1, 0};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = AUXTAP_EVENT_INSN};
+	uint64_t all, nr = 0;
+	int32_t tids[8];
+	char path[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/filters", dir);
+	write_file(path, BY_WIDE);
+	all = count(path, &opts);
+	assert_in_range(nr_threads, 2, 8);
+	opts.tids = tids;
+	opts.nr_tids = 1;
+	for (size_t i = 0; i < nr_threads; i++) {
+		tids[0] = threads[i].tid;
+		nr += count(path, &opts);
+	}
+	assert_int_equal(nr, all);
+	/* in any order */
+	for (size_t i = 0; i < nr_threads; i++)
+		tids[i] = threads[nr_threads - 1 - i].tid;
+	opts.nr_tids = nr_threads;
+	assert_int_equal(count(path, &opts), all);
+	opts.nr_tids = nr_threads - 1;
+	nr = count(path, &opts);
+	assert_in_range(nr, 1, all - 1);
+	tids[0] = 0;
+	opts.nr_tids = 1; /* a thread of its own, not "all" */
+	assert_int_equal(count(path, &opts), 0);
+	opts.nr_tids = 0;
+	opts.cpus = cpus;
+	opts.nr_cpus = 2;
+	assert_int_equal(count(path, &opts), all);
+	opts.nr_cpus = 1;
+	nr = count(path, &opts);
+	assert_in_range(nr, 1, all - 1);
+	opts.cpus = &cpus[1];
+	assert_int_equal(nr + count(path, &opts), all);
+	/* the default is everything */
+	opts = (struct auxtap_decode_opts){.size = sizeof(opts), .events = AUXTAP_EVENT_ALL};
+	nr = count(path, &opts);
+	assert_true(nr > all);
+	assert_int_equal(count(path, NULL), nr);
+	opts.events = 0;
+	assert_int_equal(count(path, &opts), nr);
+}
+
 static void reported_by_aux_records(void **state)
 {
 	(void)state;
@@ -582,6 +656,7 @@ int main(void)
 		cmocka_unit_test(reported_by_switches),
 		cmocka_unit_test(reported_by_cpu_wide_switches),
 		cmocka_unit_test(reported_by_the_tracepoint),
+		cmocka_unit_test(filters_are_lists),
 	};
 
 	if (access(AUXTAP_BIN "/auxtap-emu", X_OK) && access(AUXTAP_BIN "/auxtap", X_OK)) {

@@ -111,8 +111,6 @@ static unsigned long rss_anon(void)
 static void in_order(bool per_cpu, bool timed, unsigned int jobs)
 {
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .tid = -1,
-					  .cpu = -1,
 					  .events = AUXTAP_EVENT_RETURN,
 					  .jobs = jobs};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};

@@ -46,8 +46,6 @@ static void count(struct auxtap_decoder *dec, struct counts *c)
 static const struct auxtap_decode_opts opts = {
 	.size = sizeof(opts),
 	.events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP,
-	.tid = -1,
-	.cpu = -1,
 	.jobs = 1,
 };
 

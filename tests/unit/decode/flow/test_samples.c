@@ -101,8 +101,6 @@ static void sample(uint64_t id, uint64_t time, const struct record *extra, const
 static void decode(char *out, size_t size)
 {
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .tid = -1,
-					  .cpu = -1,
 					  .jobs = 1,
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};

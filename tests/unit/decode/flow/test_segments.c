@@ -112,7 +112,7 @@ static void expect_same(const struct pt_bytes *pt, struct auxtap_decode_opts opt
 
 static void expect(const struct pt_bytes *pt, uint32_t events, const char *lines)
 {
-	struct auxtap_decode_opts opts = {.events = events, .tid = -1, .cpu = -1};
+	struct auxtap_decode_opts opts = {.events = events};
 	char *one = malloc(OUT_SIZE), *other = malloc(OUT_SIZE);
 
 	assert_non_null(one);
@@ -278,7 +278,7 @@ static void any_number_of_threads(void **state)
 	assert_non_null(one);
 	assert_non_null(other);
 	for (int i = 0; i < 40; i++) {
-		struct auxtap_decode_opts opts = {.events = masks[i % 5], .tid = -1, .cpu = -1};
+		struct auxtap_decode_opts opts = {.events = masks[i % 5]};
 		struct pt_bytes pt;
 
 		if (i % 3 == 1)
@@ -297,11 +297,7 @@ static void any_number_of_threads(void **state)
 /* A reader that stops in the middle leaks no thread and no memory. */
 static void closed_early(void **state)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .events = FLOW,
-					  .tid = -1,
-					  .cpu = -1,
-					  .jobs = 3};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = FLOW, .jobs = 3};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;

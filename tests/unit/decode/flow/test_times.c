@@ -76,8 +76,6 @@ static void state_ratios(const char *path)
 static void check(const char *event, uint64_t bound)
 {
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .tid = -1,
-					  .cpu = -1,
 					  .jobs = 1,
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_TRACE |
 						    AUXTAP_EVENT_GAP};

@@ -51,8 +51,6 @@ static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
 					    [AUXTAP_PT_INFO_TIME_MULT] = 1,
 					    [AUXTAP_PT_INFO_CAP_USER_TIME_ZERO] = 1};
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),
-					  .tid = -1,
-					  .cpu = -1,
 					  .jobs = 1,
 					  .events = AUXTAP_EVENT_GAP};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
