@@ -249,6 +249,8 @@ struct tail {
 
 static int tail_add(struct tail *tail, const struct auxtap_event *ev)
 {
+	struct auxtap_event kept = *ev;
+
 	if (tail->nr == tail->size && tail->size < tail->max) {
 		size_t size = tail->size ? tail->size * 2 : 1024;
 		struct auxtap_event *grown;
@@ -264,7 +266,11 @@ static int tail_add(struct tail *tail, const struct auxtap_event *ev)
 	}
 	if (tail->at == tail->size)
 		tail->at = 0;
-	tail->ring[tail->at++] = *ev;
+	if (decode_event_keep(&kept))
+		return -ENOMEM;
+	if (tail->at < tail->nr)
+		decode_event_release(&tail->ring[tail->at]);
+	tail->ring[tail->at++] = kept;
 	if (tail->nr < tail->size)
 		tail->nr++;
 	return 0;
@@ -274,8 +280,12 @@ static void tail_print(struct tail *tail, struct decode_printer *printer)
 {
 	size_t first = tail->nr < tail->size ? 0 : tail->at % tail->size;
 
-	for (size_t i = 0; i < tail->nr; i++)
-		decode_print(printer, &tail->ring[(first + i) % tail->size]);
+	for (size_t i = 0; i < tail->nr; i++) {
+		struct auxtap_event *ev = &tail->ring[(first + i) % tail->size];
+
+		decode_print(printer, ev);
+		decode_event_release(ev);
+	}
 }
 
 static unsigned int nr_threads(const struct decode_cmd *cmd)
@@ -308,7 +318,7 @@ static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec, struct decode
 	       struct auxtap_error *err)
 {
 	struct tail tail = {.max = cmd->last};
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	int ret;
 
 	if (!cmd->summary)

@@ -52,8 +52,10 @@ static void print_chunk(struct decode_printer *p, struct chunk *chunk)
 	p->size = chunk->size_text;
 	p->nr = 0;
 	p->failed = false;
-	for (size_t i = 0; i < chunk->nr; i++)
+	for (size_t i = 0; i < chunk->nr; i++) {
 		decode_print(p, &chunk->events[i]);
+		decode_event_release(&chunk->events[i]);
+	}
 	chunk->text = p->buf;
 	chunk->size_text = p->size;
 	chunk->nr_text = p->nr;
@@ -134,6 +136,9 @@ struct decode_jobs *decode_jobs_new(struct decode_printer *printer, unsigned int
 		free(jobs);
 		return NULL;
 	}
+	for (size_t i = 0; i < jobs->nr_chunks; i++)
+		for (size_t k = 0; k < CHUNK_EVENTS; k++)
+			jobs->chunks[i].events[k].size = sizeof(jobs->chunks[i].events[k]);
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_cond_init(&jobs->done, NULL);
@@ -201,6 +206,10 @@ static void hand_on(struct decode_jobs *jobs)
 
 void decode_jobs_add(struct decode_jobs *jobs)
 {
+	if (decode_event_keep(decode_jobs_slot(jobs))) {
+		jobs->printer->failed = true;
+		return;
+	}
 	if (++jobs->chunks[jobs->at].nr < CHUNK_EVENTS)
 		return;
 	if (!jobs->started)

@@ -377,9 +377,32 @@ void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum 
 	}
 }
 
+int decode_event_keep(struct auxtap_event *ev)
+{
+	size_t len;
+	struct auxtap_gap *gap;
+
+	if (!ev->gap)
+		return 0;
+	len = strlen(ev->text) + 1;
+	gap = malloc(sizeof(*gap) + len);
+	if (!gap)
+		return -1;
+	*gap = *ev->gap;
+	ev->gap = gap;
+	ev->text = memcpy(gap + 1, ev->text, len);
+	return 0;
+}
+
+void decode_event_release(struct auxtap_event *ev)
+{
+	free((void *)ev->gap);
+	ev->gap = NULL;
+}
+
 void decode_gap_text(const struct auxtap_event *ev, char *buf, size_t size)
 {
-	const struct auxtap_gap *gap = &ev->gap;
+	const struct auxtap_gap *gap = ev->gap;
 	char bytes[64] = "", span[64] = "";
 
 	if (gap->nr_bytes || gap->exact)
@@ -448,12 +471,12 @@ static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
 	if (gap) {
 		if (!(p->has & 1u << FIELD_EVENT))
 			put(p, ",\"event\":\"gap\"");
-		put(p, ",\"cause\":\"%s\",\"nr_bytes\":", auxtap_gap_cause_name(ev->gap.cause));
-		if (ev->gap.nr_bytes || ev->gap.exact)
-			put(p, "%llu", (unsigned long long)ev->gap.nr_bytes);
+		put(p, ",\"cause\":\"%s\",\"nr_bytes\":", auxtap_gap_cause_name(ev->gap->cause));
+		if (ev->gap->nr_bytes || ev->gap->exact)
+			put(p, "%llu", (unsigned long long)ev->gap->nr_bytes);
 		else
 			put(p, "null");
-		put(p, ",\"exact\":%s,\"detail\":", ev->gap.exact ? "true" : "false");
+		put(p, ",\"exact\":%s,\"detail\":", ev->gap->exact ? "true" : "false");
 		json_string(p, ev->text);
 	}
 	put_text(p, "}\n", 2);

@@ -76,6 +76,12 @@ struct decode_printer {
 
 /* "comm,tid,ip": 0, or -1 with the unknown name in bad. */
 int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32]);
+/*
+ * An event's gap belongs to the decoder: copies it, so that the event outlives the next one. 0, or
+ * -1: out of memory.
+ */
+int decode_event_keep(struct auxtap_event *ev);
+void decode_event_release(struct auxtap_event *ev);
 /* The text of a gap. */
 void decode_gap_text(const struct auxtap_event *ev, char *buf, size_t size);
 /*

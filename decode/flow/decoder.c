@@ -245,10 +245,25 @@ static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
 		return false;
 	*out = dec->touching;
 	out->nr_insns = 0;
-	out->gap = gap->gap;
-	out->gap.cpu = out->cpu;
-	memcpy(out->text, gap->text, sizeof(out->text));
+	gap->gap.cpu = out->cpu;
+	out->gap = &gap->gap;
+	out->text = gap->text;
 	return true;
+}
+
+/* The caller's struct is of another version. */
+static int next_of_size(struct auxtap_decoder *dec, struct auxtap_event *out,
+			struct auxtap_error *err)
+{
+	struct auxtap_event known = {.size = sizeof(known)};
+	int ret = sized_check(out, sizeof(known), SIZED_UP_TO(struct auxtap_event, source),
+			      "struct auxtap_event", err);
+
+	if (!ret)
+		ret = auxtap_decoder_next(dec, &known, err);
+	if (ret == 1)
+		sized_give(out, &known, sizeof(known));
+	return ret;
 }
 
 int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
@@ -258,6 +273,8 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	struct flow_event *ev;
 	int cpu, ret;
 
+	if (out->size != sizeof(*out))
+		return next_of_size(dec, out, err);
 	if (next_touching(dec, out))
 		return 1;
 	ev = next_event(dec, &cpu, &of_family);
@@ -290,19 +307,18 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	if (of_family && dec->family->facts)
 		dec->family->facts(dec, out);
 	out->comm = comm_of(dec, ev->tid, ev->time);
-	out->text[0] = '\0';
-	if (ev->gap) {
-		out->gap = ev->gap->gap;
-		memcpy(out->text, ev->gap->text, sizeof(out->text));
-		dec->delivered = ev->gap;
-		ev->gap = NULL;
-	} else {
-		memset(&out->gap, 0, sizeof(out->gap));
-	}
 	if (out->cpu == SIDEBAND_UNNUMBERED_CPU)
 		out->cpu = -1;
-	if (out->gap.cpu == SIDEBAND_UNNUMBERED_CPU)
-		out->gap.cpu = -1;
+	out->gap = NULL;
+	out->text = NULL;
+	if (ev->gap) {
+		dec->delivered = ev->gap;
+		ev->gap = NULL;
+		if (dec->delivered->gap.cpu == SIDEBAND_UNNUMBERED_CPU)
+			dec->delivered->gap.cpu = -1;
+		out->gap = &dec->delivered->gap;
+		out->text = dec->delivered->text;
+	}
 	if (dec->delivered && dec->delivered->next)
 		dec->touching = *out;
 	if (ev->time && !dec->sum.time_begin)

@@ -220,7 +220,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	else
 		note_end(view, ev);
 	view->has_flow = view->has_flow || ev->type != AUXTAP_EVENT_GAP;
-	if (ev->type == AUXTAP_EVENT_GAP && ev->gap.cause == AUXTAP_GAP_DISCARDED)
+	if (ev->type == AUXTAP_EVENT_GAP && ev->gap->cause == AUXTAP_GAP_DISCARDED)
 		view->has_ended = true;
 	if (ev->has_addr)
 		view->last_ip = ev->addr;
@@ -238,7 +238,7 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 		.jobs = 0,
 	};
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	int ret;
 
 	if (r->raw)

@@ -20,9 +20,9 @@ void report_branches_note(struct report_branches *branches, const struct auxtap_
 	};
 	struct report_branch *last;
 
-	if (ev->type == AUXTAP_EVENT_GAP && ev->gap.cause != AUXTAP_GAP_UNCOUNTED) {
+	if (ev->type == AUXTAP_EVENT_GAP && ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
 		branches->after_gap = true;
-		branches->gap = ev->gap.cause;
+		branches->gap = ev->gap->cause;
 	}
 	if (ev->type != AUXTAP_EVENT_BRANCH && ev->type != AUXTAP_EVENT_ASYNC)
 		return;

@@ -415,7 +415,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	char text[192];
 
 	/* who called whom is unknown after a gap, but where it happened is not */
-	while (tree->current->parent && ev->gap.cause != AUXTAP_GAP_UNCOUNTED) {
+	while (tree->current->parent && ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
 		tree->current->lost = true;
 		tree->current = tree->current->parent;
 	}
@@ -425,10 +425,10 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 		return -ENOMEM;
 	node->gap = true;
 	node->time = ev->time;
-	snprintf(text, sizeof(text), "%s%s%s", auxtap_gap_cause_name(ev->gap.cause),
-		 ev->text[0] ? ": " : "", ev->text);
+	snprintf(text, sizeof(text), "%s%s%s", auxtap_gap_cause_name(ev->gap->cause),
+		 ev->text && *ev->text ? ": " : "", ev->text ? ev->text : "");
 	node->text = strdup(text);
-	if (ev->gap.cause != AUXTAP_GAP_UNCOUNTED) {
+	if (ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
 		tree->off_ip = 0;
 		memcpy(tree->gap, text, sizeof(tree->gap));
 	}
@@ -582,7 +582,8 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 
 int call_tree_exec(struct call_tree *tree, const char *text)
 {
-	struct auxtap_event ev = {.type = AUXTAP_EVENT_GAP};
+	const struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN};
+	struct auxtap_event ev = {.type = AUXTAP_EVENT_GAP, .gap = &gap};
 	int ret;
 
 	unwind_to(tree, &tree->root);

@@ -179,11 +179,11 @@ size_t report_cover_without_trace(const struct report_cover *cover, int32_t pid,
 
 void report_cover_event(struct report_cover *cover, const struct auxtap_event *ev)
 {
-	struct report_gap_count *gap = &cover->gaps[ev->gap.cause];
+	struct report_gap_count *gap = &cover->gaps[ev->gap->cause];
 
-	gap->exact = gap->nr ? gap->exact && ev->gap.exact : ev->gap.exact;
+	gap->exact = gap->nr ? gap->exact && ev->gap->exact : ev->gap->exact;
 	gap->nr++;
-	gap->nr_bytes += ev->gap.nr_bytes;
+	gap->nr_bytes += ev->gap->nr_bytes;
 }
 
 static void print_gap_sum(const struct report_out *ro, enum auxtap_gap_cause cause,

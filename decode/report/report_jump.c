@@ -50,7 +50,7 @@ int report_returns_note(struct report_returns *r, const struct auxtap_event *ev)
 		r->off_async = false;
 		return 0;
 	case AUXTAP_EVENT_GAP:
-		if (ev->gap.cause != AUXTAP_GAP_UNCOUNTED) {
+		if (ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
 			callstack_gap(&r->calls);
 			r->from = r->to = r->expected = 0;
 		}

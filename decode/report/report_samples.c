@@ -210,7 +210,7 @@ static int add(struct sampled *s, const struct auxtap_event *ev)
 
 	if (ev->type == AUXTAP_EVENT_GAP) {
 		s->nr_gaps++;
-		s->nr_lost += ev->gap.nr_bytes;
+		s->nr_lost += ev->gap->nr_bytes;
 		return 0;
 	}
 	if (!(ev->spe_has & AUXTAP_SPE_HAS_OP) || ev->op_class == AUXTAP_SPE_OTHER) {
@@ -414,7 +414,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 	struct report_clean clean = {.next = 0};
 	struct sampled *s = calloc(1, sizeof(*s));
 	struct auxtap_decoder *dec = NULL;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	int ret;
 
 	if (!s)

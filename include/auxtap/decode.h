@@ -40,33 +40,39 @@ enum auxtap_branch_kind {
 	AUXTAP_BRANCH_FAR,
 };
 
+/*
+ * One event. gap and text are valid until the next call of auxtap_decoder_next(), comm until the
+ * decoder is closed.
+ */
 struct auxtap_event {
+	size_t size;
 	uint32_t type; /* exactly one AUXTAP_EVENT_… */
 	enum auxtap_branch_kind kind;
-	int cpu; /* -1 unknown */
-	int32_t pid, tid;
 	uint64_t time; /* perf time, ns; 0: not known */
 	uint64_t ip;   /* instruction, or source of a branch; 0 for a start of trace */
 	uint64_t addr; /* target of a branch, or of a start of trace; 0: unknown */
+	int32_t cpu;   /* -1 unknown */
+	int32_t pid, tid;
+	/* BLOCK: instructions in [ip, addr]; else instructions since the last event */
+	uint32_t nr_insns;
+	uint32_t depth;	     /* CALL, RETURN: call depth; meaningful between gaps */
+	enum auxtap_isa isa; /* of the instruction at ip */
 	bool has_ip, has_addr;
 	bool trace_on;	   /* TRACE */
 	uint8_t insn_size; /* INSN, BRANCH: bytes in insn[] */
 	uint8_t insn[15];
-	enum auxtap_isa isa; /* of the instruction at ip */
-	/* BLOCK: instructions in [ip, addr]; else instructions since the last event */
-	uint32_t nr_insns;
-	uint32_t depth;	  /* CALL, RETURN: call depth; meaningful between gaps */
-	const char *comm; /* owned by the decoder; NULL */
+	uint8_t op_class, op;	      /* Arm SPE, as the last six members */
+	const char *comm;	      /* NULL: unknown */
+	const struct auxtap_gap *gap; /* GAP; else NULL */
+	/* GAP: detail ("no image /lib/x.so", libipt's error text), may be empty; else NULL */
+	const char *text;
 	/*
 	 * Arm SPE, whose events are samples: which of the following are known (AUXTAP_SPE_HAS_… of
 	 * spe.h)
 	 */
 	uint32_t spe_has;
 	uint16_t lat_total, lat_issue, lat_xlat; /* cycles */
-	uint8_t op_class, op;
 	uint64_t phys, spe_events, source;
-	struct auxtap_gap gap; /* GAP */
-	char text[96];	       /* GAP: detail ("no image /lib/x.so", libipt's error text) */
 };
 
 struct auxtap_decode_opts {
@@ -131,8 +137,8 @@ AUXTAP_API int auxtap_decoder_open_raw(struct auxtap_decoder **dec, const char *
 				       const struct auxtap_decode_opts *opts,
 				       struct auxtap_error *err);
 /*
- * Next event: within a thread in execution order, between threads by time, then by tid. 1; 0 at the
- * end; negative errno.
+ * Next event: within a thread in execution order, between threads by time, then by tid. The caller
+ * sets ev->size once. 1; 0 at the end; negative errno.
  */
 AUXTAP_API int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *ev,
 				   struct auxtap_error *err);

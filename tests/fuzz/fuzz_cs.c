@@ -46,7 +46,7 @@ static struct auxtap_image_set *code(void)
 static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	char text[128];
 	uint32_t nr = 0;
 

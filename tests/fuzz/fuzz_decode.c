@@ -22,7 +22,7 @@ static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_location loc;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint32_t nr = 0;
 
 	while (auxtap_decoder_next(dec, &ev, &err) == 1) {

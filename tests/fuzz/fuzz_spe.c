@@ -53,7 +53,7 @@ static uint64_t samples(const char *path, unsigned int jobs)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint64_t nr = 0;
 
 	if (auxtap_image_set_new(&images, &image_opts, &err))

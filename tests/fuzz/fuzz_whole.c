@@ -113,7 +113,7 @@ static void decode(const char *path, uint32_t events)
 	struct auxtap_perfdata *pd;
 	struct auxtap_decoder *dec;
 	struct auxtap_location loc;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint32_t nr = 0;
 
 	if (auxtap_image_set_new(&images, &image_opts, &err))

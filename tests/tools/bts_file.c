@@ -61,7 +61,7 @@ static void collect(struct auxtap_perfdata *pd)
 	struct auxtap_decode_opts opts = {.size = sizeof(opts)};
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 
 	opts.events = AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_TRACE;
 	if (auxtap_image_set_new(&images, &image_opts, NULL) ||

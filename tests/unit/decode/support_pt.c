@@ -132,7 +132,7 @@ static void line(const struct auxtap_event *ev, char *out, size_t size)
 		snprintf(out, size, "block %llx %llx %u\n", ip, addr, ev->nr_insns);
 		break;
 	default:
-		snprintf(out, size, "gap %s\n", auxtap_gap_cause_name(ev->gap.cause));
+		snprintf(out, size, "gap %s\n", auxtap_gap_cause_name(ev->gap->cause));
 		break;
 	}
 }
@@ -147,7 +147,7 @@ void pt_decode(const struct pt_bytes *pt, uint32_t events, unsigned int jobs, ch
 	char dir[] = "/tmp/auxtap-decode-XXXXXX", code[64], trace[64];
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	int ret, left = 100000;
 
 	assert_non_null(mkdtemp(dir));

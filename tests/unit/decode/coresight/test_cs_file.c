@@ -40,7 +40,7 @@ static struct seen seen;
 
 static void drain(struct auxtap_decoder *dec)
 {
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 
 	memset(&seen, 0, sizeof(seen));
 	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
@@ -52,7 +52,7 @@ static void drain(struct auxtap_decoder *dec)
 			seen.tid = ev.tid;
 			seen.cpu = ev.cpu;
 		} else if (seen.nr_gaps < 8) {
-			seen.gaps[seen.nr_gaps++] = ev.gap;
+			seen.gaps[seen.nr_gaps++] = *ev.gap;
 		}
 	}
 	auxtap_decoder_close(dec);

@@ -193,8 +193,8 @@ static void print_event(FILE *f, const struct auxtap_event *ev)
 		fprintf(f, " [%02x/%u]", ev->insn[0], ev->insn_size);
 	if (ev->type == AUXTAP_EVENT_GAP)
 		fprintf(f, " %s %" PRIu64 "..%" PRIu64 " %" PRIu64 "%s %s",
-			auxtap_gap_cause_name(ev->gap.cause), ev->gap.time_begin, ev->gap.time_end,
-			ev->gap.nr_bytes, ev->gap.exact ? "" : "?", ev->text);
+			auxtap_gap_cause_name(ev->gap->cause), ev->gap->time_begin,
+			ev->gap->time_end, ev->gap->nr_bytes, ev->gap->exact ? "" : "?", ev->text);
 	fprintf(f, " n%u\n", ev->nr_insns);
 }
 
@@ -242,7 +242,7 @@ static int decode_script(uint32_t events, unsigned int jobs, size_t batch, char 
 	struct auxtap_decode_summary sum;
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	FILE *f = fmemopen(out, size, "w");
 	int fd = mkstemp(path), ret;
 

@@ -259,7 +259,7 @@ static struct auxtap_image_set *new_set(const char *vmlinux, const char *kcore)
 
 static void expect_flow(struct auxtap_decoder *dec, const char *want)
 {
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	char got[1024] = "";
 
 	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
@@ -269,7 +269,7 @@ static void expect_flow(struct auxtap_decoder *dec, const char *want)
 		if (ev.type == AUXTAP_EVENT_INSN)
 			sprintf(end, "%llx ", (unsigned long long)ev.ip);
 		else
-			sprintf(end, "%s ", auxtap_gap_cause_name(ev.gap.cause));
+			sprintf(end, "%s ", auxtap_gap_cause_name(ev.gap->cause));
 	}
 	assert_string_equal(got, want);
 	auxtap_decoder_close(dec);

@@ -382,7 +382,7 @@ static void expect_truth(const char *path, int32_t tid)
 	struct auxtap_image_set *images;
 	struct auxtap_perfdata *pd;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	FILE *truth = open_truth(tid);
 	uint64_t ip, nr = 0;
 
@@ -503,7 +503,7 @@ static void expect_raw(const char *path, unsigned int cpu)
 				      .time_mult = 1};
 	struct auxtap_image_set *images = no_images(), *raw_images = no_images();
 	struct auxtap_decoder *dec, *raw_dec;
-	struct auxtap_event ev, raw_ev;
+	struct auxtap_event ev = {.size = sizeof(ev)}, raw_ev = {.size = sizeof(raw_ev)};
 	struct auxtap_perfdata *pd;
 	int32_t last = -1;
 	size_t nr = 0, changes = 0;
@@ -558,7 +558,7 @@ static uint64_t count(const char *path, const struct auxtap_decode_opts *opts)
 	struct auxtap_image_set *images = no_images();
 	struct auxtap_perfdata *pd;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint64_t nr = 0;
 
 	assert_int_equal(auxtap_perfdata_open(&pd, path, NULL), 0);

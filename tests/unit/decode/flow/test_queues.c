@@ -118,7 +118,7 @@ static void in_order(bool per_cpu, bool timed, unsigned int jobs)
 	struct auxtap_image_set *images;
 	struct auxtap_perfdata *pd;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint64_t time = 0;
 	char path[64], code[64];
 	int32_t who = -1;

@@ -25,11 +25,11 @@ static const char *root;
 
 static void count(struct auxtap_decoder *dec, struct counts *c)
 {
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 
 	memset(c, 0, sizeof(*c));
 	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
-		if (ev.type == AUXTAP_EVENT_GAP && ev.gap.cause == AUXTAP_GAP_NO_IMAGE)
+		if (ev.type == AUXTAP_EVENT_GAP && ev.gap->cause == AUXTAP_GAP_NO_IMAGE)
 			c->no_image++;
 		else if (ev.type == AUXTAP_EVENT_GAP)
 			c->other_gaps++;
@@ -132,7 +132,7 @@ static void asm_hello_with_sideband(void **state)
 					   .time_zero = 18444502336406842448ull};
 	struct auxtap_image_set *images = new_set();
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	unsigned int gaps = 0;
 
 	(void)state;
@@ -149,7 +149,7 @@ static void asm_hello_with_sideband(void **state)
 		if (ev.type != AUXTAP_EVENT_GAP)
 			continue;
 		gaps++;
-		assert_int_equal(ev.gap.cause, AUXTAP_GAP_NO_IMAGE);
+		assert_int_equal(ev.gap->cause, AUXTAP_GAP_NO_IMAGE);
 		assert_non_null(strstr(ev.text, "/hello"));
 	}
 	assert_int_equal(gaps, 1);
@@ -213,7 +213,7 @@ static void expect_hello(struct auxtap_image_set *images, bool with_sideband)
 					   .time_mult = 581029125,
 					   .time_zero = 18444502336406842448ull};
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	unsigned int nr = 0;
 
 	snprintf(path, sizeof(path), "%s/intel-pt/asm-hello-64/pt.bin", root);
@@ -302,7 +302,7 @@ static void asm_hello_32_times(void **state)
 					   .cpuid_0x15_ebx = 308};
 	struct auxtap_image_set *images = new_set();
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint64_t last = 0x22e7c83333721; /* the last MMAP2 before the AUX record */
 	unsigned int nr = 0;
 	FILE *f;

@@ -108,7 +108,7 @@ static void decode(char *out, size_t size)
 	struct auxtap_image_set *images;
 	struct auxtap_perfdata *pd;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	FILE *f = fmemopen(out, size, "w");
 	int ret;
 
@@ -121,7 +121,7 @@ static void decode(char *out, size_t size)
 		if (ev.type == AUXTAP_EVENT_INSN)
 			fprintf(f, "%d:%" PRIx64 " ", ev.cpu, ev.ip);
 		else
-			fprintf(f, "%d:%s(%s) ", ev.cpu, auxtap_gap_cause_name(ev.gap.cause),
+			fprintf(f, "%d:%s(%s) ", ev.cpu, auxtap_gap_cause_name(ev.gap->cause),
 				ev.text);
 	}
 	assert_int_equal(ret, 0);

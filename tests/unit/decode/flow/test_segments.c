@@ -29,7 +29,7 @@ static void decode_text(const char *dir, const struct pt_bytes *pt,
 	struct auxtap_decode_summary sum;
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	char code[64], trace[64];
 	FILE *f;
 	int ret;
@@ -55,8 +55,8 @@ static void decode_text(const char *dir, const struct pt_bytes *pt,
 		fprintf(f, " n%u d%u s%u", ev.nr_insns, ev.depth, ev.insn_size);
 		if (ev.type == AUXTAP_EVENT_GAP)
 			fprintf(f, " %s %" PRIu64 "..%" PRIu64 " %" PRIu64 " %s",
-				auxtap_gap_cause_name(ev.gap.cause), ev.gap.time_begin,
-				ev.gap.time_end, ev.gap.nr_bytes, ev.text);
+				auxtap_gap_cause_name(ev.gap->cause), ev.gap->time_begin,
+				ev.gap->time_end, ev.gap->nr_bytes, ev.text);
 		fputc('\n', f);
 	}
 	assert_int_equal(ret, 0);
@@ -319,7 +319,7 @@ static void closed_early(void **state)
 	fclose(f);
 	for (int nr = 0; nr < 200; nr += 7) {
 		struct auxtap_decoder *dec;
-		struct auxtap_event ev;
+		struct auxtap_event ev = {.size = sizeof(ev)};
 
 		assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
 		assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);

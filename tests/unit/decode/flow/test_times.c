@@ -83,7 +83,7 @@ static void check(const char *event, uint64_t bound)
 	struct auxtap_image_set *images;
 	struct auxtap_perfdata *pd;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint64_t nr = 0, starts = 0, last = 0;
 	int64_t kernel = 0, worst = 0;
 	char cmd[1024];

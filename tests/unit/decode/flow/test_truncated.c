@@ -69,7 +69,7 @@ static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
 	struct auxtap_image_set *images;
 	struct auxtap_perfdata *pd;
 	struct auxtap_decoder *dec;
-	struct auxtap_event ev;
+	struct auxtap_event ev = {.size = sizeof(ev)};
 	FILE *f = fmemopen(out, size, "w");
 
 	assert_non_null(mkdtemp(dir));
@@ -110,8 +110,8 @@ static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
 	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);
 	assert_int_equal(auxtap_decoder_open(&dec, pd, images, &opts, &err), 0);
 	while (auxtap_decoder_next(dec, &ev, &err) == 1)
-		fprintf(f, "%s %" PRIu64 " %s\n", auxtap_gap_cause_name(ev.gap.cause),
-			ev.gap.nr_bytes, ev.gap.exact ? "exact" : "at least");
+		fprintf(f, "%s %" PRIu64 " %s\n", auxtap_gap_cause_name(ev.gap->cause),
+			ev.gap->nr_bytes, ev.gap->exact ? "exact" : "at least");
 	fclose(f);
 	auxtap_decoder_close(dec);
 	auxtap_image_set_free(images);

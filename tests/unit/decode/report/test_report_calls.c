@@ -114,8 +114,8 @@ static void signal_handlers(void **state)
 static void gaps_cut_the_tree(void **state)
 {
 	struct call_tree *tree = call_tree_new(NULL, NULL);
-	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP,
-				   .gap = {.cause = AUXTAP_GAP_TRUNCATED}};
+	const struct auxtap_gap cause = {.cause = AUXTAP_GAP_TRUNCATED};
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = &cause};
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
@@ -137,8 +137,8 @@ static void gaps_cut_the_tree(void **state)
 /* A gap that is forgotten is no call that was forgotten. */
 static void forgotten_gaps(void **state)
 {
-	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP,
-				   .gap = {.cause = AUXTAP_GAP_UNCOUNTED}};
+	const struct auxtap_gap cause = {.cause = AUXTAP_GAP_UNCOUNTED};
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = &cause};
 	struct call_tree *tree = call_tree_new(NULL, NULL);
 	const struct call_node *base;
 	unsigned int kept = 0;
