@@ -20,7 +20,7 @@ struct bytes {
 };
 
 struct recording {
-	uint64_t family, watermark;
+	uint64_t family, watermark, nr_ids; /* nr_ids: announced; 0: as there are */
 	bool inherit, unfinished;
 	const char *osrelease;
 	struct bytes data, ids, capture, wakeups, gaps;
@@ -225,6 +225,8 @@ static void line(struct recording *r, char *text)
 		r->family = number(words, nr, 1);
 	} else if (!strcmp(words[0], "watermark")) {
 		r->watermark = number(words, nr, 1);
+	} else if (!strcmp(words[0], "id-count")) {
+		r->nr_ids = number(words, nr, 1);
 	} else if (!strcmp(words[0], "inherit")) {
 		r->inherit = true;
 	} else if (!strcmp(words[0], "unfinished")) {
@@ -253,7 +255,7 @@ static void put_head(struct recording *r, struct bytes *data)
 		put_zeros(data, 8 * 17);
 	}
 	if (r->ids.nr) {
-		uint64_t nr = r->ids.nr / 32;
+		uint64_t nr = r->nr_ids ? r->nr_ids : r->ids.nr / 32;
 		struct perf_event_header header = {AUXTAP_RECORD_ID_INDEX, 0,
 						   (uint16_t)(16 + r->ids.nr)};
 

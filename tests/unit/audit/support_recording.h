@@ -18,6 +18,7 @@
  *	lost RING TIME N
  *	start RING TIME
  *	id ID CPU TID		a line of ID_INDEX
+ *	id-count N		how many lines ID_INDEX announces
  *	lost-samples N
  *	hw-id			AUX_OUTPUT_HW_ID
  *	damage			a record of no size

@@ -95,7 +95,8 @@ static const struct log_case thresholds[] = {
 	/* without a mark, at the limit */
 	{"threshold-late", WATERMARK "0,begin,0\n0,limit,16384\n0,mark,0"},
 	{"", WATERMARK "0,begin,0\n0,limit,8192\n0,mark,0"},
-	{"", WATERMARK "0,limit,16384\n0,mark,8193"}, /* no transactions */
+	{"", WATERMARK "0,begin,0\n0,limit,16384\n0,mark,20000"}, /* it never comes */
+	{"", WATERMARK "0,limit,16384\n0,mark,8193"},		  /* no transactions */
 	{"", WATERMARK "# mode: overwrite\n0,begin,0\n0,limit,16384\n0,mark,8193"},
 	/* up to the page of the watermark; PT only at powers of two of pages */
 	{"", "# page: 4096\n# watermark: 6000\n0,begin,0\n0,limit,16384\n0,mark,8192"},

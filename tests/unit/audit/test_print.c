@@ -119,6 +119,7 @@ static void test_junit(void **state)
 	struct auxtap_audit *audit = two_rings();
 	char *text = printed(audit, "a<b>&\"c\"", auxtap_audit_print_junit);
 	unsigned int nr_cases = 0, nr_failed = 0;
+	char failures[32];
 	const struct auxtap_invariant *inv;
 
 	(void)state;
@@ -127,6 +128,8 @@ static void test_junit(void **state)
 		nr_cases += !inv->of_log && !inv->of_both && inv->severity == AUXTAP_VIOLATION;
 		nr_failed += inv->severity == AUXTAP_VIOLATION && auxtap_audit_count(audit, inv);
 	}
+	snprintf(failures, sizeof(failures), "failures=\"%u\"", nr_failed);
+	assert_has(text, failures);
 	assert_null(strstr(text, "a<b>"));
 	assert_has(text, "a&#60;b&#62;&#38;");
 	assert_int_equal(count(text, "<failure"), nr_failed);

@@ -45,6 +45,10 @@ static const struct recording_case offsets[] = {
 	{"aux-hole", "aux 0 100 0 4096\naux 0 200 4097 63\ntrace 0 0 4160", 0, 0, 0},
 	{"record-lost", "aux 0 100 0 4096\nlost 0 150 1\naux 0 200 8192 64\ntrace 0 0 8256", 0, 0,
 	 0},
+	{"aux-hole record-lost",
+	 "aux 0 100 0 64\nlost 0 150 1\naux 0 200 128 64\naux 0 300 256 64\ntrace 0 0 320", 0, 0,
+	 0},
+	/* SPE up to two pages, CoreSight up to four */
 	{"skipped",
 	 SPE "aux 0 100 0 64\naux 0 200 8255 64\ntrace 0 0 64\ntrace 0 64 8191 0\n"
 	     "trace 0 8255 64",
@@ -89,6 +93,9 @@ static const struct recording_case flags[] = {
 	/* D12, D13: one record of the other kind */
 	{"mode-mixed", "aux 0 100 0 64\naux 0 200 64 64\naux 0 300 128 64 2\ntrace 0 0 192", 0, 0,
 	 0},
+	/* it makes no snapshot of them: the hole is one */
+	{"aux-hole mode-mixed",
+	 "aux 0 100 0 64\naux 0 200 64 64\naux 0 300 256 64 2\ntrace 0 0 320", 0, 0, 0},
 	{"mode-mixed:2", "aux 0 100 64 64 2\naux 0 200 128 64\naux 0 300 192 64 2\ntrace 0 0 192",
 	 0, 0, 0},
 	/* D21, K1: a second without a record */
@@ -100,6 +107,11 @@ static const struct recording_case flags[] = {
 	/* J4 */
 	{"collision-unflagged", TRBE "watermark 4096\naux 0 100 0 4096 " RAW "\ntrace 0 0 4096", 0,
 	 4096, 0},
+	{"collision-unflagged",
+	 TRBE "aux 0 100 0 4096 " RAW "\naux 0 200 4096 4096 " RAW "\naux 0 300 8192 4096 " RAW
+	      "\ntrace 0 0 12288",
+	 0, 0, 0},
+	{"", TRBE "aux 0 100 0 4096 " RAW "\naux 0 200 4096 4096 " RAW "\ntrace 0 0 8192", 0, 0, 0},
 	{"collision", TRBE "watermark 4096\naux 0 100 0 4096 0x108\ntrace 0 0 4096", 0, 4096, 0},
 	{"", TRBE "watermark 4096\naux 0 100 0 4095 " RAW "\ntrace 0 0 4095", 0, 4096, 0},
 };
@@ -119,6 +131,9 @@ static const struct recording_case bytes[] = {
 	{"skipped", SPE "aux 0 100 0 64\ntrace 0 0 64\ntrace 0 64 64 0", 0, 4096, 0},
 	{"skipped padding-missing", SPE "aux 0 100 0 64\ntrace 0 0 64\ntrace 0 64 64 1", 0, 4096,
 	 0},
+	/* the zeros up to a multiple of 8 are the reader's */
+	{"skipped", TRBE "aux 0 100 0 64\ntrace 0 0 64\ntrace 0 64 60 0x70", 0, 4096, 0},
+	{"skipped", SPE "aux 0 100 0 64\ntrace 0 0 64\ntrace 0 64 8192 0", 0, 4096, 0},
 	{"bytes-without-record", SPE "aux 0 100 0 64\ntrace 0 0 64\ntrace 0 64 8200 0", 0, 4096, 0},
 	/* two rings are two streams */
 	{"", "aux 0 100 0 64\naux 1 100 0 64\ntrace 0 0 64\ntrace 1 0 64", 0, 0, 0},
@@ -126,6 +141,8 @@ static const struct recording_case bytes[] = {
 	{"bytes-missing bytes-without-record", "aux 0 100 0 64\ntrace 1 0 64", 0, 0, 0},
 	/* ID_INDEX decides whose ring a record is of */
 	{"", "id 9 3 -1\naux 0 100 0 64 0 9\ntrace 3 0 64", 0, 0, 0},
+	/* more of them are announced than there are */
+	{"", "id-count 0x400000000000000\nid 9 3 -1\naux 0 100 0 64 0 9\ntrace 3 0 64", 0, 0, 0},
 	{"", "id 9 -1 7\naux 0 100 0 64 0 9\ntrace t7 0 64", 0, 0, 0},
 };
 
@@ -207,6 +224,25 @@ static const struct recording_case noted[] = {
 	/* E6: more than half of the data ring */
 	{"", WAKEUPS "wakeup 4095 0 8193 1\nwakeup 4096 4096 8200 4", 0, 0, 0},
 	{"wakeup-without-cause", WAKEUPS "wakeup 4095 0 8192 1\nwakeup 4096 4096 8200 4", 0, 0, 0},
+	/* whether the last return was followed by a wakeup is not known */
+	{"", WAKEUPS "wakeup 4096 0 100 0", 0, 0, 0},
+	/* what has woken may have come after the return before */
+	{"", WAKEUPS "wakeup 4096 0 100 1\nwakeup 8192 4096 100 1\nwakeup 8200 8192 100 1", 0, 0,
+	 0},
+	{"wakeup-without-cause",
+	 WAKEUPS "wakeup 4096 0 100 1\nwakeup 8192 4096 100 1\nwakeup 8200 8192 100 1\n"
+		 "wakeup 8300 8200 100 1",
+	 0, 0, 0},
+	/* D6: no space */
+	{"", "aux 0 100 0 4096\ntrace 0 0 4096\nreader 16384 16384 1048576\nwakeup 16383 0 100 1",
+	 0, 0, 0},
+	{"wakeup-without-cause",
+	 "aux 0 100 0 4096\ntrace 0 0 4096\nreader 16384 16384 1048576\nwakeup 16382 0 100 1", 0, 0,
+	 0},
+	/* the emulation's wakeups may be read late */
+	{"",
+	 "aux 0 100 0 4096\ntrace 0 0 4096\nreader 16384 16384 1048576 1 1\nwakeup 16382 0 100 1",
+	 0, 0, 0},
 	{"wakeups-unnoted",
 	 "aux 0 100 0 4096\ntrace 0 0 4096\nreader 65536 16384 4096 3\n"
 	 "wakeup 4096 0 100 1\nwakeup 4096 4096 100 4",
@@ -229,6 +265,23 @@ static const struct recording_case noted[] = {
 	 "aux 0 100 0 64\ntrace 0 0 64\ncapture mode: full\ncapture truncations: 1", 0, 0, 0},
 	{"truncated",
 	 "aux 0 100 0 4096 1\ntrace 0 0 4096\ncapture mode: full\ncapture truncations: 1", 0, 0, 0},
+	/* F3: it may have been the lost one */
+	{"",
+	 "lost 0 50 1\naux 0 100 0 64\ntrace 0 0 64\ncapture mode: full\ncapture truncations: 1", 0,
+	 0, 0},
+	{"",
+	 "aux 0 100 0 64\ntrace 0 0 64\ncapture mode: full\ncapture truncations: 1\n"
+	 "capture lost_records: 1",
+	 0, 0, 0},
+	/* D6: a full area was counted, too */
+	{"",
+	 "watermark 8192\naux 0 100 0 8192\ntrace 0 0 8192\ncapture mode: full\n"
+	 "capture truncations: 1\ncapture aux_bytes_per_ring: 8193",
+	 0, 0, 0},
+	{"truncation-unflagged",
+	 "watermark 8192\naux 0 100 0 8192\ntrace 0 0 8192\ncapture mode: full\n"
+	 "capture truncations: 1\ncapture aux_bytes_per_ring: 8194",
+	 0, 0, 0},
 	{"", "aux 0 100 0 64\ntrace 0 0 64\ncapture mode: snapshot\ncapture truncations: 1", 0, 0,
 	 0},
 	{"collision-unflagged",
@@ -240,6 +293,11 @@ static const struct recording_case noted[] = {
 	{"",
 	 "aux t5 100 0 64\ntrace t5 0 64\ncapture mode: full\n"
 	 "capture unit 5: produced 65 written 64 dropped 1",
+	 0, 0, 0},
+	{"noted-bytes-missing", /* a number that two threads had */
+	 "aux t5 100 0 64\ntrace t5 0 64\ncapture mode: full\n"
+	 "capture unit 5: produced 40 written 40 dropped 0\n"
+	 "capture unit 5: produced 40 written 40 dropped 0",
 	 0, 0, 0},
 	{"noted-bytes-missing", /* a ring that is not there */
 	 "aux t5 100 0 64\ntrace t5 0 64\ncapture mode: full\n"
@@ -347,8 +405,9 @@ static void test_ring_sums(void **state)
 {
 	struct auxtap_audit *audit = audit_recording(
 		SPE "watermark 4096\nstart 2 90\naux 2 100 64 4032 1\naux 2 350 4096 4097 4\n"
-		    "lost 2 400 3\naux 2 500 12288 64 8\ntrace 2 64 4032\ntrace 2 4096 8192\n"
-		    "trace 2 12288 64",
+		    "lost 2 400 3\naux 2 500 12288 64 9\n"
+		    "aux 2 600 12352 64\ntrace 2 64 4032\ntrace 2 4096 8192\n"
+		    "trace 2 12288 128",
 		&(struct auxtap_audit_opts){.size = sizeof(struct auxtap_audit_opts),
 					    .page_size = 4096});
 	const struct auxtap_audit_ring *r = auxtap_audit_ring(audit, 0);
@@ -359,20 +418,20 @@ static void test_ring_sums(void **state)
 	assert_int_equal(r->tid, -1);
 	assert_null(r->log);
 	assert_false(r->overwrite);
-	assert_int_equal(r->nr_records, 3);
-	assert_int_equal(r->nr_bytes, 4032 + 4097 + 64);
+	assert_int_equal(r->nr_records, 4);
+	assert_int_equal(r->nr_bytes, 4032 + 4097 + 128);
 	assert_int_equal(r->first_off, 64);
-	assert_int_equal(r->last_end, 12352);
+	assert_int_equal(r->last_end, 12416);
 	assert_int_equal(r->nr_reads, 3);
-	assert_int_equal(r->nr_read_bytes, 4032 + 8192 + 64);
+	assert_int_equal(r->nr_read_bytes, 4032 + 8192 + 128);
 	assert_int_equal(r->largest_unread, 8192);
-	assert_int_equal(r->nr_truncated, 1);
+	assert_int_equal(r->nr_truncated, 2);
 	assert_int_equal(r->nr_partial, 1);
 	assert_int_equal(r->nr_collision, 1);
 	assert_int_equal(r->nr_lost_records, 3);
 	assert_int_equal(r->nr_skipped_bytes, 0);
 	assert_int_equal(r->nr_starts, 1);
-	assert_int_equal(r->off_ns, 250);
+	assert_int_equal(r->off_ns, 250 + 100);
 	/* 0 bytes past the first watermark, 1 byte past the next */
 	assert_int_equal(r->nr_passed, 2);
 	assert_int_equal(r->overshoots[0], 1);
@@ -395,6 +454,19 @@ static void test_skips(void **state)
 	assert_int_equal(r->nr_skipped_bytes, 1099);
 	assert_int_equal(r->nr_passed, 1);
 	assert_int_equal(r->overshoots[2], 1); /* three bytes */
+	auxtap_audit_free(audit);
+
+	/* up to the watermark, with wrong bytes */
+	audit = audit_recording(
+		SPE "watermark 4096\naux 0 100 0 3000\naux 0 200 4096 64\ntrace 0 0 4160",
+		&(struct auxtap_audit_opts){.size = sizeof(struct auxtap_audit_opts),
+					    .page_size = 4096});
+	r = auxtap_audit_ring(audit, 0);
+	assert_int_equal(r->nr_passed, 1);
+	assert_int_equal(r->overshoots[0], 1);
+	assert_int_equal(audit_first(audit, "padding-missing")->nr_bytes, 1096);
+	assert_non_null(
+		strstr(audit_first(audit, "padding-missing")->text, "first at 0xbb8: 0xa5"));
 	auxtap_audit_free(audit);
 }
 
@@ -455,6 +527,9 @@ static void test_facts(void **state)
 	facts = facts_of(SPE "aux 0 200 0 64\ntrace 0 0 64", 32768, 0, &audit);
 	assert_true(facts->watermark_default);
 	assert_int_equal(facts->watermark, 16384);
+	assert_int_equal(facts->page_size, 16384);
+	auxtap_audit_free(audit);
+	facts = facts_of(SPE "aux 0 200 0 64\ntrace 0 0 64", 65536, 0, &audit);
 	assert_int_equal(facts->page_size, 16384);
 	auxtap_audit_free(audit);
 	facts = facts_of(SPE "aux 0 200 0 64\ntrace 0 0 64", 4096, 0, &audit);

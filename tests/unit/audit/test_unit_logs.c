@@ -64,6 +64,14 @@ static const struct pair pairs[] = {
 	/* events are missing: what they may explain is not reported */
 	{"log-gap", RECORDING, LOG "4,write,149\n5,gap"},
 	{"log-gap", RECORDING, LOG "4,gap"},
+	{"log-gap", RECORDING, LOG "4,write,150\n4,hole\n5,gap"},
+	{"log-gap ring-unlogged", RECORDING, "# cpu: 1\n0,begin,0\n0,gap\n1,begin,100\n2,end"},
+	/* H6: the empty record is of a begin that failed, not of the transaction after it */
+	{"truncated unit-bytes-unrecorded", "aux 0 100 0 100\naux 0 200 100 0 1\ntrace 0 0 100",
+	 LOG LOG_END},
+	{"truncated loss-unflagged",
+	 "aux 0 100 0 100\naux 0 200 100 0 1\naux 0 300 100 50\ntrace 0 0 150",
+	 LOG "4,write,150\n4,hole\n5,end"},
 	/* an overwritten ring's offsets are no positions */
 	{"", "aux 0 100 100 4096 2\ntrace 0 0 4096", LOG LOG_END},
 };

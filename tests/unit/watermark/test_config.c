@@ -154,6 +154,18 @@ static void test_contents_need_memory(void **state)
 	assert_valid(&c);
 }
 
+/* Two values that are each valid. */
+static void test_records(void **state)
+{
+	struct auxtap_watermark_config c = run_config("arm_spe");
+
+	(void)state;
+	c.setup.record_bytes = c.setup.max_record = 8;
+	assert_invalid(&c, "largest record");
+	c.setup.record_bytes = c.setup.max_record = 16;
+	assert_valid(&c);
+}
+
 static void test_rates(void **state)
 {
 	static const struct auxtap_watermark_rate same[] = {{1000, 5}, {1000, 6}},
@@ -363,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_values_at_their_limits),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_contents_need_memory),
+		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_incomplete_units),

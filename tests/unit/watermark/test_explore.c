@@ -73,6 +73,8 @@ static void check_found(const struct auxtap_watermark_config *c,
 	size_t len = strlen(r->path);
 
 	assert_true(len > 0);
+	if (r->path[len - 1] != 'u') /* breadth first: no state is further away */
+		assert_in_range(r->depth, len - 1, len);
 	assert_int_equal(auxtap_watermark_play(c, r->path, NULL, NULL, &played, &err), 0);
 	assert_true(played.nr_violations > 0);
 	assert_int_equal(played.violations[0].invariant, r->invariant);

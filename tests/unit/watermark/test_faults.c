@@ -44,6 +44,28 @@ static void test_unknown_faults(void **state)
 	assert_null(c.fault);
 }
 
+static struct auxtap_watermark_result run_fault(const char *driver, const char *fault)
+{
+	struct auxtap_watermark_config c;
+	struct auxtap_watermark_result r;
+
+	auxtap_watermark_defaults(&c, driver);
+	assert_int_equal(auxtap_watermark_fault_config(&c, fault, NULL), 0);
+	run_sim(&c, NULL, &r);
+	return r;
+}
+
+/* What else a fault does. */
+static void test_consequences(void **state)
+{
+	struct auxtap_watermark_result r = run_fault("intel_pt", "partial-as-truncated");
+
+	(void)state;
+	assert_true(r.by_invariant[AUXTAP_INV_LOSS_FLAGGED] > 0); /* a hole, and no PARTIAL */
+	r = run_fault("trbe", "interrupt-doubled");
+	assert_true(r.nr_interrupts > 3 * r.nr_records / 2);
+}
+
 /* Every kernel fault and every hardware fault has drivers that exist. */
 static void test_table(void **state)
 {
@@ -69,6 +91,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_fault),
 		cmocka_unit_test(test_unknown_faults),
+		cmocka_unit_test(test_consequences),
 		cmocka_unit_test(test_table),
 	};
 

@@ -12,9 +12,9 @@
 #define COUNT(what)	 run_count(&events, AUXTAP_WM_##what)
 
 /* The order of events: transactions do not overlap, positions and time only grow. */
-static void check_order(const struct run_events *events)
+static void check_order(const struct run_events *events, const struct auxtap_watermark_result *r)
 {
-	uint64_t time = 0, head = 0, tail = 0;
+	uint64_t time = 0, head = 0, tail = 0, lag = 0;
 	bool open = false;
 
 	for (size_t i = 0; i < events->nr; i++) {
@@ -35,6 +35,7 @@ static void check_order(const struct run_events *events)
 			assert_true(open);
 			assert_int_equal(e->a, head);
 			head += e->b;
+			lag = head - tail > lag ? head - tail : lag;
 			open = false;
 			break;
 		case AUXTAP_WM_READ:
@@ -47,6 +48,7 @@ static void check_order(const struct run_events *events)
 		}
 	}
 	assert_false(open);
+	assert_int_equal(r->max_lag, lag);
 }
 
 static void check_sums(const struct run_events *all, const struct auxtap_watermark_result *r)
@@ -103,10 +105,14 @@ static void check_run(const struct auxtap_watermark_config *c, struct auxtap_wat
 
 	run_sim(c, &events, r);
 	run_assert_clean(c, r);
-	if (!c->snapshot)
-		check_order(&events);
-	if (!c->snapshot)
+	if (!c->snapshot) {
+		check_order(&events, r);
 		check_sums(&events, r);
+	}
+	/* no byte is there before its time */
+	if (!c->rates && !c->pause_ns)
+		assert_true((unsigned __int128)r->time_ns * c->rate >=
+			    (unsigned __int128)r->produced * 1000000000);
 	check_overshoots(r);
 	run_free(&events);
 }
@@ -190,6 +196,76 @@ static void test_overwrite(void **state)
 	}
 }
 
+/* From the last wakeup on the reader copies at its rate. */
+static void test_reader_rate(void **state)
+{
+	struct auxtap_watermark_config c = run_config("intel_pt");
+	struct run_events events = {0};
+	struct auxtap_watermark_result r;
+	uint64_t woken = 0, nr = 0;
+
+	(void)state;
+	c.rate = 10000000;
+	c.reader_rate = 20000000;
+	c.watermark = 4 * c.page_size;
+	run_sim(&c, &events, &r);
+	run_assert_clean(&c, &r);
+	for (size_t i = 0; i < events.nr; i++) {
+		const struct auxtap_watermark_event *e = &events.list[i];
+
+		if (e->what == AUXTAP_WM_WAKEUP)
+			woken = e->time_ns;
+		if (e->what != AUXTAP_WM_READ || e->b < c.watermark)
+			continue;
+		assert_true(e->time_ns - woken >= 50 * e->b); /* ns a byte */
+		nr++;
+	}
+	assert_true(nr > 50);
+	run_free(&events);
+}
+
+/* The interval is kept, and so is the rate, to the nanosecond. */
+static void test_times(void **state)
+{
+	struct auxtap_watermark_config c = run_config("intel_pt");
+	struct run_events events = {0};
+	struct auxtap_watermark_result r;
+
+	(void)state;
+	c.switch_ns = 70000;
+	run_sim(&c, &events, &r);
+	assert_in_range(COUNT(SWITCH), 2 * (r.time_ns / c.switch_ns),
+			2 * (r.time_ns / c.switch_ns) + 4);
+	run_free(&events);
+	c = run_config("intel_pt");
+	c.snapshot = 1;
+	c.rate = 300000000;
+	for (c.max_bytes = 100; c.max_bytes < 200; c.max_bytes += 16)
+		check_run(&c, &r);
+}
+
+/* An area that is padded out each time: nothing goes on, and that is said in each way (J2). */
+static void test_no_progress(void **state)
+{
+	static const char *const texts[] = {"want of space", "8 times in a row", "not traced for",
+					    "none of"};
+	struct auxtap_watermark_config c = run_config("trbe");
+	struct auxtap_watermark_result r;
+
+	(void)state;
+	c.setup.errata = AUXTAP_ERRATUM_BEYOND;
+	c.watermark = 64;
+	run_sim(&c, NULL, &r);
+	assert_int_equal(r.nr_violations, 4);
+	assert_int_equal(r.by_invariant[AUXTAP_INV_PROGRESS], 4);
+	for (int i = 0; i < 4; i++)
+		assert_non_null(strstr(r.violations[i].text, texts[i]));
+	/* a reader that is too slow for the area explains the first */
+	c.reader_latency_ns = 10000000;
+	run_sim(&c, NULL, &r);
+	assert_null(strstr(r.violations[0].text, texts[0]));
+}
+
 /* PT interrupts at the page before the watermark, the others stop at the page after it. */
 static void test_thresholds(void **state)
 {
@@ -263,6 +339,7 @@ static void test_sweep_configs(void **state)
 				auxtap_watermark_sweep_config(&c, auxtap_sweep_machines[m].driver,
 							      page, area, w, 0);
 				assert_int_equal(c.nr_pages, 2ull << area);
+				assert_int_equal(c.seed, 1 + 64 * area + w); /* each its own */
 				assert_int_equal(c.page_size, page);
 				assert_true(c.watermark <= UINT32_MAX);
 				for (unsigned int k = 0; k < w; k++)
@@ -318,9 +395,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),	      cmocka_unit_test(test_kernels),
 		cmocka_unit_test(test_lost_records),  cmocka_unit_test(test_overwrite),
-		cmocka_unit_test(test_thresholds),    cmocka_unit_test(test_seeds),
-		cmocka_unit_test(test_sweep_configs), cmocka_unit_test(test_sweep_readers),
-		cmocka_unit_test(test_sweep_runs),
+		cmocka_unit_test(test_reader_rate),   cmocka_unit_test(test_times),
+		cmocka_unit_test(test_no_progress),   cmocka_unit_test(test_thresholds),
+		cmocka_unit_test(test_seeds),	      cmocka_unit_test(test_sweep_configs),
+		cmocka_unit_test(test_sweep_readers), cmocka_unit_test(test_sweep_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
