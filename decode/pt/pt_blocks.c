@@ -10,6 +10,7 @@ void pt_blocks_init(struct pt_blocks *blocks, struct pt_memory *mem, unsigned in
 	memset(blocks, 0, sizeof(*blocks));
 	blocks->mem = mem;
 	blocks->version = version;
+	blocks->checks = version < PT_VERSION(2, 2);
 	blocks->generation = 1;
 }
 
@@ -84,31 +85,23 @@ static bool cut_block(struct pt_blocks *blocks, struct pt_run *run)
 
 bool pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one)
 {
-	struct pt_checked *c = &blocks->checked[(run->ip ^ run->end_ip >> 4) % PT_CHECKED];
-
-	if (blocks->version >= PT_VERSION(2, 2))
+	if (!blocks->checks)
 		return false;
 	if (one)
 		return pt_limits_insn(blocks->version, run->bits_32, run->raw, run->size);
-	if (c->ip == run->ip && c->end_ip == run->end_ip && c->generation == blocks->generation)
+	if (pt_blocks_checked(blocks, run->ip, run->end_ip))
 		return false;
 	if (cut_block(blocks, run))
 		return true;
-	*c = (struct pt_checked){run->ip, run->end_ip, blocks->generation};
+	blocks->checked[(run->ip ^ run->end_ip >> 4) % PT_CHECKED] =
+		(struct pt_checked){run->ip, run->end_ip, blocks->generation};
 	return false;
 }
 
 /* ---- progress ---- */
 
-void pt_blocks_progress(struct pt_blocks *blocks)
-{
-	blocks->spin_ip = 0;
-	blocks->spin_power = 1;
-	blocks->spin_length = 0;
-}
-
-/* Brent: true when the flow without packets came to ip before. */
-static bool came_back(struct pt_blocks *blocks, uint64_t ip)
+/* Brent's cycle detection. */
+bool pt_blocks_came_back(struct pt_blocks *blocks, uint64_t ip)
 {
 	if (blocks->spin_length && ip == blocks->spin_ip)
 		return true;
@@ -118,15 +111,5 @@ static bool came_back(struct pt_blocks *blocks, uint64_t ip)
 		blocks->spin_length = 0;
 	}
 	blocks->spin_length++;
-	return false;
-}
-
-bool pt_blocks_spins(struct pt_blocks *blocks, const struct pt_branch *b)
-{
-	if (!b)
-		return false;
-	if (b->insn.direct && b->insn.kind != AUXTAP_BRANCH_COND)
-		return came_back(blocks, b->ip);
-	pt_blocks_progress(blocks);
 	return false;
 }

@@ -40,6 +40,7 @@ struct pt_run {
 struct pt_blocks {
 	struct pt_memory *mem;
 	unsigned int version; /* libipt's, PT_VERSION() */
+	bool checks;	      /* it misreads some instructions */
 	uint32_t generation;  /* one more with every change of the code */
 	/* code without packets returns to an earlier ip: Brent's cycle detection */
 	uint64_t spin_ip;
@@ -58,12 +59,45 @@ const struct pt_branch *pt_blocks_branch(struct pt_blocks *blocks, const struct 
  * one: the run is one instruction.
  */
 bool pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one);
+
+/* The entry of the branch at ip, if it was met lately. It may say that there is none. */
+static inline const struct pt_branch *pt_blocks_met(const struct pt_blocks *blocks, uint64_t ip)
+{
+	const struct pt_branch *b = &blocks->branches[(ip ^ ip >> 10) % PT_BRANCHES];
+
+	return b->ip == ip && b->generation == blocks->generation ? b : NULL;
+}
+
+/* Is there nothing to cut, as far as is known without reading the code? */
+static inline bool pt_blocks_checked(const struct pt_blocks *blocks, uint64_t ip, uint64_t end_ip)
+{
+	const struct pt_checked *c = &blocks->checked[(ip ^ end_ip >> 4) % PT_CHECKED];
+
+	return !blocks->checks ||
+	       (c->ip == ip && c->end_ip == end_ip && c->generation == blocks->generation);
+}
+
+/* Something else than a run was taken out of the trace. */
+static inline void pt_blocks_progress(struct pt_blocks *blocks)
+{
+	blocks->spin_ip = 0;
+	blocks->spin_power = 1;
+	blocks->spin_length = 0;
+}
+/* Did the flow come to ip before, without packets since? */
+bool pt_blocks_came_back(struct pt_blocks *blocks, uint64_t ip);
 /*
  * Is the flow endless? A run ended with b. Direct branches consume no packets: where only such
  * follow, and come back to the same address, they would be followed for ever.
  */
-bool pt_blocks_spins(struct pt_blocks *blocks, const struct pt_branch *b);
-/* Something else than a run was taken out of the trace. */
-void pt_blocks_progress(struct pt_blocks *blocks);
+static inline bool pt_blocks_spins(struct pt_blocks *blocks, const struct pt_branch *b)
+{
+	if (!b)
+		return false;
+	if (b->insn.direct && b->insn.kind != AUXTAP_BRANCH_COND)
+		return pt_blocks_came_back(blocks, b->ip);
+	pt_blocks_progress(blocks);
+	return false;
+}
 
 #endif

@@ -12,7 +12,10 @@
 
 static bool wanted(const struct pt_segment_decoder *w, uint32_t type)
 {
-	return flow_wanted(&w->shared->opts, type, w->time, w->tid, w->queue->cpu);
+	const struct auxtap_decode_opts *opts = &w->shared->opts;
+
+	/* most types of events are not: this is asked for each block */
+	return opts->events & type && flow_wanted(opts, type, w->time, w->tid, w->queue->cpu);
 }
 
 static struct flow_event *put(struct pt_segment_decoder *w, uint32_t type)

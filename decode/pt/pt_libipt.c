@@ -31,8 +31,9 @@
 #define MAX_EPOCHS 4
 /* A step that neither executes nor consumes anything must not be repeated for ever. */
 #define MAX_EMPTY_STEPS 64
-/* LOST after a block, and where it goes on */
-#define MAX_STEPS 4
+/* Blocks of one call; then LOST, and where it goes on. */
+#define MAX_BLOCKS 16
+#define MAX_STEPS  (MAX_BLOCKS + 3)
 
 /* Of all flows. */
 struct libipt {
@@ -71,7 +72,8 @@ struct libipt_flow {
 	union {
 		struct pt_block block;
 		struct pt_insn insn;
-	} last; /* steps point into it */
+	} last;	   /* steps point into it */
+	bool held; /* last.block was not taken yet */
 	struct pt_blocks blocks;
 };
 
@@ -134,8 +136,6 @@ static void close_libipt(void *shared)
 {
 	struct libipt *lib = shared;
 
-	if (!lib)
-		return;
 	pt_iscache_free(lib->sections);
 	free(lib);
 }
@@ -169,8 +169,6 @@ static void destroy(struct flow *flow)
 {
 	struct libipt_flow *f = of(flow);
 
-	if (!f)
-		return;
 	stop(flow);
 	for (unsigned int i = 0; i < MAX_EPOCHS; i++)
 		if (f->images[i].image)
@@ -400,7 +398,7 @@ static int begin(struct libipt_flow *f)
 	config.begin = f->bytes.data;
 	config.end = f->bytes.data + f->bytes.total;
 	pt_scan_head(f->bytes.data, f->bytes.total, &head);
-	f->over = false;
+	f->over = f->held = false;
 	f->nr_status_left = head.nr_status;
 	f->enabled = head.has_fup;
 	if (f->lib->insns) {
@@ -600,7 +598,9 @@ static void next_block(struct libipt_flow *f, struct pt_run *run)
 {
 	struct pt_block *block = &f->last.block;
 
-	f->status = pt_blk_next(f->blk, block, sizeof(*block));
+	if (!f->held)
+		f->status = pt_blk_next(f->blk, block, sizeof(*block));
+	f->held = false;
 	run->ip = block->ip;
 	run->end_ip = block->end_ip;
 	set_class(run, block->iclass);
@@ -618,28 +618,39 @@ static void next_run(struct libipt_flow *f, struct pt_run *run)
 		next_block(f, run);
 }
 
-static void put_block(struct libipt_flow *f, const struct pt_run *run, const struct pt_branch *b)
+/* b: the branch at its end; NULL: none */
+static struct flow_step *put_block(struct libipt_flow *f, uint64_t ip, uint64_t last_ip,
+				   uint32_t nr_insns, const struct pt_branch *b)
 {
-	struct flow_step *step = put(f, FLOW_BLOCK);
+	struct flow_step *step = &f->steps[f->nr_steps++];
 
-	step->nr_insns = run->nr_insns;
-	step->ip = run->ip;
-	step->last_ip = run->end_ip;
-	if (run->raw) {
-		step->code = run->raw;
-		step->size = run->size;
-	}
+	*step = (struct flow_step){.kind = FLOW_BLOCK,
+				   .on = true,
+				   .nr_insns = nr_insns,
+				   .ip = ip,
+				   .last_ip = last_ip};
 	if (b) {
 		step->branch = (uint8_t)b->insn.kind;
 		step->size = b->insn.size;
-		step->code = b->raw;
 		step->fetches_ip = b->insn.direct && !b->insn.disp;
+		step->code = b->raw;
+	}
+	f->empty_steps = 0;
+	return step;
+}
+
+static void put_run(struct libipt_flow *f, const struct pt_run *run, const struct pt_branch *b)
+{
+	struct flow_step *step = put_block(f, run->ip, run->end_ip, run->nr_insns, b);
+
+	if (!b && run->raw) {
+		step->code = run->raw;
+		step->size = run->size;
 	}
 	/* The packets just consumed carry the time of the branch. */
 	if (run->takes_time)
 		step->tsc = note_tsc(f, tsc_now(f));
 	f->bits_32 = run->bits_32;
-	f->empty_steps = 0;
 }
 
 static void run_error(struct libipt_flow *f, const struct pt_run *run)
@@ -663,7 +674,7 @@ static void take_run(struct libipt_flow *f)
 	if (run.nr_insns) {
 		if (!unknown)
 			b = pt_blocks_branch(&f->blocks, &run);
-		put_block(f, &run, b);
+		put_run(f, &run, b);
 	}
 	if (unknown)
 		lose(f, -pte_bad_insn, true, run.end_ip);
@@ -671,6 +682,43 @@ static void take_run(struct libipt_flow *f)
 		run_error(f, &run);
 	else if (run.nr_insns ? pt_blocks_spins(&f->blocks, b) : ++f->empty_steps > MAX_EMPTY_STEPS)
 		lose(f, -pte_bad_query, true, run.ip);
+}
+
+/*
+ * Most blocks end with a branch that was met lately, or without one. Their steps need nothing of
+ * libipt but its block, so that several of them fit in one call. Another one is held: what it needs
+ * may overwrite what the steps before it point to.
+ */
+static void take_blocks(struct libipt_flow *f)
+{
+	const struct pt_block *block = &f->last.block;
+
+	do {
+		const struct pt_branch *b = NULL;
+		struct flow_step *step;
+		bool takes_time, branches;
+
+		f->status = pt_blk_next(f->blk, &f->last.block, sizeof(f->last.block));
+		takes_time = block->iclass != ptic_other;
+		branches = takes_time && block->iclass != ptic_ptwrite;
+		if (branches)
+			b = pt_blocks_met(&f->blocks, block->end_ip);
+		if (f->status < 0 || !block->ninsn || block->truncated || (branches && !b) ||
+		    !pt_blocks_checked(&f->blocks, block->ip, block->end_ip)) {
+			f->held = true;
+			return;
+		}
+		if (b && !b->valid)
+			b = NULL;
+		step = put_block(f, block->ip, block->end_ip, block->ninsn, b);
+		if (takes_time)
+			step->tsc = note_tsc(f, tsc_now(f));
+		f->bits_32 = block->mode == ptem_32bit;
+		if (pt_blocks_spins(&f->blocks, b)) {
+			lose(f, -pte_bad_query, true, block->ip);
+			return;
+		}
+	} while (!(f->status & (pts_event_pending | pts_eos)) && f->nr_steps < MAX_BLOCKS);
 }
 
 /* No packets are left: the target of the last branch is known, and nothing after it. */
@@ -694,7 +742,7 @@ static void start(struct flow *flow, const struct flow_bytes *bytes)
 	stop(flow);
 	f->bytes = *bytes;
 	f->tsc = bytes->tsc;
-	f->begun = f->over = false;
+	f->begun = f->over = f->held = false;
 }
 
 static void first_step(struct libipt_flow *f)
@@ -719,7 +767,9 @@ static size_t next(struct flow *flow, const struct flow_step **steps)
 
 	f->nr_steps = 0;
 	while (!f->nr_steps && !f->over) {
-		if (!f->begun)
+		if (f->held)
+			take_run(f);
+		else if (!f->begun)
 			first_step(f);
 		else if (f->status < 0)
 			failed_start(f);
@@ -727,6 +777,8 @@ static size_t next(struct flow *flow, const struct flow_step **steps)
 			take_event(f);
 		else if (f->status & pts_eos || !f->enabled)
 			end_of_packets(f);
+		else if (f->blk)
+			take_blocks(f);
 		else
 			take_run(f);
 	}

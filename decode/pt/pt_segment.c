@@ -48,13 +48,13 @@ void pt_segment_decoder_stop(struct pt_segment_decoder *w)
 	w->nr_steps = 0;
 }
 
+/* The clock never goes back; 0: not known. */
 static void set_time(struct pt_segment_decoder *w, uint64_t tsc)
 {
-	if (!tsc)
+	if (tsc <= w->tsc)
 		return;
-	if (tsc > w->tsc)
-		w->tsc = tsc;
-	w->time = time_from_tsc(&w->shared->sideband->conv, w->tsc);
+	w->tsc = tsc;
+	w->time = time_from_tsc(&w->shared->sideband->conv, tsc);
 }
 
 /* Which mappings hold now; without comparable clocks all of the sideband does. */
