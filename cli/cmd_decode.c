@@ -227,7 +227,7 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 
 static void print_summary(const struct auxtap_decoder *dec)
 {
-	struct auxtap_decode_summary sum;
+	struct auxtap_decode_summary sum = {.size = sizeof(sum)};
 	uint64_t span;
 
 	auxtap_decoder_summary(dec, &sum);
@@ -369,7 +369,7 @@ static const char *how_to_get(const char *name)
 /* Reports the missing or different programs and libraries that caused gaps. */
 static void say_missing(const struct auxtap_image_set *images)
 {
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	char want[48], found[48];
 
 	for (size_t i = 0; i < auxtap_image_set_count(images); i++) {

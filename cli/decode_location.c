@@ -43,7 +43,7 @@ static const struct location *look_up(struct decode_locations *locations,
 				      struct auxtap_image_set *images, int32_t pid, uint64_t time,
 				      uint64_t addr, struct location *slot)
 {
-	struct auxtap_range range;
+	struct auxtap_range range = {.size = sizeof(range)};
 
 	if (auxtap_image_set_range(images, pid, time, addr, &range))
 		memset(&range, 0, sizeof(range));
@@ -79,7 +79,7 @@ const struct location *location_line(struct decode_locations *locations,
 				     uint64_t addr)
 {
 	struct location *location = &locations->other;
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	const struct auxtap_frame *outer;
 
 	memset(location, 0, sizeof(*location));

@@ -328,12 +328,20 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	return 1;
 }
 
-void auxtap_decoder_summary(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
+int auxtap_decoder_summary(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
 {
-	*sum = dec->sum;
+	struct auxtap_decode_summary known = dec->sum;
+	int ret =
+		sized_check(sum, sizeof(known), SIZED_UP_TO(struct auxtap_decode_summary, time_end),
+			    "struct auxtap_decode_summary", NULL);
+
+	if (ret)
+		return ret;
 	if (dec->family->sums)
-		dec->family->sums(dec, sum);
-	sum->threads = dec->nr_tids;
+		dec->family->sums(dec, &known);
+	known.threads = dec->nr_tids;
+	sized_give(sum, &known, sizeof(known));
+	return 0;
 }
 
 void auxtap_decoder_close(struct auxtap_decoder *dec)

@@ -3,6 +3,7 @@
  * How far an answer holds: the addresses and times around one for which image and symbol are the
  * same. Who asks for many addresses looks up each range once.
  */
+#include "util/sized.h"
 #include "image_private.h"
 
 #define KERNEL_HALF (1ull << 63)
@@ -136,8 +137,15 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 int auxtap_image_set_range(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			   struct auxtap_range *range)
 {
+	struct auxtap_range known = {.size = sizeof(known)};
+	int ret = sized_check(range, sizeof(known), SIZED_UP_TO(struct auxtap_range, symbol_base),
+			      "struct auxtap_range", NULL);
+
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&set->lock);
-	look(set, pid, time, addr, range);
+	look(set, pid, time, addr, &known);
 	pthread_mutex_unlock(&set->lock);
+	sized_give(range, &known, sizeof(known));
 	return 0;
 }

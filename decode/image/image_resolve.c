@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The image store by address: functions and lines of it; and what is known of each image.
  */
+#include "util/sized.h"
 #include "image_private.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
@@ -51,26 +53,50 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	return 0;
 }
 
-int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			     struct auxtap_location *loc)
+static int resolve_locked(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			  bool lines, struct auxtap_location *loc)
 {
 	int ret;
 
 	pthread_mutex_lock(&set->lock);
-	ret = resolve(set, pid, time, addr, true, loc);
+	ret = resolve(set, pid, time, addr, lines, loc);
 	pthread_mutex_unlock(&set->lock);
 	return ret;
+}
+
+/* The caller's struct may be of another version. */
+static int resolve_sized(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			 bool lines, struct auxtap_location *loc)
+{
+	struct auxtap_location *known;
+	int ret;
+
+	if (loc->size == sizeof(*loc))
+		return resolve_locked(set, pid, time, addr, lines, loc);
+	ret = sized_check(loc, sizeof(*known), SIZED_UP_TO(struct auxtap_location, frames),
+			  "struct auxtap_location", NULL);
+	if (ret)
+		return ret;
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	ret = resolve_locked(set, pid, time, addr, lines, known);
+	if (!ret)
+		sized_give(loc, known, sizeof(*known));
+	free(known);
+	return ret;
+}
+
+int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			     struct auxtap_location *loc)
+{
+	return resolve_sized(set, pid, time, addr, true, loc);
 }
 
 int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			    struct auxtap_location *loc)
 {
-	int ret;
-
-	pthread_mutex_lock(&set->lock);
-	ret = resolve(set, pid, time, addr, false, loc);
-	pthread_mutex_unlock(&set->lock);
-	return ret;
+	return resolve_sized(set, pid, time, addr, false, loc);
 }
 
 /* The image with code of an ELF file at addr; *move: from its addresses to those at run time. */
@@ -125,26 +151,31 @@ size_t auxtap_image_set_count(const struct auxtap_image_set *set)
 int auxtap_image_set_info(const struct auxtap_image_set *set, size_t index,
 			  struct auxtap_image_info *info)
 {
+	struct auxtap_image_info known = {.size = sizeof(known)};
 	const struct auxtap_image *image;
+	int ret = sized_check(info, sizeof(known), SIZED_UP_TO(struct auxtap_image_info, changed),
+			      "struct auxtap_image_info", NULL);
 
+	if (ret)
+		return ret;
 	if (index >= set->nr_images)
 		return -ENOENT;
 	image = set->images[index];
-	memset(info, 0, sizeof(*info));
-	info->name = image->name;
-	info->path = image->path;
-	info->state = image->state;
-	info->build_id_size = image->build_id_size;
-	memcpy(info->build_id, image->build_id, sizeof(info->build_id));
-	info->found_build_id_size = image->found_build_id_size;
-	memcpy(info->found_build_id, image->found_build_id, sizeof(info->found_build_id));
-	if (!info->build_id_size && image->state == AUXTAP_IMAGE_FOUND) {
-		info->build_id_size = image->found_build_id_size;
-		memcpy(info->build_id, image->found_build_id, sizeof(info->build_id));
+	known.name = image->name;
+	known.path = image->path;
+	known.state = image->state;
+	known.build_id_size = image->build_id_size;
+	memcpy(known.build_id, image->build_id, sizeof(known.build_id));
+	known.found_build_id_size = image->found_build_id_size;
+	memcpy(known.found_build_id, image->found_build_id, sizeof(known.found_build_id));
+	if (!known.build_id_size && image->state == AUXTAP_IMAGE_FOUND) {
+		known.build_id_size = image->found_build_id_size;
+		memcpy(known.build_id, image->found_build_id, sizeof(known.build_id));
 	}
-	info->nr_insns = image->nr_insns;
-	info->nr_gaps = image->nr_gaps;
-	info->changed = image->changed && image->state == AUXTAP_IMAGE_DIFFERENT;
-	info->denied = image->denied && image->state == AUXTAP_IMAGE_MISSING;
+	known.nr_insns = image->nr_insns;
+	known.nr_gaps = image->nr_gaps;
+	known.changed = image->changed && image->state == AUXTAP_IMAGE_DIFFERENT;
+	known.denied = image->denied && image->state == AUXTAP_IMAGE_MISSING;
+	sized_give(info, &known, sizeof(known));
 	return 0;
 }

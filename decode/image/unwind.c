@@ -133,7 +133,7 @@ static const Dwfl_Callbacks dwfl_callbacks = {
 
 static const char *path_of(struct auxtap_image_set *images, const char *name)
 {
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	for (size_t i = 0; i < auxtap_image_set_count(images); i++) {
 		if (!auxtap_image_set_info(images, i, &info) && !strcmp(info.name, name) &&

@@ -256,6 +256,7 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 			break;
 		}
 	}
+	r->cover.sum.size = sizeof(r->cover.sum);
 	auxtap_decoder_summary(dec, &r->cover.sum);
 	auxtap_decoder_close(dec);
 	return ret;
@@ -289,7 +290,7 @@ struct backtrace {
 /* The innermost frame that is the program's own. */
 static int find_culprit(const struct report *r, const struct backtrace *bt, int from)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	for (int i = from; i < bt->frames.nr; i++) {
 		if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time,
@@ -400,7 +401,7 @@ static size_t read_code(const struct report *r, uint64_t ip, uint8_t *code, size
 
 static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint8_t code[16];
 	char text[160];
 	size_t n = read_code(r, ip, code, sizeof(code));

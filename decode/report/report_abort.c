@@ -53,7 +53,7 @@ bool report_is_helper(const struct auxtap_location *loc)
 /* The function itself, not one that is inlined into it; "" where no symbol names it. */
 static const char *function_at(const struct report_out *ro, uint64_t pc, const char **image)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	*image = "";
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image)

@@ -88,7 +88,7 @@ static const char *kind_name(const struct report_branch *b)
 static bool enters_function(const struct report_out *ro, const struct report_branch *b)
 {
 	struct report_out at = report_at(ro, b->time, b->to);
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	if (b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT)
 		return true;

@@ -25,7 +25,7 @@ static bool links(const struct report_code *at, uint64_t addr)
 static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 {
 	const struct report_code *at = ctx;
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	struct image_range range;
 	const char *name;
 	size_t len;

@@ -7,7 +7,7 @@
 static void print_frame(const struct report_out *ro, const struct report_facts *facts, int nr,
 			const struct unwind_frames *frames)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint64_t pc = frames->pcs[nr], back = frames->calls >> nr & 1;
 
 	if (frames->signals >> nr & 1) {

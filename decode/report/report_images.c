@@ -43,7 +43,7 @@ static uint64_t generated_bytes(const struct report_facts *facts)
 /* Anonymous memory is in no directory: what ran there the program wrote itself. */
 static void print_anonymous(const struct report_out *ro, const struct report_facts *facts)
 {
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	size_t nr = auxtap_image_set_count(ro->images);
 	uint64_t nr_gaps = 0, nr_bytes = generated_bytes(facts);
 
@@ -64,7 +64,7 @@ static void print_anonymous(const struct report_out *ro, const struct report_fac
 
 void report_images_print(const struct report_out *ro, const struct report_facts *facts)
 {
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	size_t nr = auxtap_image_set_count(ro->images), nr_found = 0, nr_bad = 0;
 
 	for (size_t i = 0; i < nr; i++) {

@@ -181,7 +181,7 @@ static const char *base_name(const char *path)
 bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts,
 			 uint64_t addr)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	return facts->nr_maps && !report_facts_map(facts, addr) &&
 	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) && loc.image;
@@ -194,7 +194,7 @@ bool report_was_unloaded(const struct report_out *ro, const struct report_facts 
 static void name_function(const struct report_out *ro, const struct report_facts *facts,
 			  uint64_t ip, struct fault *fault)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	size_t len = strlen(fault->why);
 	const struct report_map *map = report_facts_map(facts, ip);
 	char text[300];

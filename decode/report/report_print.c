@@ -41,7 +41,7 @@ const char *report_text(const struct report_out *ro, const char *text)
 struct report_out report_at(const struct report_out *ro, uint64_t time, uint64_t addr)
 {
 	struct report_out at = *ro;
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	if (time && !auxtap_image_set_symbol(ro->images, ro->pid, time, addr, &loc) && loc.image)
 		at.time = time;
@@ -100,7 +100,7 @@ static bool find_location(const struct report_out *ro, uint64_t addr, struct aux
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 		 char *location, size_t location_size)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	if (find_location(ro, addr, &loc, name, name_size, location))
 		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[0] : NULL, name, name_size,
@@ -110,7 +110,7 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
 void report_function_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 			  char *location, size_t location_size)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	if (find_location(ro, addr, &loc, name, name_size, location))
 		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL, name,
@@ -119,7 +119,7 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
 
 void report_print_location(const struct report_out *ro, uint64_t addr)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	const struct auxtap_frame *frame;
 	char name[256], location[160] = "";
 	const char *word = "in";
@@ -208,7 +208,7 @@ static bool is_entry(const struct report_out *ro, const struct call_node *node)
 
 static bool in_linker(const struct report_out *ro, const struct call_node *node)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	return node->addr &&
 	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, node->addr, &loc) &&
@@ -320,7 +320,7 @@ static uint64_t total_insns(const struct call_node *node)
 static void location_of_target(const struct report_out *ro, const struct call_node *node,
 			       char *location, size_t location_size)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 &&
 	    loc.image)

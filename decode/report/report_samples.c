@@ -175,7 +175,7 @@ static void group_add(struct group *group, const struct auxtap_event *ev)
 
 static int add_function(struct sampled *s, const struct auxtap_event *ev)
 {
-	struct auxtap_location loc = {0};
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	struct group key = {0}, *group;
 
 	if (ev->has_ip &&
@@ -342,7 +342,7 @@ static void print_functions(const struct sampled *s)
 
 static void print_missing(const struct sampled *s)
 {
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	bool any = false;
 
 	for (size_t i = 0; i < auxtap_image_set_count(s->ro.images); i++) {
@@ -436,6 +436,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 			break;
 		}
 	}
+	s->sum.size = sizeof(s->sum);
 	auxtap_decoder_summary(dec, &s->sum);
 	print(s);
 	if (!ret && ferror(out))

@@ -62,7 +62,7 @@ static ssize_t read_line(int fd, unsigned int line, char *text, size_t size)
 /* False if the image's file is not found again. */
 static bool stat_image(const struct report_out *ro, const char *name, struct stat *st)
 {
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	for (size_t i = 0; i < auxtap_image_set_count(ro->images); i++)
 		if (!auxtap_image_set_info(ro->images, i, &info) && !strcmp(info.name, name) &&

@@ -145,11 +145,13 @@ AUXTAP_API int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_eve
 AUXTAP_API void auxtap_decoder_close(struct auxtap_decoder *dec);
 
 struct auxtap_decode_summary {
+	size_t size;
 	uint64_t instructions, branches, gaps, errors, bytes, threads;
 	uint64_t time_begin, time_end;
 };
-AUXTAP_API void auxtap_decoder_summary(const struct auxtap_decoder *dec,
-				       struct auxtap_decode_summary *sum);
+/* The sums so far. 0, or -EINVAL: the size of *sum is not set. */
+AUXTAP_API int auxtap_decoder_summary(const struct auxtap_decoder *dec,
+				      struct auxtap_decode_summary *sum);
 
 /*
  * The decoder libraries with their versions: 0 "libipt 2.0.5", 1 "OpenCSD 1.3.3"; then NULL. Static

@@ -26,6 +26,7 @@ enum auxtap_image_state {
 };
 
 struct auxtap_image_info {
+	size_t size;
 	const char *name; /* as recorded */
 	const char *path; /* where it was found; NULL */
 	enum auxtap_image_state state;
@@ -84,6 +85,7 @@ struct auxtap_frame {
 };
 
 struct auxtap_location {
+	size_t size;
 	const char *image;		/* name; NULL: unknown mapping */
 	uint64_t image_off;		/* ELF address in the image, for "module+offset" */
 	unsigned int nr_frames;		/* at least 1 when image is set; innermost first */
@@ -101,6 +103,7 @@ AUXTAP_API int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, 
  * addresses in [start, end), times from time_begin to time_last. Strings are owned by the set.
  */
 struct auxtap_range {
+	size_t size;
 	uint64_t start, end;
 	uint64_t time_begin, time_last;
 	const char *image;    /* name; NULL: unknown mapping */

@@ -21,7 +21,7 @@ static uint64_t sum;
 static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint32_t nr = 0;
 

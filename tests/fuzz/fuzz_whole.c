@@ -108,11 +108,11 @@ static void decode(const char *path, uint32_t events)
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = events, .jobs = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_decode_summary summary;
+	struct auxtap_decode_summary summary = {.size = sizeof(summary)};
 	struct auxtap_image_set *images;
 	struct auxtap_perfdata *pd;
 	struct auxtap_decoder *dec;
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	struct auxtap_event ev = {.size = sizeof(ev)};
 	uint32_t nr = 0;
 

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	while (scanf("%llx", &addr) == 1) {
-		struct auxtap_location loc;
+		struct auxtap_location loc = {.size = sizeof(loc)};
 
 		printf("0x%016llx\n", addr);
 		auxtap_image_set_resolve(images, 1, 0, addr, &loc);

@@ -239,7 +239,7 @@ static int decode_script(uint32_t events, unsigned int jobs, size_t batch, char 
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	char path[] = "/tmp/auxtap-flow-XXXXXX";
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_decode_summary sum;
+	struct auxtap_decode_summary sum = {.size = sizeof(sum)};
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
 	struct auxtap_event ev = {.size = sizeof(ev)};

@@ -320,7 +320,7 @@ static bool info_of(struct auxtap_image_set *images, const char *name,
 static void without_the_kernel(void **state)
 {
 	struct auxtap_image_set *images = new_set(NULL, NULL);
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	(void)state;
 	expect(images, in_dir("data"), "401000 401001 no_image 401003 401004 ");
@@ -381,7 +381,7 @@ static const char without_module[] =
 static void with_vmlinux(void **state)
 {
 	struct auxtap_image_set *images = new_set(in_dir("vmlinux"), NULL);
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	(void)state;
 	expect(images, in_dir("data"), without_module);
@@ -419,7 +419,7 @@ static void with_vmlinux_in_the_cache(void **state)
 static void with_another_vmlinux(void **state)
 {
 	struct auxtap_image_set *images = new_set(in_dir("other"), NULL);
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	(void)state;
 	expect(images, in_dir("data"), "401000 401001 no_image 401003 401004 ");
@@ -437,7 +437,7 @@ static void a_module_s_file_is_no_image(void **state)
 {
 	struct auxtap_image_set_opts opts = {.size = sizeof(opts), .sysroot = in_dir("root")};
 	struct auxtap_image_set *images;
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	(void)state;
 	assert_int_equal(run("mkdir -p root/lib/modules/6.1.0/kernel/fs && cp prog root/prog && "

@@ -40,6 +40,7 @@ static void count(struct auxtap_decoder *dec, struct counts *c)
 		else if (ev.type == AUXTAP_EVENT_INSN)
 			c->insns++;
 	}
+	c->sum.size = sizeof(c->sum);
 	auxtap_decoder_summary(dec, &c->sum);
 }
 

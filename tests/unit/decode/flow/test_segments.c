@@ -26,7 +26,7 @@ static void decode_text(const char *dir, const struct pt_bytes *pt,
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt", .time_mult = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_decode_summary sum;
+	struct auxtap_decode_summary sum = {.size = sizeof(sum)};
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
 	struct auxtap_event ev = {.size = sizeof(ev)};

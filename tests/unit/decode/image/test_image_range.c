@@ -39,7 +39,7 @@ static uint64_t any_addr(const uint64_t *places, size_t nr)
 static void same(struct auxtap_image_set *set, const struct auxtap_range *range, uint64_t time,
 		 uint64_t addr)
 {
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 
 	assert_int_equal(auxtap_image_set_symbol(set, PID, time, addr, &loc), 0);
 	if (!range->image) {
@@ -72,7 +72,7 @@ static void check(struct auxtap_image_set *set, const uint64_t *places, size_t n
 {
 	for (unsigned int i = 0; i < NR_ASKED; i++) {
 		uint64_t addr = any_addr(places, nr), time = below(120);
-		struct auxtap_range range;
+		struct auxtap_range range = {.size = sizeof(range)};
 
 		assert_int_equal(auxtap_image_set_range(set, PID, time, addr, &range), 0);
 		assert_true(addr >= range.start && addr < range.end);

@@ -96,7 +96,7 @@ static void map(struct auxtap_image_set *set, uint64_t time, uint64_t base, cons
 
 static enum auxtap_image_state state_of(struct auxtap_image_set *set, size_t index)
 {
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	assert_int_equal(auxtap_image_set_info(set, index, &info), 0);
 	return info.state;
@@ -126,7 +126,7 @@ static uint64_t address_of(struct auxtap_image *image, const char *name, uint64_
 static void names_and_lines(void **state)
 {
 	struct auxtap_image_set *set = new_set(NULL);
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint64_t off, size;
 	bool inlined = false;
 
@@ -161,7 +161,7 @@ static void names_and_lines(void **state)
 static void no_neighbours_name(void **state)
 {
 	struct auxtap_image_set *set = new_set(NULL);
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint64_t off, size;
 
 	(void)state;
@@ -180,7 +180,7 @@ static void no_neighbours_name(void **state)
 static void another_build_is_not_used(void **state)
 {
 	struct auxtap_image_set *set = new_set(NULL);
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	const uint8_t id[20] = {1, 2, 3};
 	uint8_t buf[4];
 
@@ -218,7 +218,7 @@ static void sysroot_first(void **state)
 {
 	char root[256], want[1024];
 	struct auxtap_image_set *set;
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	(void)state;
 	snprintf(root, sizeof(root), "%s/root", dir);
@@ -236,7 +236,7 @@ static void sysroot_first(void **state)
 static void perf_cache_by_build_id(void **state)
 {
 	struct auxtap_image_set *set = new_set(NULL);
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	char hex[41], home[256];
 
 	(void)state;
@@ -260,7 +260,7 @@ static void perf_cache_by_build_id(void **state)
 static void build_id_of(const char *name, uint8_t id[20], char hex[41])
 {
 	struct auxtap_image_set *set = new_set(NULL);
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 
 	map(set, 0, 0x10000, file(name), NULL, 0);
 	auxtap_image_set_info(set, 0, &info);
@@ -274,7 +274,7 @@ static void build_id_of(const char *name, uint8_t id[20], char hex[41])
 static void expect_found(struct auxtap_image_set *set, const char *name, const uint8_t *id,
 			 const char *path_end)
 {
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	size_t len;
 
 	map(set, 0, 0x10000, name, id, 20);
@@ -349,7 +349,7 @@ static void saved_vdso(void **state)
 static void vdso_in_the_trace(void **state)
 {
 	struct auxtap_image_set *set;
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	static uint8_t bytes[1 << 20];
 	uint8_t id[20];
 	char hex[41];
@@ -400,7 +400,7 @@ static void the_first_other_file_is_named(void **state)
 {
 	uint8_t lib[20], other[20], ran[20] = {7, 7, 7};
 	struct auxtap_image_set *set;
-	struct auxtap_image_info info;
+	struct auxtap_image_info info = {.size = sizeof(info)};
 	char hex[41], root[256], want[1024];
 
 	(void)state;
@@ -426,7 +426,7 @@ static void debuglink(void **state)
 {
 	static const char *const places[] = {"strip", "strip/.debug",
 					     "root5/usr/lib/debug/%s/strip"};
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	char debug_dir[512], root[256], text[256];
 
 	(void)state;
@@ -533,7 +533,7 @@ static void whole_files_by_hand(void **state)
 
 static const char *image_at(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr)
 {
-	static struct auxtap_location loc;
+	static struct auxtap_location loc = {.size = sizeof(loc)};
 
 	auxtap_image_set_symbol(set, pid, time, addr, &loc);
 	return loc.image ? strrchr(loc.image, '/') + 1 : "none";
@@ -587,7 +587,7 @@ static void many_maps_at_once(void **state)
 		auxtap_image_set_map(step, PID, i, addr, len, pgoff, name, NULL, 0);
 		auxtap_image_set_map(once, PID, i, addr, len, pgoff, name, NULL, 0);
 		for (uint64_t at = i == 99 || i == NR ? 0 : PLACES; at < PLACES + 200; at++) {
-			struct auxtap_location a, b;
+			struct auxtap_location a = {.size = sizeof(a)}, b = {.size = sizeof(b)};
 			int ret = auxtap_image_set_resolve(step, PID, i, at * 0x1000 + 8, &a);
 
 			if (i == 99 || i == NR) {
@@ -635,7 +635,7 @@ static void moves_the_kernel(void **state)
 {
 	static const uint64_t linked = 0xffffffff81000000, booted = 0xffffffffa1200000;
 	struct auxtap_image_set_opts opts = {.size = sizeof(opts)};
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	struct auxtap_image_set *set;
 	uint8_t code[2];
 	char path[256];
