@@ -82,7 +82,7 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 };
 /* clang-format on */
 
-const struct auxtap_invariant *auxtap_invariant(size_t index)
+const struct auxtap_invariant *auxtap_audit_get_invariant(size_t index)
 {
 	return index < INV_NR ? &invariants[index] : NULL;
 }
@@ -177,17 +177,19 @@ bool auxtap_audit_at_fault(const struct auxtap_audit *audit)
 	return false;
 }
 
-const struct auxtap_finding *auxtap_audit_finding(const struct auxtap_audit *audit, size_t index)
+const struct auxtap_finding *auxtap_audit_get_finding(const struct auxtap_audit *audit,
+						      size_t index)
 {
 	return index < audit->nr_findings ? &audit->findings[index] : NULL;
 }
 
-const struct auxtap_audit_ring *auxtap_audit_ring(const struct auxtap_audit *audit, size_t index)
+const struct auxtap_audit_ring *auxtap_audit_get_ring(const struct auxtap_audit *audit,
+						      size_t index)
 {
 	return index < audit->nr_rings ? &audit->rings[index] : NULL;
 }
 
-const struct auxtap_audit_facts *auxtap_audit_facts(const struct auxtap_audit *audit)
+const struct auxtap_audit_facts *auxtap_audit_get_facts(const struct auxtap_audit *audit)
 {
 	return &audit->facts;
 }

@@ -10,7 +10,7 @@
 
 #include <auxtap/audit.h>
 
-/* In the order of auxtap_invariant(). */
+/* In the order of auxtap_audit_get_invariant(). */
 enum invariant {
 	/* recordings */
 	INV_FILE_DAMAGED,

@@ -121,7 +121,7 @@ int auxtap_audit_print_json(const struct auxtap_audit *audit, const char *path, 
 	for (size_t i = 0; i < INV_NR; i++) {
 		if (!audit->counts[i])
 			continue;
-		fprintf(out, "%s\"%s\": %" PRIu64, comma, auxtap_invariant(i)->name,
+		fprintf(out, "%s\"%s\": %" PRIu64, comma, auxtap_audit_get_invariant(i)->name,
 			audit->counts[i]);
 		comma = ", ";
 	}
@@ -163,7 +163,7 @@ static void junit_findings(const struct auxtap_audit *audit, size_t index, FILE 
 	for (size_t i = 0; i < audit->nr_findings; i++) {
 		const struct auxtap_finding *f = &audit->findings[i];
 
-		if (f->invariant != auxtap_invariant(index))
+		if (f->invariant != auxtap_audit_get_invariant(index))
 			continue;
 		if (f->log && !audit->facts.of_log) {
 			xml_string(out, f->log);
@@ -182,7 +182,7 @@ static void junit_findings(const struct auxtap_audit *audit, size_t index, FILE 
 
 static void junit_case(const struct auxtap_audit *audit, size_t index, FILE *out)
 {
-	const struct auxtap_invariant *inv = auxtap_invariant(index);
+	const struct auxtap_invariant *inv = auxtap_audit_get_invariant(index);
 	bool failed = audit->counts[index] && inv->severity == AUXTAP_VIOLATION;
 
 	fprintf(out, "    <testcase classname=\"auxtap.audit\" name=\"%s\"", inv->name);
@@ -219,10 +219,11 @@ int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
 	size_t nr = 0, nr_failed = 0;
 
 	for (size_t i = 0; i < INV_NR; i++) {
-		if (!checked(audit, auxtap_invariant(i)))
+		if (!checked(audit, auxtap_audit_get_invariant(i)))
 			continue;
 		nr++;
-		nr_failed += audit->counts[i] && auxtap_invariant(i)->severity == AUXTAP_VIOLATION;
+		nr_failed += audit->counts[i] &&
+			     auxtap_audit_get_invariant(i)->severity == AUXTAP_VIOLATION;
 	}
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"auxtap audit ");
@@ -230,7 +231,7 @@ int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
 	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", nr,
 		nr_failed);
 	for (size_t i = 0; i < INV_NR; i++)
-		if (checked(audit, auxtap_invariant(i)))
+		if (checked(audit, auxtap_audit_get_invariant(i)))
 			junit_case(audit, i, out);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 	return ferror(out) ? -EIO : 0;

@@ -45,7 +45,7 @@ static void put_finding(const struct auxtap_audit *audit, const struct auxtap_fi
 static void put_invariant(const struct auxtap_audit *audit, size_t index, FILE *out)
 {
 	static const char *const severities[] = {"note", "known loss", "VIOLATION"};
-	const struct auxtap_invariant *inv = auxtap_invariant(index);
+	const struct auxtap_invariant *inv = auxtap_audit_get_invariant(index);
 	uint64_t shown = 0, most = inv->severity == AUXTAP_NOTE ? SHOWN_NOTES : SHOWN;
 
 	if (!audit->counts[index])
@@ -151,7 +151,7 @@ int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path, 
 	uint64_t nr[3] = {0};
 
 	for (size_t i = 0; i < INV_NR; i++)
-		nr[auxtap_invariant(i)->severity] += audit->counts[i];
+		nr[auxtap_audit_get_invariant(i)->severity] += audit->counts[i];
 	fprintf(out, "%s: %s: %" PRIu64 " violation%s, %" PRIu64 " known loss%s\n", path,
 		nr[AUXTAP_VIOLATION] ? "AT FAULT" : "clean", nr[AUXTAP_VIOLATION],
 		nr[AUXTAP_VIOLATION] == 1 ? "" : "s", nr[AUXTAP_KNOWN_LOSS],
@@ -161,7 +161,7 @@ int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path, 
 		put_ring(audit, &audit->rings[i], out);
 	for (int severity = AUXTAP_VIOLATION; severity >= AUXTAP_NOTE; severity--)
 		for (size_t i = 0; i < INV_NR; i++)
-			if ((int)auxtap_invariant(i)->severity == severity)
+			if ((int)auxtap_audit_get_invariant(i)->severity == severity)
 				put_invariant(audit, i, out);
 	return ferror(out) ? -EIO : 0;
 }

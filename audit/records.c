@@ -326,7 +326,7 @@ static int read_all(struct collect *c, struct auxtap_perfdata *pd)
 		audit_find(audit, INV_FILE_DAMAGED, NULL, &at, 0,
 			   "%.180s; what comes before was audited", damage.why);
 	}
-	if (auxtap_perfdata_info(pd)->unfinished)
+	if (auxtap_perfdata_get_info(pd)->unfinished)
 		audit_find(
 			audit, INV_FILE_UNFINISHED, NULL, NULL, 0,
 			"the recorder was killed or is still running; audited up to the last complete record");

@@ -320,7 +320,7 @@ static void probe_all(struct auxtap_probe *probe)
 }
 
 /* The caller's struct may be older (then it gets what it has members for) or newer. */
-int auxtap_probe(struct auxtap_probe *probe)
+int auxtap_probe_machine(struct auxtap_probe *probe)
 {
 	struct auxtap_probe all = {.size = sizeof(all)};
 	int ret = sized_check(probe, sizeof(all), SIZED_UP_TO(struct auxtap_probe, memlock_kb),

@@ -256,7 +256,7 @@ const char *auxtap_session_event(const struct auxtap_session *s)
 	return s->event.name;
 }
 
-const struct auxtap_session_stats *auxtap_session_stats(const struct auxtap_session *s)
+const struct auxtap_session_stats *auxtap_session_get_stats(const struct auxtap_session *s)
 {
 	return &s->stats;
 }

@@ -26,8 +26,9 @@ void auxtap_session_forward_signal(struct auxtap_session *s, int signo)
 	auxtap_session_forward_siginfo(s, &info);
 }
 
-void auxtap_session_forward_siginfo(struct auxtap_session *s, const siginfo_t *info)
+void auxtap_session_forward_siginfo(struct auxtap_session *s, const void *siginfo)
 {
+	const siginfo_t *info = siginfo;
 	int signo = info->si_signo;
 	uint64_t one = 1;
 	ssize_t n;

@@ -142,7 +142,7 @@ bool cli_wants_help(int argc, char **argv)
 
 bool cli_unfinished(const struct auxtap_perfdata *pd)
 {
-	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
+	const struct auxtap_perfdata_info *info = auxtap_perfdata_get_info(pd);
 	char uncommitted[96] = "";
 
 	if (!info->unfinished)

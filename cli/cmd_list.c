@@ -178,7 +178,7 @@ int cmd_list(int argc, char **argv)
 		cli_errorf(argv[1], "see 'auxtap list --help'", "list takes no argument");
 		return CLI_USAGE;
 	}
-	auxtap_probe(&probe);
+	auxtap_probe_machine(&probe);
 	say("PMUs with an AUX area:\n");
 	if (!show_pmus())
 		say("  none\n");

@@ -245,7 +245,7 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 
 	if (o->backend == BACKEND_AUTO && !o->engine_given && !o->trace_unit && !o->max_memory &&
 	    !o->session.truth_path) {
-		auxtap_probe(&probe);
+		auxtap_probe_machine(&probe);
 		kernel = probe.kernel && !is_foreign(o);
 		if (!kernel && (o->session.all_cpus || o->session.cpus)) {
 			cli_errorf(o->session.cpus ? "-C" : "-a",
@@ -415,7 +415,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	say_emulated(be, event);
 	start_forwarding(s);
 	failed = auxtap_session_run(s, &stop, &err);
-	stats = *auxtap_session_stats(s);
+	stats = *auxtap_session_get_stats(s);
 	if (failed && (failed != no_snapshot.code || strcmp(err.what, no_snapshot.what)))
 		cli_error(&err);
 	if (failed == -EPIPE && !strcmp(err.what, "auxtap-emu") && stats.exit_status < 0)

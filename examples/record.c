@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 		return 125;
 	}
 	/* The trace unit of this machine if there is one, else an emulated one. */
-	auxtap_probe(&probe);
+	auxtap_probe_machine(&probe);
 	ret = probe.kernel ? auxtap_backend_open_kernel(&backend, &err) :
 			     auxtap_backend_open_emulated(&backend, AUXTAP_ENGINE_AUTO, &err);
 	if (ret)
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	if (ret)
 		goto close_backend;
 	ret = auxtap_session_run(session, NULL, &err);
-	stats = auxtap_session_stats(session);
+	stats = auxtap_session_get_stats(session);
 	status = stats->exit_status;
 	fprintf(stderr, "record: %s, %llu bytes of trace, %llu times truncated\n",
 		backend.description, (unsigned long long)stats->aux_bytes,

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 	printf("%" PRIu64 " losses, %" PRIu64 " bytes of %" PRIu64 " stored, %" PRIu64 " wakeups\n",
 	       nr_losses, r.stored, r.produced, r.nr_wakeups);
 	for (uint64_t i = 0; i < r.nr_kept; i++) /* invariants that were violated */
-		printf("%s: %s\n", auxtap_invariant_info(r.violations[i].invariant)->name,
+		printf("%s: %s\n", auxtap_watermark_get_invariant(r.violations[i].invariant)->name,
 		       r.violations[i].text);
 	return r.nr_violations != 0;
 }

@@ -485,13 +485,13 @@ const char *auxtap_perfdata_path(const struct auxtap_perfdata *pd)
 	return pd->path;
 }
 
-const struct auxtap_perfdata_info *auxtap_perfdata_info(const struct auxtap_perfdata *pd)
+const struct auxtap_perfdata_info *auxtap_perfdata_get_info(const struct auxtap_perfdata *pd)
 {
 	return &pd->info;
 }
 
-const struct auxtap_perfdata_attr *auxtap_perfdata_attr(const struct auxtap_perfdata *pd,
-							uint32_t index)
+const struct auxtap_perfdata_attr *auxtap_perfdata_get_attr(const struct auxtap_perfdata *pd,
+							    uint32_t index)
 {
 	return index < pd->nr_attrs ? &pd->attrs[index].pub : NULL;
 }

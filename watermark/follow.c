@@ -76,7 +76,9 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 	case AUXTAP_WM_VIOLATION:
 		if (!*f->violation)
 			snprintf(f->violation, sizeof(f->violation), "%s: %s",
-				 auxtap_invariant_info((enum auxtap_watermark_invariant)e->a)->name,
+				 auxtap_watermark_get_invariant(
+					 (enum auxtap_watermark_invariant)e->a)
+					 ->name,
 				 e->text);
 		break;
 	default:

@@ -41,7 +41,7 @@ static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 };
 /* clang-format on */
 
-enum auxtap_watermark_verdict auxtap_watermark_verdict(const struct auxtap_watermark_result *r)
+enum auxtap_watermark_verdict auxtap_watermark_get_verdict(const struct auxtap_watermark_result *r)
 {
 	if (r->refused)
 		return AUXTAP_WM_NOT_RUN;
@@ -53,7 +53,8 @@ enum auxtap_watermark_verdict auxtap_watermark_verdict(const struct auxtap_water
 	return AUXTAP_WM_FAIL;
 }
 
-const struct auxtap_invariant_info *auxtap_invariant_info(enum auxtap_watermark_invariant inv)
+const struct auxtap_invariant_info *
+auxtap_watermark_get_invariant(enum auxtap_watermark_invariant inv)
 {
 	return (unsigned int)inv < AUXTAP_NR_INVARIANTS ? &infos[inv] : NULL;
 }

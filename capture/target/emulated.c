@@ -261,9 +261,9 @@ static int emulated_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)
 	return fixed_call(ctx, EMU_REGS, tid, regs, sizeof(*regs));
 }
 
-static int emulated_siginfo(void *ctx, pid_t tid, siginfo_t *info)
+static int emulated_siginfo(void *ctx, pid_t tid, void *info)
 {
-	return fixed_call(ctx, EMU_SIGINFO, tid, info, sizeof(*info));
+	return fixed_call(ctx, EMU_SIGINFO, tid, info, sizeof(siginfo_t));
 }
 
 #define MAPS_MAX (64u << 20)
@@ -365,8 +365,9 @@ static int emulated_signal(void *ctx, pid_t pid, int signo)
 	return simple_call(ctx, EMU_SIGNAL, (uint64_t)pid, (uint64_t)signo);
 }
 
-static int emulated_forward(void *ctx, pid_t pid, const siginfo_t *info)
+static int emulated_forward(void *ctx, pid_t pid, const void *siginfo)
 {
+	const siginfo_t *info = siginfo;
 	struct emu_call_args args = {
 		.call = EMU_FORWARD,
 		.arg = {(uint64_t)info->si_signo, (uint64_t)info->si_pid, info->si_uid},

@@ -295,7 +295,7 @@ static int native_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)
 	return t->trace.on ? native_trace_regs(&t->trace, tid, regs) : -ENOTSUP;
 }
 
-static int native_siginfo(void *ctx, pid_t tid, siginfo_t *info)
+static int native_siginfo(void *ctx, pid_t tid, void *info)
 {
 	struct native_target *t = ctx;
 

@@ -95,7 +95,7 @@ static void print_config(FILE *out, const struct auxtap_watermark_config *c)
 static void print_violation(FILE *out, const struct auxtap_watermark_config *c,
 			    const struct auxtap_explore_result *r)
 {
-	const struct auxtap_invariant_info *info = auxtap_invariant_info(r->invariant);
+	const struct auxtap_invariant_info *info = auxtap_watermark_get_invariant(r->invariant);
 	char command[1024];
 
 	wm_print_command(c, command, sizeof(command));

@@ -89,7 +89,7 @@ static int run_faults(unsigned int every)
 			printf(" %-9s", verdict);
 			fflush(stdout);
 		}
-		printf(" %s\n", auxtap_invariant_info(f->caught)->name);
+		printf(" %s\n", auxtap_watermark_get_invariant(f->caught)->name);
 	}
 	return missed ? CLI_DAMAGED : CLI_OK;
 }
@@ -99,8 +99,8 @@ static void list_faults(void)
 	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++)
 		printf("%s (%s; %s)\n    %s\n    caught by %s: %s\n", f->name,
 		       f->hardware ? "hardware" : "kernel", f->drivers, f->text,
-		       auxtap_invariant_info(f->caught)->name,
-		       auxtap_invariant_info(f->caught)->text);
+		       auxtap_watermark_get_invariant(f->caught)->name,
+		       auxtap_watermark_get_invariant(f->caught)->text);
 }
 
 static void usage(FILE *out)

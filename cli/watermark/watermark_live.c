@@ -208,7 +208,7 @@ static int audit(struct live *l, const struct auxtap_watermark_config *c, char *
 	*text = '\0';
 	if (!ret)
 		ret = auxtap_audit_perfdata(&audit, pd, &opts, &err);
-	for (size_t i = 0; !ret && !*text && (f = auxtap_audit_finding(audit, i)); i++)
+	for (size_t i = 0; !ret && !*text && (f = auxtap_audit_get_finding(audit, i)); i++)
 		if (f->invariant->severity == AUXTAP_VIOLATION)
 			snprintf(text, size, "audit: %s at %#llx: %s", f->invariant->name,
 				 (LL)f->file_off, f->text);

@@ -545,7 +545,7 @@ static void where_it_begins(const struct scanner *w, const struct pic_event *e, 
 static void on_violation(struct scanner *w, const struct pic_event *e)
 {
 	const struct auxtap_invariant_info *info =
-		auxtap_invariant_info((enum auxtap_watermark_invariant)e->a);
+		auxtap_watermark_get_invariant((enum auxtap_watermark_invariant)e->a);
 	struct pic_scan *s = w->s;
 	struct pic_thing *x;
 	uint64_t at = e->b != PIC_NEVER ? e->b : w->pos, t = e->time, p = at;

@@ -107,7 +107,8 @@ static void put_value(FILE *out, const char *name, uint64_t value)
 			auxtap_watermark_loss_name((enum auxtap_watermark_loss)value));
 	else if (!strcmp(name, "invariant"))
 		fprintf(out, " %s:",
-			auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
+			auxtap_watermark_get_invariant((enum auxtap_watermark_invariant)value)
+				->name);
 	else if (value == UINT64_MAX)
 		fprintf(out, " %s=none", name);
 	else if (!strcmp(name, "value") || !strcmp(name, "written")) /* of a register */
@@ -158,7 +159,8 @@ static json_t *json_value(const char *name, uint64_t value)
 		return json_string(auxtap_watermark_loss_name((enum auxtap_watermark_loss)value));
 	if (!strcmp(name, "invariant"))
 		return json_string(
-			auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
+			auxtap_watermark_get_invariant((enum auxtap_watermark_invariant)value)
+				->name);
 	return value == UINT64_MAX ? json_null() : json_integer((json_int_t)value);
 }
 
@@ -208,7 +210,7 @@ void wm_print_violations(FILE *out, const struct auxtap_watermark_config *c,
 
 	for (uint64_t i = 0; i < n; i++) {
 		const struct auxtap_invariant_info *info =
-			auxtap_invariant_info(r->violations[i].invariant);
+			auxtap_watermark_get_invariant(r->violations[i].invariant);
 
 		fprintf(out, "  %s (%s) at %s: %s\n", info->name, info->rules,
 			wm_time(r->violations[i].time_ns, time), r->violations[i].text);
@@ -288,7 +290,7 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 			(LL)r->max_lag, (LL)c->nr_pages * c->page_size, (LL)r->overshoot_max);
 	if (r->nr_findings)
 		fprintf(out, "  known       %s (%llu times)\n", r->finding, (LL)r->nr_findings);
-	fprintf(out, "  verdict     %s\n", verdicts[auxtap_watermark_verdict(r)].text);
+	fprintf(out, "  verdict     %s\n", verdicts[auxtap_watermark_get_verdict(r)].text);
 	wm_print_violations(out, c, r);
 }
 
@@ -314,7 +316,7 @@ void wm_print_row(FILE *out, const struct auxtap_watermark_config *c,
 		wm_size(c->watermark, watermark), r->nr_thresholds ? range : "-",
 		(LL)r->nr_transactions, (LL)r->nr_interrupts, (LL)r->nr_wakeups,
 		(LL)r->nr_truncated, (LL)r->max_lag, (LL)total_lost(r),
-		verdicts[auxtap_watermark_verdict(r)].word);
+		verdicts[auxtap_watermark_get_verdict(r)].word);
 	wm_print_violations(out, c, r);
 }
 
@@ -346,10 +348,11 @@ static json_t *json_violations(const struct auxtap_watermark_result *r)
 	for (uint64_t i = 0; list && i < r->nr_kept; i++) {
 		const struct auxtap_watermark_violation *v = &r->violations[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:I, s:s}", "invariant",
-						      auxtap_invariant_info(v->invariant)->name,
-						      "time_ns", (json_int_t)v->time_ns, "text",
-						      v->text));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:I, s:s}", "invariant",
+						auxtap_watermark_get_invariant(v->invariant)->name,
+						"time_ns", (json_int_t)v->time_ns, "text",
+						v->text));
 	}
 	return list;
 }
@@ -419,7 +422,8 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 		json_object_set_new(o, lost_keys[i], json_integer((json_int_t)r->lost[i]));
 	json_object_set_new(o, "threshold_min", json_integer(r->threshold_min));
 	json_object_set_new(o, "threshold_max", json_integer(r->threshold_max));
-	json_object_set_new(o, "verdict", json_string(verdicts[auxtap_watermark_verdict(r)].json));
+	json_object_set_new(o, "verdict",
+			    json_string(verdicts[auxtap_watermark_get_verdict(r)].json));
 	json_object_set_new(o, "overshoots", json_overshoots(r));
 	json_object_set_new(o, "first_violations", json_violations(r));
 	return o;

@@ -389,7 +389,7 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 	decoder_time_conv(dec);
 	/* the offsets of AUX records are not those of samples either */
 	dec->sideband.snapshot = (nr > 2 && info[2]) || decoder_has_samples(dec->pd);
-	for (uint32_t i = 0; nr > 1 && (attr = auxtap_perfdata_attr(dec->pd, i)); i++)
+	for (uint32_t i = 0; nr > 1 && (attr = auxtap_perfdata_get_attr(dec->pd, i)); i++)
 		if (attr->attr.type == info[1] >> 32 &&
 		    (attr->attr.enable_on_exec || attr->attr.inherit))
 			dec->sideband.follows_threads = true;

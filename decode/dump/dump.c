@@ -80,14 +80,14 @@ int dump_output_failed(FILE *out)
 static void put_header(struct auxtap_perfdata *pd, FILE *out)
 {
 	static const char *const forms[] = {"file", "pipe", "directory"};
-	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
+	const struct auxtap_perfdata_info *info = auxtap_perfdata_get_info(pd);
 
 	fprintf(out, "%s: perf.data, %s form\n", auxtap_perfdata_path(pd), forms[info->form]);
 	fprintf(out, "data: offset 0x%" PRIx64 ", size 0x%" PRIx64 "%s\n", info->data_off,
 		info->data_size,
 		info->unfinished ? " (the recorder did not finish this file)" : "");
 	for (uint32_t i = 0; i < info->nr_attrs; i++) {
-		const struct auxtap_perfdata_attr *attr = auxtap_perfdata_attr(pd, i);
+		const struct auxtap_perfdata_attr *attr = auxtap_perfdata_get_attr(pd, i);
 
 		fprintf(out, "attribute %u: ", i);
 		if (attr->name) {
@@ -233,7 +233,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		if (err)
 			*err = note_err;
 		ret = 1;
-	} else if (auxtap_perfdata_info(pd)->features_damaged) {
+	} else if (auxtap_perfdata_get_info(pd)->features_damaged) {
 		ret = 1;
 		auxtap_error_set(err, -EBADMSG, auxtap_perfdata_path(pd),
 				 "the table of features lies beyond the end of the file");

@@ -155,7 +155,7 @@ static void put_feature(struct auxtap_perfdata *pd, unsigned int number, struct 
 
 void dump_features(struct auxtap_perfdata *pd, FILE *out)
 {
-	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
+	const struct auxtap_perfdata_info *info = auxtap_perfdata_get_info(pd);
 
 	for (unsigned int i = 0; i < 256; i++) {
 		const char *name = auxtap_perfdata_feature_name(i);

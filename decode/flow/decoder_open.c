@@ -27,7 +27,7 @@ static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	char path[4352];
 
-	if (auxtap_perfdata_info(dec->pd)->form != AUXTAP_PERFDATA_DIRECTORY)
+	if (auxtap_perfdata_get_info(dec->pd)->form != AUXTAP_PERFDATA_DIRECTORY)
 		return 0;
 	snprintf(path, sizeof(path), "%s/kcore_dir/kcore", auxtap_perfdata_path(dec->pd));
 	return auxtap_image_set_kcore(dec->images, path, err);

@@ -42,7 +42,7 @@ bool decoder_has_samples(struct auxtap_perfdata *pd)
 {
 	const struct auxtap_perfdata_attr *attr;
 
-	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(pd, i)); i++)
+	for (uint32_t i = 0; (attr = auxtap_perfdata_get_attr(pd, i)); i++)
 		if (attr->attr.sample_type & PERF_SAMPLE_AUX)
 			return true;
 	return false;

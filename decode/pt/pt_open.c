@@ -45,7 +45,7 @@ static void configure_clock(struct auxtap_decoder *dec)
 	unit->cpuid_0x15_eax = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_D);
 	unit->cpuid_0x15_ebx = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_N);
 	unit->nom_freq = (uint8_t)pt_info(pi, AUXTAP_PT_INFO_MAX_NONTURBO_RATIO);
-	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(dec->pd, i)); i++) {
+	for (uint32_t i = 0; (attr = auxtap_perfdata_get_attr(dec->pd, i)); i++) {
 		uint64_t mask = pt_info(pi, AUXTAP_PT_INFO_MTC_FREQ_BITS);
 
 		if (attr->attr.type == pt_info(pi, AUXTAP_PT_INFO_PMU_TYPE))

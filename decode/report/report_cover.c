@@ -106,7 +106,7 @@ void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, b
 
 	if (!pd)
 		return;
-	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(pd, i)); i++)
+	for (uint32_t i = 0; (attr = auxtap_perfdata_get_attr(pd, i)); i++)
 		cover->enable_on_exec = cover->enable_on_exec || attr->attr.enable_on_exec;
 	cover->of_threads = !auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL);
 	for (size_t i = 0; cover->of_threads && i < nr; i++)

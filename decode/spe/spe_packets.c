@@ -72,7 +72,7 @@ static bool plain(unsigned int header, struct auxtap_spe_packet *pkt)
 	return true;
 }
 
-int auxtap_spe_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt)
+int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt)
 {
 	const unsigned char *at = trace;
 	unsigned int nr_header = 1, nr_payload, header;
@@ -110,7 +110,7 @@ int auxtap_spe_packet(const void *trace, size_t size, struct auxtap_spe_packet *
 	return pkt->size;
 }
 
-uint64_t auxtap_spe_address(const struct auxtap_spe_packet *pkt)
+uint64_t auxtap_spe_get_address(const struct auxtap_spe_packet *pkt)
 {
 	uint64_t addr = pkt->payload & ((1ull << 56) - 1);
 
@@ -135,7 +135,7 @@ static bool record_at(const unsigned char *at, size_t size)
 		return false; /* padding: before a record or after one */
 	while (done < RECORD_MAX) {
 		struct auxtap_spe_packet pkt;
-		int ret = auxtap_spe_packet(at + done, size - done, &pkt);
+		int ret = auxtap_spe_get_packet(at + done, size - done, &pkt);
 		uint64_t kind = 1ull << ((pkt.type * 8u + pkt.index) % 64);
 
 		if (ret < 0)
@@ -213,7 +213,7 @@ static int report_packet(struct packet_iter *w, const struct auxtap_spe_packet *
 
 	out.has_ip = pkt->type == AUXTAP_SPE_ADDRESS && pkt->index == AUXTAP_SPE_ADDR_PC;
 	if (out.has_ip)
-		out.ip = auxtap_spe_address(pkt);
+		out.ip = auxtap_spe_get_address(pkt);
 	auxtap_spe_packet_text(pkt, out.text, sizeof(out.text));
 	if (pkt->type == AUXTAP_SPE_ALIGNMENT) {
 		uint64_t here = w->offset + w->at;
@@ -261,7 +261,7 @@ static int one(struct packet_iter *w, int *word)
 	if (w->stream->lost && !record_at(w->trace + w->at, left))
 		return skip_error(w, word);
 	w->stream->lost = false;
-	ret = auxtap_spe_packet(w->trace + w->at, left, &pkt);
+	ret = auxtap_spe_get_packet(w->trace + w->at, left, &pkt);
 	if (ret > 0) {
 		*word = report_packet(w, &pkt);
 		return 1;

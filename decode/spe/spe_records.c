@@ -52,23 +52,23 @@ static void keep(struct auxtap_spe_record *r, uint32_t fact, const struct auxtap
 	r->has |= fact;
 	switch (fact) {
 	case AUXTAP_SPE_HAS_PC:
-		r->pc = auxtap_spe_address(pkt);
+		r->pc = auxtap_spe_get_address(pkt);
 		r->pc_el = level;
 		r->pc_ns = pkt->payload >> 63;
 		break;
 	case AUXTAP_SPE_HAS_TARGET:
-		r->target = auxtap_spe_address(pkt);
+		r->target = auxtap_spe_get_address(pkt);
 		r->target_el = level;
 		break;
 	case AUXTAP_SPE_HAS_PREV_TARGET:
-		r->prev_target = auxtap_spe_address(pkt);
+		r->prev_target = auxtap_spe_get_address(pkt);
 		break;
 	case AUXTAP_SPE_HAS_VIRT:
-		r->virt = auxtap_spe_address(pkt);
+		r->virt = auxtap_spe_get_address(pkt);
 		r->tag = (uint8_t)(pkt->payload >> 56);
 		break;
 	case AUXTAP_SPE_HAS_PHYS:
-		r->phys = auxtap_spe_address(pkt);
+		r->phys = auxtap_spe_get_address(pkt);
 		break;
 	case AUXTAP_SPE_HAS_LAT_TOTAL:
 		r->lat_total = (uint16_t)pkt->payload;
@@ -193,7 +193,7 @@ static uint64_t load(const uint8_t *at)
 	return le64toh(v);
 }
 
-/* As auxtap_spe_address() does. */
+/* As auxtap_spe_get_address() does. */
 static uint64_t extended(uint64_t v)
 {
 	return (uint64_t)((int64_t)(v << 8) >> 8);
@@ -333,7 +333,7 @@ int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *
 	while ((left = reader->size - reader->at)) {
 		const uint8_t *here = reader->trace + reader->at;
 		struct auxtap_spe_packet pkt;
-		int size = auxtap_spe_packet(here, left, &pkt);
+		int size = auxtap_spe_get_packet(here, left, &pkt);
 		uint32_t fact;
 
 		if (size < 0) {

@@ -100,12 +100,12 @@ AUXTAP_API void auxtap_audit_free(struct auxtap_audit *audit);
 /* Whether there are violations. */
 AUXTAP_API bool auxtap_audit_at_fault(const struct auxtap_audit *audit);
 /* In the order of the file within a ring, rings one after the other. NULL past the end. */
-AUXTAP_API const struct auxtap_finding *auxtap_audit_finding(const struct auxtap_audit *audit,
-							     size_t index);
-AUXTAP_API const struct auxtap_audit_ring *auxtap_audit_ring(const struct auxtap_audit *audit,
-							     size_t index);
+AUXTAP_API const struct auxtap_finding *auxtap_audit_get_finding(const struct auxtap_audit *audit,
+								 size_t index);
+AUXTAP_API const struct auxtap_audit_ring *auxtap_audit_get_ring(const struct auxtap_audit *audit,
+								 size_t index);
 /* All invariants, of logs and of recordings; NULL past the end. */
-AUXTAP_API const struct auxtap_invariant *auxtap_invariant(size_t index);
+AUXTAP_API const struct auxtap_invariant *auxtap_audit_get_invariant(size_t index);
 /* The number of findings of a check, including those that were not kept. */
 AUXTAP_API uint64_t auxtap_audit_count(const struct auxtap_audit *audit,
 				       const struct auxtap_invariant *inv);
@@ -123,7 +123,8 @@ struct auxtap_audit_facts {
 	uint64_t nr_wakeups_noted;     /* returns of poll(), by auxtap's recorder */
 	uint64_t time_begin, time_end; /* ns */
 };
-AUXTAP_API const struct auxtap_audit_facts *auxtap_audit_facts(const struct auxtap_audit *audit);
+AUXTAP_API const struct auxtap_audit_facts *
+auxtap_audit_get_facts(const struct auxtap_audit *audit);
 
 /* Prints the whole audit as text, JSON or JUnit XML; path: the name printed in it. -EIO. */
 AUXTAP_API int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path,

@@ -123,7 +123,8 @@ struct auxtap_target_ops {
 	int (*wait)(void *ctx, struct auxtap_target_event *ev);
 	/* The next four: the thread must be stopped by THREAD, FORK, EXEC or DYING. */
 	int (*regs)(void *ctx, pid_t tid, struct auxtap_regs *regs);
-	int (*siginfo)(void *ctx, pid_t tid, siginfo_t *info);
+	/* info: a siginfo_t, which C11 without POSIX does not have. */
+	int (*siginfo)(void *ctx, pid_t tid, void *info);
 	/* Text of /proc/PID/maps as the program sees it; the caller frees *text. */
 	int (*maps)(void *ctx, pid_t pid, char **text);
 	ssize_t (*mem)(void *ctx, pid_t pid, uint64_t addr, void *buf, size_t size);
@@ -139,9 +140,10 @@ struct auxtap_target_ops {
 	int (*processes)(void *ctx, pid_t *pids, int max);
 	/*
 	 * Forwards a signal that the caller received to the program that spawn() started, unless
-	 * the program received the same signal itself. NULL: the caller uses signal().
+	 * the program received the same signal itself. info: a siginfo_t. NULL: the caller uses
+	 * signal().
 	 */
-	int (*forward)(void *ctx, pid_t pid, const siginfo_t *info);
+	int (*forward)(void *ctx, pid_t pid, const void *info);
 	/* The processor of this machine executes the programs: those for another one cannot run. */
 	bool this_machine;
 	/* The kernel of this machine runs them: with its vdso. */
@@ -241,7 +243,7 @@ struct auxtap_probe {
 	char qemu_engine[512];
 	char qemu_a64_engine[512];
 };
-AUXTAP_API int auxtap_probe(struct auxtap_probe *probe);
+AUXTAP_API int auxtap_probe_machine(struct auxtap_probe *probe);
 
 /* ---- session ---- */
 
@@ -331,12 +333,14 @@ AUXTAP_API int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_
 /*
  * For signal handlers: take a snapshot now; send a signal to the program. The second form is for a
  * signal that the caller received itself: if the program received it too, as a member of the
- * process group, it is not sent again. Handlers that call these must block each other.
+ * process group, it is not sent again; siginfo is the siginfo_t of its handler. Handlers that call
+ * these must block each other.
  */
 AUXTAP_API void auxtap_session_request_snapshot(struct auxtap_session *s);
 AUXTAP_API void auxtap_session_forward_signal(struct auxtap_session *s, int signo);
-AUXTAP_API void auxtap_session_forward_siginfo(struct auxtap_session *s, const siginfo_t *info);
-AUXTAP_API const struct auxtap_session_stats *auxtap_session_stats(const struct auxtap_session *s);
+AUXTAP_API void auxtap_session_forward_siginfo(struct auxtap_session *s, const void *siginfo);
+AUXTAP_API const struct auxtap_session_stats *
+auxtap_session_get_stats(const struct auxtap_session *s);
 /* The recorded event in perf's syntax. */
 AUXTAP_API const char *auxtap_session_event(const struct auxtap_session *s);
 /* Finishes the file(s). */

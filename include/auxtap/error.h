@@ -38,9 +38,10 @@ struct auxtap_error {
 	char todo[256];
 };
 
-#define AUXTAP_ERROR_INIT                               \
-	{                                               \
-		.cpu = -1, .offset = AUXTAP_OFFSET_NONE \
+/* Members in order, not by name: C++17, too. */
+#define AUXTAP_ERROR_INIT                             \
+	{                                             \
+		0, -1, AUXTAP_OFFSET_NONE, "", "", "" \
 	}
 
 /*

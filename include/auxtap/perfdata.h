@@ -164,13 +164,13 @@ AUXTAP_API void auxtap_perfdata_close(struct auxtap_perfdata *pd);
 AUXTAP_API bool auxtap_perfdata_owner(const struct auxtap_perfdata *pd, uid_t *uid);
 AUXTAP_API const char *auxtap_perfdata_path(const struct auxtap_perfdata *pd);
 AUXTAP_API const struct auxtap_perfdata_info *
-auxtap_perfdata_info(const struct auxtap_perfdata *pd);
+auxtap_perfdata_get_info(const struct auxtap_perfdata *pd);
 /*
  * NULL past the end. In pipe mode attributes are records in the stream; open() scans it, so all are
  * known.
  */
-AUXTAP_API const struct auxtap_perfdata_attr *auxtap_perfdata_attr(const struct auxtap_perfdata *pd,
-								   uint32_t index);
+AUXTAP_API const struct auxtap_perfdata_attr *
+auxtap_perfdata_get_attr(const struct auxtap_perfdata *pd, uint32_t index);
 
 /*
  * Next record in file order. 1: *rec is filled; 0: end of data; negative: the data is damaged at

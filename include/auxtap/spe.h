@@ -81,7 +81,7 @@ struct auxtap_spe_packet {
 };
 
 /* The packet at the start of trace. Returns its size; 0: too few bytes; -EBADMSG: no packet. */
-AUXTAP_API int auxtap_spe_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt);
+AUXTAP_API int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt);
 
 /* "LD GP-REG": the same text as in stock perf. Returns the length, less than size. */
 AUXTAP_API size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text,
@@ -95,7 +95,7 @@ AUXTAP_API const char *auxtap_spe_source_name(uint64_t midr, uint64_t source);
 
 /* The address of an address packet, without tag, exception level and security state, sign extended.
  */
-AUXTAP_API uint64_t auxtap_spe_address(const struct auxtap_spe_packet *pkt);
+AUXTAP_API uint64_t auxtap_spe_get_address(const struct auxtap_spe_packet *pkt);
 
 /*
  * Calls fn for each packet of a buffer that starts with a packet. offset: its position in the
@@ -126,7 +126,7 @@ struct auxtap_spe_record {
 	uint64_t offset; /* in the stream, of its first packet or of the error */
 	uint32_t size;	 /* to the end of its last packet */
 	uint32_t has;	 /* mask of AUXTAP_SPE_HAS_…; other fields are 0 */
-	/* addresses as from auxtap_spe_address() */
+	/* addresses as from auxtap_spe_get_address() */
 	uint64_t pc, target, virt, phys, prev_target;
 	uint8_t pc_el, target_el; /* exception levels */
 	bool pc_ns;		  /* the PC is in the non-secure state */

@@ -182,7 +182,7 @@ struct auxtap_invariant_info {
 	const char *text;  /* one sentence */
 };
 AUXTAP_API const struct auxtap_invariant_info *
-auxtap_invariant_info(enum auxtap_watermark_invariant inv);
+auxtap_watermark_get_invariant(enum auxtap_watermark_invariant inv);
 
 /* Why trace was lost. */
 enum auxtap_watermark_loss {
@@ -272,7 +272,7 @@ enum auxtap_watermark_verdict {
 	AUXTAP_WM_NOT_RUN,     /* refused */
 };
 AUXTAP_API enum auxtap_watermark_verdict
-auxtap_watermark_verdict(const struct auxtap_watermark_result *result);
+auxtap_watermark_get_verdict(const struct auxtap_watermark_result *result);
 
 /*
  * Runs one configuration. on_event may be NULL. 0: done, see result; -EINVAL: a value is invalid

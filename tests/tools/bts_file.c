@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	if (argc < 3 || auxtap_perfdata_open(&pd, argv[1], NULL))
 		die("usage: bts_file DATA OUT [CUT]");
 	collect(pd);
-	from = auxtap_perfdata_attr(pd, 0);
+	from = auxtap_perfdata_get_attr(pd, 0);
 	if (!from || auxtap_perfdata_writer_create(&w, argv[2], NULL))
 		die("cannot create the file");
 	attr = from->attr;

@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 	of_trace = is("drop-trace") || is("trace-overlap");
 	need(auxtap_perfdata_open(&pd, argv[1], &err));
 	need(auxtap_perfdata_writer_create(&writer, argv[2], &err));
-	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(pd, i)); i++) {
+	for (uint32_t i = 0; (attr = auxtap_perfdata_get_attr(pd, i)); i++) {
 		struct perf_event_attr changed = attr->attr;
 
 		if (is("watermark"))
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 		need(auxtap_perfdata_writer_add_attr(writer, &changed, attr->name));
 	}
 	need(auxtap_perfdata_writer_begin(writer, &err));
-	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(pd, i)); i++)
+	for (uint32_t i = 0; (attr = auxtap_perfdata_get_attr(pd, i)); i++)
 		for (uint32_t n = 0; n < attr->nr_ids; n++)
 			need(auxtap_perfdata_writer_add_id(writer, (int)i, attr->ids[n]));
 	while ((ret = auxtap_perfdata_next(pd, &rec, &err)) == 1) {

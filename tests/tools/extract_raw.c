@@ -126,7 +126,7 @@ static void put_trace(struct auxtap_perfdata *pd, const struct auxtap_perfdata_a
 static void put_options(struct auxtap_perfdata *pd)
 {
 	FILE *out = create("options", "w");
-	const struct auxtap_perfdata_attr *attr = auxtap_perfdata_attr(pd, 0);
+	const struct auxtap_perfdata_attr *attr = auxtap_perfdata_get_attr(pd, 0);
 	const uint64_t *v;
 	uint32_t type;
 	size_t nr;
@@ -137,8 +137,9 @@ static void put_options(struct auxtap_perfdata *pd)
 	fprintf(out, "--sample-type 0x%llx --time-conv %" PRIu64 ",%" PRIu64 ",%" PRIu64,
 		(unsigned long long)attr->attr.sample_type, v[AUXTAP_PT_INFO_TIME_SHIFT],
 		v[AUXTAP_PT_INFO_TIME_MULT], v[AUXTAP_PT_INFO_TIME_ZERO]);
-	for (uint32_t i = 0; v[AUXTAP_PT_INFO_MTC_FREQ_BITS] && auxtap_perfdata_attr(pd, i); i++) {
-		const struct perf_event_attr *a = &auxtap_perfdata_attr(pd, i)->attr;
+	for (uint32_t i = 0; v[AUXTAP_PT_INFO_MTC_FREQ_BITS] && auxtap_perfdata_get_attr(pd, i);
+	     i++) {
+		const struct perf_event_attr *a = &auxtap_perfdata_get_attr(pd, i)->attr;
 		uint64_t mask = v[AUXTAP_PT_INFO_MTC_FREQ_BITS];
 
 		if (a->type == v[AUXTAP_PT_INFO_PMU_TYPE])

@@ -441,7 +441,7 @@ bool audit_found(const struct auxtap_audit *audit, const char *found, const char
 	char all[1024] = "";
 	size_t len = 0;
 
-	for (size_t i = 0; (inv = auxtap_invariant(i)); i++) {
+	for (size_t i = 0; (inv = auxtap_audit_get_invariant(i)); i++) {
 		uint64_t nr = auxtap_audit_count(audit, inv);
 
 		if (nr)
@@ -453,7 +453,7 @@ bool audit_found(const struct auxtap_audit *audit, const char *found, const char
 	}
 	if (!strcmp(all, found))
 		return true;
-	for (size_t i = 0; (f = auxtap_audit_finding(audit, i)); i++)
+	for (size_t i = 0; (f = auxtap_audit_get_finding(audit, i)); i++)
 		print_message("  %s: %s\n", f->invariant->name, f->text);
 	print_message("found '%s', not '%s', in:\n%s\n", all, found, what);
 	return false;
@@ -463,7 +463,7 @@ const struct auxtap_finding *audit_first(const struct auxtap_audit *audit, const
 {
 	const struct auxtap_finding *f;
 
-	for (size_t i = 0; (f = auxtap_audit_finding(audit, i)); i++)
+	for (size_t i = 0; (f = auxtap_audit_get_finding(audit, i)); i++)
 		if (!strcmp(f->invariant->name, name))
 			return f;
 	fail_msg("no finding %s", name);
@@ -474,7 +474,7 @@ const struct auxtap_invariant *audit_invariant_by_name(const char *name)
 {
 	const struct auxtap_invariant *inv;
 
-	for (size_t i = 0; (inv = auxtap_invariant(i)); i++)
+	for (size_t i = 0; (inv = auxtap_audit_get_invariant(i)); i++)
 		if (!strcmp(inv->name, name))
 			return inv;
 	fail_msg("no invariant %s", name);

@@ -138,7 +138,7 @@ static bool check(const struct log_case *cases, size_t nr)
 		struct auxtap_audit *audit = audit_log_text(cases[i].text, NULL);
 
 		passed &= audit_found(audit, cases[i].found, cases[i].text);
-		assert_true(auxtap_audit_facts(audit)->of_log);
+		assert_true(auxtap_audit_get_facts(audit)->of_log);
 		auxtap_audit_free(audit);
 	}
 	return passed;
@@ -199,8 +199,8 @@ static void test_sums(void **state)
 			   "30,write,2051\n40,irq\n50,tail,1000\n50,tail,2000\n60,lost,7\n"
 			   "70,mark,3000\n80,write,3000\n90,irq";
 	struct auxtap_audit *audit = audit_log_text(text, NULL);
-	const struct auxtap_audit_facts *facts = auxtap_audit_facts(audit);
-	const struct auxtap_audit_ring *r = auxtap_audit_ring(audit, 0);
+	const struct auxtap_audit_facts *facts = auxtap_audit_get_facts(audit);
+	const struct auxtap_audit_ring *r = auxtap_audit_get_ring(audit, 0);
 
 	(void)state;
 	assert_true(audit_found(audit, "lost", text));
@@ -246,7 +246,7 @@ static void test_overshoots(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct auxtap_audit *audit = audit_log_text(cases[i].text, NULL);
 
-		assert_int_equal(auxtap_audit_ring(audit, 0)->overshoots[cases[i].bucket], 1);
+		assert_int_equal(auxtap_audit_get_ring(audit, 0)->overshoots[cases[i].bucket], 1);
 		auxtap_audit_free(audit);
 	}
 }
@@ -268,8 +268,8 @@ static void test_options(void **state)
 
 	(void)state;
 	assert_true(audit_found(audit, "interrupt-late:2", text));
-	assert_int_equal(auxtap_audit_facts(audit)->aux_size, 8192);
-	assert_int_equal(auxtap_audit_facts(audit)->page_size, 65536);
+	assert_int_equal(auxtap_audit_get_facts(audit)->aux_size, 8192);
+	assert_int_equal(auxtap_audit_get_facts(audit)->page_size, 65536);
 	auxtap_audit_free(audit);
 	audit = audit_log_text(text, NULL);
 	assert_true(audit_found(audit, "unread-overwritten", text));

@@ -53,14 +53,14 @@ static void test_json(void **state)
 	(void)state;
 	assert_non_null(root);
 	findings = json_object_get(root, "findings");
-	for (i = 0; (f = auxtap_audit_finding(audit, i)); i++)
+	for (i = 0; (f = auxtap_audit_get_finding(audit, i)); i++)
 		check_finding(json_array_get(findings, i), f);
 	assert_true(i >= 4);
 	assert_int_equal(json_array_size(findings), i);
 	counts = json_object_get(root, "counts");
 	assert_int_equal(json_integer_value(json_object_get(counts, "aux-hole")), 1);
 	rings = json_object_get(root, "rings");
-	for (i = 0; (r = auxtap_audit_ring(audit, i)); i++) {
+	for (i = 0; (r = auxtap_audit_get_ring(audit, i)); i++) {
 		const json_t *ring = json_array_get(rings, i);
 
 		assert_int_equal(json_integer_value(json_object_get(ring, "records")),
@@ -123,7 +123,7 @@ static void test_junit(void **state)
 	const struct auxtap_invariant *inv;
 
 	(void)state;
-	for (size_t i = 0; (inv = auxtap_invariant(i)); i++) {
+	for (size_t i = 0; (inv = auxtap_audit_get_invariant(i)); i++) {
 		/* a recording without a log of its unit */
 		nr_cases += !inv->of_log && !inv->of_both && inv->severity == AUXTAP_VIOLATION;
 		nr_failed += inv->severity == AUXTAP_VIOLATION && auxtap_audit_count(audit, inv);

@@ -366,7 +366,7 @@ static void test_finding(void **state)
 	assert_int_equal(f->file_off, 104 + 8 + 128 + 16 + 152 + 2 * 64);
 	assert_int_equal(f->invariant->severity, AUXTAP_VIOLATION);
 	assert_true(auxtap_audit_at_fault(audit));
-	assert_null(auxtap_audit_finding(audit, 1));
+	assert_null(auxtap_audit_get_finding(audit, 1));
 	auxtap_audit_free(audit);
 
 	audit = audit_recording("aux t7 100 0 4096 1\ntrace t7 0 4096", NULL);
@@ -392,7 +392,7 @@ static void test_kept(void **state)
 	sprintf(at, "trace 0 0 %u\n", 64 * 1005);
 	audit = audit_recording(lines, NULL);
 	assert_true(audit_found(audit, "partial:1005", "1005 records"));
-	while (auxtap_audit_finding(audit, nr))
+	while (auxtap_audit_get_finding(audit, nr))
 		nr++;
 	assert_int_equal(nr, AUXTAP_AUDIT_KEPT);
 	auxtap_audit_free(audit);
@@ -410,10 +410,10 @@ static void test_ring_sums(void **state)
 		    "trace 2 12288 128",
 		&(struct auxtap_audit_opts){.size = sizeof(struct auxtap_audit_opts),
 					    .page_size = 4096});
-	const struct auxtap_audit_ring *r = auxtap_audit_ring(audit, 0);
+	const struct auxtap_audit_ring *r = auxtap_audit_get_ring(audit, 0);
 
 	(void)state;
-	assert_null(auxtap_audit_ring(audit, 1));
+	assert_null(auxtap_audit_get_ring(audit, 1));
 	assert_int_equal(r->cpu, 2);
 	assert_int_equal(r->tid, -1);
 	assert_null(r->log);
@@ -447,7 +447,7 @@ static void test_skips(void **state)
 		    "trace 0 3000 1099 0\ntrace 0 4099 64",
 		&(struct auxtap_audit_opts){.size = sizeof(struct auxtap_audit_opts),
 					    .page_size = 4096});
-	const struct auxtap_audit_ring *r = auxtap_audit_ring(audit, 0);
+	const struct auxtap_audit_ring *r = auxtap_audit_get_ring(audit, 0);
 
 	(void)state;
 	assert_true(audit_found(audit, "skipped", "a skip"));
@@ -461,7 +461,7 @@ static void test_skips(void **state)
 		SPE "watermark 4096\naux 0 100 0 3000\naux 0 200 4096 64\ntrace 0 0 4160",
 		&(struct auxtap_audit_opts){.size = sizeof(struct auxtap_audit_opts),
 					    .page_size = 4096});
-	r = auxtap_audit_ring(audit, 0);
+	r = auxtap_audit_get_ring(audit, 0);
 	assert_int_equal(r->nr_passed, 1);
 	assert_int_equal(r->overshoots[0], 1);
 	assert_int_equal(audit_first(audit, "padding-missing")->nr_bytes, 1096);
@@ -478,7 +478,7 @@ static const struct auxtap_audit_facts *facts_of(const char *lines, uint64_t aux
 					 .page_size = page_size};
 
 	*audit = audit_recording(lines, &opts);
-	return auxtap_audit_facts(*audit);
+	return auxtap_audit_get_facts(*audit);
 }
 
 static void test_units(void **state)
@@ -555,7 +555,7 @@ static void test_overwrite(void **state)
 	(void)state;
 	/* H11: offset and size are no range, and a truncation inside a page is none */
 	assert_true(audit_found(audit, "truncated", "a snapshot"));
-	assert_true(auxtap_audit_ring(audit, 0)->overwrite);
+	assert_true(auxtap_audit_get_ring(audit, 0)->overwrite);
 	auxtap_audit_free(audit);
 }
 
@@ -598,7 +598,7 @@ static void test_table(void **state)
 	size_t nr = 0;
 
 	(void)state;
-	for (; (inv = auxtap_invariant(nr)); nr++) {
+	for (; (inv = auxtap_audit_get_invariant(nr)); nr++) {
 		assert_true(*inv->name && *inv->what);
 		assert_false(inv->of_log && inv->of_both);
 		assert_ptr_equal(audit_invariant_by_name(inv->name), inv);

@@ -107,7 +107,7 @@ static void test_pairs(void **state)
 			print_message("and\n%s\n", pairs[i].log);
 			passed = false;
 		}
-		assert_int_equal(auxtap_audit_facts(audit)->nr_unit_logs, 1);
+		assert_int_equal(auxtap_audit_get_facts(audit)->nr_unit_logs, 1);
 		auxtap_audit_free(audit);
 	}
 	assert_true(passed);
@@ -134,8 +134,8 @@ static void test_locations(void **state)
 	assert_int_equal(f->cpu, 0);
 	assert_int_equal(f->file_off, strlen(LOG));
 	/* the ring of the recording comes after that of the log */
-	assert_string_equal(auxtap_audit_ring(audit, 0)->log, f->log);
-	assert_null(auxtap_audit_ring(audit, 1)->log);
+	assert_string_equal(auxtap_audit_get_ring(audit, 0)->log, f->log);
+	assert_null(auxtap_audit_get_ring(audit, 1)->log);
 	auxtap_audit_free(audit);
 }
 

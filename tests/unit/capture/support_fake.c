@@ -208,8 +208,9 @@ static int fake_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)
 	return 0;
 }
 
-static int fake_siginfo(void *ctx, pid_t tid, siginfo_t *info)
+static int fake_siginfo(void *ctx, pid_t tid, void *siginfo)
 {
+	siginfo_t *info = siginfo;
 	struct fake *f = ctx;
 
 	(void)tid;

@@ -112,7 +112,7 @@ static void record(struct fake *f, const struct auxtap_session_opts *o, bool per
 		fail_msg("%s: %s", err.what, err.why);
 	auxtap_session_request_snapshot(s);
 	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
-	*stats = *auxtap_session_stats(s);
+	*stats = *auxtap_session_get_stats(s);
 	assert_int_equal(auxtap_session_close(s, &err), 0);
 	assert_int_equal(f->nr_open, 0);
 	assert_int_equal(f->nr_mapped, 0);
@@ -182,9 +182,9 @@ static void check_file(const struct fake *f, enum recorder recorder, enum layout
 	assert_int_equal(priv[AUXTAP_PT_INFO_SNAPSHOT_MODE], recorder != FULL);
 	assert_int_equal(priv[AUXTAP_PT_INFO_PER_CPU_MMAPS], layout != THREADS);
 	assert_int_equal(priv[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH], switches[layout]);
-	assert_int_equal(auxtap_perfdata_info(pd)->nr_attrs, layout == THREADS ? 1 : 2);
+	assert_int_equal(auxtap_perfdata_get_info(pd)->nr_attrs, layout == THREADS ? 1 : 2);
 	/* the ring's record names identifier 1, which a thread's snapshot lists, too */
-	assert_int_equal(auxtap_perfdata_attr(pd, 0)->nr_ids,
+	assert_int_equal(auxtap_perfdata_get_attr(pd, 0)->nr_ids,
 			 f->nr_pages + (recorder == CRASH && layout == THREADS));
 	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr, &err), 0);
 	assert_int_equal(nr, f->nr_pages);

@@ -227,11 +227,11 @@ static void run(struct fake *f, bool crash, int want, unsigned int want_snapshot
 	if (f->fail_call != FAKE_WAIT && f->fail_call != FAKE_RESUME) {
 		assert_int_equal(f->at, f->nr_events);
 		assert_int_equal(f->nr_resumed, NR_STOPS);
-		assert_int_equal(auxtap_session_stats(s)->exit_status, 7 << 8);
-		assert_int_equal(auxtap_session_stats(s)->crashes, 1);
+		assert_int_equal(auxtap_session_get_stats(s)->exit_status, 7 << 8);
+		assert_int_equal(auxtap_session_get_stats(s)->crashes, 1);
 	}
 	assert_int_equal(f->last_signal, 0);
-	assert_int_equal(auxtap_session_stats(s)->snapshots, want_snapshots);
+	assert_int_equal(auxtap_session_get_stats(s)->snapshots, want_snapshots);
 	assert_int_equal(auxtap_session_close(s, &err), 0);
 	assert_nothing_left(f, descriptors);
 	if (!crash || want_snapshots)
@@ -320,8 +320,8 @@ static void test_thread_refused(void **state)
 		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
 		assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
 		assert_int_equal(refused, cases[i / 2].tid);
-		assert_int_equal(auxtap_session_stats(s)->threads_refused, 1);
-		assert_int_equal(auxtap_session_stats(s)->crashes, 1);
+		assert_int_equal(auxtap_session_get_stats(s)->threads_refused, 1);
+		assert_int_equal(auxtap_session_get_stats(s)->crashes, 1);
 		assert_int_equal(f.nr_resumed, NR_STOPS);
 		assert_int_equal(auxtap_session_close(s, &err), 0);
 		assert_nothing_left(&f, descriptors);
@@ -453,8 +453,8 @@ static void test_stopped_while_saving(void **state)
 	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
 	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
 	assert_int_equal(nr_stopped, 2);
-	assert_int_equal(auxtap_session_stats(s)->truncations, 2);
-	assert_int_equal(auxtap_session_stats(s)->aux_bytes, 2 * AUX_BYTES);
+	assert_int_equal(auxtap_session_get_stats(s)->truncations, 2);
+	assert_int_equal(auxtap_session_get_stats(s)->aux_bytes, 2 * AUX_BYTES);
 	assert_true(nr_polls > 0);
 	assert_int_equal(disabled_at_poll[0], 2);
 	assert_int_equal(auxtap_session_close(s, &err), 0);
@@ -495,7 +495,7 @@ static void test_failed_end_is_no_snapshot(void **state)
 		assert_int_equal(auxtap_session_run(s, NULL, &err), -EBADMSG);
 		assert_reported(&err, -EBADMSG);
 		assert_int_equal(f.at, 2);
-		assert_int_equal(auxtap_session_stats(s)->snapshots, 0);
+		assert_int_equal(auxtap_session_get_stats(s)->snapshots, 0);
 		assert_int_equal(auxtap_session_close(s, &err), 0);
 		forget_files();
 	}
@@ -525,11 +525,12 @@ static void test_ids_of_cpus(void **state)
 	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
 	assert_int_equal(auxtap_session_close(s, &err), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
-	assert_int_equal(auxtap_perfdata_info(pd)->nr_attrs, 2);
+	assert_int_equal(auxtap_perfdata_get_info(pd)->nr_attrs, 2);
 	/* for each CPU the tracing event and the dummy */
 	assert_int_equal(f.nr_calls[FAKE_OPEN] % 2, 0);
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(auxtap_perfdata_attr(pd, i)->nr_ids, f.nr_calls[FAKE_OPEN] / 2);
+		assert_int_equal(auxtap_perfdata_get_attr(pd, i)->nr_ids,
+				 f.nr_calls[FAKE_OPEN] / 2);
 	auxtap_perfdata_close(pd);
 	forget_files();
 }

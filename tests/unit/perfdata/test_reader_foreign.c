@@ -38,7 +38,7 @@ static const char *value(const char *text, const char *key, char *buf, size_t si
 
 static void check_header(const struct trace_case *c, struct auxtap_perfdata *pd, const char *counts)
 {
-	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
+	const struct auxtap_perfdata_info *info = auxtap_perfdata_get_info(pd);
 	char buf[512], ours[512];
 	size_t used = 0;
 
@@ -52,7 +52,7 @@ static void check_header(const struct trace_case *c, struct auxtap_perfdata *pd,
 	assert_int_equal(info->nr_attrs, atoi(value(counts, "attr_count", buf, sizeof(buf))));
 	assert_int_equal(info->data_off, atoll(value(counts, "data_offset", buf, sizeof(buf))));
 	assert_int_equal(info->data_size, atoll(value(counts, "data_size", buf, sizeof(buf))));
-	assert_int_equal(auxtap_perfdata_attr(pd, 0)->file_size + 16,
+	assert_int_equal(auxtap_perfdata_get_attr(pd, 0)->file_size + 16,
 			 atoi(value(counts, "attr_entry_size", buf, sizeof(buf))));
 	ours[0] = '\0';
 	for (unsigned int i = 0; i < 256; i++) {
@@ -174,7 +174,7 @@ static int check_records(const struct trace_case *c, const char *listing, struct
 	ret = auxtap_perfdata_open(&pd, c->data, err);
 	if (ret)
 		fail_msg("%s does not open: %s", c->name, err->why);
-	base = auxtap_perfdata_info(pd)->form == AUXTAP_PERFDATA_PIPE ? 16 : 0;
+	base = auxtap_perfdata_get_info(pd)->form == AUXTAP_PERFDATA_PIPE ? 16 : 0;
 	if (listing && (text = traces_text(c->expected, listing))) {
 		nr = traces_listing(text, &list);
 		free(text);
@@ -352,8 +352,8 @@ static void test_details(void **state)
 		assert_int_equal(ids[i].size, 20);
 		assert_true(ids[i].filename[0] == '/' || ids[i].filename[0] == '[');
 	}
-	assert_non_null(auxtap_perfdata_attr(pd, 0)->name);
-	assert_non_null(strstr(auxtap_perfdata_attr(pd, 0)->name, "intel_pt"));
+	assert_non_null(auxtap_perfdata_get_attr(pd, 0)->name);
+	assert_non_null(strstr(auxtap_perfdata_get_attr(pd, 0)->name, "intel_pt"));
 	auxtap_perfdata_close(pd);
 }
 

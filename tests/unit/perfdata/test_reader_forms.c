@@ -124,15 +124,15 @@ static void test_attr_sizes(void **state)
 		put_record(PERF_RECORD_LOST, &body, sizeof(body));
 		end_data();
 		assert_int_equal(open_image(&pd, &err), 0);
-		assert_int_equal(auxtap_perfdata_info(pd)->nr_attrs, 2);
-		got = auxtap_perfdata_attr(pd, 1);
+		assert_int_equal(auxtap_perfdata_get_info(pd)->nr_attrs, 2);
+		got = auxtap_perfdata_get_attr(pd, 1);
 		assert_int_equal(got->file_size, sizes[i]);
 		assert_int_equal(got->attr.config, 9);
 		assert_int_equal(got->attr.config2, sizes[i] >= 72 ? 0x1234 : 0);
 		assert_int_equal(got->nr_ids, 2);
 		assert_int_equal(got->ids[1], 102);
 		assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
-		assert_ptr_equal(rec.attr, auxtap_perfdata_attr(pd, 1));
+		assert_ptr_equal(rec.attr, auxtap_perfdata_get_attr(pd, 1));
 		assert_int_equal(rec.have, AUXTAP_REC_PID_TID | AUXTAP_REC_TIME | AUXTAP_REC_ID);
 		assert_int_equal(rec.tid, 8);
 		assert_int_equal(rec.time, 9000);
@@ -160,7 +160,7 @@ static void test_old_headers(void **state)
 		put_record(PERF_RECORD_LOST, lost, sizeof(lost));
 		end_data();
 		assert_int_equal(open_image(&pd, &err), 0);
-		assert_int_equal(auxtap_perfdata_info(pd)->features[0], 0);
+		assert_int_equal(auxtap_perfdata_get_info(pd)->features[0], 0);
 		assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
 		assert_int_equal(rec.header->type, PERF_RECORD_LOST);
 		assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 0);
@@ -216,7 +216,7 @@ static void test_sample_ids(void **state)
 
 			assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
 			assert_int_equal(!!(rec.have & AUXTAP_REC_ID), id);
-			assert_ptr_equal(rec.attr, auxtap_perfdata_attr(pd, id));
+			assert_ptr_equal(rec.attr, auxtap_perfdata_get_attr(pd, id));
 			if (type & PERF_SAMPLE_TID)
 				assert_true(rec.pid == 4 && rec.tid == 5);
 			assert_int_equal(!!(rec.have & AUXTAP_REC_TIME),
@@ -400,7 +400,7 @@ static void test_damage(void **state)
 			assert_true(err.offset != AUXTAP_OFFSET_NONE);
 			assert_non_null(strstr(err.why, "offset"));
 		} else {
-			assert_true(auxtap_perfdata_info(pd)->features_damaged);
+			assert_true(auxtap_perfdata_get_info(pd)->features_damaged);
 			auxtap_perfdata_close(pd);
 		}
 	}

@@ -369,10 +369,10 @@ static void test_features(void **state)
 		assert_int_equal(entries[i].offset, aux[i].trace_off - 48);
 		assert_int_equal(entries[i].size, 48);
 	}
-	assert_string_equal(auxtap_perfdata_attr(pd, 0)->name, "intel_pt//u");
-	assert_int_equal(auxtap_perfdata_attr(pd, 1)->nr_ids, 1);
-	assert_int_equal(auxtap_perfdata_attr(pd, 1)->ids[0], PTFILE_ID_DUMMY);
-	assert_null(auxtap_perfdata_attr(pd, 2));
+	assert_string_equal(auxtap_perfdata_get_attr(pd, 0)->name, "intel_pt//u");
+	assert_int_equal(auxtap_perfdata_get_attr(pd, 1)->nr_ids, 1);
+	assert_int_equal(auxtap_perfdata_get_attr(pd, 1)->ids[0], PTFILE_ID_DUMMY);
+	assert_null(auxtap_perfdata_get_attr(pd, 2));
 	assert_int_equal(auxtap_perfdata_feature(pd, PD_FEAT_STAT, &data, &size), -ENOENT);
 	auxtap_perfdata_close(pd);
 	ptfile_remove(&pt);
@@ -398,7 +398,7 @@ static void test_unfinished(void **state)
 	assert_int_equal(read_records(pt.data, nr, &err), 0);
 	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 1);
 	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
-	assert_true(auxtap_perfdata_info(pd)->unfinished);
+	assert_true(auxtap_perfdata_get_info(pd)->unfinished);
 	auxtap_perfdata_close(pd);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(ftruncate(fd, st.st_size - 3), 0);
@@ -442,8 +442,8 @@ static void test_directory(void **state)
 			 0);
 	free(out);
 	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
-	data_off = auxtap_perfdata_info(pd)->data_off;
-	end = data_off + auxtap_perfdata_info(pd)->data_size;
+	data_off = auxtap_perfdata_get_info(pd)->data_off;
+	end = data_off + auxtap_perfdata_get_info(pd)->data_size;
 	/* Every AUX and AUXTRACE into a file of its own; the numbers are not in order of
 	 * names. */
 	for (int file = -1, i = 0; auxtap_perfdata_next(pd, &rec, &err) > 0; i++) {
@@ -480,7 +480,7 @@ static void test_directory(void **state)
 		assert_memory_equal(nr, split, sizeof(nr));
 		assert_int_equal(auxtap_perfdata_open(&pd, path, &err), 0);
 	}
-	assert_int_equal(auxtap_perfdata_info(pd)->form, AUXTAP_PERFDATA_DIRECTORY);
+	assert_int_equal(auxtap_perfdata_get_info(pd)->form, AUXTAP_PERFDATA_DIRECTORY);
 	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr_aux, &err), 0);
 	assert_int_equal(nr_aux, 8);
 	for (size_t i = 0; i < nr_aux; i++) {

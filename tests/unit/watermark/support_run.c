@@ -74,7 +74,7 @@ static void print_violations(const struct auxtap_watermark_config *config,
 		      config->fault ? config->fault : "none", (LL)result->nr_violations);
 	for (uint64_t i = 0; i < result->nr_kept; i++)
 		print_message("  %s: %s\n",
-			      auxtap_invariant_info(result->violations[i].invariant)->name,
+			      auxtap_watermark_get_invariant(result->violations[i].invariant)->name,
 			      result->violations[i].text);
 }
 
@@ -85,7 +85,7 @@ void run_assert_clean(const struct auxtap_watermark_config *config,
 		print_violations(config, result);
 	assert_false(result->refused);
 	assert_int_equal(result->nr_violations, 0);
-	assert_int_equal(auxtap_watermark_verdict(result), AUXTAP_WM_PASS);
+	assert_int_equal(auxtap_watermark_get_verdict(result), AUXTAP_WM_PASS);
 }
 
 void run_assert_violated(const struct auxtap_watermark_config *config,
@@ -94,6 +94,6 @@ void run_assert_violated(const struct auxtap_watermark_config *config,
 {
 	if (!result->by_invariant[invariant]) {
 		print_violations(config, result);
-		fail_msg("%s is not violated", auxtap_invariant_info(invariant)->name);
+		fail_msg("%s is not violated", auxtap_watermark_get_invariant(invariant)->name);
 	}
 }

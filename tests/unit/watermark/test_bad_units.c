@@ -308,7 +308,7 @@ static void test_no_progress(void **state)
 
 	(void)state;
 	assert_int_equal(run_bad("trbe", STORE_NOTHING, &c, &r, NULL), 0);
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_NO_PROGRESS);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_NO_PROGRESS);
 	assert_int_equal(r.stored, 0);
 	assert_int_equal(r.lost[AUXTAP_LOSS_FAULT] + r.lost[AUXTAP_LOSS_STOPPED] +
 				 r.lost[AUXTAP_LOSS_NO_SPACE],

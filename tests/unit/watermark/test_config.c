@@ -316,7 +316,7 @@ static void assert_refused(const struct auxtap_watermark_config *config, const c
 	assert_true(r.refused);
 	if (!strstr(r.refusal, rule))
 		fail_msg("'%s' does not name %s", r.refusal, rule);
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_NOT_RUN);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_NOT_RUN);
 	assert_int_equal(r.produced, 0);
 }
 

@@ -113,7 +113,7 @@ static void test_faults(void **state)
 		assert_true(r.violated && *r.text);
 		if (r.invariant != cases[i].invariant)
 			fail_msg("%s of %s: %s: %s", cases[i].fault, cases[i].driver,
-				 auxtap_invariant_info(r.invariant)->name, r.text);
+				 auxtap_watermark_get_invariant(r.invariant)->name, r.text);
 		check_found(&c, &r);
 	}
 }

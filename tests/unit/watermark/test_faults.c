@@ -24,7 +24,7 @@ static void test_each_fault(void **state)
 			assert_int_equal(auxtap_watermark_fault_config(&c, f->name, NULL), 0);
 			run_sim(&c, NULL, &r);
 			run_assert_violated(&c, &r, f->caught);
-			assert_int_not_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_PASS);
+			assert_int_not_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_PASS);
 			c.fault = NULL;
 			run_sim(&c, NULL, &r);
 			run_assert_clean(&c, &r);
@@ -78,7 +78,7 @@ static void test_table(void **state)
 		for (const char *const *driver = run_drivers; *driver; driver++)
 			nr += strstr(f->drivers, *driver) != NULL;
 		assert_true(nr > 0);
-		assert_non_null(auxtap_invariant_info(f->caught));
+		assert_non_null(auxtap_watermark_get_invariant(f->caught));
 		assert_true(strlen(f->text) > 10);
 		nr_hardware += f->hardware == 1;
 		nr_kernel += f->hardware == 0;

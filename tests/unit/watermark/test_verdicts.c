@@ -7,38 +7,39 @@ static void test_verdicts(void **state)
 	struct auxtap_watermark_result r = {0};
 
 	(void)state;
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_PASS);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_PASS);
 	r.nr_findings = 5; /* allowed by the rules */
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_PASS);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_PASS);
 	r.nr_violations = r.by_invariant[AUXTAP_INV_RECORDS_TRUE] = 1;
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_FAIL);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_FAIL);
 	r.refused = 1;
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_NOT_RUN);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_NOT_RUN);
 
 	r = (struct auxtap_watermark_result){.stored = 1};
 	r.nr_violations = r.by_invariant[AUXTAP_INV_PROGRESS] = 2;
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_NO_PROGRESS);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_NO_PROGRESS);
 	r.nr_violations++;
 	r.by_invariant[AUXTAP_INV_LOSS_FLAGGED]++;
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_FAIL);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_FAIL);
 	r.stored = 0; /* nothing came through: the rest follows from it */
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_NO_PROGRESS);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_NO_PROGRESS);
 	r.by_invariant[AUXTAP_INV_PROGRESS] = 0;
-	assert_int_equal(auxtap_watermark_verdict(&r), AUXTAP_WM_FAIL);
+	assert_int_equal(auxtap_watermark_get_verdict(&r), AUXTAP_WM_FAIL);
 }
 
 static void test_invariants(void **state)
 {
 	(void)state;
 	for (int i = 0; i < AUXTAP_NR_INVARIANTS; i++) {
-		const struct auxtap_invariant_info *info = auxtap_invariant_info(i);
+		const struct auxtap_invariant_info *info = auxtap_watermark_get_invariant(i);
 
 		assert_true(*info->name && *info->rules && *info->text);
 		for (int k = 0; k < i; k++)
-			assert_string_not_equal(auxtap_invariant_info(k)->name, info->name);
+			assert_string_not_equal(auxtap_watermark_get_invariant(k)->name,
+						info->name);
 	}
-	assert_null(auxtap_invariant_info(AUXTAP_NR_INVARIANTS));
-	assert_null(auxtap_invariant_info(-1));
+	assert_null(auxtap_watermark_get_invariant(AUXTAP_NR_INVARIANTS));
+	assert_null(auxtap_watermark_get_invariant(-1));
 }
 
 static void test_losses(void **state)

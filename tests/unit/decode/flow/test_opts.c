@@ -273,17 +273,17 @@ static void test_probe(void **state)
 
 	(void)state;
 	assert_non_null(p);
-	assert_int_equal(auxtap_probe(&whole), 0);
+	assert_int_equal(auxtap_probe_machine(&whole), 0);
 	memcpy(p, &older, sizeof(older));
-	assert_int_equal(auxtap_probe((struct auxtap_probe *)p), 0);
+	assert_int_equal(auxtap_probe_machine((struct auxtap_probe *)p), 0);
 	assert_memory_equal(p, &older, sizeof(older));
 	assert_memory_equal(p + sizeof(older), (char *)&whole + sizeof(older),
 			    older - sizeof(older));
 	free(p);
 	whole.size = 0;
-	assert_int_equal(auxtap_probe(&whole), -EINVAL);
+	assert_int_equal(auxtap_probe_machine(&whole), -EINVAL);
 	whole.size = SIZE_MAX;
-	assert_int_equal(auxtap_probe(&whole), -EINVAL);
+	assert_int_equal(auxtap_probe_machine(&whole), -EINVAL);
 }
 
 int main(void)

@@ -294,8 +294,8 @@ static void write_file(const char *path, enum reporter reporter)
 
 	snprintf(from, sizeof(from), "%s/data", dir);
 	assert_int_equal(auxtap_perfdata_open(&pd, from, NULL), 0);
-	attr = auxtap_perfdata_attr(pd, 0)->attr;
-	out.id = auxtap_perfdata_attr(pd, 0)->ids[0];
+	attr = auxtap_perfdata_get_attr(pd, 0)->attr;
+	out.id = auxtap_perfdata_get_attr(pd, 0)->ids[0];
 	attr.context_switch = reporter == BY_SWITCH || reporter == BY_WIDE;
 	assert_int_equal(auxtap_perfdata_writer_create(&out.w, path, NULL), 0);
 	index = auxtap_perfdata_writer_add_attr(out.w, &attr, "intel_pt//u");
@@ -510,7 +510,7 @@ static void expect_raw(const char *path, unsigned int cpu)
 
 	assert_int_equal(auxtap_perfdata_open(&pd, path, NULL), 0);
 	export(pd);
-	raw.sample_type = auxtap_perfdata_attr(pd, 0)->attr.sample_type;
+	raw.sample_type = auxtap_perfdata_get_attr(pd, 0)->attr.sample_type;
 	snprintf(own, sizeof(own), "%s/sideband%u", dir, cpu);
 	snprintf(other, sizeof(other), "%s/sideband%u", dir, 1 - cpu);
 	snprintf(trace, sizeof(trace), "%s/cpu%u.pt", dir, cpu);

@@ -40,12 +40,12 @@ static void one(const char *bytes, size_t size, const char *expected)
 	struct auxtap_spe_packet pkt;
 	char text[384];
 
-	assert_int_equal(auxtap_spe_packet(bytes, size, &pkt), (int)size);
+	assert_int_equal(auxtap_spe_get_packet(bytes, size, &pkt), (int)size);
 	assert_int_equal(pkt.size, size);
 	assert_int_equal(auxtap_spe_packet_text(&pkt, text, sizeof(text)), strlen(expected));
 	assert_string_equal(text, expected);
 	for (size_t less = 1; less < size; less++)
-		assert_int_equal(auxtap_spe_packet(bytes, less, &pkt), 0);
+		assert_int_equal(auxtap_spe_get_packet(bytes, less, &pkt), 0);
 }
 
 #define ONE(bytes, expected) one(bytes, sizeof(bytes) - 1, expected)
@@ -139,10 +139,10 @@ static void test_no_packet(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(headers); i++) {
 		bytes[0] = headers[i];
-		assert_int_equal(auxtap_spe_packet(bytes, sizeof(bytes), &pkt), -EBADMSG);
+		assert_int_equal(auxtap_spe_get_packet(bytes, sizeof(bytes), &pkt), -EBADMSG);
 	}
-	assert_int_equal(auxtap_spe_packet("\x20\x42\x16", 3, &pkt), -EBADMSG);
-	assert_int_equal(auxtap_spe_packet("\x24\xb0\x16", 3, &pkt), -EBADMSG);
+	assert_int_equal(auxtap_spe_get_packet("\x20\x42\x16", 3, &pkt), -EBADMSG);
+	assert_int_equal(auxtap_spe_get_packet("\x24\xb0\x16", 3, &pkt), -EBADMSG);
 }
 
 static void test_address(void **state)
@@ -150,15 +150,15 @@ static void test_address(void **state)
 	struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_ADDRESS, .payload = 0xc0ffb7ee29f38200};
 
 	(void)state;
-	assert_int_equal(auxtap_spe_address(&pkt), 0xffffb7ee29f38200);
+	assert_int_equal(auxtap_spe_get_address(&pkt), 0xffffb7ee29f38200);
 	pkt.payload = 0x800000aaaae4a9b6;
-	assert_int_equal(auxtap_spe_address(&pkt), 0x0000aaaae4a9b6);
+	assert_int_equal(auxtap_spe_get_address(&pkt), 0x0000aaaae4a9b6);
 	pkt.index = AUXTAP_SPE_ADDR_VIRT;
 	pkt.payload = 0xf500aaaae65dda43;
-	assert_int_equal(auxtap_spe_address(&pkt), 0x00aaaae65dda43);
+	assert_int_equal(auxtap_spe_get_address(&pkt), 0x00aaaae65dda43);
 	pkt.index = AUXTAP_SPE_ADDR_PHYS;
 	pkt.payload = 0x80ff08032c955a43;
-	assert_int_equal(auxtap_spe_address(&pkt), 0xff08032c955a43);
+	assert_int_equal(auxtap_spe_get_address(&pkt), 0xff08032c955a43);
 }
 
 /* ---- streams ---- */
