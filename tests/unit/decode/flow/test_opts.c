@@ -286,6 +286,137 @@ static void test_probe(void **state)
 	assert_int_equal(auxtap_probe_machine(&whole), -EINVAL);
 }
 
+/* ---- results: a raw trace of Arm SPE that is damaged has a gap, and so one event ---- */
+
+static char trace[] = "/tmp/auxtap-sized-XXXXXX";
+
+static struct auxtap_decoder *decoder(void)
+{
+	const struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "spe"};
+	struct auxtap_decoder *dec;
+
+	assert_int_equal(auxtap_decoder_open_raw(&dec, trace, &raw, images, NULL, NULL), 0);
+	return dec;
+}
+
+static int fill_event(void *result)
+{
+	struct auxtap_decoder *dec = decoder();
+	struct auxtap_event *ev = result;
+	size_t size = ev->size;
+	int ret = auxtap_decoder_next(dec, ev, NULL);
+
+	if (size == sizeof(*ev) && ret == 1) {
+		assert_int_equal(ev->type, AUXTAP_EVENT_GAP);
+		assert_non_null(ev->gap);
+		assert_true(*ev->text);
+	}
+	auxtap_decoder_close(dec);
+	return ret == 1 ? 0 : ret;
+}
+
+static int fill_summary(void *result)
+{
+	struct auxtap_decoder *dec = decoder();
+	int ret = auxtap_decoder_summary(dec, result);
+
+	auxtap_decoder_close(dec);
+	return ret;
+}
+
+static int fill_info(void *result)
+{
+	return auxtap_image_set_info(images, 0, result);
+}
+
+static int fill_location(void *result)
+{
+	return auxtap_image_set_resolve(images, 1, 0, 0x1000, result);
+}
+
+static int fill_symbol(void *result)
+{
+	return auxtap_image_set_symbol(images, 1, 0, 0x1000, result);
+}
+
+static int fill_range(void *result)
+{
+	return auxtap_image_set_range(images, 1, 0, 0x1000, result);
+}
+
+#define RESULT(type, last, fill)                                                 \
+	{                                                                        \
+#type, sizeof(struct type), SIZED_UP_TO(struct type, last), fill \
+	}
+static const struct result_case {
+	const char *name;
+	size_t size, first_size;
+	int (*fill)(void *result);
+} results[] = {
+	RESULT(auxtap_event, source, fill_event),
+	RESULT(auxtap_decode_summary, time_end, fill_summary),
+	RESULT(auxtap_image_info, changed, fill_info),
+	RESULT(auxtap_location, frames, fill_location),
+	RESULT(auxtap_location, frames, fill_symbol),
+	RESULT(auxtap_range, symbol_base, fill_range),
+};
+
+/* A result of 'size' bytes; what was in it before is 0xa5. The caller frees. */
+static unsigned char *filled(const struct result_case *c, size_t size, size_t claimed, int code)
+{
+	unsigned char *result = malloc(size); /* exact size: the sanitizer sees writes beyond */
+	int ret;
+
+	assert_non_null(result);
+	memset(result, 0xa5, size);
+	memcpy(result, &claimed, sizeof(claimed));
+	ret = c->fill(result);
+	if (ret != code || memcmp(result, &claimed, sizeof(claimed)))
+		fail_msg("%s of %zu bytes: %d, not %d, or another size", c->name, claimed, ret,
+			 code);
+	return result;
+}
+
+static void test_every_result(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+		const struct result_case *c = &results[i];
+		const size_t wrong[] = {0, 1, c->first_size - 1, SIZE_MAX, 0x5a5a5a5a};
+		unsigned char *same = filled(c, c->size, c->size, 0);
+		unsigned char *longer = filled(c, c->size + 16, c->size + 16, 0);
+		unsigned char *shorter = filled(c, c->first_size, c->first_size, 0);
+
+		for (size_t k = c->size; k < c->size + 16; k++)
+			assert_int_equal(longer[k], 0);
+		/* where the first member stands: the same in all three, and not what was there */
+		assert_memory_equal(longer + sizeof(size_t), same + sizeof(size_t), 8);
+		assert_memory_equal(shorter + sizeof(size_t), same + sizeof(size_t), 8);
+		free(same);
+		free(longer);
+		free(shorter);
+		for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
+			unsigned char *untouched = filled(c, c->size, wrong[k], -EINVAL);
+
+			for (size_t b = sizeof(size_t); b < c->size; b++)
+				assert_int_equal(untouched[b], 0xa5);
+			free(untouched);
+		}
+	}
+}
+
+static int setup(void)
+{
+	static const char damage[64] = {0x01, 0x02, 0x03};
+	int fd = mkstemp(trace);
+
+	sink = fopen("/dev/null", "w");
+	if (fd < 0 || write(fd, damage, sizeof(damage)) != sizeof(damage) || close(fd) || !sink ||
+	    auxtap_image_set_new(&images, NULL, NULL))
+		return 1;
+	return auxtap_image_set_map(images, 1, 0, 0x1000, 0x1000, 0, MISSING, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,14 +425,15 @@ int main(void)
 		cmocka_unit_test(test_list_is_missing),
 		cmocka_unit_test(test_what_is_taken),
 		cmocka_unit_test(test_probe),
+		cmocka_unit_test(test_every_result),
 	};
 	int ret;
 
-	sink = fopen("/dev/null", "w");
-	if (!sink || auxtap_image_set_new(&images, NULL, NULL))
+	if (setup())
 		return 1;
 	ret = cmocka_run_group_tests(tests, NULL, NULL);
 	auxtap_image_set_free(images);
 	fclose(sink);
+	unlink(trace);
 	return ret;
 }
