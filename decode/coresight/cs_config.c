@@ -37,55 +37,34 @@ const char *cs_protocol_name(enum cs_protocol protocol)
 void cs_unit_set_id(struct cs_unit *unit, uint8_t id)
 {
 	unit->id = id;
-	switch (unit->protocol) {
-	case CS_PROTOCOL_ETMV3:
-		unit->regs.etmv3.reg_trc_id = id;
-		break;
-	case CS_PROTOCOL_PTM:
-		unit->regs.ptm.reg_trc_id = id;
-		break;
-	case CS_PROTOCOL_ETMV4:
-		unit->regs.etmv4.reg_traceidr = id;
-		break;
-	case CS_PROTOCOL_ETE:
-		unit->regs.ete.reg_traceidr = id;
-		break;
-	default:
-		break;
-	}
+	unit->regs.traceidr = id;
 }
 
 int cs_unit_thread_register(const struct cs_unit *unit)
 {
-	uint32_t configr;
-
 	switch (unit->protocol) {
 	case CS_PROTOCOL_ETMV3:
-		return unit->regs.etmv3.reg_ctrl & ETMCR_CID ? 1 : 0;
 	case CS_PROTOCOL_PTM:
-		return unit->regs.ptm.reg_ctrl & ETMCR_CID ? 1 : 0;
+		return unit->regs.ctrl & ETMCR_CID ? 1 : 0;
 	case CS_PROTOCOL_ETMV4:
-		configr = unit->regs.etmv4.reg_configr;
-		break;
 	case CS_PROTOCOL_ETE:
-		configr = unit->regs.ete.reg_configr;
 		break;
 	default:
 		return 0;
 	}
 	/* A host kernel in EL2 keeps the thread's number in CONTEXTIDR_EL2, traced as the VMID. */
-	if ((configr & (CONFIGR_VMID | CONFIGR_VMIDOPT)) == (CONFIGR_VMID | CONFIGR_VMIDOPT))
+	if ((unit->regs.configr & (CONFIGR_VMID | CONFIGR_VMIDOPT)) ==
+	    (CONFIGR_VMID | CONFIGR_VMIDOPT))
 		return 2;
-	return configr & CONFIGR_CID ? 1 : 0;
+	return unit->regs.configr & CONFIGR_CID ? 1 : 0;
 }
 
 bool cs_unit_has_timestamps(const struct cs_unit *unit)
 {
 	if (unit->ts_source != CS_TS_VIRTUAL)
 		return false;
-	if (unit->protocol == CS_PROTOCOL_ETE)
-		return unit->regs.ete.reg_configr & CONFIGR_TS;
-	return unit->protocol == CS_PROTOCOL_ETMV4 && unit->regs.etmv4.reg_configr & CONFIGR_TS;
+	return (unit->protocol == CS_PROTOCOL_ETE || unit->protocol == CS_PROTOCOL_ETMV4) &&
+	       unit->regs.configr & CONFIGR_TS;
 }
 
 /* ---- AUXTRACE_INFO ---- */
@@ -100,21 +79,13 @@ static void set_id_from(struct cs_unit *unit, uint64_t reg)
 /* ETMCR, ETMTRACEIDR, ETMCCER, ETMIDR */
 static void etmv3_from(struct cs_unit *unit, const uint64_t *v)
 {
-	if (ETMIDR_MAJOR((uint32_t)v[3]) == 3) {
-		unit->protocol = CS_PROTOCOL_PTM;
-		unit->regs.ptm.reg_ctrl = (uint32_t)v[0];
-		unit->regs.ptm.reg_ccer = (uint32_t)v[2];
-		unit->regs.ptm.reg_idr = (uint32_t)v[3];
-		unit->regs.ptm.arch_ver = ARCH_V7;
-		unit->regs.ptm.core_prof = profile_CortexA;
-	} else {
-		unit->protocol = CS_PROTOCOL_ETMV3;
-		unit->regs.etmv3.reg_ctrl = (uint32_t)v[0];
-		unit->regs.etmv3.reg_ccer = (uint32_t)v[2];
-		unit->regs.etmv3.reg_idr = (uint32_t)v[3];
-		unit->regs.etmv3.arch_ver = ARCH_V7;
-		unit->regs.etmv3.core_prof = profile_CortexA;
-	}
+	bool ptm = ETMIDR_MAJOR((uint32_t)v[3]) == 3;
+
+	unit->protocol = ptm ? CS_PROTOCOL_PTM : CS_PROTOCOL_ETMV3;
+	unit->regs.ctrl = (uint32_t)v[0];
+	unit->regs.ccer = (uint32_t)v[2];
+	unit->regs.idr = (uint32_t)v[3];
+	unit->arch = CS_ARCH_V7;
 	set_id_from(unit, v[1]);
 }
 
@@ -124,16 +95,13 @@ static void etmv3_from(struct cs_unit *unit, const uint64_t *v)
  */
 static void etmv4_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 {
-	ocsd_etmv4_cfg *regs = &unit->regs.etmv4;
-
 	unit->protocol = CS_PROTOCOL_ETMV4;
-	regs->reg_configr = (uint32_t)v[0];
-	regs->reg_idr0 = (uint32_t)v[2];
-	regs->reg_idr1 = (uint32_t)v[3];
-	regs->reg_idr2 = (uint32_t)v[4];
-	regs->reg_idr8 = (uint32_t)v[5];
-	regs->arch_ver = ARCH_AA64;
-	regs->core_prof = profile_CortexA;
+	unit->regs.configr = (uint32_t)v[0];
+	unit->regs.idr0 = (uint32_t)v[2];
+	unit->regs.idr1 = (uint32_t)v[3];
+	unit->regs.idr2 = (uint32_t)v[4];
+	unit->regs.idr8 = (uint32_t)v[5];
+	unit->arch = CS_ARCH_AA64;
 	set_id_from(unit, v[1]);
 	if (nr > 7)
 		unit->ts_source = v[7];
@@ -142,18 +110,9 @@ static void etmv4_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 /* The same, and TRCDEVARCH. */
 static void ete_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 {
-	ocsd_ete_cfg *regs = &unit->regs.ete;
-
+	etmv4_from(unit, v, 7);
 	unit->protocol = CS_PROTOCOL_ETE;
-	regs->reg_configr = (uint32_t)v[0];
-	regs->reg_idr0 = (uint32_t)v[2];
-	regs->reg_idr1 = (uint32_t)v[3];
-	regs->reg_idr2 = (uint32_t)v[4];
-	regs->reg_idr8 = (uint32_t)v[5];
-	regs->reg_devarch = (uint32_t)v[7];
-	regs->arch_ver = ARCH_AA64;
-	regs->core_prof = profile_CortexA;
-	set_id_from(unit, v[1]);
+	unit->regs.devarch = (uint32_t)v[7];
 	if (nr > 8)
 		unit->ts_source = v[8];
 }
@@ -184,6 +143,7 @@ static size_t unit_from(struct cs_unit *unit, uint64_t version, const uint64_t *
 		return 0;
 	unit->cpu = v[1] > INT32_MAX ? -1 : (int)v[1];
 	unit->ts_source = UINT64_MAX;
+	unit->profile = CS_PROFILE_A;
 	if (v[0] == MAGIC_ETMV3)
 		etmv3_from(unit, v + head);
 	else if (v[0] == MAGIC_ETMV4)

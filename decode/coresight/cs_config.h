@@ -8,11 +8,9 @@
 #define AUXTAP_CS_CONFIG_H
 
 #include <auxtap/error.h>
-#include <opencsd/c_api/opencsd_c_api.h>
-#if __has_include(<opencsd/itm/trc_pkt_types_itm.h>)
-#include <opencsd/itm/trc_pkt_types_itm.h> /* the C interface names its types, and leaves it out */
-#endif
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define CS_ID_NONE 0xff
 #define CS_NR_IDS  128 /* of which 0 and from 0x70 on are reserved */
@@ -27,6 +25,44 @@ enum cs_protocol {
 	CS_PROTOCOL_ITM,
 };
 
+/* The architecture of the core; newer ones are taken for the newest here. */
+enum cs_arch {
+	CS_ARCH_UNKNOWN,
+	CS_ARCH_V7,
+	CS_ARCH_V8,
+	CS_ARCH_V8R3,
+	CS_ARCH_AA64,
+};
+
+enum cs_profile {
+	CS_PROFILE_UNKNOWN,
+	CS_PROFILE_A,
+	CS_PROFILE_R,
+	CS_PROFILE_M,
+};
+
+/* Which code an address is of; 0: any. Bits, as a core's memory dumps are of several. */
+#define CS_SPACE_EL1S 0x01 /* and EL0 */
+#define CS_SPACE_EL1N 0x02
+#define CS_SPACE_EL2  0x04
+#define CS_SPACE_EL3  0x08
+#define CS_SPACE_EL2S 0x10
+#define CS_SPACE_S    (CS_SPACE_EL1S | CS_SPACE_EL2S | CS_SPACE_EL3)
+#define CS_SPACE_N    (CS_SPACE_EL1N | CS_SPACE_EL2)
+#define CS_SPACE_ANY  (CS_SPACE_S | CS_SPACE_N)
+
+/* Registers, as far as the protocol has them. */
+struct cs_regs {
+	uint32_t traceidr; /* ETMTRACEIDR, TRCTRACEIDR */
+	/* ETMv4, ETE; idr9 to idr13 and devarch of one of them */
+	uint32_t configr, idr0, idr1, idr2, idr8, idr9, idr10, idr11, idr12, idr13, devarch;
+	/* ETMv3, PTM */
+	uint32_t ctrl, ccer, idr;
+	/* STM: STMTCSR; ITM: ITMTCR */
+	uint32_t tcr;
+	uint32_t feat3r, devid; /* STM */
+};
+
 struct cs_unit {
 	enum cs_protocol protocol;
 	int cpu;       /* -1: no CPU's, or not known */
@@ -34,16 +70,9 @@ struct cs_unit {
 	uint64_t sink; /* IDs are unique per sink; 0: one sink for all */
 	/* of perf's header: TRFCR.TS, 1 is the virtual counter; UINT64_MAX: not recorded */
 	uint64_t ts_source;
-	union {
-		ocsd_etmv3_cfg etmv3;
-		ocsd_ptm_cfg ptm;
-		ocsd_etmv4_cfg etmv4;
-		ocsd_ete_cfg ete;
-		ocsd_stm_cfg stm;
-#ifdef OCSD_BUILTIN_DCD_ITM
-		ocsd_itm_cfg itm;
-#endif
-	} regs;
+	enum cs_arch arch;
+	enum cs_profile profile;
+	struct cs_regs regs;
 };
 
 struct cs_config {

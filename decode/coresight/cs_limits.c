@@ -74,24 +74,11 @@ bool cs_limits_exception(uint32_t version)
 
 bool cs_limits_speculation(uint32_t version, const struct cs_unit *unit, bool *cycle_counts)
 {
-	uint32_t idr8, configr;
-
-	if (version >= VERSION_SPECULATION)
+	if (version >= VERSION_SPECULATION ||
+	    (unit->protocol != CS_PROTOCOL_ETMV4 && unit->protocol != CS_PROTOCOL_ETE))
 		return false;
-	switch (unit->protocol) {
-	case CS_PROTOCOL_ETMV4:
-		idr8 = unit->regs.etmv4.reg_idr8;
-		configr = unit->regs.etmv4.reg_configr;
-		break;
-	case CS_PROTOCOL_ETE:
-		idr8 = unit->regs.ete.reg_idr8;
-		configr = unit->regs.ete.reg_configr;
-		break;
-	default:
-		return false;
-	}
-	*cycle_counts = configr >> 4 & 1; /* TRCCONFIGR.CCI */
-	return idr8 != 0;
+	*cycle_counts = unit->regs.configr >> 4 & 1; /* TRCCONFIGR.CCI */
+	return unit->regs.idr8 != 0;
 }
 
 enum { SCAN_SYNC, SCAN_HEADER, SCAN_PARTS, SCAN_FIELD };

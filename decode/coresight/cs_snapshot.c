@@ -2,6 +2,7 @@
 /* See cs_snapshot.h. */
 #include "cs_snapshot.h"
 #include "cs_ini.h"
+#include "cs_tree.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -113,7 +114,7 @@ static int read_ini(struct reading *r, struct cs_ini *ini, const char *name)
 /* ---- what a core is ---- */
 
 /* Arm's own names; newer ones than those known decode as the newest architecture. */
-static void core_profile(const char *type, ocsd_arch_version_t *arch, ocsd_core_profile_t *profile)
+static void set_core(struct cs_unit *unit, const char *type)
 {
 	static const char *const v7[] = {"A5", "A7", "A8", "A9", "A12", "A15", "A17", "R4",
 					 "R5", "R7", "R8", "M0", "M0+", "M3",  "M4",  "M7"};
@@ -122,32 +123,31 @@ static void core_profile(const char *type, ocsd_arch_version_t *arch, ocsd_core_
 	static const char *const v8r3[] = {"A55", "A65", "A75", "A76", "A77", "A78"};
 	unsigned int major = 0, minor = 0;
 	const char *name = type + 7, *dash = strrchr(type, '-');
+	enum cs_arch arch = CS_ARCH_AA64;
 	char letter = 'A';
 
-	*arch = ARCH_AA64;
 	if (!strncmp(type, "Cortex-", 7)) {
 		letter = *name;
 		for (size_t i = 0; i < sizeof(v7) / sizeof(v7[0]); i++)
 			if (!strcmp(name, v7[i]))
-				*arch = ARCH_V7;
+				arch = CS_ARCH_V7;
 		for (size_t i = 0; i < sizeof(v8) / sizeof(v8[0]); i++)
 			if (!strcmp(name, v8[i]))
-				*arch = ARCH_V8;
+				arch = CS_ARCH_V8;
 		for (size_t i = 0; i < sizeof(v8r3) / sizeof(v8r3[0]); i++)
 			if (!strcmp(name, v8r3[i]))
-				*arch = ARCH_V8r3;
+				arch = CS_ARCH_V8R3;
 	} else if (sscanf(type, "ARMv%1u.%1u", &major, &minor) >= 1) {
-		*arch = major == 7		 ? ARCH_V7 :
-			major == 8 && minor < 3	 ? ARCH_V8 :
-			major == 8 && minor == 3 ? ARCH_V8r3 :
-						   ARCH_AA64;
+		arch = major == 7		? CS_ARCH_V7 :
+		       major == 8 && minor < 3	? CS_ARCH_V8 :
+		       major == 8 && minor == 3 ? CS_ARCH_V8R3 :
+						  CS_ARCH_AA64;
 		letter = dash ? dash[1] : 'A';
 	} else if (!strncasecmp(type, "ARM-AA64-", 9)) {
 		letter = type[9];
 	}
-	*profile = letter == 'R' ? profile_CortexR :
-		   letter == 'M' ? profile_CortexM :
-				   profile_CortexA;
+	unit->arch = arch;
+	unit->profile = letter == 'R' ? CS_PROFILE_R : letter == 'M' ? CS_PROFILE_M : CS_PROFILE_A;
 }
 
 /* ---- registers ---- */
@@ -200,118 +200,72 @@ static int get_registers(struct cs_snapshot_unit *u, const struct device *dev,
 
 static void read_etmv4(struct cs_snapshot_unit *u, const struct device *dev)
 {
-	ocsd_etmv4_cfg *c = &u->unit.regs.etmv4;
+	struct cs_regs *c = &u->unit.regs;
 	const struct wanted regs[] = {
-		{"TRCCONFIGR", &c->reg_configr, true, 0},
-		{"TRCTRACEIDR", &c->reg_traceidr, true, 0},
-		{"TRCIDR0", &c->reg_idr0, true, 0},
-		{"TRCIDR1", &c->reg_idr1, false, TRCIDR1_DEFAULT},
-		{"TRCIDR2", &c->reg_idr2, true, 0},
-		{"TRCIDR8", &c->reg_idr8, false, 0},
-		{"TRCIDR9", &c->reg_idr9, false, 0},
-		{"TRCIDR10", &c->reg_idr10, false, 0},
-		{"TRCIDR11", &c->reg_idr11, false, 0},
-		{"TRCIDR12", &c->reg_idr12, false, 0},
-		{"TRCIDR13", &c->reg_idr13, false, 0},
+		{"TRCCONFIGR", &c->configr, true, 0}, {"TRCTRACEIDR", &c->traceidr, true, 0},
+		{"TRCIDR0", &c->idr0, true, 0},	      {"TRCIDR1", &c->idr1, false, TRCIDR1_DEFAULT},
+		{"TRCIDR2", &c->idr2, true, 0},	      {"TRCIDR8", &c->idr8, false, 0},
+		{"TRCIDR9", &c->idr9, false, 0},      {"TRCIDR10", &c->idr10, false, 0},
+		{"TRCIDR11", &c->idr11, false, 0},    {"TRCIDR12", &c->idr12, false, 0},
+		{"TRCIDR13", &c->idr13, false, 0},
 	};
 
 	if (!get_registers(u, dev, regs, NR(regs)))
-		u->unit.id = c->reg_traceidr & 0x7f;
+		u->unit.id = c->traceidr & 0x7f;
 }
 
 static void read_ete(struct cs_snapshot_unit *u, const struct device *dev)
 {
-	ocsd_ete_cfg *c = &u->unit.regs.ete;
+	struct cs_regs *c = &u->unit.regs;
 	const struct wanted regs[] = {
-		{"TRCCONFIGR", &c->reg_configr, true, 0},
-		{"TRCTRACEIDR", &c->reg_traceidr, true, 0},
-		{"TRCIDR0", &c->reg_idr0, true, 0},
-		{"TRCIDR1", &c->reg_idr1, false, TRCIDR1_DEFAULT},
-		{"TRCIDR2", &c->reg_idr2, true, 0},
-		{"TRCIDR8", &c->reg_idr8, false, 0},
-		{"TRCDEVARCH", &c->reg_devarch, false, TRCDEVARCH_DEFAULT},
+		{"TRCCONFIGR", &c->configr, true, 0},
+		{"TRCTRACEIDR", &c->traceidr, true, 0},
+		{"TRCIDR0", &c->idr0, true, 0},
+		{"TRCIDR1", &c->idr1, false, TRCIDR1_DEFAULT},
+		{"TRCIDR2", &c->idr2, true, 0},
+		{"TRCIDR8", &c->idr8, false, 0},
+		{"TRCDEVARCH", &c->devarch, false, TRCDEVARCH_DEFAULT},
 	};
 
 	if (!get_registers(u, dev, regs, NR(regs)))
-		u->unit.id = c->reg_traceidr & 0x7f;
+		u->unit.id = c->traceidr & 0x7f;
 }
 
+/* PTM, too */
 static void read_etmv3(struct cs_snapshot_unit *u, const struct device *dev)
 {
-	ocsd_etmv3_cfg *c = &u->unit.regs.etmv3;
+	struct cs_regs *c = &u->unit.regs;
 	const struct wanted regs[] = {
-		{"ETMIDR", &c->reg_idr, true, 0},
-		{"ETMCR", &c->reg_ctrl, true, 0},
-		{"ETMCCER", &c->reg_ccer, true, 0},
-		{"ETMTRACEIDR", &c->reg_trc_id, true, 0},
+		{"ETMIDR", &c->idr, true, 0},
+		{"ETMCR", &c->ctrl, true, 0},
+		{"ETMCCER", &c->ccer, true, 0},
+		{"ETMTRACEIDR", &c->traceidr, true, 0},
 	};
 
 	if (!get_registers(u, dev, regs, NR(regs)))
-		u->unit.id = c->reg_trc_id & 0x7f;
-}
-
-static void read_ptm(struct cs_snapshot_unit *u, const struct device *dev)
-{
-	ocsd_ptm_cfg *c = &u->unit.regs.ptm;
-	const struct wanted regs[] = {
-		{"ETMIDR", &c->reg_idr, true, 0},
-		{"ETMCR", &c->reg_ctrl, true, 0},
-		{"ETMCCER", &c->reg_ccer, true, 0},
-		{"ETMTRACEIDR", &c->reg_trc_id, true, 0},
-	};
-
-	if (!get_registers(u, dev, regs, NR(regs)))
-		u->unit.id = c->reg_trc_id & 0x7f;
+		u->unit.id = c->traceidr & 0x7f;
 }
 
 static void read_stm(struct cs_snapshot_unit *u, const struct device *dev)
 {
-	ocsd_stm_cfg *c = &u->unit.regs.stm;
+	struct cs_regs *c = &u->unit.regs;
 	const struct wanted regs[] = {
-		{"STMTCSR", &c->reg_tcsr, true, 0},
-		{"STMFEAT3R", &c->reg_feat3r, false, STM_FEAT3R_DEFAULT},
-		{"STMDEVID", &c->reg_devid, false, STM_DEVID_DEFAULT},
+		{"STMTCSR", &c->tcr, true, 0},
+		{"STMFEAT3R", &c->feat3r, false, STM_FEAT3R_DEFAULT},
+		{"STMDEVID", &c->devid, false, STM_DEVID_DEFAULT},
 	};
 
 	if (!get_registers(u, dev, regs, NR(regs)))
-		u->unit.id = c->reg_tcsr >> 16 & 0x7f;
+		u->unit.id = c->tcr >> 16 & 0x7f;
 }
 
-#ifdef OCSD_BUILTIN_DCD_ITM
 static void read_itm(struct cs_snapshot_unit *u, const struct device *dev)
 {
-	ocsd_itm_cfg *c = &u->unit.regs.itm;
-	const struct wanted regs[] = {{"ITMTCR", &c->reg_tcr, true, 0}};
+	struct cs_regs *c = &u->unit.regs;
+	const struct wanted regs[] = {{"ITMTCR", &c->tcr, true, 0}};
 
 	if (!get_registers(u, dev, regs, NR(regs)))
-		u->unit.id = c->reg_tcr >> 16 & 0x7f;
-}
-#else
-#define read_itm NULL /* OpenCSD 1.3 does not know it */
-#endif
-
-static void set_profile(struct cs_unit *unit, ocsd_arch_version_t arch, ocsd_core_profile_t profile)
-{
-	switch (unit->protocol) {
-	case CS_PROTOCOL_ETMV3:
-		unit->regs.etmv3.arch_ver = arch;
-		unit->regs.etmv3.core_prof = profile;
-		break;
-	case CS_PROTOCOL_PTM:
-		unit->regs.ptm.arch_ver = arch;
-		unit->regs.ptm.core_prof = profile;
-		break;
-	case CS_PROTOCOL_ETMV4:
-		unit->regs.etmv4.arch_ver = arch;
-		unit->regs.etmv4.core_prof = profile;
-		break;
-	case CS_PROTOCOL_ETE:
-		unit->regs.ete.arch_ver = arch;
-		unit->regs.ete.core_prof = profile;
-		break;
-	default:
-		break;
-	}
+		u->unit.id = c->tcr >> 16 & 0x7f;
 }
 
 static void read_unit(struct cs_snapshot_unit *u, const struct device *dev)
@@ -322,8 +276,8 @@ static void read_unit(struct cs_snapshot_unit *u, const struct device *dev)
 		void (*read)(struct cs_snapshot_unit *u, const struct device *dev);
 	} types[] = {
 		{"ETM4", CS_PROTOCOL_ETMV4, read_etmv4}, {"ETE", CS_PROTOCOL_ETE, read_ete},
-		{"ETM3", CS_PROTOCOL_ETMV3, read_etmv3}, {"PTM1", CS_PROTOCOL_PTM, read_ptm},
-		{"PFT1", CS_PROTOCOL_PTM, read_ptm},	 {"STM", CS_PROTOCOL_STM, read_stm},
+		{"ETM3", CS_PROTOCOL_ETMV3, read_etmv3}, {"PTM1", CS_PROTOCOL_PTM, read_etmv3},
+		{"PFT1", CS_PROTOCOL_PTM, read_etmv3},	 {"STM", CS_PROTOCOL_STM, read_stm},
 		{"ITM", CS_PROTOCOL_ITM, read_itm},
 	};
 	size_t len = strcspn(dev->type, "."); /* "ETM4.2" */
@@ -337,7 +291,7 @@ static void read_unit(struct cs_snapshot_unit *u, const struct device *dev)
 			continue;
 		u->why[0] = '\0';
 		u->unit.protocol = types[i].protocol;
-		if (types[i].read)
+		if (cs_tree_decodes(types[i].protocol))
 			types[i].read(u, dev);
 		else
 			snprintf(u->why, sizeof(u->why),
@@ -394,13 +348,11 @@ static bool space_of(const char *text, uint32_t *space)
 		const char *name;
 		uint32_t space;
 	} names[] = {
-		{"EL1S", OCSD_MEM_SPACE_EL1S},	{"EL1N", OCSD_MEM_SPACE_EL1N},
-		{"EL1NS", OCSD_MEM_SPACE_EL1N}, {"EL2", OCSD_MEM_SPACE_EL2},
-		{"EL2N", OCSD_MEM_SPACE_EL2},	{"EL2S", OCSD_MEM_SPACE_EL2S},
-		{"EL3", OCSD_MEM_SPACE_EL3},	{"S", OCSD_MEM_SPACE_S},
-		{"N", OCSD_MEM_SPACE_N},	{"NS", OCSD_MEM_SPACE_N},
-		{"H", OCSD_MEM_SPACE_EL2},	{"P", OCSD_MEM_SPACE_ANY},
-		{"ANY", OCSD_MEM_SPACE_ANY},
+		{"EL1S", CS_SPACE_EL1S}, {"EL1N", CS_SPACE_EL1N}, {"EL1NS", CS_SPACE_EL1N},
+		{"EL2", CS_SPACE_EL2},	 {"EL2N", CS_SPACE_EL2},  {"EL2S", CS_SPACE_EL2S},
+		{"EL3", CS_SPACE_EL3},	 {"S", CS_SPACE_S},	  {"N", CS_SPACE_N},
+		{"NS", CS_SPACE_N},	 {"H", CS_SPACE_EL2},	  {"P", CS_SPACE_ANY},
+		{"ANY", CS_SPACE_ANY},
 	};
 
 	for (size_t i = 0; i < NR(names); i++)
@@ -415,9 +367,7 @@ static int add_dump(struct reading *r, size_t core, const struct cs_ini *ini, co
 {
 	const char *file = cs_ini_get(ini, section, "file"), *text;
 	struct cs_snapshot *ss = r->ss;
-	struct cs_snapshot_dump dump = {.core = core,
-					.len = UINT64_MAX,
-					.space = OCSD_MEM_SPACE_ANY},
+	struct cs_snapshot_dump dump = {.core = core, .len = UINT64_MAX, .space = CS_SPACE_ANY},
 				*grown;
 
 	text = cs_ini_get(ini, section, "address");
@@ -577,11 +527,7 @@ static int read_units(struct reading *r, const struct cs_ini *ini)
 			return no_memory(r);
 		ss->nr_units++;
 		if (u->core != SIZE_MAX) {
-			ocsd_arch_version_t arch;
-			ocsd_core_profile_t profile;
-
-			core_profile(r->devices[u->core].type, &arch, &profile);
-			set_profile(&u->unit, arch, profile);
+			set_core(&u->unit, r->devices[u->core].type);
 			u->unit.cpu = cpu_number(r->devices[u->core].name);
 		} else if (!u->why[0] && u->unit.protocol != CS_PROTOCOL_STM &&
 			   u->unit.protocol != CS_PROTOCOL_ITM) {
@@ -639,8 +585,6 @@ int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_erro
 static int bare_unit(struct cs_snapshot *ss, const char *path, struct auxtap_error *err)
 {
 	struct cs_snapshot_unit *u = &ss->units[ss->nr_units];
-	ocsd_core_profile_t profile;
-	ocsd_arch_version_t arch;
 	struct device dev = {0};
 	const char *core;
 	int ret = cs_ini_read(&dev.ini, path, err);
@@ -668,8 +612,7 @@ static int bare_unit(struct cs_snapshot *ss, const char *path, struct auxtap_err
 		ret = auxtap_error_set(err, -EINVAL, path, "%s", u->why);
 		goto out;
 	}
-	core_profile(core ? core : "ARM-AA64", &arch, &profile);
-	set_profile(&u->unit, arch, profile);
+	set_core(&u->unit, core ? core : "ARM-AA64");
 	u->unit.cpu = cpu_number(u->name);
 out:
 	cs_ini_free(&dev.ini);

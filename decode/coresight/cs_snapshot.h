@@ -39,7 +39,7 @@ struct cs_snapshot_dump {
 	size_t core;
 	char *path;
 	uint64_t addr, off, len; /* of the file from off on; what the file has, at most len */
-	uint32_t space;		 /* ocsd_mem_space_acc_t */
+	uint32_t space;		 /* CS_SPACE_… */
 };
 
 struct cs_snapshot {

@@ -3,6 +3,10 @@
 #include "cs_tree.h"
 #include "cs_guard.h"
 
+#if __has_include(<opencsd/itm/trc_pkt_types_itm.h>)
+#include <opencsd/itm/trc_pkt_types_itm.h> /* the C interface names its types, and leaves it out */
+#endif
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -199,40 +203,158 @@ static void do_destroy(void *arg)
 		ocsd_destroy_dcd_tree(call->tree->handle);
 }
 
+/* ---- units ---- */
+
+static const struct {
+	const char *name; /* NULL: this version has no decoder */
+	ocsd_trace_protocol_t protocol;
+} decoders[] = {
+	[CS_PROTOCOL_ETMV3] = {OCSD_BUILTIN_DCD_ETMV3, OCSD_PROTOCOL_ETMV3},
+	[CS_PROTOCOL_PTM] = {OCSD_BUILTIN_DCD_PTM, OCSD_PROTOCOL_PTM},
+	[CS_PROTOCOL_ETMV4] = {OCSD_BUILTIN_DCD_ETMV4I, OCSD_PROTOCOL_ETMV4I},
+	[CS_PROTOCOL_ETE] = {OCSD_BUILTIN_DCD_ETE, OCSD_PROTOCOL_ETE},
+	[CS_PROTOCOL_STM] = {OCSD_BUILTIN_DCD_STM, OCSD_PROTOCOL_STM},
+#ifdef OCSD_BUILTIN_DCD_ITM
+	[CS_PROTOCOL_ITM] = {OCSD_BUILTIN_DCD_ITM, OCSD_PROTOCOL_ITM},
+#else
+	[CS_PROTOCOL_ITM] = {NULL, OCSD_PROTOCOL_UNKNOWN},
+#endif
+};
+
+bool cs_tree_decodes(enum cs_protocol protocol)
+{
+	return decoders[protocol].name != NULL;
+}
+
+_Static_assert(CS_SPACE_EL1S == OCSD_MEM_SPACE_EL1S && CS_SPACE_EL1N == OCSD_MEM_SPACE_EL1N &&
+		       CS_SPACE_EL2 == OCSD_MEM_SPACE_EL2 && CS_SPACE_EL3 == OCSD_MEM_SPACE_EL3 &&
+		       CS_SPACE_EL2S == OCSD_MEM_SPACE_EL2S,
+	       "spaces are handed to the library as they are");
+
+union config {
+	ocsd_etmv3_cfg etmv3;
+	ocsd_ptm_cfg ptm;
+	ocsd_etmv4_cfg etmv4;
+	ocsd_ete_cfg ete;
+	ocsd_stm_cfg stm;
+#ifdef OCSD_BUILTIN_DCD_ITM
+	ocsd_itm_cfg itm;
+#endif
+};
+
+static ocsd_arch_version_t arch_of(const struct cs_unit *unit)
+{
+	static const ocsd_arch_version_t archs[] = {
+		[CS_ARCH_UNKNOWN] = ARCH_UNKNOWN, [CS_ARCH_V7] = ARCH_V7,
+		[CS_ARCH_V8] = ARCH_V8,		  [CS_ARCH_V8R3] = ARCH_V8r3,
+		[CS_ARCH_AA64] = ARCH_AA64,
+	};
+
+	return archs[unit->arch];
+}
+
+static ocsd_core_profile_t profile_of(const struct cs_unit *unit)
+{
+	static const ocsd_core_profile_t profiles[] = {
+		[CS_PROFILE_UNKNOWN] = profile_Unknown,
+		[CS_PROFILE_A] = profile_CortexA,
+		[CS_PROFILE_R] = profile_CortexR,
+		[CS_PROFILE_M] = profile_CortexM,
+	};
+
+	return profiles[unit->profile];
+}
+
+static void configure_etmv4(ocsd_etmv4_cfg *c, const struct cs_unit *unit)
+{
+	const struct cs_regs *r = &unit->regs;
+
+	c->reg_configr = r->configr;
+	c->reg_traceidr = r->traceidr;
+	c->reg_idr0 = r->idr0;
+	c->reg_idr1 = r->idr1;
+	c->reg_idr2 = r->idr2;
+	c->reg_idr8 = r->idr8;
+	c->reg_idr9 = r->idr9;
+	c->reg_idr10 = r->idr10;
+	c->reg_idr11 = r->idr11;
+	c->reg_idr12 = r->idr12;
+	c->reg_idr13 = r->idr13;
+	c->arch_ver = arch_of(unit);
+	c->core_prof = profile_of(unit);
+}
+
+static void configure_ete(ocsd_ete_cfg *c, const struct cs_unit *unit)
+{
+	const struct cs_regs *r = &unit->regs;
+
+	c->reg_configr = r->configr;
+	c->reg_traceidr = r->traceidr;
+	c->reg_idr0 = r->idr0;
+	c->reg_idr1 = r->idr1;
+	c->reg_idr2 = r->idr2;
+	c->reg_idr8 = r->idr8;
+	c->reg_devarch = r->devarch;
+	c->arch_ver = arch_of(unit);
+	c->core_prof = profile_of(unit);
+}
+
+static void configure(union config *c, const struct cs_unit *unit)
+{
+	const struct cs_regs *r = &unit->regs;
+
+	memset(c, 0, sizeof(*c));
+	switch (unit->protocol) {
+	case CS_PROTOCOL_ETMV3:
+		c->etmv3 = (ocsd_etmv3_cfg){r->idr,	 r->ctrl,	r->ccer,
+					    r->traceidr, arch_of(unit), profile_of(unit)};
+		break;
+	case CS_PROTOCOL_PTM:
+		c->ptm = (ocsd_ptm_cfg){r->idr,	     r->ctrl,	    r->ccer,
+					r->traceidr, arch_of(unit), profile_of(unit)};
+		break;
+	case CS_PROTOCOL_ETMV4:
+		configure_etmv4(&c->etmv4, unit);
+		break;
+	case CS_PROTOCOL_ETE:
+		configure_ete(&c->ete, unit);
+		break;
+	case CS_PROTOCOL_STM:
+		c->stm.reg_tcsr = r->tcr;
+		c->stm.reg_feat3r = r->feat3r;
+		c->stm.reg_devid = r->devid;
+		break;
+#ifdef OCSD_BUILTIN_DCD_ITM
+	case CS_PROTOCOL_ITM:
+		c->itm.reg_tcr = r->tcr;
+		break;
+#endif
+	default:
+		break;
+	}
+}
+
 static void do_unit(void *arg)
 {
-	static const struct {
-		const char *name;
-		ocsd_trace_protocol_t protocol;
-	} names[] = {
-		[CS_PROTOCOL_ETMV3] = {OCSD_BUILTIN_DCD_ETMV3, OCSD_PROTOCOL_ETMV3},
-		[CS_PROTOCOL_PTM] = {OCSD_BUILTIN_DCD_PTM, OCSD_PROTOCOL_PTM},
-		[CS_PROTOCOL_ETMV4] = {OCSD_BUILTIN_DCD_ETMV4I, OCSD_PROTOCOL_ETMV4I},
-		[CS_PROTOCOL_ETE] = {OCSD_BUILTIN_DCD_ETE, OCSD_PROTOCOL_ETE},
-		[CS_PROTOCOL_STM] = {OCSD_BUILTIN_DCD_STM, OCSD_PROTOCOL_STM},
-#ifdef OCSD_BUILTIN_DCD_ITM
-		[CS_PROTOCOL_ITM] = {OCSD_BUILTIN_DCD_ITM, OCSD_PROTOCOL_ITM},
-#else
-		[CS_PROTOCOL_ITM] = {NULL, OCSD_PROTOCOL_UNKNOWN},
-#endif
-	};
 	struct call *call = arg;
 	struct cs_tree *tree = call->tree;
 	const struct cs_unit *unit = call->unit;
 	struct attached *attached = &tree->units[tree->nr];
 	unsigned char id = 0;
+	union config config;
 
 	call->ret = OCSD_ERR_NO_PROTOCOL;
-	if (!names[unit->protocol].name)
+	if (!cs_tree_decodes(unit->protocol))
 		return;
-	call->ret = ocsd_dt_create_decoder(tree->handle, names[unit->protocol].name,
+	configure(&config, unit);
+	call->ret = ocsd_dt_create_decoder(tree->handle, decoders[unit->protocol].name,
 					   tree->opts.element ? OCSD_CREATE_FLG_FULL_DECODER :
 								OCSD_CREATE_FLG_PACKET_PROC,
-					   &unit->regs, &id);
+					   &config, &id);
 	if (call->ret)
 		return;
 	attached->tree = tree;
-	attached->protocol = names[unit->protocol].protocol;
+	attached->protocol = decoders[unit->protocol].protocol;
 	attached->id = id;
 	/* where there is one source only, the library looks for it as number 0 */
 	attached->shown_id = id;

@@ -8,6 +8,8 @@
 
 #include "cs_snapshot.h"
 
+#include <opencsd/c_api/opencsd_c_api.h>
+
 #define CS_FRAME 16
 
 struct cs_packet {
@@ -34,6 +36,8 @@ struct cs_tree;
 /* Of the library: "1.3.3". */
 const char *cs_tree_version(void);
 uint32_t cs_tree_version_number(void); /* as CS_VERSION() of cs_limits.h */
+/* Can it decode that protocol? */
+bool cs_tree_decodes(enum cs_protocol protocol);
 /* Without a decoder for any unit it fails with -ENOTSUP; err says why of the first. */
 int cs_tree_new(struct cs_tree **tree, const struct cs_tree_opts *opts,
 		const struct cs_unit *const *units, size_t nr, struct auxtap_error *err);
