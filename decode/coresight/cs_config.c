@@ -34,6 +34,20 @@ const char *cs_protocol_name(enum cs_protocol protocol)
 	return names[protocol];
 }
 
+bool cs_exception_is_call(enum cs_protocol protocol, uint32_t number)
+{
+	switch (protocol) {
+	case CS_PROTOCOL_ETMV4:
+	case CS_PROTOCOL_ETE:
+		return number == 2;
+	case CS_PROTOCOL_ETMV3:
+	case CS_PROTOCOL_PTM:
+		return number == 2 || number == 3 || number == 10;
+	default:
+		return false;
+	}
+}
+
 void cs_unit_set_id(struct cs_unit *unit, uint8_t id)
 {
 	unit->id = id;

@@ -82,6 +82,8 @@ struct cs_config {
 };
 
 const char *cs_protocol_name(enum cs_protocol protocol);
+/* The system call's exception, by the unit's protocol. */
+bool cs_exception_is_call(enum cs_protocol protocol, uint32_t number);
 /* The number that goes into a unit's ID register too, so that the library agrees. */
 void cs_unit_set_id(struct cs_unit *unit, uint8_t id);
 /*

@@ -25,6 +25,7 @@ struct cs_decoder {
 	struct cs_stream **streams; /* those that have an event come first: a heap, by next event */
 	size_t nr, max, nr_heap;
 	bool begun;
+	void *shared;		 /* what flow_ops.open gave */
 	struct cs_stream *front; /* whose event was popped last; its next one is not known yet */
 	int error;
 };
@@ -118,6 +119,8 @@ static void destroy(struct auxtap_decoder *dec)
 		cs_stream_free(cs->streams[i]);
 		free(cs->streams[i]);
 	}
+	if (cs->shared)
+		dec->flow_ops->close(cs->shared);
 	for (size_t i = 0; i < cs->extents.nr; i++)
 		if (cs->extents.buffers[i].fd >= 0)
 			close(cs->extents.buffers[i].fd);
@@ -178,8 +181,14 @@ static int create(struct auxtap_decoder *dec)
 /* Streams are decoded as they are read. */
 static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
-	(void)dec;
+	struct cs_decoder *cs = cs_of(dec);
+
 	(void)nr_jobs;
+	cs->shared = dec->flow_ops->open(NULL);
+	if (!cs->shared)
+		return -ENOMEM;
+	for (size_t i = 0; i < cs->nr; i++)
+		cs->streams[i]->shared = cs->shared;
 	return 0;
 }
 
@@ -573,11 +582,14 @@ static int open_raw(struct auxtap_decoder *dec, const char *path, const struct a
 	return ret ? ret : open_buffers(dec, path, err);
 }
 
+static const struct flow_ops *const flows[] = {&cs_follow, NULL};
+
 extern const struct trace_family cs_family;
 const struct trace_family cs_family = {
 	.name = "CoreSight",
 	.raw_name = "etm",
 	.auxtrace_type = AUXTAP_AUXTRACE_CS_ETM,
+	.flows = flows,
 	.raw_has_cpus = true,
 	.create = create,
 	.destroy = destroy,

@@ -7,26 +7,11 @@
 
 struct scan {
 	struct cs_starts *starts;
-	enum cs_protocol protocol;
 	bool called, on; /* a system call was seen; then tracing went on again */
 	uint64_t ret;	 /* the address after the call */
 	uint64_t on_off;
 	bool no_memory;
 };
-
-bool cs_exception_is_call(enum cs_protocol protocol, uint32_t number)
-{
-	switch (protocol) {
-	case CS_PROTOCOL_ETMV4:
-	case CS_PROTOCOL_ETE:
-		return number == 2;
-	case CS_PROTOCOL_ETMV3:
-	case CS_PROTOCOL_PTM:
-		return number == 2 || number == 3 || number == 10;
-	default:
-		return false;
-	}
-}
 
 static void add(struct scan *scan, uint64_t addr)
 {
@@ -53,41 +38,54 @@ static void add(struct scan *scan, uint64_t addr)
 	starts->list[starts->nr++] = (struct cs_start){scan->on_off, addr};
 }
 
-static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_trace_elem *elem)
+static void on_async(struct scan *scan, const struct flow_step *step)
 {
-	struct scan *scan = ctx;
-	bool called;
+	/* a fault at the first instruction: nothing ran yet */
+	if (scan->called && scan->on && !step->calls && step->has_ip)
+		add(scan, step->ip);
+	scan->starts->lost |= step->calls && !step->has_ip;
+	scan->called = step->calls;
+	scan->ret = step->ip;
+	scan->on = false;
+}
 
-	(void)id;
-	switch (elem->elem_type) {
-	case OCSD_GEN_TRC_ELEM_EXCEPTION:
-		called = cs_exception_is_call(scan->protocol, elem->exception_number);
-		/* a fault at the first instruction: nothing ran yet */
-		if (scan->called && scan->on && !called && elem->excep_ret_addr)
-			add(scan, elem->en_addr);
-		scan->starts->lost |= called && !elem->excep_ret_addr;
-		scan->called = called;
-		scan->ret = elem->en_addr;
-		scan->on = false;
-		break;
-	case OCSD_GEN_TRC_ELEM_TRACE_ON:
-		scan->starts->lost |= elem->trace_on_reason == TRACE_ON_OVERFLOW;
-		scan->on = true;
-		scan->on_off = off;
-		break;
-	case OCSD_GEN_TRC_ELEM_ADDR_NACC:
+static void on_lost(struct scan *scan, const struct flow_step *step)
+{
+	if (step->loss == FLOW_LOSS_NO_CODE) {
 		if (scan->called && scan->on)
-			add(scan, elem->st_addr);
-		scan->called = false;
-		break;
-	case OCSD_GEN_TRC_ELEM_NO_SYNC:
-		scan->starts->lost |= elem->unsync_eot_info != UNSYNC_INIT_DECODER &&
-				      elem->unsync_eot_info != UNSYNC_EOT;
-		scan->called = false;
-		break;
-	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
-	case OCSD_GEN_TRC_ELEM_ADDR_UNKNOWN:
+			add(scan, step->ip);
+	} else if (step->loss == FLOW_LOSS_NO_ADDRESS) {
 		scan->starts->lost |= scan->called;
+	} else if (step->loss != FLOW_LOSS_NO_PATH) {
+		scan->starts->lost = true;
+		/* what the library could not go on with is no step of the flow */
+		if (step->loss == FLOW_LOSS_ERROR || step->loss == FLOW_LOSS_BROKEN)
+			return;
+	} else {
+		return;
+	}
+	scan->called = false;
+}
+
+static void take_step(struct scan *scan, const struct flow_step *step)
+{
+	switch ((enum flow_kind)step->kind) {
+	case FLOW_ASYNC:
+		on_async(scan, step);
+		break;
+	case FLOW_ON:
+		scan->starts->lost |= step->loss == FLOW_LOSS_OVERFLOW;
+		scan->on = true;
+		scan->on_off = step->pos;
+		break;
+	case FLOW_LOST:
+		on_lost(scan, step);
+		break;
+	case FLOW_BLOCK:
+		scan->starts->lost |= scan->called;
+		scan->called = false;
+		break;
+	case FLOW_SYNC:
 		scan->called = false;
 		break;
 	default:
@@ -95,7 +93,7 @@ static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_t
 	}
 }
 
-static uint32_t no_code(void *ctx, uint64_t addr, uint32_t space, uint32_t size, uint8_t *buf)
+static uint32_t no_code(void *ctx, uint64_t addr, uint32_t space, uint32_t size, void *buf)
 {
 	(void)ctx;
 	(void)addr;
@@ -105,44 +103,63 @@ static uint32_t no_code(void *ctx, uint64_t addr, uint32_t space, uint32_t size,
 	return 0;
 }
 
-/* What cannot be read or decoded is reported when the flow is followed. */
-static void feed(struct scan *scan, struct cs_tree *tree, struct cs_bytes *bytes, uint64_t off)
+/* False: the decoder is broken. */
+static bool follow(struct scan *scan, const struct flow_ops *ops, struct flow *flow,
+		   const struct flow_bytes *given)
 {
+	const struct flow_step *steps;
+	size_t nr;
+
+	ops->start(flow, given);
+	while ((nr = ops->next(flow, &steps))) {
+		for (size_t i = 0; i < nr; i++) {
+			take_step(scan, &steps[i]);
+			scan->no_memory |= steps[i].loss == FLOW_LOSS_NO_MEMORY;
+			if (steps[i].loss == FLOW_LOSS_BROKEN)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* What cannot be read or decoded is reported when the flow is followed. */
+static void feed(struct scan *scan, const struct flow_ops *ops, struct flow *flow,
+		 struct cs_bytes *bytes, uint64_t off)
+{
+	struct flow_bytes given = {.joins = false};
 	uint64_t at;
 	ssize_t got;
-	char why[192];
 
 	while ((got = cs_bytes_next(bytes, &at)) > 0) {
-		for (size_t done = 0, used; done < (size_t)got; done += used) {
-			int ret = cs_tree_feed(tree, off + at + done, bytes->buf + done,
-					       (size_t)got - done, &used, why, sizeof(why));
-
-			scan->starts->lost |= ret != 0;
-			if ((ret && ret != -EBADMSG) || !used)
+		for (size_t done = 0; done < (size_t)got;) {
+			given.data = bytes->buf + done;
+			given.size = given.total = (size_t)got - done;
+			given.off = off + at + done;
+			if (!follow(scan, ops, flow, &given) || ops->position(flow) <= given.off)
 				return;
+			done = (size_t)(ops->position(flow) - off - at);
+			given.joins = true;
 		}
 	}
 	scan->starts->lost |= got < 0 || bytes->at < bytes->size;
-	if (cs_tree_end(tree, why, sizeof(why)))
-		scan->starts->lost = true;
+	given.size = given.total = 0;
+	given.last = true;
+	follow(scan, ops, flow, &given);
 }
 
-int cs_starts_find(struct cs_starts *starts, const struct cs_unit *unit, struct cs_bytes *bytes,
-		   uint64_t off)
+int cs_starts_find(struct cs_starts *starts, const struct flow_ops *ops, void *shared,
+		   const struct cs_unit *unit, struct cs_bytes *bytes, uint64_t off)
 {
-	struct scan scan = {.starts = starts, .protocol = unit->protocol};
-	const struct cs_tree_opts opts = {.format = CS_FORMAT_SOURCE,
-					  .element = on_element,
-					  .read = no_code,
-					  .ctx = &scan};
-	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct cs_tree *tree;
-	int ret = cs_tree_new(&tree, &opts, &unit, 1, &err);
+	struct scan scan = {.starts = starts};
+	const struct cs_flow_source source = {.unit = unit,
+					      .format = CS_FORMAT_SOURCE,
+					      .read = no_code};
+	struct flow *flow = ops->create(shared, &source);
 
-	if (ret)
-		return ret == -ENOMEM ? ret : 0;
-	feed(&scan, tree, bytes, off);
+	if (!flow)
+		return -ENOMEM;
+	feed(&scan, ops, flow, bytes, off);
 	starts->open = scan.called;
-	cs_tree_free(tree);
+	ops->destroy(flow);
 	return scan.no_memory ? -ENOMEM : 0;
 }

@@ -6,6 +6,7 @@
 #ifndef AUXTAP_CS_EXEC_H
 #define AUXTAP_CS_EXEC_H
 
+#include "cs_follow.h"
 #include "cs_frames.h"
 
 struct cs_start {
@@ -26,10 +27,8 @@ struct cs_starts {
 	uint64_t elsewhere_off; /* the last of them */
 };
 
-/* The system call's exception, by the unit's protocol. */
-bool cs_exception_is_call(enum cs_protocol protocol, uint32_t number);
 /* Of one unit's bytes, not in frames, the first of which has offset off. 0 or -ENOMEM. */
-int cs_starts_find(struct cs_starts *starts, const struct cs_unit *unit, struct cs_bytes *bytes,
-		   uint64_t off);
+int cs_starts_find(struct cs_starts *starts, const struct flow_ops *ops, void *shared,
+		   const struct cs_unit *unit, struct cs_bytes *bytes, uint64_t off);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See cs_flow.h. */
 #include "cs_flow.h"
-#include "cs_exec.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -218,32 +217,6 @@ void cs_flow_lost(struct cs_flow *flow, enum auxtap_gap_cause cause, uint64_t nr
 
 /* ---- ranges ---- */
 
-static enum auxtap_isa isa_of(ocsd_isa isa)
-{
-	return isa == ocsd_isa_arm    ? AUXTAP_ISA_A32 :
-	       isa == ocsd_isa_thumb2 ? AUXTAP_ISA_T32 :
-					AUXTAP_ISA_A64;
-}
-
-static enum auxtap_branch_kind kind_of(const ocsd_generic_trace_elem *elem)
-{
-	bool indirect = elem->last_i_type == OCSD_INSTR_BR_INDIRECT;
-
-	switch (elem->last_i_subtype) {
-	case OCSD_S_INSTR_BR_LINK:
-		return indirect ? AUXTAP_BRANCH_CALL_INDIRECT : AUXTAP_BRANCH_CALL;
-	case OCSD_S_INSTR_V8_RET:
-	case OCSD_S_INSTR_V7_IMPLIED_RET:
-		return AUXTAP_BRANCH_RETURN;
-	case OCSD_S_INSTR_V8_ERET:
-		return AUXTAP_BRANCH_FAR;
-	default:
-		if (indirect)
-			return AUXTAP_BRANCH_JUMP_INDIRECT;
-		return elem->last_instr_cond ? AUXTAP_BRANCH_COND : AUXTAP_BRANCH_JUMP;
-	}
-}
-
 static void set_branch(struct cs_flow *flow, enum auxtap_branch_kind kind, uint64_t ip,
 		       uint8_t size, enum auxtap_isa isa)
 {
@@ -270,27 +243,25 @@ static void arrive(struct cs_flow *flow, uint64_t addr)
 	resolve_async(flow, addr, true);
 }
 
-static void range(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+static void block(struct cs_flow *flow, const struct flow_step *step)
 {
-	uint32_t nr = elem->num_instr_range;
-	uint8_t last_size = elem->last_instr_sz == 2 ? 2 : 4;
-	enum auxtap_isa isa = isa_of(elem->isa);
-	uint64_t last_ip = elem->en_addr - last_size;
+	uint32_t nr = step->nr_insns;
+	uint64_t end = step->last_ip + step->size;
 
 	close_gap(flow);
-	arrive(flow, elem->st_addr);
-	if (!nr || elem->en_addr <= elem->st_addr)
+	arrive(flow, step->ip);
+	if (!nr)
 		return;
 	flow->sum.instructions += nr;
-	cs_memory_count(&flow->mem, elem->st_addr, nr);
+	cs_memory_count(&flow->mem, step->ip, nr);
 	stamp(flow, &flow->insn, AUXTAP_EVENT_INSN);
-	flow->insn.ip = elem->st_addr;
+	flow->insn.ip = step->ip;
 	flow->insn.has_ip = true;
-	flow->insn.isa = (uint8_t)isa;
+	flow->insn.isa = step->isa;
 	flow->insn.nr_insns = 1;
 	if (wanted(flow, AUXTAP_EVENT_INSN)) {
 		flow->range_left = nr;
-		flow->range_end = elem->en_addr;
+		flow->range_end = end;
 		flow->code_size = 0;
 	}
 	flow->insns_since += nr;
@@ -300,18 +271,18 @@ static void range(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 
 		flow->insns_since = since;
 		if (ev) {
-			ev->ip = elem->st_addr;
-			ev->addr = last_ip;
+			ev->ip = step->ip;
+			ev->addr = step->last_ip;
 			ev->has_ip = ev->has_addr = true;
-			ev->isa = (uint8_t)isa;
+			ev->isa = step->isa;
 			ev->nr_insns = nr;
 		}
 	}
-	flow->last_ip = last_ip;
-	flow->last_end = elem->en_addr;
-	if (elem->last_instr_exec &&
-	    (elem->last_i_type == OCSD_INSTR_BR || elem->last_i_type == OCSD_INSTR_BR_INDIRECT))
-		set_branch(flow, kind_of(elem), last_ip, last_size, isa);
+	flow->last_ip = step->last_ip;
+	flow->last_end = end;
+	if (step->branch != AUXTAP_BRANCH_NONE)
+		set_branch(flow, (enum auxtap_branch_kind)step->branch, step->last_ip, step->size,
+			   (enum auxtap_isa)step->isa);
 }
 
 /* T32: the first halfword shows whether there is a second. */
@@ -354,7 +325,7 @@ static bool next_insn(struct cs_flow *flow)
 	return true;
 }
 
-/* ---- elements ---- */
+/* ---- steps ---- */
 
 /* Whose code is at addr, is not known: nothing that would be looked up by the address is listed. */
 static void in_doubt(struct cs_flow *flow, uint64_t addr)
@@ -378,23 +349,20 @@ static void in_doubt(struct cs_flow *flow, uint64_t addr)
 	open_gap(flow, AUXTAP_GAP_MAPS_CHANGED, text);
 }
 
-static void exception(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+static void exception(struct cs_flow *flow, const struct flow_step *step)
 {
-	uint64_t ret = elem->en_addr;
+	uint64_t ret = step->ip;
 	/* of the kernel, the hypervisor, the firmware: by instructions, as other numbers are not */
-	bool called = cs_exception_is_call(flow->unit->protocol, elem->exception_number) &&
-		      flow->last_end;
+	bool called = step->calls && flow->last_end;
 	uint8_t size = (uint8_t)(flow->last_end - flow->last_ip);
 
-	if (elem->excep_data_marker)
-		return;
-	if (elem->excep_ret_addr && cs_memory_in_doubt(&flow->mem, ret)) {
+	if (step->has_ip && cs_memory_in_doubt(&flow->mem, ret)) {
 		resolve(flow, 0, false);
 		in_doubt(flow, ret);
 		return;
 	}
 	resolve_async(flow, 0, false); /* one after the other */
-	if (!elem->excep_ret_addr) {
+	if (!step->has_ip) {
 		resolve(flow, 0, false);
 		ret = flow->last_end;
 	} else {
@@ -424,74 +392,97 @@ static void turn_off(struct cs_flow *flow)
 	flow->last_ip = flow->last_end = 0;
 }
 
-static void no_access(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+static void no_code(struct cs_flow *flow, uint64_t ip)
 {
 	char text[96];
 
-	if (cs_memory_in_doubt(&flow->mem, elem->st_addr)) {
-		in_doubt(flow, elem->st_addr);
+	if (cs_memory_in_doubt(&flow->mem, ip)) {
+		in_doubt(flow, ip);
 		return;
 	}
-	arrive(flow, elem->st_addr);
+	arrive(flow, ip);
 	for (const struct flow_gap *gap = flow->gap; gap; gap = gap->next)
 		if (gap->gap.cause == AUXTAP_GAP_NO_IMAGE)
 			return;
-	cs_memory_fault(&flow->mem, elem->st_addr, text, sizeof(text));
+	cs_memory_fault(&flow->mem, ip, text, sizeof(text));
 	open_gap(flow, AUXTAP_GAP_NO_IMAGE, text);
 	flow->last_ip = flow->last_end = 0;
 }
 
-static void no_sync(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
-{
-	if (elem->unsync_eot_info == UNSYNC_OVERFLOW) {
-		turn_off(flow);
-		open_gap(flow, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
-	} else if (elem->unsync_eot_info == UNSYNC_BAD_PACKET) {
-		turn_off(flow);
-		open_gap(flow, AUXTAP_GAP_DECODE_ERROR, "OpenCSD: unexpected packet");
-	}
-}
-
-void cs_flow_element(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+static void no_path(struct cs_flow *flow, const struct flow_step *step)
 {
 	char text[96];
 
-	flow->nr_out = flow->at_out = 0;
-	flow->range_left = 0;
-	switch (elem->elem_type) {
-	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
-		range(flow, elem);
+	close_gap(flow);
+	arrive(flow, step->ip);
+	snprintf(text, sizeof(text),
+		 "%" PRIu32 " instructions whose path the trace does not contain", step->nr_insns);
+	open_gap(flow, AUXTAP_GAP_UNKNOWN, text);
+	flow->last_ip = flow->last_end = 0;
+}
+
+static void overflow(struct cs_flow *flow)
+{
+	open_gap(flow, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
+}
+
+static void lost(struct cs_flow *flow, const struct flow_step *step)
+{
+	switch ((enum flow_loss)step->loss) {
+	case FLOW_LOSS_NO_CODE:
+		no_code(flow, step->ip);
 		break;
-	case OCSD_GEN_TRC_ELEM_I_RANGE_NOPATH:
-		close_gap(flow);
-		arrive(flow, elem->st_addr);
-		snprintf(text, sizeof(text),
-			 "%" PRIu32 " instructions whose path the trace does not contain",
-			 elem->num_instr_range);
-		open_gap(flow, AUXTAP_GAP_UNKNOWN, text);
-		flow->last_ip = flow->last_end = 0;
+	case FLOW_LOSS_NO_PATH:
+		no_path(flow, step);
 		break;
-	case OCSD_GEN_TRC_ELEM_ADDR_NACC:
-		no_access(flow, elem);
-		break;
-	case OCSD_GEN_TRC_ELEM_ADDR_UNKNOWN:
+	case FLOW_LOSS_NO_ADDRESS:
 		resolve(flow, 0, false);
 		if (flow->enabled)
 			open_gap(flow, AUXTAP_GAP_UNKNOWN,
 				 "the trace does not contain the address");
 		break;
-	case OCSD_GEN_TRC_ELEM_EXCEPTION:
-		exception(flow, elem);
+	case FLOW_LOSS_OVERFLOW:
+		turn_off(flow);
+		overflow(flow);
 		break;
-	case OCSD_GEN_TRC_ELEM_TRACE_ON:
+	case FLOW_LOSS_PACKET:
+		turn_off(flow);
+		open_gap(flow, AUXTAP_GAP_DECODE_ERROR, step->why);
+		break;
+	case FLOW_LOSS_NO_MEMORY:
+		flow->error = -ENOMEM;
+		break;
+	case FLOW_LOSS_NONE:
+	case FLOW_LOSS_RESET:
+		break;
+	case FLOW_LOSS_ERROR:
+	case FLOW_LOSS_CUT:
+	case FLOW_LOSS_BROKEN:
+		if (step->why)
+			cs_flow_lost(flow, AUXTAP_GAP_DECODE_ERROR, 0, false, step->why);
+		break;
+	}
+}
+
+void cs_flow_step(struct cs_flow *flow, const struct flow_step *step)
+{
+	flow->nr_out = flow->at_out = 0;
+	flow->range_left = 0;
+	switch ((enum flow_kind)step->kind) {
+	case FLOW_BLOCK:
+		block(flow, step);
+		break;
+	case FLOW_ASYNC:
+		exception(flow, step);
+		break;
+	case FLOW_ON:
 		turn_off(flow);
 		flow->turns_on = true;
-		if (elem->trace_on_reason == TRACE_ON_OVERFLOW)
-			open_gap(flow, AUXTAP_GAP_HW_OVERFLOW,
-				 "the trace unit's own buffer was full");
+		if (step->loss == FLOW_LOSS_OVERFLOW)
+			overflow(flow);
 		break;
-	case OCSD_GEN_TRC_ELEM_NO_SYNC:
-		no_sync(flow, elem);
+	case FLOW_LOST:
+		lost(flow, step);
 		break;
 	default:
 		break;

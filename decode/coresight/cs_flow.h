@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The elements of one trace unit as events of the executed flow: branches are known
+ * The steps of one trace unit's flow (flow_ops.h) as events: branches are known
  * when their target is, gaps when they are over.
  */
 #ifndef AUXTAP_CS_FLOW_H
@@ -9,8 +9,7 @@
 #include "cs_memory.h"
 #include "decode/flow/callstack.h"
 #include "decode/flow/flow_event.h"
-
-#include <opencsd/c_api/opencsd_c_api.h>
+#include "decode/flow/flow_ops.h"
 
 #define CS_FLOW_OUT 8
 
@@ -18,7 +17,7 @@ struct cs_flow {
 	const struct auxtap_decode_opts *opts;
 	const struct cs_unit *unit;
 	int cpu;
-	/* who, when: set by the caller before each element */
+	/* who, when: set by the caller before each step */
 	int32_t pid, tid;
 	uint64_t time;
 	struct cs_memory mem;
@@ -31,7 +30,7 @@ struct cs_flow {
 	uint8_t code[256];   /* of the range, from code_at on */
 	uint64_t code_at;
 	uint32_t code_size;
-	/* a branch whose target is in the next element */
+	/* a branch whose target is in the next step */
 	bool pending;
 	struct flow_event branch;
 	bool direct;
@@ -51,14 +50,14 @@ void cs_flow_init(struct cs_flow *flow, const struct auxtap_decode_opts *opts,
 		  const struct cs_unit *unit);
 void cs_flow_free(struct cs_flow *flow);
 /* Only when cs_flow_event() gives NULL. */
-void cs_flow_element(struct cs_flow *flow, const ocsd_generic_trace_elem *elem);
+void cs_flow_step(struct cs_flow *flow, const struct flow_step *step);
 /* What was before is not continued, and this is why. */
 void cs_flow_lost(struct cs_flow *flow, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
 		  const char *why);
 /* Another thread runs from here on, or the same after a pause; no loss. */
 void cs_flow_break(struct cs_flow *flow);
 void cs_flow_end(struct cs_flow *flow);
-/* The next event; NULL: it wants another element. Its gap is the caller's. */
+/* The next event; NULL: it needs another step. Its gap is the caller's. */
 struct flow_event *cs_flow_event(struct cs_flow *flow);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See cs_stream.h. */
 #include "cs_stream.h"
-#include "cs_limits.h"
 #include "decode/flow/decoder_private.h"
 
 #include <errno.h>
@@ -12,31 +11,7 @@
 
 #define CHUNK (64u << 10)
 /* bytes at a time: one may stand for two dozen runs of instructions */
-#define FEED	   256
-#define ITEMS_KEEP (1u << 14) /* capacity that is kept */
-
-/*
- * How much code the library may read for a byte of trace: two dozen branches, each to another of
- * its 512-byte pages. Where an image is data, without a branch in megabytes, it would read on and
- * on.
- */
-#define CODE_PER_BYTE (16u << 10)
-#define CODE_FIRST    (4u << 20)
-#define CODE_MOST     (64u << 20)
-
-enum item_kind {
-	ITEM_ELEMENT,
-	ITEM_ERROR, /* reason: why */
-	ITEM_BREAK, /* a new run of extents begins */
-};
-
-struct cs_item {
-	enum item_kind kind;
-	size_t extent;
-	uint64_t off;
-	ocsd_generic_trace_elem elem;
-	char why[96];
-};
+#define FEED 256
 
 static ssize_t read_buffer(void *ctx, void *buf, size_t size, uint64_t off)
 {
@@ -72,9 +47,6 @@ int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct
 	s->reads.dumps = dumps;
 	s->reads.pid = -1;
 	s->reads.time = UINT64_MAX;
-	s->code_left = CODE_FIRST;
-	s->version = cs_tree_version_number();
-	s->generation = 1;
 	cs_flow_init(&s->flow, &dec->opts, unit);
 	s->flow.mem = s->reads;
 	s->buf = malloc(CHUNK);
@@ -83,9 +55,9 @@ int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct
 
 void cs_stream_free(struct cs_stream *s)
 {
-	cs_tree_free(s->tree);
+	if (s->decoder)
+		s->dec->flow_ops->destroy(s->decoder);
 	cs_flow_free(&s->flow);
-	free(s->items);
 	free(s->execs);
 	free(s->buf);
 }
@@ -105,261 +77,69 @@ static size_t extent_at(const struct cs_stream *s, uint64_t off)
 	return lo;
 }
 
-/* ---- from the tree ---- */
+/* ---- items ---- */
 
-static struct cs_item *add_item(struct cs_stream *s, enum item_kind kind, uint64_t off)
+/* One of this stream's own, before the steps that are taken next. */
+static struct cs_item *add_item(struct cs_stream *s, uint64_t off)
 {
-	struct cs_item *item;
+	struct cs_item *item = &s->own[s->nr_own++];
 
-	if (s->nr_items == s->max_items) {
-		size_t max = s->max_items ? 2 * s->max_items : 64;
-		struct cs_item *grown = realloc(s->items, max * sizeof(*grown));
-
-		if (!grown) {
-			s->error = -ENOMEM;
-			return NULL;
-		}
-		s->items = grown;
-		s->max_items = max;
-	}
-	item = &s->items[s->nr_items++];
-	item->kind = kind;
-	item->off = off;
-	item->extent = s->run ? extent_at(s, off) : s->at;
-	item->why[0] = '\0';
+	memset(item, 0, sizeof(*item));
+	item->step.kind = FLOW_LOST;
+	item->step.loss = FLOW_LOSS_ERROR;
+	item->step.pos = off;
 	return item;
-}
-
-static void memory_changed(struct cs_stream *s)
-{
-	s->generation++;
-	cs_tree_memory_changed(s->tree);
-}
-
-static void set_reader(struct cs_stream *s, size_t extent, uint64_t off)
-{
-	int32_t pid, tid;
-
-	cs_stream_whose(s, s->read_tid, extent, off, s->buffer->extents[extent].time, &pid, &tid);
-	if (cs_stream_memory(s, &s->reads, pid, tid, extent, off))
-		memory_changed(s);
-}
-
-/* ---- what the library does not know ---- */
-
-/* Bytes at offset off and what follows are not to be believed until the next synchronisation. */
-static void doubt(struct cs_stream *s, uint64_t off, const char *what, uint64_t addr)
-{
-	struct cs_item *item = add_item(s, ITEM_ERROR, off);
-
-	s->doubt = true;
-	s->doubt_off = off;
-	if (item)
-		snprintf(item->why, sizeof(item->why), "OpenCSD %s does not know %s at 0x%llx",
-			 cs_tree_version(), what, (unsigned long long)addr);
-}
-
-/* Finds the first instruction of a range that the library takes for no branch, but is one. */
-static bool find_unknown(struct cs_stream *s, const ocsd_generic_trace_elem *elem, uint64_t *at,
-			 uint8_t *size, uint32_t *nr)
-{
-	bool t32 = elem->isa == ocsd_isa_thumb2;
-	uint64_t addr = elem->st_addr;
-	uint8_t code[256];
-
-	*nr = 0;
-	while (addr < elem->en_addr) {
-		uint64_t left = elem->en_addr - addr;
-		uint32_t want = left < sizeof(code) ? (uint32_t)left : sizeof(code);
-		uint32_t got = cs_memory_read(&s->reads, addr, want, code), i = 0;
-
-		while (i + (t32 ? 2 : 4) <= got) {
-			uint16_t first = (uint16_t)(code[i] | code[i + 1] << 8), second;
-
-			*size = t32 && first >> 11 < 0x1d ? 2 : 4;
-			if (i + *size > got)
-				break;
-			(*nr)++;
-			*at = addr + i;
-			i += *size;
-			if (*size == 2)
-				continue;
-			second = (uint16_t)(code[i - 2] | code[i - 1] << 8);
-			if (t32 ? cs_limits_t32(s->version, first, second) :
-				  cs_limits_a64(s->version, first | (uint32_t)second << 16))
-				return true;
-		}
-		if (!i)
-			return false; /* what cannot be read again was read by the library, once */
-		addr += i;
-	}
-	return false;
-}
-
-/* Ranges repeat: most were looked at before. */
-static bool range_is_known(struct cs_stream *s, const ocsd_generic_trace_elem *elem)
-{
-	uint64_t hash = (elem->st_addr >> 1) ^ (elem->en_addr << 7);
-	struct cs_range *r = &s->ranges[(hash ^ hash >> 11) % CS_RANGES];
-
-	if (r->generation == s->generation && r->start == elem->st_addr && r->end == elem->en_addr)
-		return true;
-	*r = (struct cs_range){elem->st_addr, elem->en_addr, s->generation};
-	return false;
-}
-
-/*
- * A range up to and with an instruction that the library does not know: true, and the rest is a
- * gap.
- */
-static bool range_has_unknown(struct cs_stream *s, uint64_t off,
-			      const ocsd_generic_trace_elem *elem)
-{
-	uint64_t at;
-	uint8_t size;
-	uint32_t nr;
-	struct cs_item *item;
-
-	if ((elem->isa != ocsd_isa_aarch64 && elem->isa != ocsd_isa_thumb2) ||
-	    (elem->isa == ocsd_isa_aarch64 && s->version >= CS_VERSION(1, 8, 0)) ||
-	    range_is_known(s, elem) || !find_unknown(s, elem, &at, &size, &nr))
-		return false;
-	s->generation++; /* it must be found again */
-	item = add_item(s, ITEM_ELEMENT, off);
-	if (item) {
-		item->elem = *elem;
-		item->elem.en_addr = at + size;
-		item->elem.num_instr_range = nr;
-		item->elem.last_i_type = OCSD_INSTR_OTHER;
-		item->elem.last_instr_exec = 0;
-		item->elem.last_instr_sz = size;
-	}
-	doubt(s, off, "the instruction", at);
-	return true;
-}
-
-#define M_PROFILE_CHAINED 0xfffffffe /* instead of the return address */
-
-/*
- * Older versions look for an exception's address by walking on from where the flow is. Where that
- * does not lead there (after a Q element, where M-profile exceptions are chained), they walk
- * through whatever follows in memory: such a range comes right before, of the same packet.
- */
-static void drop_range_before(struct cs_stream *s, uint64_t off,
-			      const ocsd_generic_trace_elem *elem)
-{
-	size_t nr = s->nr_items;
-	uint64_t start;
-
-	while (nr && s->items[nr - 1].off == off &&
-	       (s->items[nr - 1].kind == ITEM_ERROR ||
-		s->items[nr - 1].elem.elem_type == OCSD_GEN_TRC_ELEM_ADDR_NACC))
-		nr--;
-	if (!nr || s->items[nr - 1].off != off || s->items[nr - 1].kind != ITEM_ELEMENT ||
-	    s->items[nr - 1].elem.elem_type != OCSD_GEN_TRC_ELEM_INSTR_RANGE)
-		return;
-	start = s->items[nr - 1].elem.st_addr;
-	if (start < elem->en_addr && elem->en_addr != M_PROFILE_CHAINED)
-		return;
-	s->nr_items = nr - 1;
-	s->code_left = CODE_FIRST;
-	s->starved = false;
-	doubt(s, off, "the way to the exception", elem->en_addr);
-	s->doubt = false; /* an address follows */
-}
-
-/* Goes on with the bytes after the packet that was in doubt, at the next synchronisation. */
-static void resynchronise(struct cs_stream *s)
-{
-	size_t grain = cs_tree_grain(s->format), next = 0;
-	char why[160];
-
-	s->doubt = false;
-	if (s->doubt_off >= s->buf_off)
-		next = ((size_t)(s->doubt_off - s->buf_off) / grain + 1) * grain;
-	s->done = next < s->have ? next : s->have;
-	if (!s->tree)
-		return;
-	if (cs_tree_reset(s->tree, why, sizeof(why)) < 0) {
-		cs_tree_free(s->tree);
-		s->tree = NULL;
-		s->reading = false;
-	}
-}
-
-static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_trace_elem *elem)
-{
-	struct cs_stream *s = ctx;
-	struct cs_item *item;
-
-	(void)id; /* there is only one unit in this tree */
-	if (s->doubt)
-		return;
-	switch (elem->elem_type) {
-	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
-		if (range_has_unknown(s, off, elem))
-			return;
-		break;
-	case OCSD_GEN_TRC_ELEM_EXCEPTION:
-		if (cs_limits_exception(s->version) && elem->excep_ret_addr)
-			drop_range_before(s, off, elem);
-		break;
-	case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
-	case OCSD_GEN_TRC_ELEM_EVENT:
-	case OCSD_GEN_TRC_ELEM_SWTRACE:
-	case OCSD_GEN_TRC_ELEM_SYNC_MARKER:
-	case OCSD_GEN_TRC_ELEM_EO_TRACE:
-	case OCSD_GEN_TRC_ELEM_EXCEPTION_RET:
-		return;
-	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
-		s->read_tid = cs_stream_tid(s, &elem->context);
-		set_reader(s, extent_at(s, off), off);
-		if (s->el != (uint32_t)elem->context.exception_level ||
-		    s->security != (uint32_t)elem->context.security_level)
-			memory_changed(s);
-		s->el = (uint32_t)elem->context.exception_level;
-		s->security = (uint32_t)elem->context.security_level;
-		break;
-	default:
-		break;
-	}
-	if (elem->elem_type == OCSD_GEN_TRC_ELEM_ADDR_NACC && s->starved) {
-		s->starved = false;
-		item = add_item(s, ITEM_ERROR, off);
-		if (item)
-			snprintf(item->why, sizeof(item->why),
-				 "offset 0x%llx: no branch in all of the code at %llx",
-				 (unsigned long long)cs_bytes_offset(s->format, off),
-				 (unsigned long long)elem->st_addr);
-		return;
-	}
-	item = add_item(s, ITEM_ELEMENT, off);
-	if (item)
-		item->elem = *elem;
-}
-
-static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size, uint8_t *buf)
-{
-	struct cs_stream *s = ctx;
-	uint32_t got;
-
-	s->reads.space = space;
-	got = cs_memory_read(&s->reads, addr, size, buf);
-	if (got > s->code_left) {
-		s->starved = true;
-		return 0;
-	}
-	s->code_left -= got;
-	return got;
 }
 
 static void add_error(struct cs_stream *s, uint64_t off, const char *why)
 {
-	struct cs_item *item = add_item(s, ITEM_ERROR, off);
+	struct cs_item *item = add_item(s, off);
 
-	if (item)
-		snprintf(item->why, sizeof(item->why), "offset 0x%llx: %.64s",
-			 (unsigned long long)cs_bytes_offset(s->format, off), why);
+	snprintf(item->why, sizeof(item->why), "offset 0x%llx: %.64s",
+		 (unsigned long long)cs_bytes_offset(s->format, off), why);
+	item->step.why = item->why;
+}
+
+/* Item number i of those that are not followed yet, own ones first; NULL: there are fewer. */
+static const struct flow_step *step_at(const struct cs_stream *s, size_t i)
+{
+	if (i < s->nr_own)
+		return &s->own[i].step;
+	i -= s->nr_own;
+	return i < s->nr_steps ? &s->steps[i] : NULL;
+}
+
+/* ---- code ---- */
+
+/* Whose code is read for the trace at off: is it other code than before? */
+static bool new_reader(struct cs_stream *s, size_t extent, uint64_t off)
+{
+	int32_t pid, tid;
+
+	cs_stream_whose(s, s->read_tid, extent, off, s->buffer->extents[extent].time, &pid, &tid);
+	return cs_stream_memory(s, &s->reads, pid, tid, extent, off);
+}
+
+static void set_reader(struct cs_stream *s, size_t extent, uint64_t off)
+{
+	if (new_reader(s, extent, off))
+		s->dec->flow_ops->set_code(s->decoder, s->reads.pid, s->reads.time);
+}
+
+static bool on_context(void *ctx, uint64_t off, int32_t tid)
+{
+	struct cs_stream *s = ctx;
+
+	s->read_tid = tid;
+	return new_reader(s, extent_at(s, off), off);
+}
+
+static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size, void *buf)
+{
+	struct cs_stream *s = ctx;
+
+	s->reads.space = space;
+	return cs_memory_read(&s->reads, addr, size, buf);
 }
 
 /* ---- reading ---- */
@@ -382,27 +162,24 @@ static bool joins(const struct cs_stream *s, size_t extent)
 	return p->joins && p[-1].raw == p->raw && concerns(s, p) && concerns(s, p - 1);
 }
 
-static bool open_tree(struct cs_stream *s, enum cs_format format)
+static void open_decoder(struct cs_stream *s, enum cs_format format)
 {
-	const struct cs_tree_opts opts = {.format = format,
-					  .element = on_element,
-					  .read = on_read,
-					  .ctx = s};
-	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	char why[160];
+	const struct flow_ops *ops = s->dec->flow_ops;
+	const struct cs_flow_source source = {.unit = s->unit,
+					      .format = format,
+					      .read = on_read,
+					      .context = on_context,
+					      .ctx = s};
 
-	if (s->tree && s->format == format) {
-		if (cs_tree_reset(s->tree, why, sizeof(why)) >= 0)
-			return true;
-		add_error(s, s->buffer->extents[s->at].off, why);
-	}
-	cs_tree_free(s->tree);
-	s->tree = NULL;
+	s->joins = false;
+	if (s->decoder && s->format == format)
+		return;
+	if (s->decoder)
+		ops->destroy(s->decoder);
 	s->format = format;
-	if (!cs_tree_new(&s->tree, &opts, &s->unit, 1, &err))
-		return true;
-	add_error(s, s->buffer->extents[s->at].off, err.why);
-	return false;
+	s->decoder = ops->create(s->shared, &source);
+	if (!s->decoder)
+		s->error = -ENOMEM;
 }
 
 /* The next extents that belong together; false: no more. */
@@ -434,21 +211,33 @@ static bool begin_run(struct cs_stream *s)
 	for (size_t i = 0; i < nr; i++)
 		s->bytes.size += b->extents[s->at + i].size;
 	s->bytes.format = s->format;
-	if (continues && s->tree) {
+	s->reading = true;
+	if (continues && s->joins) {
 		cs_stream_find_execs(s);
-		return s->reading = true;
+		return true;
 	}
 	s->nr_execs = 0;
-	add_item(s, ITEM_BREAK, first->off);
-	s->reading = open_tree(s, first->raw ? CS_FORMAT_SOURCE : b->format);
+	add_item(s, first->off)->is_break = true;
+	open_decoder(s, first->raw ? CS_FORMAT_SOURCE : b->format);
 	s->bytes.format = s->format;
-	cs_stream_find_execs(s);
+	if (!s->error)
+		cs_stream_find_execs(s);
 	return true;
+}
+
+/* The decoder gets bytes that it is to follow: take_steps() until it has none any more. */
+static void give(struct cs_stream *s, struct flow_bytes *bytes)
+{
+	bytes->total = bytes->size;
+	bytes->joins = s->joins;
+	s->dec->flow_ops->start(s->decoder, bytes);
+	s->joins = s->has_bytes = true;
 }
 
 static void end_run(struct cs_stream *s)
 {
 	uint64_t off = s->buffer->extents[s->at].off;
+	struct flow_bytes none = {.off = off + s->bytes.at, .last = true};
 	char why[160];
 
 	if (s->bytes.at < s->bytes.size) {
@@ -459,9 +248,7 @@ static void end_run(struct cs_stream *s)
 	s->reading = false;
 	if (s->at + s->run < s->buffer->nr && joins(s, s->at + s->run))
 		return; /* elsewhere in the file */
-	if (cs_tree_end(s->tree, why, sizeof(why)) && !s->doubt)
-		add_error(s, off + s->bytes.at, why);
-	s->doubt = false;
+	give(s, &none);
 }
 
 static bool begins_exec(const struct cs_stream *s, uint64_t off)
@@ -474,10 +261,9 @@ static bool begins_exec(const struct cs_stream *s, uint64_t off)
 
 static void feed(struct cs_stream *s)
 {
-	uint64_t off = s->buf_off + s->done;
-	size_t extent = extent_at(s, off), size = s->have - s->done, used;
-	char why[192] = "";
-	int ret;
+	struct flow_bytes bytes = {.data = s->buf + s->done, .off = s->buf_off + s->done};
+	uint64_t off = bytes.off;
+	size_t extent = extent_at(s, off), size = s->have - s->done;
 
 	if (size > FEED)
 		size = FEED;
@@ -495,163 +281,155 @@ static void feed(struct cs_stream *s)
 		if (rest && rest < size)
 			size = (size_t)rest;
 	}
-	s->code_left += size * CODE_PER_BYTE;
-	if (s->code_left > CODE_MOST)
-		s->code_left = CODE_MOST;
-	ret = cs_tree_feed(s->tree, off, s->buf + s->done, size, &used, why, sizeof(why));
-	s->done += used;
-	if (ret && !s->doubt)
-		add_error(s, off + used, why);
-	if (ret && ret != -EBADMSG) {
-		/* the tree is broken: what is left of the run is lost, and said */
-		s->reading = false;
-		cs_tree_free(s->tree);
-		s->tree = NULL;
+	bytes.size = size;
+	give(s, &bytes);
+}
+
+/* What the decoder says of the bytes that it was given. */
+static void take_steps(struct cs_stream *s)
+{
+	const struct flow_ops *ops = s->dec->flow_ops;
+	const struct flow_step *last;
+	uint64_t pos;
+
+	s->nr_steps = ops->next(s->decoder, &s->steps);
+	if (!s->nr_steps) {
+		s->has_bytes = false;
+		if (!s->reading)
+			return;
+		pos = ops->position(s->decoder);
+		s->done = pos > s->buf_off ? (size_t)(pos - s->buf_off) : 0;
+		if (s->done > s->have)
+			s->done = s->have;
+		return;
 	}
-	if (s->doubt)
-		resynchronise(s);
+	/* what is left of the run is lost, which the steps say */
+	last = &s->steps[s->nr_steps - 1];
+	if (last->kind == FLOW_LOST && last->loss == FLOW_LOSS_BROKEN)
+		s->reading = s->joins = false;
+}
+
+static void read_bytes(struct cs_stream *s)
+{
+	ssize_t got = cs_bytes_next(&s->bytes, &s->buf_off);
+
+	s->done = 0;
+	s->have = got > 0 ? (size_t)got : 0;
+	s->buf_off += s->buffer->extents[s->at].off;
+	if (!got) {
+		end_run(s);
+	} else if (got < 0) {
+		add_error(s, s->buffer->extents[s->at].off + s->bytes.at,
+			  "the file cannot be read here");
+		s->reading = false;
+	}
 }
 
 /* More items; false: there will be none. */
 static bool read_more(struct cs_stream *s)
 {
-	s->nr_items = s->at_item = 0;
-	if (s->max_items > ITEMS_KEEP) {
-		free(s->items);
-		s->items = NULL;
-		s->max_items = 0;
-	}
-	while (!s->nr_items && !s->error) {
-		ssize_t got;
-
+	s->nr_own = s->nr_steps = s->at_item = 0;
+	while (!s->error) {
+		if (s->has_bytes)
+			take_steps(s);
+		if (s->nr_own || s->nr_steps)
+			return true;
+		if (s->has_bytes)
+			continue;
 		if (!s->reading) {
 			if (!begin_run(s))
-				return s->nr_items > 0;
-			continue;
-		}
-		if (s->done < s->have) {
+				return false;
+		} else if (s->done < s->have) {
 			feed(s);
-			continue;
-		}
-		got = cs_bytes_next(&s->bytes, &s->buf_off);
-		s->done = 0;
-		s->have = got > 0 ? (size_t)got : 0;
-		s->buf_off += s->buffer->extents[s->at].off;
-		if (!got) {
-			end_run(s);
-		} else if (got < 0) {
-			add_error(s, s->buffer->extents[s->at].off + s->bytes.at,
-				  "the file cannot be read here");
-			s->reading = false;
+		} else {
+			read_bytes(s);
 		}
 	}
-	return !s->error;
+	return false;
 }
 
 /* ---- following ---- */
 
-/* As the library asks for memory; 0: any. */
-static uint32_t space_of(const ocsd_pe_context *context)
-{
-	bool secure = context->security_level == ocsd_sec_secure;
-
-	if (!secure && context->security_level != ocsd_sec_nonsecure)
-		return 0;
-	if (!context->el_valid)
-		return secure ? OCSD_MEM_SPACE_S : OCSD_MEM_SPACE_N;
-	switch (context->exception_level) {
-	case ocsd_EL0:
-	case ocsd_EL1:
-		return secure ? OCSD_MEM_SPACE_EL1S : OCSD_MEM_SPACE_EL1N;
-	case ocsd_EL2:
-		return secure ? OCSD_MEM_SPACE_EL2S : OCSD_MEM_SPACE_EL2;
-	case ocsd_EL3:
-		return OCSD_MEM_SPACE_EL3;
-	default:
-		return 0;
-	}
-}
-
 /*
- * When item happened; 0: nothing new. The first timestamp comes after the first instructions:
+ * When the item happened; 0: nothing new. The first timestamp comes after the first instructions:
  * they are not before all other events, but of that time.
  */
-static uint64_t time_of(const struct cs_stream *s, const struct cs_item *item)
+static uint64_t time_of(const struct cs_stream *s, const struct flow_step *step, size_t item,
+			size_t extent)
 {
 	const struct time_conv *conv = &s->dec->sideband.conv;
-	const struct cs_item *end = s->items + s->nr_items;
 
 	if (!conv->valid || !cs_unit_has_timestamps(s->unit))
-		return s->buffer->extents[item->extent].time; /* no better time is known */
-	for (const struct cs_item *i = item; i < end; i++) {
-		if (i->kind == ITEM_ELEMENT && i->elem.elem_type == OCSD_GEN_TRC_ELEM_TIMESTAMP)
-			return time_from_tsc(conv, i->elem.timestamp);
+		return s->buffer->extents[extent].time; /* no better time is known */
+	for (; step; step = step_at(s, ++item)) {
+		if (step->kind == FLOW_TIME)
+			return time_from_tsc(conv, step->tsc);
 		if (s->flow.time)
 			break;
 	}
 	return 0;
 }
 
-static void follow(struct cs_stream *s, const struct cs_item *item)
+/* A new run of extents begins. */
+static void follow_break(struct cs_flow *flow, const struct cs_extent *p)
 {
-	const struct cs_extent *p = &s->buffer->extents[item->extent];
-	uint64_t time = time_of(s, item), since, until;
+	if (p->nr_lost)
+		cs_flow_lost(flow, p->overwritten ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
+			     p->nr_lost, true,
+			     p->overwritten ? "between two snapshots" : "not in the file");
+	else if (p->collided)
+		cs_flow_lost(flow, AUXTAP_GAP_COLLISION, 0, false,
+			     "the buffer was full, or the trace began anew");
+	else
+		cs_flow_break(flow);
+}
+
+static void follow(struct cs_stream *s, size_t item)
+{
+	const struct flow_step *step = step_at(s, item);
+	size_t extent = s->run ? extent_at(s, step->pos) : s->at;
+	const struct cs_extent *p = &s->buffer->extents[extent];
+	bool is_break = item < s->nr_own && s->own[item].is_break;
+	uint64_t time = time_of(s, step, item, extent), since, until;
 	struct cs_flow *flow = &s->flow;
 	int32_t tid = flow->tid;
 
 	flow->nr_out = flow->at_out = 0;
 	flow->range_left = 0;
-	if (item->kind == ITEM_ELEMENT && item->elem.elem_type == OCSD_GEN_TRC_ELEM_PE_CONTEXT) {
-		s->tid = cs_stream_tid(s, &item->elem.context);
-		flow->mem.space = space_of(&item->elem.context);
+	if (step->kind == FLOW_CONTEXT) {
+		s->tid = step->tid;
+		flow->mem.space = step->space;
 	}
 	/*
 	 * a record is written when its trace ends: what does not go on from it is later, its gap is
 	 * before
 	 */
-	if (item->kind == ITEM_BREAK && item->extent && flow->time && p[-1].time >= flow->time &&
+	if (is_break && extent && flow->time && p[-1].time >= flow->time &&
 	    s->dec->sideband.conv.valid && cs_unit_has_timestamps(s->unit))
 		flow->time = p[-1].time + 1;
 	/* names are looked up by it: it must lie on the same side of an exec as the code */
-	cs_stream_bounds(s, item->extent, item->off, &since, &until);
+	cs_stream_bounds(s, extent, step->pos, &since, &until);
 	if (s->nr_execs && time > until)
 		time = until;
 	if (s->nr_execs && time <= since && since > flow->time)
 		time = since + 1;
 	if (time > flow->time)
 		flow->time = time;
-	if (!s->who_known || s->who_tid != s->tid || s->who_extent != item->extent ||
+	if (!s->who_known || s->who_tid != s->tid || s->who_extent != extent ||
 	    s->who_time != flow->time) {
-		cs_stream_whose(s, s->tid, item->extent, item->off, flow->time, &flow->pid,
-				&flow->tid);
+		cs_stream_whose(s, s->tid, extent, step->pos, flow->time, &flow->pid, &flow->tid);
 		s->who_known = true;
 		s->who_tid = s->tid;
-		s->who_extent = item->extent;
+		s->who_extent = extent;
 		s->who_time = flow->time;
 	}
-	cs_stream_memory(s, &flow->mem, flow->pid, flow->tid, item->extent, item->off);
+	cs_stream_memory(s, &flow->mem, flow->pid, flow->tid, extent, step->pos);
 	if (flow->tid != tid)
 		cs_flow_break(flow);
-	switch (item->kind) {
-	case ITEM_ELEMENT:
-		cs_flow_element(flow, &item->elem);
-		break;
-	case ITEM_ERROR:
-		cs_flow_lost(flow, AUXTAP_GAP_DECODE_ERROR, 0, false, item->why);
-		break;
-	case ITEM_BREAK:
-		if (p->nr_lost)
-			cs_flow_lost(flow,
-				     p->overwritten ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
-				     p->nr_lost, true,
-				     p->overwritten ? "between two snapshots" : "not in the file");
-		else if (p->collided)
-			cs_flow_lost(flow, AUXTAP_GAP_COLLISION, 0, false,
-				     "the buffer was full, or the trace began anew");
-		else
-			cs_flow_break(flow);
-		break;
-	}
+	if (is_break)
+		follow_break(flow, p);
+	else
+		cs_flow_step(flow, step);
 }
 
 struct flow_event *cs_stream_next(struct cs_stream *s)
@@ -664,8 +442,8 @@ struct flow_event *cs_stream_next(struct cs_stream *s)
 			s->error = s->flow.error;
 		if (ev || s->finished)
 			return ev;
-		if (s->at_item < s->nr_items) {
-			follow(s, &s->items[s->at_item++]);
+		if (s->at_item < s->nr_own + s->nr_steps) {
+			follow(s, s->at_item++);
 		} else if (s->error || !read_more(s)) {
 			cs_flow_end(&s->flow);
 			s->finished = true;

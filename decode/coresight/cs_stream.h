@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The trace of one buffer, in pieces; and a stream: what one trace unit has in it, read and decoded
- * a little at a time. Each stream has a decode tree of its own, so that what is read ahead of the
+ * a little at a time. Each stream has a decoder of its own, so that what is read ahead of the
  * events is little, and what code one unit saw is not what another sees.
  */
 #ifndef AUXTAP_CS_STREAM_H
 #define AUXTAP_CS_STREAM_H
 
 #include "cs_flow.h"
+#include "cs_follow.h"
 #include "cs_frames.h"
-
-#define CS_RANGES 1024
 
 /* What an AUX record covers: trace of a CPU or thread without a break in it. */
 struct cs_extent {
@@ -55,7 +54,14 @@ struct cs_exec {
 
 #define CS_EXECS 16 /* of an extent; with more, none is looked for */
 
-struct cs_item; /* what the tree reported, not yet followed */
+/* What the stream itself has to report, between the steps of its decoder. */
+struct cs_item {
+	bool is_break; /* a new run of extents begins; else an error */
+	struct flow_step step;
+	char why[96];
+};
+
+#define CS_OWN_ITEMS 2 /* at a time */
 
 struct cs_stream {
 	struct auxtap_decoder *dec;
@@ -64,7 +70,10 @@ struct cs_stream {
 	size_t at;  /* first piece of the run being read */
 	size_t run; /* pieces of it */
 	enum cs_format format;
-	struct cs_tree *tree;
+	void *shared; /* what flow_ops.open gave */
+	struct flow *decoder;
+	bool joins;	/* what it is given next continues what it had */
+	bool has_bytes; /* of which it may have more to say */
 	struct cs_bytes bytes;
 	uint8_t *buf;
 	size_t have, done; /* of buf */
@@ -76,20 +85,10 @@ struct cs_stream {
 	/* who runs, by what was read last: for the code that the library asks for */
 	struct cs_memory reads;
 	int32_t read_tid;
-	uint32_t el, security;
-	uint64_t code_left; /* that may be read */
-	bool starved;	    /* more was asked for */
-	/* what the library does not know (cs_limits.h) */
-	uint32_t version;
-	bool doubt; /* what it says from doubt_off on is a guess */
-	uint64_t doubt_off;
-	uint32_t generation; /* of the memory that was read */
-	struct cs_range {
-		uint64_t start, end;
-		uint32_t generation;
-	} ranges[CS_RANGES]; /* looked at before, and good */
-	struct cs_item *items;
-	size_t nr_items, max_items, at_item;
+	/* not yet followed: own ones first */
+	struct cs_item own[CS_OWN_ITEMS];
+	const struct flow_step *steps;
+	size_t nr_own, nr_steps, at_item;
 	int32_t tid; /* by the context that was followed last; -1 */
 	/* what the last answer to 'who' was for */
 	size_t who_extent;
@@ -107,8 +106,6 @@ int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct
 		   const struct cs_unit *unit, const struct cs_dumps *dumps);
 void cs_stream_free(struct cs_stream *s);
 /* cs_who.c */
-/* Thread by the context in the trace; -1: it has none. */
-int32_t cs_stream_tid(const struct cs_stream *s, const ocsd_pe_context *context);
 /* By the number that the CPU traced, if there is such a thread; else by the records. */
 void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t extent, uint64_t off,
 		     uint64_t time, int32_t *pid, int32_t *tid);

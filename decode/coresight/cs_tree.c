@@ -3,6 +3,7 @@
 #include "cs_tree.h"
 #include "cs_guard.h"
 
+#include <opencsd/c_api/opencsd_c_api.h>
 #if __has_include(<opencsd/itm/trc_pkt_types_itm.h>)
 #include <opencsd/itm/trc_pkt_types_itm.h> /* the C interface names its types, and leaves it out */
 #endif
@@ -20,6 +21,7 @@ static dcd_tree_handle_t listener; /* lives on: the logger's lines go to it whil
 
 struct attached {
 	struct cs_tree *tree;
+	const struct cs_unit *unit;
 	ocsd_trace_protocol_t protocol;
 	uint8_t id; /* as the library counts */
 	uint8_t shown_id;
@@ -115,12 +117,187 @@ static void on_line(const void *ctx, const char *line, const int len)
 	tree->opts.packet(tree->opts.ctx, &pkt);
 }
 
+static enum auxtap_isa isa_of(ocsd_isa isa)
+{
+	return isa == ocsd_isa_arm    ? AUXTAP_ISA_A32 :
+	       isa == ocsd_isa_thumb2 ? AUXTAP_ISA_T32 :
+					AUXTAP_ISA_A64;
+}
+
+static enum auxtap_branch_kind branch_of(const ocsd_generic_trace_elem *elem)
+{
+	bool indirect = elem->last_i_type == OCSD_INSTR_BR_INDIRECT;
+
+	if (!elem->last_instr_exec || (elem->last_i_type != OCSD_INSTR_BR && !indirect))
+		return AUXTAP_BRANCH_NONE;
+	switch (elem->last_i_subtype) {
+	case OCSD_S_INSTR_BR_LINK:
+		return indirect ? AUXTAP_BRANCH_CALL_INDIRECT : AUXTAP_BRANCH_CALL;
+	case OCSD_S_INSTR_V8_RET:
+	case OCSD_S_INSTR_V7_IMPLIED_RET:
+		return AUXTAP_BRANCH_RETURN;
+	case OCSD_S_INSTR_V8_ERET:
+		return AUXTAP_BRANCH_FAR;
+	default:
+		if (indirect)
+			return AUXTAP_BRANCH_JUMP_INDIRECT;
+		return elem->last_instr_cond ? AUXTAP_BRANCH_COND : AUXTAP_BRANCH_JUMP;
+	}
+}
+
+/* As the library asks for memory; 0: any. */
+static uint32_t space_of(const ocsd_pe_context *context)
+{
+	bool secure = context->security_level == ocsd_sec_secure;
+
+	if (!secure && context->security_level != ocsd_sec_nonsecure)
+		return 0;
+	if (!context->el_valid)
+		return secure ? CS_SPACE_S : CS_SPACE_N;
+	switch (context->exception_level) {
+	case ocsd_EL0:
+	case ocsd_EL1:
+		return secure ? CS_SPACE_EL1S : CS_SPACE_EL1N;
+	case ocsd_EL2:
+		return secure ? CS_SPACE_EL2S : CS_SPACE_EL2;
+	case ocsd_EL3:
+		return CS_SPACE_EL3;
+	default:
+		return 0;
+	}
+}
+
+static int32_t tid_of(const struct cs_unit *unit, const ocsd_pe_context *context)
+{
+	uint32_t id;
+
+	switch (cs_unit_thread_register(unit)) {
+	case 1:
+		if (!context->ctxt_id_valid)
+			return -1;
+		id = context->context_id;
+		break;
+	case 2:
+		if (!context->vmid_valid)
+			return -1;
+		id = context->vmid;
+		break;
+	default:
+		return -1;
+	}
+	return id <= INT32_MAX ? (int32_t)id : -1;
+}
+
+static void range_step(struct flow_step *step, const ocsd_generic_trace_elem *elem)
+{
+	step->kind = FLOW_BLOCK;
+	step->ip = elem->st_addr;
+	step->isa = (uint8_t)isa_of(elem->isa);
+	if (elem->en_addr <= elem->st_addr)
+		return;
+	step->nr_insns = elem->num_instr_range;
+	step->size = elem->last_instr_sz == 2 ? 2 : 4;
+	step->last_ip = elem->en_addr - step->size;
+	step->branch = (uint8_t)branch_of(elem);
+}
+
+static void lost_step(struct flow_step *step, enum flow_loss loss)
+{
+	step->kind = FLOW_LOST;
+	step->loss = (uint8_t)loss;
+}
+
+static void no_sync_step(struct flow_step *step, const ocsd_generic_trace_elem *elem)
+{
+	switch (elem->unsync_eot_info) {
+	case UNSYNC_OVERFLOW:
+		lost_step(step, FLOW_LOSS_OVERFLOW);
+		break;
+	case UNSYNC_BAD_PACKET:
+		lost_step(step, FLOW_LOSS_PACKET);
+		step->why = "OpenCSD: unexpected packet";
+		break;
+	case UNSYNC_INIT_DECODER:
+	case UNSYNC_EOT:
+		step->kind = FLOW_SYNC;
+		break;
+	default:
+		lost_step(step, FLOW_LOSS_RESET);
+		break;
+	}
+}
+
+static void exception_step(struct flow_step *step, const struct cs_unit *unit,
+			   const ocsd_generic_trace_elem *elem)
+{
+	step->kind = FLOW_ASYNC;
+	step->has_ip = elem->excep_ret_addr;
+	step->ip = elem->en_addr;
+	step->calls = cs_exception_is_call(unit->protocol, elem->exception_number);
+}
+
+/* False: nothing of the flow. */
+static bool step_of(struct flow_step *step, const struct cs_unit *unit,
+		    const ocsd_generic_trace_elem *elem)
+{
+	switch (elem->elem_type) {
+	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
+		range_step(step, elem);
+		return true;
+	case OCSD_GEN_TRC_ELEM_I_RANGE_NOPATH:
+		lost_step(step, FLOW_LOSS_NO_PATH);
+		step->ip = elem->st_addr;
+		step->has_ip = true;
+		step->nr_insns = elem->num_instr_range;
+		return true;
+	case OCSD_GEN_TRC_ELEM_ADDR_NACC:
+		lost_step(step, FLOW_LOSS_NO_CODE);
+		step->ip = elem->st_addr;
+		step->has_ip = true;
+		return true;
+	case OCSD_GEN_TRC_ELEM_ADDR_UNKNOWN:
+		lost_step(step, FLOW_LOSS_NO_ADDRESS);
+		return true;
+	case OCSD_GEN_TRC_ELEM_EXCEPTION:
+		exception_step(step, unit, elem);
+		return !elem->excep_data_marker;
+	case OCSD_GEN_TRC_ELEM_TRACE_ON:
+		step->kind = FLOW_ON;
+		step->loss = elem->trace_on_reason == TRACE_ON_OVERFLOW ? FLOW_LOSS_OVERFLOW :
+									  FLOW_LOSS_NONE;
+		return true;
+	case OCSD_GEN_TRC_ELEM_NO_SYNC:
+		no_sync_step(step, elem);
+		return true;
+	case OCSD_GEN_TRC_ELEM_TIMESTAMP:
+		step->kind = FLOW_TIME;
+		step->tsc = elem->timestamp;
+		return true;
+	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
+		step->kind = FLOW_CONTEXT;
+		step->tid = tid_of(unit, &elem->context);
+		step->space = space_of(&elem->context);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint32_t mode_of(const ocsd_pe_context *context)
+{
+	return (uint32_t)context->exception_level << 8 | ((uint32_t)context->security_level & 0xff);
+}
+
 static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t index,
 				       const uint8_t id, const ocsd_generic_trace_elem *elem)
 {
 	struct cs_tree *tree = (struct cs_tree *)ctx;
+	struct flow_step step = {.on = true, .pos = offset_of(tree, index)};
 
-	tree->opts.element(tree->opts.ctx, offset_of(tree, index), id, elem);
+	(void)id; /* there is only one unit in such a tree */
+	if (step_of(&step, tree->units[0].unit, elem))
+		tree->opts.step(tree->opts.ctx, &step,
+				step.kind == FLOW_CONTEXT ? mode_of(&elem->context) : 0);
 	return OCSD_RESP_CONT;
 }
 
@@ -348,12 +525,13 @@ static void do_unit(void *arg)
 		return;
 	configure(&config, unit);
 	call->ret = ocsd_dt_create_decoder(tree->handle, decoders[unit->protocol].name,
-					   tree->opts.element ? OCSD_CREATE_FLG_FULL_DECODER :
-								OCSD_CREATE_FLG_PACKET_PROC,
+					   tree->opts.step ? OCSD_CREATE_FLG_FULL_DECODER :
+							     OCSD_CREATE_FLG_PACKET_PROC,
 					   &config, &id);
 	if (call->ret)
 		return;
 	attached->tree = tree;
+	attached->unit = unit;
 	attached->protocol = decoders[unit->protocol].protocol;
 	attached->id = id;
 	/* where there is one source only, the library looks for it as number 0 */
@@ -426,6 +604,11 @@ uint32_t cs_tree_version_number(void)
 	return ocsd_get_version();
 }
 
+void cs_tree_name(char *text, size_t size)
+{
+	snprintf(text, size, "OpenCSD %s", cs_tree_version());
+}
+
 int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 		const struct cs_unit *const *units, size_t nr, struct auxtap_error *err)
 {
@@ -452,7 +635,7 @@ int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 		if (tree->nr && call.ret) /* a unit that would be silent */
 			ret = ret ? ret : -EIO;
 	}
-	if (!ret && tree->nr && tree->opts.element) {
+	if (!ret && tree->nr && tree->opts.step) {
 		call = (struct call){0};
 		ret = run(tree, do_memory, &call, why, sizeof(why));
 		if (call.ret) {
@@ -589,6 +772,6 @@ void cs_tree_memory_changed(struct cs_tree *tree)
 	struct call call = {0};
 	char why[96];
 
-	if (tree->opts.element && !tree->broken)
+	if (tree->opts.step && !tree->broken)
 		run(tree, do_memory_changed, &call, why, sizeof(why));
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One OpenCSD decode tree: bytes in, packets or elements out by callbacks, which are called
- * from within cs_tree_feed() and cs_tree_end(). Belongs to one thread.
+ * One OpenCSD decode tree: bytes in, packets or steps of the flow out by callbacks, which are
+ * called from within cs_tree_feed() and cs_tree_end(). Belongs to one thread.
  */
 #ifndef AUXTAP_CS_TREE_H
 #define AUXTAP_CS_TREE_H
 
 #include "cs_snapshot.h"
-
-#include <opencsd/c_api/opencsd_c_api.h>
+#include "decode/flow/flow_ops.h"
 
 #define CS_FRAME 16
 
@@ -24,8 +23,11 @@ struct cs_tree_opts {
 	/* DSTREAM: without its footers, they are taken off before */
 	enum cs_format format;
 	void (*packet)(void *ctx, const struct cs_packet *pkt); /* NULL: not wanted */
-	/* NULL: packets only, nothing is followed */
-	void (*element)(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_trace_elem *elem);
+	/*
+	 * NULL: packets only, nothing is followed. mode: of a CONTEXT, the exception level and
+	 * security state in one number.
+	 */
+	void (*step)(void *ctx, const struct flow_step *step, uint32_t mode);
 	/* Code for the flow: the count, 0 where there is none. */
 	uint32_t (*read)(void *ctx, uint64_t addr, uint32_t space, uint32_t size, uint8_t *buf);
 	void *ctx;
@@ -35,7 +37,8 @@ struct cs_tree;
 
 /* Of the library: "1.3.3". */
 const char *cs_tree_version(void);
-uint32_t cs_tree_version_number(void); /* as CS_VERSION() of cs_limits.h */
+void cs_tree_name(char *text, size_t size); /* "OpenCSD 1.3.3" */
+uint32_t cs_tree_version_number(void);	    /* as CS_VERSION() of cs_limits.h */
 /* Can it decode that protocol? */
 bool cs_tree_decodes(enum cs_protocol protocol);
 /* Without a decoder for any unit it fails with -ENOTSUP; err says why of the first. */

@@ -7,27 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int32_t cs_stream_tid(const struct cs_stream *s, const ocsd_pe_context *context)
-{
-	uint32_t id;
-
-	switch (cs_unit_thread_register(s->unit)) {
-	case 1:
-		if (!context->ctxt_id_valid)
-			return -1;
-		id = context->context_id;
-		break;
-	case 2:
-		if (!context->vmid_valid)
-			return -1;
-		id = context->vmid;
-		break;
-	default:
-		return -1;
-	}
-	return id <= INT32_MAX ? (int32_t)id : -1;
-}
-
 void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t extent, uint64_t off,
 		     uint64_t time, int32_t *pid, int32_t *tid)
 {
@@ -205,7 +184,7 @@ void cs_stream_find_execs(struct cs_stream *s)
 	if (!auxtap_image_set_execs(w.images, &w.all, NULL, 0))
 		return;
 	bytes.format = CS_FORMAT_SOURCE;
-	if (cs_starts_find(&starts, s->unit, &bytes, first->off))
+	if (cs_starts_find(&starts, s->dec->flow_ops, s->shared, s->unit, &bytes, first->off))
 		s->error = -ENOMEM;
 	for (size_t i = 0; !s->error && i < s->run; i++) {
 		struct image_between b = w.all;

@@ -140,10 +140,11 @@ static void close_libipt(void *shared)
 	free(lib);
 }
 
-static struct flow *create(void *shared)
+static struct flow *create(void *shared, const void *source)
 {
 	struct libipt_flow *f = calloc(1, sizeof(*f));
 
+	(void)source;
 	if (!f)
 		return NULL;
 	f->lib = shared;
@@ -309,7 +310,6 @@ static uint64_t note_tsc(struct libipt_flow *f, uint64_t tsc)
 	return tsc;
 }
 
-/* In f->bytes. */
 static size_t position(struct libipt_flow *f)
 {
 	uint64_t off = 0;

@@ -25,7 +25,7 @@ struct pt_segment_decoder *pt_segment_decoder_new(const struct pt_shared *shared
 	if (!w)
 		return NULL;
 	w->shared = shared;
-	w->flow = shared->flow_ops->create(shared->flow);
+	w->flow = shared->flow_ops->create(shared->flow, NULL);
 	if (!w->flow) {
 		free(w);
 		return NULL;

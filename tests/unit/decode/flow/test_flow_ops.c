@@ -78,8 +78,9 @@ static void script_close(void *shared)
 	stage.nr_open--;
 }
 
-static struct flow *script_create(void *shared)
+static struct flow *script_create(void *shared, const void *source)
 {
+	assert_null(source);
 	assert_ptr_equal(shared, &stage);
 	if (stage.refuse)
 		return NULL;
@@ -600,7 +601,7 @@ static void test_libipt(void **state)
 	assert_memory_equal(text, "libipt 2.", 9);
 	shared = pt_libipt.open(&config);
 	assert_non_null(shared);
-	flow = pt_libipt.create(shared);
+	flow = pt_libipt.create(shared, NULL);
 	assert_non_null(flow);
 	assert_true(pt_libipt.set_code(flow, -1, UINT64_MAX));
 	assert_false(pt_libipt.set_code(flow, -1, UINT64_MAX));
@@ -636,7 +637,7 @@ static void test_libipt(void **state)
 				 "block 1000-1002 n3 b1 [75/2]\n"
 				 "block 1004-1004 n1 b4 [e8/5]\n"
 				 "block 1010-1011 n2 b6 [c3/1]\n"
-				 "lost 5000 2 at 135 to 142\n"
+				 "lost 5000 3 at 135 to 142\n"
 				 "sync\n"
 				 "time\n"
 				 "block 100d-100f n3 b0\n"
@@ -647,7 +648,7 @@ static void test_libipt(void **state)
 	pt_raw(&garbage, "d9d9");
 	steps_of(&pt_libipt, flow, &garbage, out, sizeof(out));
 	assert_string_equal(out, "sync\n"
-				 "lost 0 0 at 100 to 129\n"
+				 "lost 0 1 at 100 to 129\n"
 				 "end\n");
 
 	pt_libipt.destroy(flow);

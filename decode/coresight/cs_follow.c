@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See cs_follow.h. */
+#include "cs_follow.h"
+#include "cs_frames.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS_KEEP (1u << 14) /* capacity that is kept */
+#define RANGES	   1024
+
+/*
+ * How much code the library may read for a byte of trace: two dozen branches, each to another of
+ * its 512-byte pages. Where an image is data, without a branch in megabytes, it would read on and
+ * on.
+ */
+#define CODE_PER_BYTE (16u << 10)
+#define CODE_FIRST    (4u << 20)
+#define CODE_MOST     (64u << 20)
+
+struct text {
+	struct text *next;
+	char why[96];
+};
+
+struct follow {
+	struct cs_flow_source source;
+	struct cs_tree *tree; /* NULL: broken, or not yet begun */
+	struct flow_bytes bytes;
+	bool fed;
+	uint64_t position;
+	struct flow_step *steps;
+	size_t nr, max;
+	struct text *texts; /* of the steps */
+	bool no_memory;
+	uint32_t space, mode; /* of the code that the library asked for last; of the last context */
+	uint64_t code_left;   /* that may be read */
+	bool starved;	      /* more was asked for */
+	/* what the library does not know (cs_limits.h) */
+	uint32_t version;
+	bool doubt; /* what it says from doubt_off on is a guess */
+	uint64_t doubt_off;
+	uint32_t generation; /* of the memory that was read */
+	struct range {
+		uint64_t start, last;
+		uint32_t generation;
+	} ranges[RANGES]; /* looked at before, and good */
+};
+
+static struct follow *of(struct flow *flow)
+{
+	return (struct follow *)flow;
+}
+
+/* ---- steps ---- */
+
+static struct flow_step *add_step(struct follow *f, const struct flow_step *from)
+{
+	if (f->nr == f->max) {
+		size_t max = f->max ? 2 * f->max : 64;
+		struct flow_step *grown = realloc(f->steps, max * sizeof(*grown));
+
+		if (!grown) {
+			f->no_memory = true;
+			return NULL;
+		}
+		f->steps = grown;
+		f->max = max;
+	}
+	f->steps[f->nr] = *from;
+	return &f->steps[f->nr++];
+}
+
+static void add_loss(struct follow *f, enum flow_loss loss, uint64_t off, const char *fmt, ...)
+	AUXTAP_PRINTF(4, 5);
+
+static void add_loss(struct follow *f, enum flow_loss loss, uint64_t off, const char *fmt, ...)
+{
+	struct text *text = malloc(sizeof(*text));
+	struct flow_step step = {.kind = FLOW_LOST, .loss = (uint8_t)loss, .on = true, .pos = off};
+	va_list args;
+
+	if (!text) {
+		f->no_memory = true;
+		return;
+	}
+	va_start(args, fmt);
+	vsnprintf(text->why, sizeof(text->why), fmt, args);
+	va_end(args);
+	text->next = f->texts;
+	f->texts = text;
+	step.why = text->why;
+	add_step(f, &step);
+}
+
+static void add_error(struct follow *f, enum flow_loss loss, uint64_t off, const char *why)
+{
+	add_loss(f, loss, off, "offset 0x%llx: %.64s",
+		 (unsigned long long)cs_bytes_offset(f->source.format, off), why);
+}
+
+static void drop_steps(struct follow *f)
+{
+	while (f->texts) {
+		struct text *text = f->texts;
+
+		f->texts = text->next;
+		free(text);
+	}
+	f->nr = 0;
+	if (f->max > STEPS_KEEP) {
+		free(f->steps);
+		f->steps = NULL;
+		f->max = 0;
+	}
+}
+
+static void memory_changed(struct follow *f)
+{
+	f->generation++;
+	if (f->tree)
+		cs_tree_memory_changed(f->tree);
+}
+
+/* ---- what the library does not know ---- */
+
+/* Bytes at offset off and what follows are not to be believed until the next synchronisation. */
+static void doubt(struct follow *f, uint64_t off, const char *what, uint64_t addr)
+{
+	f->doubt = true;
+	f->doubt_off = off;
+	add_loss(f, FLOW_LOSS_ERROR, off, "OpenCSD %s does not know %s at 0x%llx",
+		 cs_tree_version(), what, (unsigned long long)addr);
+}
+
+static uint64_t end_of(const struct flow_step *block)
+{
+	return block->nr_insns ? block->last_ip + block->size : block->ip;
+}
+
+/*
+ * Makes the block end with its first instruction that the library takes for no branch, but is one;
+ * false: there is none.
+ */
+static bool cut_block(struct follow *f, struct flow_step *block)
+{
+	bool t32 = block->isa == AUXTAP_ISA_T32;
+	uint64_t addr = block->ip, end = end_of(block);
+	uint32_t nr = 0;
+	uint8_t code[256];
+
+	while (addr < end) {
+		uint64_t left = end - addr;
+		uint32_t want = left < sizeof(code) ? (uint32_t)left : sizeof(code), i = 0;
+		uint32_t got = f->source.read(f->source.ctx, addr, f->space, want, code);
+
+		while (i + (t32 ? 2 : 4) <= got) {
+			uint16_t first = (uint16_t)(code[i] | code[i + 1] << 8), second;
+			uint8_t size = t32 && first >> 11 < 0x1d ? 2 : 4;
+
+			if (i + size > got)
+				break;
+			nr++;
+			block->last_ip = addr + i;
+			i += size;
+			if (size == 2)
+				continue;
+			second = (uint16_t)(code[i - 2] | code[i - 1] << 8);
+			if (t32 ? cs_limits_t32(f->version, first, second) :
+				  cs_limits_a64(f->version, first | (uint32_t)second << 16)) {
+				block->size = size;
+				block->nr_insns = nr;
+				block->branch = AUXTAP_BRANCH_NONE;
+				return true;
+			}
+		}
+		if (!i)
+			return false; /* what cannot be read again was read by the library, once */
+		addr += i;
+	}
+	return false;
+}
+
+/* Blocks repeat: most were looked at before. */
+static bool block_is_known(struct follow *f, const struct flow_step *block)
+{
+	uint64_t hash = (block->ip >> 1) ^ (block->last_ip << 7);
+	struct range *r = &f->ranges[(hash ^ hash >> 11) % RANGES];
+
+	if (r->generation == f->generation && r->start == block->ip && r->last == block->last_ip)
+		return true;
+	*r = (struct range){block->ip, block->last_ip, f->generation};
+	return false;
+}
+
+/*
+ * A block up to and with an instruction that the library does not know: true, and the rest is
+ * lost.
+ */
+static bool take_known_part(struct follow *f, const struct flow_step *block)
+{
+	struct flow_step known = *block;
+
+	if (!cut_block(f, &known))
+		return false;
+	f->generation++; /* it must be found again */
+	add_step(f, &known);
+	doubt(f, block->pos, "the instruction", known.last_ip);
+	return true;
+}
+
+static void on_block(struct follow *f, const struct flow_step *block)
+{
+	bool a64 = block->isa == AUXTAP_ISA_A64;
+
+	if ((!a64 && block->isa != AUXTAP_ISA_T32) || (a64 && f->version >= CS_VERSION(1, 8, 0)) ||
+	    block_is_known(f, block) || !take_known_part(f, block))
+		add_step(f, block);
+}
+
+#define M_PROFILE_CHAINED 0xfffffffe /* instead of the return address */
+
+/*
+ * Older versions look for an exception's address by following the code from where the flow is.
+ * Where that does not lead there (after a Q element, where M-profile exceptions are chained), they
+ * go through whatever follows in memory: such a block comes right before, of the same packet.
+ */
+static void drop_block_before(struct follow *f, const struct flow_step *exception)
+{
+	size_t nr = f->nr;
+
+	while (nr && f->steps[nr - 1].pos == exception->pos && f->steps[nr - 1].kind == FLOW_LOST &&
+	       (f->steps[nr - 1].loss == FLOW_LOSS_ERROR ||
+		f->steps[nr - 1].loss == FLOW_LOSS_NO_CODE))
+		nr--;
+	if (!nr || f->steps[nr - 1].pos != exception->pos || f->steps[nr - 1].kind != FLOW_BLOCK)
+		return;
+	if (f->steps[nr - 1].ip < exception->ip && exception->ip != M_PROFILE_CHAINED)
+		return;
+	f->nr = nr - 1;
+	f->code_left = CODE_FIRST;
+	f->starved = false;
+	doubt(f, exception->pos, "the way to the exception", exception->ip);
+	f->doubt = false; /* an address follows */
+}
+
+/* ---- from the tree ---- */
+
+static void on_context(struct follow *f, const struct flow_step *step, uint32_t mode)
+{
+	const struct cs_flow_source *source = &f->source;
+
+	if (source->context && source->context(source->ctx, step->pos, step->tid))
+		memory_changed(f);
+	if (f->mode != mode)
+		memory_changed(f);
+	f->mode = mode;
+}
+
+static void on_no_code(struct follow *f, const struct flow_step *step)
+{
+	if (!f->starved) {
+		add_step(f, step);
+		return;
+	}
+	f->starved = false;
+	add_loss(f, FLOW_LOSS_ERROR, step->pos,
+		 "offset 0x%llx: no branch in all of the code at %llx",
+		 (unsigned long long)cs_bytes_offset(f->source.format, step->pos),
+		 (unsigned long long)step->ip);
+}
+
+static void on_step(void *ctx, const struct flow_step *step, uint32_t mode)
+{
+	struct follow *f = ctx;
+
+	if (f->doubt)
+		return;
+	if (step->kind == FLOW_BLOCK) {
+		on_block(f, step);
+		return;
+	}
+	if (step->kind == FLOW_LOST && step->loss == FLOW_LOSS_NO_CODE) {
+		on_no_code(f, step);
+		return;
+	}
+	if (step->kind == FLOW_ASYNC && cs_limits_exception(f->version) && step->has_ip)
+		drop_block_before(f, step);
+	else if (step->kind == FLOW_CONTEXT)
+		on_context(f, step, mode);
+	add_step(f, step);
+}
+
+static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size, uint8_t *buf)
+{
+	struct follow *f = ctx;
+	uint32_t got;
+
+	f->space = space;
+	got = f->source.read(f->source.ctx, addr, space, size, buf);
+	if (got > f->code_left) {
+		f->starved = true;
+		return 0;
+	}
+	f->code_left -= got;
+	return got;
+}
+
+/* ---- bytes ---- */
+
+static void lose_tree(struct follow *f)
+{
+	cs_tree_free(f->tree);
+	f->tree = NULL;
+}
+
+/* A tree that knows of nothing before off. */
+static bool fresh_tree(struct follow *f, uint64_t off)
+{
+	const struct cs_tree_opts opts = {.format = f->source.format,
+					  .step = on_step,
+					  .read = on_read,
+					  .ctx = f};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	char why[160];
+
+	if (f->tree) {
+		if (cs_tree_reset(f->tree, why, sizeof(why)) >= 0)
+			return true;
+		add_error(f, FLOW_LOSS_ERROR, off, why);
+		lose_tree(f);
+	}
+	if (!cs_tree_new(&f->tree, &opts, &f->source.unit, 1, &err))
+		return true;
+	f->tree = NULL;
+	add_error(f, FLOW_LOSS_BROKEN, off, err.why);
+	return false;
+}
+
+static void broken(struct follow *f)
+{
+	const struct flow_step step = {.kind = FLOW_LOST,
+				       .loss = FLOW_LOSS_BROKEN,
+				       .on = true,
+				       .pos = f->position};
+
+	lose_tree(f);
+	add_step(f, &step);
+}
+
+/* Goes on with the bytes after the packet that was in doubt, at the next synchronisation. */
+static void resynchronise(struct follow *f)
+{
+	uint64_t grain = cs_tree_grain(f->source.format), off = f->bytes.off;
+	char why[160];
+
+	f->doubt = false;
+	if (f->doubt_off >= off)
+		f->position = off + ((f->doubt_off - off) / grain + 1) * grain;
+	else
+		f->position = off - (off - f->doubt_off - 1) / grain * grain;
+	if (f->tree && cs_tree_reset(f->tree, why, sizeof(why)) < 0)
+		broken(f);
+}
+
+static void feed(struct follow *f)
+{
+	const struct flow_bytes *b = &f->bytes;
+	char why[192] = "";
+	size_t used;
+	int ret;
+
+	f->code_left += b->size * CODE_PER_BYTE;
+	if (f->code_left > CODE_MOST)
+		f->code_left = CODE_MOST;
+	ret = cs_tree_feed(f->tree, b->off, b->data, b->size, &used, why, sizeof(why));
+	f->position = b->off + used;
+	if (ret && !f->doubt)
+		add_error(f, FLOW_LOSS_ERROR, f->position, why);
+	if (ret && ret != -EBADMSG)
+		broken(f);
+	if (f->doubt)
+		resynchronise(f);
+}
+
+static void end(struct follow *f)
+{
+	char why[160];
+
+	if (cs_tree_end(f->tree, why, sizeof(why)) && !f->doubt)
+		add_error(f, FLOW_LOSS_ERROR, f->bytes.off, why);
+	f->doubt = false;
+}
+
+/* ---- the flow ---- */
+
+static void *open_library(const void *config)
+{
+	static char none; /* the library has nothing that its trees could share */
+
+	(void)config;
+	return &none;
+}
+
+static void close_library(void *shared)
+{
+	(void)shared;
+}
+
+static struct flow *create(void *shared, const void *source)
+{
+	struct follow *f = calloc(1, sizeof(*f));
+
+	(void)shared;
+	if (!f)
+		return NULL;
+	f->source = *(const struct cs_flow_source *)source;
+	f->version = cs_tree_version_number();
+	f->code_left = CODE_FIRST;
+	f->generation = 1;
+	f->fed = true;
+	return (struct flow *)f;
+}
+
+static void destroy(struct flow *flow)
+{
+	struct follow *f = of(flow);
+
+	if (!f)
+		return;
+	drop_steps(f);
+	cs_tree_free(f->tree);
+	free(f->steps);
+	free(f);
+}
+
+/* Its source reads the code: what was read before is read again. */
+static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
+{
+	(void)pid;
+	(void)time;
+	memory_changed(of(flow));
+	return true;
+}
+
+static void start(struct flow *flow, const struct flow_bytes *bytes)
+{
+	struct follow *f = of(flow);
+
+	f->bytes = *bytes;
+	f->position = bytes->off;
+	f->fed = false;
+}
+
+static size_t next(struct flow *flow, const struct flow_step **steps)
+{
+	static const struct flow_step no_memory = {.kind = FLOW_LOST, .loss = FLOW_LOSS_NO_MEMORY};
+	struct follow *f = of(flow);
+
+	drop_steps(f);
+	if (f->fed)
+		return 0;
+	f->fed = true;
+	if (!f->tree && f->bytes.joins)
+		broken(f);
+	else if (f->bytes.joins || fresh_tree(f, f->bytes.off)) {
+		if (f->bytes.size)
+			feed(f);
+		if (f->bytes.last && f->tree)
+			end(f);
+	}
+	*steps = f->no_memory ? &no_memory : f->steps;
+	return f->no_memory ? 1 : f->nr;
+}
+
+static uint64_t position(struct flow *flow)
+{
+	return of(flow)->position;
+}
+
+static void stop(struct flow *flow)
+{
+	of(flow)->fed = true;
+}
+
+const struct flow_ops cs_follow = {
+	.name = "OpenCSD",
+	.version = cs_tree_name,
+	.open = open_library,
+	.close = close_library,
+	.create = create,
+	.destroy = destroy,
+	.set_code = set_code,
+	.start = start,
+	.next = next,
+	.position = position,
+	.stop = stop,
+};
