@@ -466,8 +466,6 @@ static void lost(struct cs_flow *flow, const struct flow_step *step)
 
 void cs_flow_step(struct cs_flow *flow, const struct flow_step *step)
 {
-	flow->nr_out = flow->at_out = 0;
-	flow->range_left = 0;
 	switch ((enum flow_kind)step->kind) {
 	case FLOW_BLOCK:
 		block(flow, step);

@@ -384,6 +384,23 @@ static void follow_break(struct cs_flow *flow, const struct cs_extent *p)
 		cs_flow_break(flow);
 }
 
+/* What another thread left open is an event of that thread, at its time. */
+static void set_thread(struct cs_stream *s, size_t extent, uint64_t off, uint64_t now)
+{
+	struct cs_flow *flow = &s->flow;
+	int32_t pid, tid;
+
+	cs_stream_whose(s, s->tid, extent, off, now, &pid, &tid);
+	s->who_known = true;
+	s->who_tid = s->tid;
+	s->who_extent = extent;
+	s->who_time = now;
+	if (tid != flow->tid)
+		cs_flow_break(flow);
+	flow->pid = pid;
+	flow->tid = tid;
+}
+
 static void follow(struct cs_stream *s, size_t item)
 {
 	const struct flow_step *step = step_at(s, item);
@@ -392,7 +409,7 @@ static void follow(struct cs_stream *s, size_t item)
 	bool is_break = item < s->nr_own && s->own[item].is_break;
 	uint64_t time = time_of(s, step, item, extent), since, until;
 	struct cs_flow *flow = &s->flow;
-	int32_t tid = flow->tid;
+	uint64_t now = flow->time;
 
 	flow->nr_out = flow->at_out = 0;
 	flow->range_left = 0;
@@ -404,28 +421,21 @@ static void follow(struct cs_stream *s, size_t item)
 	 * a record is written when its trace ends: what does not go on from it is later, its gap is
 	 * before
 	 */
-	if (is_break && extent && flow->time && p[-1].time >= flow->time &&
-	    s->dec->sideband.conv.valid && cs_unit_has_timestamps(s->unit))
-		flow->time = p[-1].time + 1;
+	if (is_break && extent && now && p[-1].time >= now && s->dec->sideband.conv.valid &&
+	    cs_unit_has_timestamps(s->unit))
+		now = p[-1].time + 1;
 	/* names are looked up by it: it must lie on the same side of an exec as the code */
 	cs_stream_bounds(s, extent, step->pos, &since, &until);
 	if (s->nr_execs && time > until)
 		time = until;
-	if (s->nr_execs && time <= since && since > flow->time)
+	if (s->nr_execs && time <= since && since > now)
 		time = since + 1;
-	if (time > flow->time)
-		flow->time = time;
-	if (!s->who_known || s->who_tid != s->tid || s->who_extent != extent ||
-	    s->who_time != flow->time) {
-		cs_stream_whose(s, s->tid, extent, step->pos, flow->time, &flow->pid, &flow->tid);
-		s->who_known = true;
-		s->who_tid = s->tid;
-		s->who_extent = extent;
-		s->who_time = flow->time;
-	}
+	if (time > now)
+		now = time;
+	if (!s->who_known || s->who_tid != s->tid || s->who_extent != extent || s->who_time != now)
+		set_thread(s, extent, step->pos, now);
+	flow->time = now;
 	cs_stream_memory(s, &flow->mem, flow->pid, flow->tid, extent, step->pos);
-	if (flow->tid != tid)
-		cs_flow_break(flow);
 	if (is_break)
 		follow_break(flow, p);
 	else

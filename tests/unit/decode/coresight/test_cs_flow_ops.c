@@ -327,6 +327,7 @@ static void test_flow(void **state)
 	       "1100 77 ret 8044 > 800c [44/4]\n"
 	       "1100 77 depth- 8044 > 800c [44/4]\n"
 	       "1100 77 syscall 8010 > 8014 [10/4]\n"
+	       "1100 77 async 8018\n" /* where its handler is, is not in the trace */
 	       "1100 78 off\n"
 	       "1100 78 gap hw_overflow the trace unit's own buffer was full\n"
 	       "1100 78 on > 8080\n");
