@@ -413,7 +413,7 @@ struct sim *sim_new(const struct auxtap_watermark_config *config, struct auxtap_
 	if (config_check(config, err))
 		return NULL;
 	if (current_sim) {
-		auxtap_error_set(err, -EBUSY, "simulation", "one is running already");
+		auxtap_error_set(err, -EBUSY, "simulation", "this thread runs one already");
 		return NULL;
 	}
 	w = calloc(1, sizeof(*w));

@@ -3,7 +3,7 @@
  * One simulated machine: program, trace unit, driver, kernel, interrupt controller, reader.
  * sim.c: time and what happens when; sim_machine.c: the kernel's side and the bus; sim_drivers.c:
  * the drivers; monitor.c: what must hold; ring_reader.c: the rings' reader. Drivers have no
- * context, so there is one machine.
+ * context, so there is one machine in each thread (driver/core/core.h, core_thread_begin()).
  */
 #ifndef AUXTAP_WATERMARK_SIM_H
 #define AUXTAP_WATERMARK_SIM_H
@@ -184,7 +184,7 @@ struct sim {
 	u8 *bytes;    /* contents: what is produced, an extent at a time, … */
 	u64 bytes_to; /* … up to this byte of all; 0: nothing yet */
 };
-extern struct sim *current_sim; /* the one that runs */
+extern _Thread_local struct sim *current_sim; /* the one that runs in this thread */
 
 void sim_event(struct sim *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
 void sim_event_at(struct sim *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);

@@ -185,7 +185,7 @@ static int spe_start(void)
 	return arm_spe_register("arm_spe_0", &hw);
 }
 
-static struct cs_etm_hw etm_hw = {
+static _Thread_local struct cs_etm_hw etm_hw = {
 	.trbe = {.read = reg_read, .write = reg_write, .drain = drain},
 	.trace_on = etm_on,
 	.trace_off = etm_off,

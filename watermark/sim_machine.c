@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct sim *current_sim;
+_Thread_local struct sim *current_sim;
 
 bool machine_tracing(const struct sim *w)
 {
@@ -152,6 +152,7 @@ static void leave(struct sim *w)
 	core_page_size_use(4096);
 	if (w->u)
 		w->unit->destroy(w->u);
+	core_thread_end();
 	current_sim = NULL;
 }
 
@@ -167,6 +168,9 @@ int machine_open(struct sim *w, struct auxtap_error *err)
 	struct auxtap_unit_setup setup;
 	int ret;
 
+	if (core_thread_begin())
+		return auxtap_error_set(err, -EBUSY, "simulation",
+					"too many threads simulate at the same time");
 	current_sim = w;
 	w->core = (struct core_machine){
 		.ctx = w,

@@ -129,6 +129,17 @@ ssize_t core_pmu_attr(const char *name, const char *attr, char *buf, size_t size
 /* Page size in bytes for areas mapped from now on: a power of two; default 4096. */
 void core_page_size_use(uint64_t page_size);
 
+/*
+ * Threads: each has a machine, PMUs and memory of its own; events, tasks and mappings belong to the
+ * thread that made them. A thread beside others calls begin() first, and end() when it has closed
+ * all: in between it has CPUs 0 … CORE_THREAD_CPUS-1, as many threads at a time as CORE_NR_CPUS has
+ * of these. -EBUSY: too many. A process with one thread needs no calls and has all CPUs.
+ */
+#define CORE_THREAD_CPUS 8
+int core_thread_begin(void);
+void core_thread_end(void);
+extern _Thread_local int core_first_cpu; /* of this thread, in arrays of all CPUs */
+
 /* The machine. Virtual CPUs 0 … CORE_NR_CPUS-1; smp_processor_id() is the current one. */
 #define CORE_NR_CPUS 1024
 void core_set_cpu(int cpu);

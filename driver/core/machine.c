@@ -2,13 +2,20 @@
 /* The core's environment: the machine's callbacks, the kernel log, warnings, the current CPU. */
 #include "core/perf_buffer.h"
 #include <linux/capability.h>
+#include <linux/errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
-struct core_machine core_machine;
-static unsigned long nr_warnings;
-static int current_cpu;
-unsigned int core_page_shift = 12;
+#define NR_THREADS (CORE_NR_CPUS / CORE_THREAD_CPUS)
+
+_Thread_local struct core_machine core_machine;
+static _Thread_local unsigned long nr_warnings;
+static _Thread_local int current_cpu, nr_cpus = CORE_NR_CPUS;
+_Thread_local int core_first_cpu;
+/* Those that have begun; their CPUs are entries of arrays that are no thread's own. */
+static atomic_bool threads[NR_THREADS];
+_Thread_local unsigned int core_page_shift = 12;
 
 void core_machine_set(const struct core_machine *machine)
 {
@@ -32,9 +39,30 @@ bool perfmon_capable(void)
 	return !core_machine.unprivileged;
 }
 
+int core_thread_begin(void)
+{
+	for (int i = 0; i < NR_THREADS; i++)
+		if (!atomic_exchange(&threads[i], true)) {
+			core_first_cpu = i * CORE_THREAD_CPUS;
+			nr_cpus = CORE_THREAD_CPUS;
+			return 0;
+		}
+	return -EBUSY;
+}
+
+void core_thread_end(void)
+{
+	int i = core_first_cpu / CORE_THREAD_CPUS;
+
+	core_first_cpu = 0;
+	current_cpu = 0;
+	nr_cpus = CORE_NR_CPUS;
+	atomic_store(&threads[i], false);
+}
+
 void core_set_cpu(int cpu)
 {
-	if (WARN_ON(cpu < 0 || cpu >= CORE_NR_CPUS))
+	if (WARN_ON(cpu < 0 || cpu >= nr_cpus))
 		return;
 	current_cpu = cpu;
 }

@@ -26,7 +26,7 @@ struct small {
 	size_t size;
 	size_t unused; /* keeps the memory after it aligned */
 };
-static struct small smalls = {&smalls, &smalls, 0, 0};
+static _Thread_local struct small *smalls; /* the newest first */
 
 struct region_entry {
 	u64 start;
@@ -34,9 +34,10 @@ struct region_entry {
 };
 
 /* Sorted by start address: the regions by host address, and by emulated address. */
-static struct region_entry *by_virt, *by_phys;
-static size_t nr_regions, max_regions;
-static u64 next_phys = 0x100000000ull; /* never reused: a stale address resolves to nothing */
+static _Thread_local struct region_entry *by_virt, *by_phys;
+static _Thread_local size_t nr_regions, max_regions;
+static _Thread_local u64 next_phys =
+	0x100000000ull; /* never reused: a stale address resolves to nothing */
 
 static size_t first_after(const struct region_entry *table, u64 at)
 {
@@ -176,7 +177,12 @@ void page_region_free(struct page_region *region)
 		return;
 	entry_remove(by_virt, (u64)(uintptr_t)region->virt);
 	entry_remove(by_phys, region->phys_base);
-	nr_regions--;
+	if (!--nr_regions) { /* a thread that ends leaves nothing */
+		free(by_virt);
+		free(by_phys);
+		by_virt = by_phys = NULL;
+		max_regions = 0;
+	}
 	free(region->slots);
 	kfree(region->pages);
 	kfree(region);
@@ -242,10 +248,11 @@ void *core_kmalloc(size_t size, bool zero)
 	if (!s)
 		return NULL;
 	s->size = size;
-	s->next = smalls.next;
-	s->prev = &smalls;
-	s->next->prev = s;
-	smalls.next = s;
+	s->next = smalls;
+	s->prev = NULL;
+	if (smalls)
+		smalls->prev = s;
+	smalls = s;
 	if (zero)
 		memset(s + 1, 0, size);
 	return s + 1;
@@ -258,8 +265,12 @@ void core_kfree(const void *ptr)
 	if (!ptr)
 		return;
 	s = (struct small *)(uintptr_t)ptr - 1;
-	s->next->prev = s->prev;
-	s->prev->next = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	if (s->prev)
+		s->prev->next = s->next;
+	else
+		smalls = s->next;
 	free(s);
 }
 
@@ -267,7 +278,7 @@ size_t core_memory_state(struct core_range *ranges, size_t max)
 {
 	size_t n = 0;
 
-	for (struct small *s = smalls.next; s != &smalls; s = s->next, n++)
+	for (struct small *s = smalls; s; s = s->next, n++)
 		if (n < max)
 			ranges[n] = (struct core_range){s + 1, s->size};
 	for (size_t i = 0; i < nr_regions; i++) {

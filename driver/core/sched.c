@@ -10,11 +10,12 @@ static struct core_task *current_task[CORE_NR_CPUS];
 static struct core_task cpu_context[CORE_NR_CPUS]; /* of events without a task */
 static struct perf_event *irq_queue[CORE_NR_CPUS]; /* in order of queueing */
 
-static struct core_task *speaking; /* the task whose sideband records are being written */
+/* the task whose sideband records are being written */
+static _Thread_local struct core_task *speaking;
 
 struct core_task *core_current(void)
 {
-	return speaking ? speaking : current_task[core_cpu()];
+	return speaking ? speaking : current_task[core_first_cpu + core_cpu()];
 }
 
 void core_speak_as(struct core_task *task)
@@ -25,13 +26,13 @@ void core_speak_as(struct core_task *task)
 /* A CPU's own events are always scheduled. */
 struct core_task *core_cpu_context(int cpu)
 {
-	cpu_context[cpu].running = cpu + 1;
-	return &cpu_context[cpu];
+	cpu_context[core_first_cpu + cpu].running = cpu + 1;
+	return &cpu_context[core_first_cpu + cpu];
 }
 
 struct core_task *core_running(int cpu)
 {
-	return current_task[cpu];
+	return current_task[core_first_cpu + cpu];
 }
 
 void event_update_time(struct perf_event *event)
@@ -63,7 +64,7 @@ void irq_work_queue(struct perf_event *event)
 		return;
 	event->irq_cpu = core_cpu();
 	event->irq_next = NULL;
-	for (at = &irq_queue[core_cpu()]; *at; at = &(*at)->irq_next)
+	for (at = &irq_queue[core_first_cpu + core_cpu()]; *at; at = &(*at)->irq_next)
 		;
 	*at = event;
 }
@@ -74,7 +75,8 @@ void irq_work_cancel(struct perf_event *event)
 
 	if (event->irq_cpu < 0)
 		return;
-	for (at = &irq_queue[event->irq_cpu]; *at && *at != event; at = &(*at)->irq_next)
+	for (at = &irq_queue[core_first_cpu + event->irq_cpu]; *at && *at != event;
+	     at = &(*at)->irq_next)
 		;
 	if (*at)
 		*at = event->irq_next;
@@ -146,7 +148,7 @@ static void event_irq_work(struct perf_event *event)
 
 void core_irq_work_run(void)
 {
-	struct perf_event **queue = &irq_queue[core_cpu()], *event;
+	struct perf_event **queue = &irq_queue[core_first_cpu + core_cpu()], *event;
 
 	while ((event = *queue)) {
 		*queue = event->irq_next;
@@ -157,7 +159,7 @@ void core_irq_work_run(void)
 
 bool core_irq_work_pending(void)
 {
-	return irq_queue[core_cpu()] != NULL;
+	return irq_queue[core_first_cpu + core_cpu()] != NULL;
 }
 
 /*
@@ -340,11 +342,11 @@ void core_task_sched_in(struct core_task *task)
 	struct core_task *cpu;
 	int cpu_kinds = 0;
 
-	if (WARN_ON(task->running || current_task[core_cpu()]))
+	if (WARN_ON(task->running || current_task[core_first_cpu + core_cpu()]))
 		return;
 	for (struct perf_event *e = task->events; e; e = e->core_next)
 		event_update_time(e);
-	current_task[core_cpu()] = task;
+	current_task[core_first_cpu + core_cpu()] = task;
 	task->running = core_cpu() + 1;
 	cpu = core_cpu_context(core_cpu());
 	if (has_pinned(task)) { /* Q5: it goes before the CPU's events, whatever its state */
@@ -364,12 +366,12 @@ void core_task_sched_out(struct core_task *task)
 		event_update_time(e);
 	}
 	task->running = 0;
-	current_task[core_cpu()] = NULL;
+	current_task[core_first_cpu + core_cpu()] = NULL;
 }
 
 /* ---- Q3: contexts that are swapped ---- */
 
-static u64 next_context = 1;
+static _Thread_local u64 next_context = 1;
 
 /* An event is opened on it: it is no longer a clone, and its clones are no longer clones of it. */
 void context_unclone(struct core_task *task)
@@ -433,7 +435,7 @@ bool core_task_switch(struct core_task *from, struct core_task *to)
 	exchange(&from->clone_generation, &to->clone_generation);
 	to->running = from->running;
 	from->running = 0;
-	current_task[core_cpu()] = to;
+	current_task[core_first_cpu + core_cpu()] = to;
 	return true;
 }
 
@@ -456,7 +458,7 @@ static void event_disable_local(struct perf_event *event)
 static void context_resched(const struct perf_event *cause)
 {
 	const struct pmu *pmu = cause->kernel->resched_one_pmu ? cause->pmu : NULL;
-	struct core_task *task = current_task[core_cpu()];
+	struct core_task *task = current_task[core_first_cpu + core_cpu()];
 	struct core_task *cpu = core_cpu_context(core_cpu());
 	/* Q5: a pinned one moves all, a task's also the CPU's events */
 	int kinds = kind_of(cause->group_leader) | FLEXIBLE, cpu_kinds = kinds;
@@ -647,7 +649,7 @@ void core_task_exit(struct core_task *task)
 	}
 	task->context = task->generation = task->clone_of = 0;
 	if (task->running) {
-		current_task[task->running - 1] = NULL;
+		current_task[core_first_cpu + task->running - 1] = NULL;
 		task->running = 0;
 	}
 }
@@ -658,9 +660,9 @@ size_t core_sched_state(int cpu, struct core_range *ranges, size_t max)
 {
 	/* clang-format off */
 	const struct core_range all[] = {
-		{ &current_task[cpu], sizeof(current_task[cpu]) },
-		{ &cpu_context[cpu], sizeof(cpu_context[cpu]) },
-		{ &irq_queue[cpu], sizeof(irq_queue[cpu]) },
+		{ &current_task[core_first_cpu + cpu], sizeof(current_task[core_first_cpu + cpu]) },
+		{ &cpu_context[core_first_cpu + cpu], sizeof(cpu_context[core_first_cpu + cpu]) },
+		{ &irq_queue[core_first_cpu + cpu], sizeof(irq_queue[core_first_cpu + cpu]) },
 		{ &speaking, sizeof(speaking) },
 	};
 	/* clang-format on */

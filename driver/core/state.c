@@ -22,7 +22,9 @@ static size_t percpu_state(int cpu, struct core_range *ranges, size_t max)
 
 	for (const struct core_percpu *p = __start_core_percpu; n < nr; p++, n++)
 		if (n < max)
-			ranges[n] = (struct core_range){(char *)p->first + (size_t)cpu * p->size,
+			ranges[n] = (struct core_range){(char *)p->first +
+								(size_t)(core_first_cpu + cpu) *
+									p->size,
 							p->size};
 	return n;
 }

@@ -18,6 +18,7 @@
 #include "arm_spe.h"
 #include "arm_spe_regs.h"
 #include "arm_spe_unit.h"
+#include "pmu_local.h"
 
 #define PAD_BYTE 0x00 /* I12 */
 
@@ -46,8 +47,8 @@ enum act {
 };
 
 static DEFINE_PER_CPU(struct perf_output_handle, spe_handles);
-static struct arm_spe_unit spe;
-static struct pmu spe_pmu;
+static PMU_LOCAL struct arm_spe_unit spe;
+static PMU_LOCAL struct pmu spe_pmu;
 
 static u64 reg_read(u32 reg)
 {
@@ -404,7 +405,7 @@ bool arm_spe_interrupt(void)
 
 /* ---- registration ---- */
 
-static struct pmu spe_pmu = {
+static PMU_LOCAL struct pmu spe_pmu = {
 	.task_ctx_nr = perf_sw_context,
 	.event_init = spe_event_init,
 	.add = spe_event_add,

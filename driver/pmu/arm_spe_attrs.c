@@ -12,6 +12,7 @@
 #include "arm_spe_regs.h"
 #include "arm_spe_unit.h"
 #include "cap_attr.h"
+#include "pmu_local.h"
 
 PMU_FORMAT_ATTR(ts_enable, "config:0");
 PMU_FORMAT_ATTR(pa_enable, "config:1");
@@ -38,7 +39,7 @@ static struct attribute *format_attrs[] = {
 	NULL,
 };
 
-static const struct arm_spe_unit *shown;
+static PMU_LOCAL const struct arm_spe_unit *shown;
 
 static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int index)
 {

@@ -12,6 +12,7 @@
 #include <linux/smp.h>
 #include <linux/sysfs.h>
 #include "cs_etm.h"
+#include "pmu_local.h"
 
 struct etm_cpu {
 	struct perf_output_handle handle;
@@ -20,8 +21,8 @@ struct etm_cpu {
 };
 
 static DEFINE_PER_CPU(struct etm_cpu, etm_cpus);
-static const struct cs_etm_hw *etm;
-static struct pmu etm_pmu;
+static PMU_LOCAL const struct cs_etm_hw *etm;
+static PMU_LOCAL struct pmu etm_pmu;
 
 static bool reaches_sink(int cpu)
 {
@@ -173,7 +174,7 @@ static const struct attribute_group *groups[] = {
 
 /* ---- registration ---- */
 
-static struct pmu etm_pmu = {
+static PMU_LOCAL struct pmu etm_pmu = {
 	.task_ctx_nr = perf_sw_context,
 	.event_init = etm_event_init,
 	.add = etm_event_add,

@@ -17,6 +17,7 @@
 #include "intel_pt_buffer.h"
 #include "intel_pt_filters.h"
 #include "intel_pt_regs.h"
+#include "pmu_local.h"
 
 #define CONFIG_CYC_THRESH_SHIFT 19
 #define CONFIG_PSB_PERIOD_SHIFT 24
@@ -40,9 +41,9 @@ struct pt_cpu {
 };
 
 static DEFINE_PER_CPU(struct pt_cpu, pt_cpus);
-static const struct intel_pt_hw *pt_hw;
-static intel_pt_output_copy *output_copy;
-static struct pmu pt_pmu;
+static PMU_LOCAL const struct intel_pt_hw *pt_hw;
+static PMU_LOCAL intel_pt_output_copy *output_copy;
+static PMU_LOCAL struct pmu pt_pmu;
 
 static u64 reg_read(u32 msr)
 {
@@ -405,7 +406,7 @@ struct perf_event *intel_pt_traced_event(void)
 
 /* ---- registration ---- */
 
-static struct pmu pt_pmu = {
+static PMU_LOCAL struct pmu pt_pmu = {
 	.task_ctx_nr = perf_sw_context,
 	.event_init = pt_event_init,
 	.add = pt_event_add,

@@ -10,6 +10,7 @@
 #include "cap_attr.h"
 #include "intel_pt.h"
 #include "intel_pt_buffer.h"
+#include "pmu_local.h"
 
 PMU_FORMAT_ATTR(pt, "config:0");
 PMU_FORMAT_ATTR(cyc, "config:1");
@@ -46,7 +47,7 @@ static const struct attribute_group format_group = {
 	.attrs = format_attrs,
 };
 
-static const struct intel_pt_hw *shown_hw;
+static PMU_LOCAL const struct intel_pt_hw *shown_hw;
 
 static unsigned int values_or_all(u16 values)
 {

@@ -10,6 +10,7 @@
 #include "intel_pt.h"
 #include "intel_pt_filters.h"
 #include "intel_pt_regs.h"
+#include "pmu_local.h"
 
 #define VIRT_BITS 57 /* canonical with five-level paging, and so with four */
 
@@ -21,7 +22,7 @@ struct pt_filters {
 	} range[PT_MAX_ADDR_RANGES];
 };
 
-static const struct intel_pt_hw *filter_hw;
+static PMU_LOCAL const struct intel_pt_hw *filter_hw;
 
 void pt_filters_hw(const struct intel_pt_hw *hw)
 {

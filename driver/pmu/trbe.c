@@ -14,6 +14,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 #include "arm_area.h"
+#include "pmu_local.h"
 #include "trbe.h"
 #include "trbe_regs.h"
 
@@ -29,8 +30,8 @@ enum act {
 	ACT_FATAL,
 };
 
-static const struct trbe_hw *trbe;
-static unsigned long trbe_align;
+static PMU_LOCAL const struct trbe_hw *trbe;
+static PMU_LOCAL unsigned long trbe_align;
 /* The open transaction; NULL: none that the interrupt could end. */
 static DEFINE_PER_CPU(struct perf_output_handle *, trbe_handles);
 

@@ -8,8 +8,9 @@
  * are models that implement struct auxtap_trace_unit: three are built in, and you can add your own.
  * In libauxtap-watermark; examples/watermark_sim.c runs one machine.
  *
- * Times are nanoseconds of simulated time, sizes are bytes. A process can run one simulation at a
- * time (-EBUSY), because drivers register globally, as in a kernel.
+ * Times are nanoseconds of simulated time, sizes are bytes. A thread can run one simulation at a
+ * time (-EBUSY), because drivers register globally, as in a kernel; up to 128 threads of a process
+ * can run one each. Results do not depend on what other threads do.
  */
 #ifndef AUXTAP_WATERMARK_H
 #define AUXTAP_WATERMARK_H

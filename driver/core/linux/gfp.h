@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 /* Default 12; core_page_size_use() sets larger pages. */
-extern unsigned int core_page_shift;
+extern _Thread_local unsigned int core_page_shift;
 #define PAGE_SHIFT core_page_shift
 #define PAGE_SIZE  (1ul << PAGE_SHIFT)
 #define PAGE_MASK  (~(PAGE_SIZE - 1))

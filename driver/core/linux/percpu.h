@@ -16,8 +16,8 @@ struct core_percpu {
 	static const struct core_percpu core_percpu_##name \
 		__attribute__((used, section("core_percpu"))) = {(name), sizeof((name)[0])}
 #define DECLARE_PER_CPU(type, name) extern __typeof__(type)(name)[NR_CPUS]
-/* ptr is &name, as in the kernel. */
-#define per_cpu_ptr(ptr, cpu)	  (&(*(ptr))[cpu])
+/* ptr is &name, as in the kernel. Each thread has CPUs of its own: core_thread_begin(). */
+#define per_cpu_ptr(ptr, cpu)	  (&(*(ptr))[core_first_cpu + (cpu)])
 #define this_cpu_ptr(ptr)	  per_cpu_ptr(ptr, smp_processor_id())
 #define raw_cpu_ptr(ptr)	  this_cpu_ptr(ptr)
 #define per_cpu(name, cpu)	  (*per_cpu_ptr(&(name), cpu))
