@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * auxtap watermark sweep: the standard sweep, in the requested number of processes (the simulator
- * runs one machine at a time in each).
+ * auxtap watermark sweep: the standard sweep, in the requested number of threads. What is printed
+ * does not depend on it: the results of all machines are kept, and read in their order.
  */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
@@ -10,130 +10,194 @@
 #include "watermark_sweep.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-/* Shared memory for the result of one process. */
-struct share {
-	struct sweep_sum sums[SWEEP_MACHINES];
-	char text[4096];	    /* of the first failures */
-	unsigned int nr_unreported; /* failures that do not fit into text */
-	int failed;		    /* negative errno */
+#define MAX_TEXT 4096 /* of failures; further ones are only counted */
+
+/* What is kept of a machine's run. */
+struct outcome {
+	bool refused, lossy, failed;
+	unsigned long long transactions;
+	char *text; /* of a failure; NULL: no memory */
 };
 
-static void add_failure(struct share *s, const struct auxtap_watermark_config *c,
-			const struct auxtap_watermark_result *r)
+/* What the threads share: each takes the next machine until all are taken, or one cannot be run. */
+struct sweep {
+	const struct sweep_opts *opts;
+	struct outcome *outcomes;
+	unsigned int nr;
+	atomic_uint next;
+	atomic_bool stop;
+	pthread_mutex_t lock; /* of: */
+	unsigned int error_at;
+	struct auxtap_error err; /* of the first machine that could not be run */
+};
+
+static unsigned int nr_machines(void)
 {
-	size_t len = strlen(s->text), size = 0;
+	unsigned int nr = 0;
+
+	while (auxtap_sweep_machines[nr].driver)
+		nr++;
+	return nr;
+}
+
+#define CONFIGS_PER_MACHINE (AUXTAP_SWEEP_AREAS * AUXTAP_SWEEP_WATERMARKS * AUXTAP_SWEEP_READERS)
+
+static unsigned int machine_of(const struct sweep_opts *o, unsigned int i)
+{
+	return i * o->every / CONFIGS_PER_MACHINE;
+}
+
+static void config_of(const struct sweep_opts *o, unsigned int i, struct auxtap_watermark_config *c)
+{
+	const struct auxtap_sweep_machine *machine = &auxtap_sweep_machines[machine_of(o, i)];
+	unsigned int n = i * o->every % CONFIGS_PER_MACHINE, reader = n % AUXTAP_SWEEP_READERS;
+
+	n /= AUXTAP_SWEEP_READERS;
+	auxtap_watermark_sweep_config(c, machine->driver, machine->page_size,
+				      n / AUXTAP_SWEEP_WATERMARKS, n % AUXTAP_SWEEP_WATERMARKS,
+				      reader);
+	c->kernel = o->kernel;
+}
+
+static char *failure_text(const struct auxtap_watermark_config *c,
+			  const struct auxtap_watermark_result *r)
+{
 	char *text = NULL;
+	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	if (out) {
-		fprintf(out, "%s, watermark %llu:\n", c->driver, (unsigned long long)c->watermark);
-		wm_print_violations(out, c, r);
-		if (fclose(out))
-			size = sizeof(s->text);
+	if (!out)
+		return NULL;
+	fprintf(out, "%s, watermark %llu:\n", c->driver, (unsigned long long)c->watermark);
+	wm_print_violations(out, c, r);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
 	}
-	if (text && size < sizeof(s->text) - len)
-		memcpy(s->text + len, text, size + 1);
-	else
-		s->nr_unreported++;
-	free(text);
+	return text;
 }
 
-static int run_one(struct share *s, unsigned int machine, const struct auxtap_watermark_config *c)
+/* Machines are taken in their order: all before the first error have been taken, too. */
+static void note_error(struct sweep *s, unsigned int i, const struct auxtap_error *err)
 {
-	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct sweep_sum *sum = &s->sums[machine];
-	struct auxtap_watermark_result r;
-	int ret = auxtap_watermark_run(c, NULL, NULL, &r, &err);
-
-	if (ret) {
-		cli_error(&err);
-		return ret;
+	pthread_mutex_lock(&s->lock);
+	if (i < s->error_at) {
+		s->error_at = i;
+		s->err = *err;
 	}
-	sum->runs++;
-	sum->refused += r.refused != 0;
-	sum->lossy += r.produced != r.stored;
-	sum->transactions += r.nr_transactions;
-	if (r.nr_violations) {
-		sum->failed++;
-		add_failure(s, c, &r);
-	}
-	return 0;
+	pthread_mutex_unlock(&s->lock);
+	atomic_store(&s->stop, true);
 }
 
-/* The share of this process: every nr-th configuration. */
-static void work(struct share *s, const struct sweep_opts *o, unsigned int me)
+static void *work(void *arg)
 {
-	unsigned int n = 0;
+	struct sweep *s = arg;
+	unsigned int i;
 
-	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
-		for (unsigned int area = 0; area < AUXTAP_SWEEP_AREAS; area++)
-			for (unsigned int watermark = 0; watermark < AUXTAP_SWEEP_WATERMARKS;
-			     watermark++)
-				for (unsigned int reader = 0; reader < AUXTAP_SWEEP_READERS;
-				     reader++) {
-					const struct auxtap_sweep_machine *machine =
-						&auxtap_sweep_machines[m];
-					struct auxtap_watermark_config c;
+	while (!atomic_load(&s->stop) && (i = atomic_fetch_add(&s->next, 1)) < s->nr) {
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct auxtap_watermark_config c;
+		struct auxtap_watermark_result r;
 
-					if (n++ % (o->jobs * o->every) != me * o->every)
-						continue;
-					auxtap_watermark_sweep_config(&c, machine->driver,
-								      machine->page_size, area,
-								      watermark, reader);
-					c.kernel = o->kernel;
-					s->failed = run_one(s, m, &c);
-					if (s->failed)
-						return;
-				}
+		config_of(s->opts, i, &c);
+		if (auxtap_watermark_run(&c, NULL, NULL, &r, &err)) {
+			note_error(s, i, &err);
+			break;
+		}
+		s->outcomes[i] = (struct outcome){
+			.refused = r.refused,
+			.lossy = r.produced != r.stored,
+			.failed = r.nr_violations,
+			.transactions = r.nr_transactions,
+			.text = r.nr_violations ? failure_text(&c, &r) : NULL,
+		};
+	}
+	return NULL;
+}
+
+/* Where a thread cannot be made the others do its work. */
+static void run_all(struct sweep *s)
+{
+	pthread_t threads[SWEEP_MAX_JOBS];
+	unsigned int nr = 0;
+
+	while (nr + 1 < s->opts->jobs && !pthread_create(&threads[nr], NULL, work, s))
+		nr++;
+	work(s);
+	while (nr)
+		pthread_join(threads[--nr], NULL);
+}
+
+static void print_failures(const struct sweep *s, unsigned int nr)
+{
+	unsigned int nr_unprinted = 0;
+	size_t printed = 0;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		const struct outcome *o = &s->outcomes[i];
+		size_t size = o->text ? strlen(o->text) : MAX_TEXT;
+
+		if (!o->failed)
+			continue;
+		if (printed + size < MAX_TEXT) {
+			fputs(o->text, stderr);
+			printed += size;
+		} else {
+			nr_unprinted++;
+		}
+	}
+	if (nr_unprinted)
+		fprintf(stderr, "and %u more machines that fail\n", nr_unprinted);
+}
+
+static void add_sums(const struct sweep *s, unsigned int nr, struct sweep_sum *sums)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		struct sweep_sum *sum = &sums[machine_of(s->opts, i)];
+		const struct outcome *o = &s->outcomes[i];
+
+		sum->runs++;
+		sum->refused += o->refused;
+		sum->lossy += o->lossy;
+		sum->failed += o->failed;
+		sum->transactions += o->transactions;
+	}
 }
 
 int sweep_run(const struct sweep_opts *o, struct sweep_sum *sums)
 {
-	struct share *shares = mmap(NULL, o->jobs * sizeof(*shares), PROT_READ | PROT_WRITE,
-				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int ret = 0, status;
-	pid_t pid = 1;
+	struct sweep s = {
+		.opts = o,
+		.nr = (nr_machines() * CONFIGS_PER_MACHINE + o->every - 1) / o->every,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.error_at = UINT_MAX,
+	};
+	unsigned int nr = s.nr;
+	int ret = 0;
 
-	if (shares == MAP_FAILED)
-		return -errno;
+	s.outcomes = calloc(s.nr, sizeof(*s.outcomes));
+	if (!s.outcomes)
+		return -ENOMEM;
 	fflush(stdout);
-	for (unsigned int i = 0; i < o->jobs; i++) {
-		shares[i].failed = -ECHILD;
-		pid = fork();
-		if (pid < 0)
-			ret = -errno;
-		if (pid)
-			continue;
-		shares[i].failed = 0;
-		work(&shares[i], o, i);
-		_exit(0);
+	run_all(&s);
+	if (s.error_at != UINT_MAX) {
+		cli_error(&s.err);
+		ret = s.err.code;
+		nr = s.error_at; /* what was run after it depends on the number of threads */
 	}
-	while (wait(&status) > 0 || errno == EINTR)
-		if (WIFSIGNALED(status))
-			ret = -EFAULT;
-	for (unsigned int i = 0; i < o->jobs; i++) {
-		if (shares[i].failed)
-			ret = shares[i].failed;
-		fputs(shares[i].text, stderr);
-		if (shares[i].nr_unreported)
-			fprintf(stderr, "and %u more machines that fail\n",
-				shares[i].nr_unreported);
-		for (unsigned int m = 0; m < SWEEP_MACHINES; m++) {
-			sums[m].runs += shares[i].sums[m].runs;
-			sums[m].refused += shares[i].sums[m].refused;
-			sums[m].lossy += shares[i].sums[m].lossy;
-			sums[m].failed += shares[i].sums[m].failed;
-			sums[m].transactions += shares[i].sums[m].transactions;
-		}
-	}
-	munmap(shares, o->jobs * sizeof(*shares));
+	print_failures(&s, nr);
+	add_sums(&s, nr, sums);
+	for (unsigned int i = 0; i < s.nr; i++)
+		free(s.outcomes[i].text);
+	free(s.outcomes);
 	return ret;
 }
 
@@ -146,7 +210,8 @@ static void usage(FILE *out)
 	      "  --kernel NAME   kernel whose rules apply: 6.1.192, 6.12.95, 6.18.44 or all\n"
 	      "                  (default: 6.1.192)\n"
 	      "  --every N       simulate only every N-th machine\n"
-	      "  -j N            use N processes (default: one per CPU)\n"
+	      "  -j N            use N threads (default: one per CPU, at most 16); the output is the\n"
+	      "                  same for every N\n"
 	      "  --help          print help\n\n"
 	      "Exit status: 0 all pass; 1 one fails; 2 usage error; 3 failure.\n",
 	      out);
@@ -206,7 +271,7 @@ int watermark_sweep(int argc, char **argv)
 			o.kernel = optarg;
 		else if (opt == 'e' && n && n <= 28672)
 			o.every = (unsigned int)n;
-		else if (opt == 'j' && n && n <= 256)
+		else if (opt == 'j' && n && n <= SWEEP_MAX_JOBS)
 			o.jobs = (unsigned int)n;
 		else {
 			cli_errorf(argv[optind - 1], "see 'auxtap watermark sweep --help'", "%s",

@@ -3,12 +3,13 @@
 #ifndef AUXTAP_CLI_WATERMARK_SWEEP_H
 #define AUXTAP_CLI_WATERMARK_SWEEP_H
 
-#define SWEEP_MACHINES 8 /* at least as many as auxtap_sweep_machines */
+#define SWEEP_MACHINES 8   /* at least as many as auxtap_sweep_machines */
+#define SWEEP_MAX_JOBS 128 /* simulations that a process can run at the same time */
 
 struct sweep_opts {
 	const char *kernel;
 	unsigned int every; /* simulate every N-th configuration */
-	unsigned int jobs;
+	unsigned int jobs;  /* threads, up to SWEEP_MAX_JOBS */
 };
 struct sweep_sum {
 	unsigned long long runs, refused, lossy, failed, transactions;
