@@ -8,6 +8,7 @@
 #include "dump_cs.h"
 #include "decode/pt/pt_packets.h"
 #include "decode/spe/spe_packets.h"
+#include "decode/stream/trace_queue.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,10 +30,9 @@ struct queue {
 	size_t nr_carry;
 };
 
+/* Of each AUXTRACE record: which extent of which queue it is. */
 struct trace_record {
-	uint32_t queue;
-	bool continues, continued; /* the one before, by the one after */
-	uint64_t size;		   /* without the padding that the next one shows to be padding */
+	size_t queue, extent;
 };
 
 struct dump_trace {
@@ -40,7 +40,8 @@ struct dump_trace {
 	uint32_t family;
 	const struct auxtap_perfdata_aux *aux;
 	struct trace_record *records;
-	struct queue *queues;
+	struct trace_queues extents;
+	struct queue *queues; /* of each of them */
 	size_t nr, at;
 	unsigned char *buf;
 	struct dump_cs_file *cs; /* NULL: not CoreSight, or it makes no sense: cs_error */
@@ -185,68 +186,19 @@ int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error
 
 /* ---- AUXTRACE records ---- */
 
-struct order {
-	const struct auxtap_auxtrace *head;
-	size_t number;
-};
-
-static bool same_buffer(const struct auxtap_auxtrace *a, const struct auxtap_auxtrace *b)
-{
-	return a->idx == b->idx && a->cpu == b->cpu && a->tid == b->tid;
-}
-
-static int by_buffer(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-
-	if (x->head->idx != y->head->idx)
-		return x->head->idx < y->head->idx ? -1 : 1;
-	if (x->head->cpu != y->head->cpu)
-		return x->head->cpu < y->head->cpu ? -1 : 1;
-	if (x->head->tid != y->head->tid)
-		return x->head->tid < y->head->tid ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-/* Does b begin where a ends, but for a padding to 8? */
-static bool continues(const struct auxtap_perfdata_aux *a, const struct auxtap_perfdata_aux *b,
-		      uint64_t *size)
-{
-	uint64_t distance = b->head.offset - a->head.offset;
-
-	if (!same_buffer(&a->head, &b->head) || distance > a->trace_size ||
-	    a->trace_size - distance >= 8 || a->trace_size != a->head.size)
-		return false;
-	*size = distance;
-	return true;
-}
-
+/* Records of perf's queues with a number each: a thread's number is used again. */
 static int find_queues(struct dump_trace *trace)
 {
-	struct order *order = malloc(trace->nr * sizeof(*order));
-	uint32_t nr_queues = 0;
-
-	if (!order)
-		return -ENOMEM;
+	trace->extents.opts.by_idx = true;
 	for (size_t i = 0; i < trace->nr; i++) {
-		order[i].head = &trace->aux[i].head;
-		order[i].number = i;
-	}
-	qsort(order, trace->nr, sizeof(*order), by_buffer);
-	for (size_t i = 0; i < trace->nr; i++) {
-		struct trace_record *record = &trace->records[order[i].number];
-		size_t before = i ? order[i - 1].number : 0;
+		struct trace_queue *q = trace_queues_get(&trace->extents, &trace->aux[i].head);
 
-		if (!i || !same_buffer(order[i - 1].head, order[i].head))
-			nr_queues++;
-		else if (continues(&trace->aux[before], &trace->aux[order[i].number],
-				   &trace->records[before].size))
-			record->continues = trace->records[before].continued = true;
-		record->queue = nr_queues - 1;
-		record->size = trace->aux[order[i].number].trace_size;
+		if (!q || trace_queue_add(&trace->extents.opts, q, &trace->aux[i]))
+			return -ENOMEM;
+		trace->records[i].queue = (size_t)(q - trace->extents.queues);
+		trace->records[i].extent = q->nr - 1;
 	}
-	free(order);
-	trace->queues = calloc(nr_queues, sizeof(*trace->queues));
+	trace->queues = calloc(trace->extents.keys.nr, sizeof(*trace->queues));
 	return trace->queues ? 0 : -ENOMEM;
 }
 
@@ -293,6 +245,7 @@ void dump_trace_close(struct dump_trace *trace)
 	if (!trace)
 		return;
 	dump_cs_close(trace->cs);
+	trace_queues_free(&trace->extents);
 	free(trace->queues);
 	free(trace->records);
 	free(trace->buf);
@@ -303,13 +256,16 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 		       const struct trace_record *record, struct counted *counted,
 		       struct auxtap_error *err)
 {
+	const struct trace_queue *extents = &trace->extents.queues[record->queue];
+	const struct trace_extent *extent = &extents->extents[record->extent];
+	bool continued = record->extent + 1 < extents->nr && extent[1].border == TRACE_JOINS;
 	struct queue *q = &trace->queues[record->queue];
 	uint64_t at = 0;
 	size_t have, used;
 	bool last;
 	int ret;
 
-	if (!record->continues)
+	if (extent->border != TRACE_JOINS)
 		memset(q, 0, sizeof(*q));
 	have = q->nr_carry;
 	memcpy(trace->buf, q->carry, have);
@@ -317,8 +273,8 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 		size_t want = CHUNK - have;
 		ssize_t got;
 
-		if (want > record->size - at)
-			want = (size_t)(record->size - at);
+		if (want > extent->size - at)
+			want = (size_t)(extent->size - at);
 		got = auxtap_perfdata_pread(trace->pd, trace->buf + have, want,
 					    aux->trace_off + at);
 		if (got != (ssize_t)want)
@@ -328,10 +284,9 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 						   aux->trace_off + at);
 		have += want;
 		at += want;
-		last = at == record->size;
+		last = at == extent->size;
 		ret = packets_chunk(counted, &q->stream, trace->buf, have,
-				    aux->head.offset + at - have, last && !record->continued, &used,
-				    err);
+				    aux->head.offset + at - have, last && !continued, &used, err);
 		if (ret)
 			return ret;
 		have -= used;
