@@ -8,6 +8,8 @@
 #ifndef AUXTAP_AUDIT_PRIVATE_H
 #define AUXTAP_AUDIT_PRIVATE_H
 
+#include "decode/stream/trace_span.h"
+
 #include <auxtap/audit.h>
 
 /* In the order of auxtap_audit_get_invariant(). */
@@ -109,11 +111,6 @@ struct entry {
 	const char *log;    /* finding of a log: which one */
 };
 
-struct span {
-	uint64_t off, end;
-	const void *of; /* struct entry or struct unit_extent */
-};
-
 #define KEY_CPU	   (1ull << 62)
 #define KEY_THREAD (2ull << 62)
 
@@ -170,7 +167,7 @@ struct auxtap_audit {
 	struct unit_history units;
 	struct auxtap_perfdata *pd; /* while it is audited */
 	/* of the ring that is looked at: what no record covers, and may be so */
-	struct span *skips;
+	struct trace_span *skips;
 	size_t nr_skips, max_skips;
 	bool late_disable; /* D21: of this kernel it is known */
 	bool cpu0_disable; /* of CPU 0 alone */
@@ -218,13 +215,6 @@ uint64_t audit_skip_max(const struct auxtap_audit *audit);
 void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to);
 /* cover.c: records against what the file has of their bytes. */
 void audit_cover(const struct ring_view *ring);
-void audit_sort_spans(struct span *spans, size_t nr);
-/* nr bytes of span, from first on, are in no span of others; at_end: none of them comes after. */
-typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t first, uint64_t nr,
-				bool at_end);
-/* Both are sorted. */
-void audit_uncovered(const struct span *spans, size_t nr, const struct span *others,
-		     size_t nr_others, audit_uncovered_fn *fn, void *ctx);
 /* flags.c */
 struct auxtap_gap;
 void audit_flags_pt(const struct ring_view *ring, const struct entry *e);

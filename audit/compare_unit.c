@@ -58,7 +58,7 @@ static struct entry log_entry(const char *log, uint64_t line, uint64_t time)
 
 /* ---- bytes ---- */
 
-static void not_written(void *ctx, const struct span *reported, uint64_t first, uint64_t nr,
+static void not_written(void *ctx, const struct trace_span *reported, uint64_t first, uint64_t nr,
 			bool at_end)
 {
 	const struct ring_view *ring = ctx;
@@ -70,7 +70,7 @@ static void not_written(void *ctx, const struct span *reported, uint64_t first, 
 		   nr, reported->end - reported->off, first);
 }
 
-static void not_reported(void *ctx, const struct span *written, uint64_t first, uint64_t nr,
+static void not_reported(void *ctx, const struct trace_span *written, uint64_t first, uint64_t nr,
 			 bool at_end)
 {
 	const struct ring_view *ring = ctx;
@@ -89,7 +89,7 @@ static void not_reported(void *ctx, const struct span *written, uint64_t first, 
 static void bytes(const struct ring_view *ring, const struct unit_extent *extents,
 		  size_t nr_extents)
 {
-	struct span *reported = calloc(ring->nr + nr_extents, sizeof(*reported)), *written;
+	struct trace_span *reported = calloc(ring->nr + nr_extents, sizeof(*reported)), *written;
 	size_t nr_reported = 0, nr_written = 0;
 
 	if (!reported) {
@@ -100,18 +100,19 @@ static void bytes(const struct ring_view *ring, const struct unit_extent *extent
 		const struct entry *e = &ring->entries[i];
 
 		if (e->kind == ENTRY_AUX && e->size && e->off + e->size > e->off)
-			reported[nr_reported++] = (struct span){e->off, e->off + e->size, e};
+			reported[nr_reported++] = (struct trace_span){e->off, e->off + e->size, e};
 	}
 	written = reported + ring->nr;
 	for (size_t i = 0; i < nr_extents; i++)
 		if (extents[i].end > extents[i].off)
 			written[nr_written++] =
-				(struct span){extents[i].off, extents[i].end, &extents[i]};
-	audit_sort_spans(reported, nr_reported);
+				(struct trace_span){extents[i].off, extents[i].end, &extents[i]};
+	trace_spans_sort(reported, nr_reported);
 	if (ring->entries[0].key < KEY_THREAD || !ring->audit->units.threads_doubtful)
-		audit_uncovered(reported, nr_reported, written, nr_written, not_written,
-				(void *)ring);
-	audit_uncovered(written, nr_written, reported, nr_reported, not_reported, (void *)ring);
+		trace_spans_uncovered(reported, nr_reported, written, nr_written, not_written,
+				      (void *)ring);
+	trace_spans_uncovered(written, nr_written, reported, nr_reported, not_reported,
+			      (void *)ring);
 	free(reported);
 }
 

@@ -8,22 +8,7 @@
 
 #define PADDING 8 /* AUXTRACE's bytes are padded to a multiple of it (K1) */
 
-static int by_off(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	if (x->off != y->off)
-		return x->off < y->off ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
-}
-
-void audit_sort_spans(struct span *spans, size_t nr)
-{
-	if (nr)
-		qsort(spans, nr, sizeof(*spans), by_off);
-}
-
-static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct span *out)
+static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct trace_span *out)
 {
 	size_t nr = 0;
 
@@ -31,9 +16,9 @@ static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct s
 		const struct entry *e = &ring->entries[i];
 
 		if (e->kind == kind && e->size && e->off + e->size > e->off)
-			out[nr++] = (struct span){e->off, audit_end(e->off, e->size), e};
+			out[nr++] = (struct trace_span){e->off, audit_end(e->off, e->size), e};
 	}
-	audit_sort_spans(out, nr);
+	trace_spans_sort(out, nr);
 	return nr;
 }
 
@@ -66,42 +51,8 @@ static void reads(const struct ring_view *ring)
 	}
 }
 
-void audit_uncovered(const struct span *spans, size_t nr_spans, const struct span *others,
-		     size_t nr_others, audit_uncovered_fn *fn, void *ctx)
-{
-	uint64_t covered = 0; /* up to here, from the start of the stretch that at belongs to */
-	size_t at = 0;
-
-	for (size_t i = 0; i < nr_spans; i++) {
-		uint64_t pos = spans[i].off, nr = 0, first = 0;
-
-		while (pos < spans[i].end) {
-			while (at < nr_others && others[at].off <= pos) {
-				if (others[at].end > covered)
-					covered = others[at].end;
-				at++;
-			}
-			if (covered > pos) {
-				pos = covered;
-				continue;
-			}
-			if (!nr)
-				first = pos;
-			if (at < nr_others && others[at].off < spans[i].end) {
-				nr += others[at].off - pos;
-				pos = others[at].off;
-			} else {
-				nr += spans[i].end - pos;
-				pos = spans[i].end;
-			}
-		}
-		if (nr)
-			fn(ctx, &spans[i], first, nr, at == nr_others);
-	}
-}
-
 /* A record's bytes that no AUXTRACE record has. */
-static void missing(void *ctx, const struct span *reported, uint64_t first, uint64_t nr,
+static void missing(void *ctx, const struct trace_span *reported, uint64_t first, uint64_t nr,
 		    bool at_end)
 {
 	const struct ring_view *ring = ctx;
@@ -115,11 +66,11 @@ static void missing(void *ctx, const struct span *reported, uint64_t first, uint
 }
 
 /* Bytes before the first record and after the last one; stream.c reports those between. */
-static void unreported(const struct ring_view *ring, const struct span *have, size_t nr_have)
+static void unreported(const struct ring_view *ring, const struct trace_span *have, size_t nr_have)
 {
 	struct auxtap_audit *audit = ring->audit;
 	struct auxtap_audit_ring *sums = ring->sums;
-	const struct span *last;
+	const struct trace_span *last;
 	uint64_t nr;
 
 	if (!nr_have || audit->incomplete)
@@ -169,14 +120,14 @@ void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t f
 		audit->no_memory = true;
 		return;
 	}
-	audit->skips[audit->nr_skips++] = (struct span){from, to, e};
+	audit->skips[audit->nr_skips++] = (struct trace_span){from, to, e};
 }
 
 /*
  * The AUXTRACE record that has this byte: the last one, as those before it end with up to 7 of
  * padding (K1).
  */
-static const struct span *span_at(const struct span *have, size_t nr_have, uint64_t off)
+static const struct trace_span *span_at(const struct trace_span *have, size_t nr_have, uint64_t off)
 {
 	size_t low = 0, high = nr_have;
 
@@ -222,16 +173,16 @@ static int look_at_bytes(struct auxtap_perfdata *pd, struct padding *p, uint64_t
 }
 
 /* I2, J2: a decoder reads what was skipped, too. */
-static void padding(const struct ring_view *ring, const struct span *have, size_t nr_have)
+static void padding(const struct ring_view *ring, const struct trace_span *have, size_t nr_have)
 {
 	struct auxtap_audit *audit = ring->audit;
 
 	for (size_t i = 0; i < audit->nr_skips; i++) {
-		const struct span *skip = &audit->skips[i];
+		const struct trace_span *skip = &audit->skips[i];
 		struct padding p = {.byte = audit->family == AUXTAP_AUXTRACE_ARM_SPE ? 0x00 : 0x70};
 
 		for (uint64_t off = skip->off, nr; off < skip->end; off += nr) {
-			const struct span *span = span_at(have, nr_have, off);
+			const struct trace_span *span = span_at(have, nr_have, off);
 			const struct entry *trace;
 
 			if (!span) /* the reader has not saved this: already reported */
@@ -256,7 +207,7 @@ static void padding(const struct ring_view *ring, const struct span *have, size_
 
 void audit_cover(const struct ring_view *ring)
 {
-	struct span *reported = calloc(2 * ring->nr, sizeof(*reported)), *have;
+	struct trace_span *reported = calloc(2 * ring->nr, sizeof(*reported)), *have;
 	size_t nr_reported, nr_have;
 
 	if (!reported) {
@@ -267,7 +218,7 @@ void audit_cover(const struct ring_view *ring)
 	nr_reported = spans(ring, ENTRY_AUX, reported);
 	nr_have = spans(ring, ENTRY_TRACE, have);
 	reads(ring);
-	audit_uncovered(reported, nr_reported, have, nr_have, missing, (void *)ring);
+	trace_spans_uncovered(reported, nr_reported, have, nr_have, missing, (void *)ring);
 	unreported(ring, have, nr_have);
 	padding(ring, have, nr_have);
 	free(reported);

@@ -19,8 +19,9 @@ void trace_spans_sort(struct trace_span *spans, size_t nr)
 		qsort(spans, nr, sizeof(*spans), by_off);
 }
 
-void trace_spans_uncovered(const struct trace_span *spans, size_t nr_spans, const struct trace_span *others,
-		     size_t nr_others, trace_uncovered_fn *fn, void *ctx)
+void trace_spans_uncovered(const struct trace_span *spans, size_t nr_spans,
+			   const struct trace_span *others, size_t nr_others,
+			   trace_uncovered_fn *fn, void *ctx)
 {
 	uint64_t covered = 0; /* up to here, from the start of the stretch that at belongs to */
 	size_t at = 0;
