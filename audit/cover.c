@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Compares a ring's AUX records with the AUXTRACE records, which have their bytes. */
 #include "audit_private.h"
+#include "decode/stream/trace_queue.h"
 #include "util/vector.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define PADDING 8 /* AUXTRACE's bytes are padded to a multiple of it (K1) */
+#define PADDING TRACE_ALIGN /* AUXTRACE's bytes are padded to a multiple of it (K1) */
 
 static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct trace_span *out)
 {
@@ -25,30 +26,39 @@ static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct t
 /* The reader saves what it reads, in order. */
 static void reads(const struct ring_view *ring)
 {
+	const struct trace_queue_opts linear = {0};
 	struct auxtap_audit *audit = ring->audit;
 	const struct entry *last = NULL;
+	struct trace_queue q = {0};
 
 	for (size_t i = 0; i < ring->nr; i++) {
 		const struct entry *e = &ring->entries[i];
-		uint64_t end;
+		struct auxtap_perfdata_aux buffer = {.head.offset = e->off, .trace_size = e->size};
+		uint64_t end = trace_queue_end(&q);
+		const struct trace_extent *extent;
 
 		if (e->kind != ENTRY_TRACE)
 			continue;
+		if (trace_queue_add(&linear, &q, &buffer)) {
+			audit->no_memory = true;
+			break;
+		}
+		extent = &q.extents[q.nr - 1];
 		if (e->flags < e->size)
 			audit_find(audit, INV_TRACE_CUT, ring->sums, e, e->size - e->flags,
 				   "%" PRIu64 " of %" PRIu64 " bytes are there", e->flags, e->size);
-		end = last ? audit_end(last->off, last->size) : e->off;
-		if (e->off > end)
-			audit_find(audit, INV_TRACE_HOLE, ring->sums, e, e->off - end,
+		if (last && extent->border == TRACE_LACKS)
+			audit_find(audit, INV_TRACE_HOLE, ring->sums, e, extent->nr_lost,
 				   "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved",
-				   e->off - end, end);
-		else if (end - e->off >= PADDING)
+				   extent->nr_lost, end);
+		else if (extent->border == TRACE_REPEATS && end - e->off >= PADDING)
 			audit_find(audit, INV_TRACE_OVERLAP, ring->sums, e, end - e->off,
 				   "begins at 0x%" PRIx64 ", %" PRIu64
 				   " bytes before the end of the one before (at 0x%" PRIx64 ")",
 				   e->off, end - e->off, last->file_off);
 		last = e;
 	}
+	free(q.extents);
 }
 
 /* A record's bytes that no AUXTRACE record has. */

@@ -181,7 +181,7 @@ static void flag(struct trace_extent *extent, const struct trace_aux *aux)
 static int split_one(struct trace_queue *out, struct trace_extent *rest,
 		     const struct trace_aux *const *lossy, size_t nr, size_t *at)
 {
-	uint64_t extent_end = rest->off + rest->size;
+	uint64_t extent_end = trace_extent_end(rest);
 
 	while (*at < nr && trace_aux_end(lossy[*at]) <= extent_end) {
 		uint64_t end = trace_aux_end(lossy[*at]);

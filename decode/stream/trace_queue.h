@@ -75,9 +75,14 @@ int trace_queue_add_sample(const struct trace_queue_opts *opts, struct trace_que
  * the queue, by their ends. After the last extent, empty ones. 0 or -ENOMEM.
  */
 int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *lossy, size_t nr);
+/* At most UINT64_MAX. */
+static inline uint64_t trace_extent_end(const struct trace_extent *extent)
+{
+	return extent->off + extent->size < extent->off ? UINT64_MAX : extent->off + extent->size;
+}
 static inline uint64_t trace_queue_end(const struct trace_queue *q)
 {
-	return q->nr ? q->extents[q->nr - 1].off + q->extents[q->nr - 1].size : 0;
+	return q->nr ? trace_extent_end(&q->extents[q->nr - 1]) : 0;
 }
 void trace_queues_free(struct trace_queues *qs);
 
