@@ -111,6 +111,7 @@ void auxtap_audit_free(struct auxtap_audit *audit)
 {
 	if (!audit)
 		return;
+	free((void *)audit->by_time);
 	free(audit->entries);
 	free(audit->skips);
 	free(audit->noted.units);

@@ -159,6 +159,9 @@ struct auxtap_audit {
 	bool incomplete; /* the file ends early: what is missing at its end is no wonder */
 	struct entry *entries;
 	size_t nr_entries, max_entries;
+	/* AUX and LOST records by ring and time, once a noted gap is compared with them */
+	const struct entry **by_time;
+	size_t nr_by_time;
 	struct auxtap_finding *findings;
 	size_t nr_findings, max_findings;
 	struct auxtap_audit_ring *rings;

@@ -199,34 +199,85 @@ static void noted_bytes(struct auxtap_audit *audit)
 	}
 }
 
+static bool shows_loss(const struct entry *e)
+{
+	return e->kind == ENTRY_LOST || e->flags & (LOSS_FLAGS | PERF_AUX_FLAG_OVERWRITE);
+}
+
+/* By ring: LOST, then AUX by time; of one time those first that show a loss. */
+static int by_ring_and_time(const void *a, const void *b)
+{
+	const struct entry *x = *(const struct entry *const *)a;
+	const struct entry *y = *(const struct entry *const *)b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind == ENTRY_LOST ? -1 : 1;
+	if (x->kind == ENTRY_LOST)
+		return 0;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	if (shows_loss(x) != shows_loss(y))
+		return shows_loss(x) ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static void sort_by_time(struct auxtap_audit *audit)
+{
+	if (audit->by_time || !audit->nr_entries)
+		return;
+	audit->by_time = malloc(audit->nr_entries * sizeof(const struct entry *));
+	if (!audit->by_time) {
+		audit->no_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < audit->nr_entries; i++)
+		if (audit->entries[i].kind == ENTRY_AUX || audit->entries[i].kind == ENTRY_LOST)
+			audit->by_time[audit->nr_by_time++] = &audit->entries[i];
+	qsort((void *)audit->by_time, audit->nr_by_time, sizeof(const struct entry *),
+	      by_ring_and_time);
+}
+
+/* How many of the sorted records come before the ring's AUX records of that time. */
+static size_t nr_before(const struct auxtap_audit *audit, uint64_t key, uint64_t time)
+{
+	size_t lo = 0, hi = audit->nr_by_time;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct entry *e = audit->by_time[mid];
+
+		if (e->key < key || (e->key == key && (e->kind == ENTRY_LOST || e->time < time)))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /*
  * A gap that the recorder noted begins when a record was truncated; without a record of it (F3, D6)
  * it begins at another one's time, and then LOST or a full area says why.
  */
 void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap)
 {
-	const struct entry *at = NULL;
 	uint64_t key = gap->cpu >= 0 && gap->tid < 0 ? KEY_CPU | (uint32_t)gap->cpu :
 						       KEY_THREAD | (uint32_t)gap->tid;
 	struct auxtap_audit_ring whose = {.cpu = gap->tid < 0 ? gap->cpu : -1, .tid = gap->tid};
+	size_t begin, end, first;
 
 	if (gap->cause != AUXTAP_GAP_TRUNCATED || !gap->time_begin)
 		return;
-	for (size_t i = 0; i < audit->nr_entries; i++) {
-		const struct entry *e = &audit->entries[i];
-
-		if (e->key != key)
-			continue;
-		if (e->kind == ENTRY_LOST)
-			return;
-		if (e->kind != ENTRY_AUX || e->time != gap->time_begin)
-			continue;
-		if (e->flags & (LOSS_FLAGS | PERF_AUX_FLAG_OVERWRITE))
-			return;
-		at = e;
-	}
-	if (at)
-		audit_find(audit, INV_TRUNCATION_UNFLAGGED, &whose, at, gap->nr_bytes,
+	sort_by_time(audit);
+	first = nr_before(audit, key, 0);
+	if (first && audit->by_time[first - 1]->key == key) /* a LOST */
+		return;
+	begin = nr_before(audit, key, gap->time_begin);
+	end = gap->time_begin == UINT64_MAX ? begin : nr_before(audit, key, gap->time_begin + 1);
+	if (begin < end && !shows_loss(audit->by_time[begin]))
+		audit_find(audit, INV_TRUNCATION_UNFLAGGED, &whose, audit->by_time[end - 1],
+			   gap->nr_bytes,
 			   "the recorder noted that %" PRIu64
 			   " bytes were lost from this record on, and it has no flag of a loss",
 			   gap->nr_bytes);
