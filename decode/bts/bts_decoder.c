@@ -55,24 +55,6 @@ static struct bts_decoder *bts_of(const struct auxtap_decoder *dec)
 
 /* ---- streams ---- */
 
-/* What the file lacks at the ends of rings. */
-static int add_missing(struct auxtap_decoder *dec)
-{
-	const struct trace_queues *queues = &bts_of(dec)->queues;
-	struct decoder_missing missing = {0};
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < queues->keys.nr; i++) {
-		const struct trace_queue *q = &queues->queues[i];
-
-		ret = trace_ends_add(&missing.ends, q->key.cpu, q->key.tid, trace_queue_end(q));
-	}
-	if (!ret)
-		ret = decoder_add_missing(dec, &missing);
-	trace_ends_free(&missing.ends);
-	return ret;
-}
-
 static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	struct trace_queues *queues = &bts_of(dec)->queues;
@@ -91,7 +73,7 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 		ret = q ? trace_queue_add(&queues->opts, q, &aux[i]) : -ENOMEM;
 	}
 	if (!ret)
-		ret = add_missing(dec);
+		ret = decoder_add_missing_of(dec, queues, false);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;

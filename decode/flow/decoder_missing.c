@@ -69,7 +69,7 @@ static int add_gap(struct auxtap_decoder *dec, const struct sideband_ring *ring,
 	return decoder_add_unattributed(dec, &gap, text);
 }
 
-int decoder_add_missing(struct auxtap_decoder *dec, struct decoder_missing *missing)
+int decoder_add_missing(struct auxtap_decoder *dec, const struct decoder_missing *missing)
 {
 	int ret = 0;
 
@@ -91,5 +91,21 @@ int decoder_add_missing(struct auxtap_decoder *dec, struct decoder_missing *miss
 			ret = add_gap(dec, ring, ring->end - have, true,
 				      "the file lacks trace that AUX records report");
 	}
+	return ret;
+}
+
+int decoder_add_missing_of(struct auxtap_decoder *dec, const struct trace_queues *queues, bool pads)
+{
+	struct decoder_missing missing = {.pads = pads};
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < queues->keys.nr; i++) {
+		const struct trace_queue *q = &queues->queues[i];
+
+		ret = trace_ends_add(&missing.ends, q->key.cpu, q->key.tid, trace_queue_end(q));
+	}
+	if (!ret)
+		ret = decoder_add_missing(dec, &missing);
+	trace_ends_free(&missing.ends);
 	return ret;
 }

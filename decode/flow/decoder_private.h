@@ -85,7 +85,10 @@ struct decoder_missing {
 	struct trace_ends ends;
 };
 /* The caller frees missing->ends. 0 or -ENOMEM. */
-int decoder_add_missing(struct auxtap_decoder *dec, struct decoder_missing *missing);
+int decoder_add_missing(struct auxtap_decoder *dec, const struct decoder_missing *missing);
+/* The same, where the trace is in queues as decode/stream makes them. */
+int decoder_add_missing_of(struct auxtap_decoder *dec, const struct trace_queues *queues,
+			   bool pads);
 
 /*
  * decoder_samples.c: trace in samples, by time; the caller frees. What cannot be read is an extra

@@ -175,7 +175,6 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					       .by_auxtap = dec->by_auxtap,
 					       .pread = decoder_read_file,
 					       .ctx = dec}};
-	struct decoder_missing missing = {0};
 	const struct auxtap_perfdata_aux *aux;
 	size_t nr;
 	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
@@ -185,19 +184,13 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	ret = add_buffers(dec, &queues, aux, nr);
 	if (!ret)
 		ret = add_samples(dec, &queues);
-	for (size_t i = 0; !ret && i < queues.keys.nr; i++) {
-		const struct trace_queue *q = &queues.queues[i];
-
-		ret = trace_ends_add(&missing.ends, q->key.cpu, q->key.tid, trace_queue_end(q));
-	}
 	if (!ret)
-		ret = decoder_add_missing(dec, &missing);
+		ret = decoder_add_missing_of(dec, &queues, false);
 	for (size_t i = 0; !ret && i < queues.keys.nr; i++) {
 		ret = add_queue(dec, &queues.queues[i]);
 		if (!ret)
 			ret = fill_queue(dec, &queues.queues[i], &pt->queues[i]->pt);
 	}
-	trace_ends_free(&missing.ends);
 	trace_queues_free(&queues);
 	if (ret)
 		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory");

@@ -113,24 +113,6 @@ static bool rings_of_cpus(const uint64_t *info, size_t nr)
 	return nr == 2 ? info[1] : nr > 3 ? info[3] : true;
 }
 
-/* What the file lacks at the ends of rings. */
-static int add_missing(struct auxtap_decoder *dec)
-{
-	const struct trace_queues *queues = &spe_of(dec)->streams.queues;
-	struct decoder_missing missing = {.pads = true};
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < queues->keys.nr; i++) {
-		const struct trace_queue *q = &queues->queues[i];
-
-		ret = trace_ends_add(&missing.ends, q->key.cpu, q->key.tid, trace_queue_end(q));
-	}
-	if (!ret)
-		ret = decoder_add_missing(dec, &missing);
-	trace_ends_free(&missing.ends);
-	return ret;
-}
-
 /* Buffers of each CPU or thread, in order; gaps where AUX records report one. */
 static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
@@ -147,7 +129,7 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 		    flow_listed(opts->cpus, opts->nr_cpus, (int32_t)aux[i].head.cpu))
 			ret = add_buffer(dec, &aux[i]);
 	if (!ret)
-		ret = add_missing(dec);
+		ret = decoder_add_missing_of(dec, &spe_of(dec)->streams.queues, true);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
