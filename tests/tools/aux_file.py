@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes a perf.data file of AUX records from the lines on standard input, for tests of the auditor.
-Usage: aux_file.py FILE pt|spe|etm [WATERMARK [overwrite]]. Lines; SIZE bytes of trace are FILL,
+Usage: aux_file.py FILE pt|bts|spe|etm [WATERMARK [overwrite]]. Lines; SIZE bytes of trace are FILL,
 except where patches set others (@OFFSET=BYTE in the stream; up to an end: @OFFSET-END=BYTE):
     aux CPU TIME OFFSET SIZE [FLAGS]
     trace CPU OFFSET SIZE [FILL [PATCH]...]
@@ -20,7 +20,11 @@ is N."""
 import struct
 import sys
 
-FAMILIES = {"pt": 1, "etm": 3, "spe": 4}
+FAMILIES = {"pt": 1, "bts": 2, "etm": 3, "spe": 4}
+# version, PMU and number of units, no snapshots; an ETE of CPU 0 and its 8 registers
+ETM_INFO = (1, 8 << 32 | 1, 0, 0x5050505050505050, 0, 8, 0xC1, 0x10, 0x28000EA1, 0x4100FF00, 0x488,
+            0, 0xCC, 0x47705A13)
+INFO_WORDS = 17
 SAMPLE = 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16  # TID, TIME, CPU, IDENTIFIER
 OSRELEASE = 4
 NOTE_GAP = 6
@@ -64,7 +68,10 @@ def main():
     path, family = sys.argv[1:3]
     watermark = number(sys.argv[3]) if len(sys.argv) > 3 else 0
     osrelease = "6.18.0"
-    data = struct.pack("<IHHII", 70, 0, 16 + 8 * 17, FAMILIES[family], 0) + bytes(8 * 17)
+    info = list(ETM_INFO if family == "etm" else ())
+    info += [0] * (INFO_WORDS - len(info))
+    data = struct.pack("<IHHII", 70, 0, 16 + 8 * INFO_WORDS, FAMILIES[family], 0)
+    data += struct.pack("<%dQ" % INFO_WORDS, *info)
     notes, reader, inherit, capture = [], None, 0, b""
     for line in sys.stdin:
         words = line.split("#")[0].split()
