@@ -55,9 +55,8 @@ static bool take_off(struct trace_extent *last, struct trace_extent *extent,
 	if (overlap->seen < 0)
 		return false;
 	last->size -= overlap->pad;
-	extent->nr_seen = (uint64_t)overlap->seen;
-	extent->file_off += extent->nr_seen;
-	extent->size -= extent->nr_seen;
+	extent->file_off += (uint64_t)overlap->seen;
+	extent->size -= (uint64_t)overlap->seen;
 	extent->off = last->off + last->size;
 	return true;
 }
@@ -188,12 +187,11 @@ static int split_one(struct trace_queue *out, struct trace_extent *rest,
 		struct trace_extent part = *rest;
 
 		part.size = end > rest->off ? end - rest->off : 0;
-		if ((part.size || part.border != TRACE_JOINS) && add(out, &part))
+		if (add(out, &part))
 			return -ENOMEM;
 		rest->off += part.size;
 		rest->file_off += part.size;
 		rest->size -= part.size;
-		rest->nr_seen = 0;
 		flag(rest, lossy[*at]);
 		/* several records end there: what each of them lost */
 		for (++*at; *at < nr && trace_aux_end(lossy[*at]) == end; ++*at)

@@ -28,7 +28,6 @@ struct trace_extent {
 	uint64_t off;	   /* in the AUX stream */
 	uint64_t file_off; /* of the bytes */
 	uint64_t size;
-	uint64_t nr_seen; /* bytes before file_off that are the last ones of the extent before */
 	enum trace_border border;
 	/* if it does not join: the gap */
 	enum auxtap_gap_cause cause;

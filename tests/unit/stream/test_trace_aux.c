@@ -106,6 +106,30 @@ static void test_sort(void **state)
 	trace_auxes_free(&auxes);
 }
 
+/* What differs in anything is another record. */
+static void test_sort_keeps_others(void **state)
+{
+	static const struct trace_aux first =
+		{.off = 100, .size = 10, .flags = TRUNCATED, .time = 5, .cpu = 1, .tid = 2};
+	struct trace_auxes auxes = {0};
+	struct trace_aux aux;
+
+	(void)state;
+	for (unsigned int i = 0; i < 5; i++) {
+		aux = first;
+		aux.size += i == 1;
+		aux.flags |= i == 2 ? PARTIAL : 0;
+		aux.cpu += i == 3;
+		aux.tid += i == 4;
+		auxes.nr = 0;
+		assert_int_equal(trace_auxes_add(&auxes, &first), 0);
+		assert_int_equal(trace_auxes_add(&auxes, &aux), 0);
+		trace_auxes_sort(&auxes);
+		assert_int_equal(auxes.nr, i ? 2 : 1);
+	}
+	trace_auxes_free(&auxes);
+}
+
 /* ---- of a ring ---- */
 
 /* Offsets as decimal digits of one number, in the order in which they come. */
@@ -251,8 +275,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read),   cmocka_unit_test(test_cause),
-		cmocka_unit_test(test_sort),   cmocka_unit_test(test_cursor),
-		cmocka_unit_test(test_select), cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_sort),   cmocka_unit_test(test_sort_keeps_others),
+		cmocka_unit_test(test_cursor), cmocka_unit_test(test_select),
+		cmocka_unit_test(test_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,20 @@ static void test_buffers_that_repeat(void **state)
 	trace_queues_free(&qs);
 }
 
+/* An offset that the file made up: no end is before its begin. */
+static void test_end_of_the_numbers(void **state)
+{
+	struct trace_queues qs = linear();
+	struct trace_queue *q;
+
+	(void)state;
+	put(&qs, UINT64_MAX - 10, 100, 0);
+	q = put(&qs, 5, 10, 200);
+	assert_int_equal(q->extents[1].border, TRACE_REPEATS);
+	assert_int_equal(trace_extent_end(&q->extents[0]), UINT64_MAX);
+	trace_queues_free(&qs);
+}
+
 static void test_rings_are_apart(void **state)
 {
 	struct auxtap_auxtrace head = {.cpu = UINT32_MAX, .tid = 5, .idx = 1};
@@ -153,6 +167,10 @@ static void test_rings_are_apart(void **state)
 	q = trace_queues_get(&qs, &head);
 	assert_int_equal(q - qs.queues, 1000);
 	assert_int_equal(q->nr, 0);
+	for (head.idx = 2; head.idx < 500; head.idx++)
+		assert_int_equal(trace_queues_get(&qs, &head) - qs.queues, 999 + head.idx);
+	for (head.idx = 2; head.idx < 500; head.idx++)
+		assert_int_equal(trace_queues_get(&qs, &head) - qs.queues, 999 + head.idx);
 	trace_queues_free(&qs);
 }
 
@@ -183,7 +201,6 @@ static void test_snapshots_overlap(void **state)
 	assert_int_equal(q->extents[0].cause, AUXTAP_GAP_OVERWRITTEN);
 	expect(q, 1, TRACE_JOINS, 2000, 500, 0);
 	assert_int_equal(q->extents[1].file_off, 20500);
-	assert_int_equal(q->extents[1].nr_seen, 500);
 	expect(q, 2, TRACE_LACKS, 2600, 500, 100);
 	assert_true(q->extents[2].exact);
 	trace_queues_free(&qs);
@@ -230,6 +247,114 @@ static void test_overlap_in_a_loop(void **state)
 	fill(21500, 50, 4);
 	q = put(&qs, 9000, 1550, 20000);
 	expect(q, 1, TRACE_UNSURE, 6000, 50, 0);
+	trace_queues_free(&qs);
+}
+
+/* Directly: an older one of old_size bytes at file + 10000 that ends at position 1000. */
+static struct trace_overlap overlap(size_t old_size, uint64_t new_off, size_t new_size,
+				    uint64_t by_off_min, bool padded)
+{
+	const struct trace_extent old = {.off = 1000 - old_size,
+					 .file_off = 10000,
+					 .size = old_size};
+	struct trace_queues qs = snapshots(false);
+
+	return trace_overlap_find(&qs.opts, &old, new_off, 20000, new_size, by_off_min, padded);
+}
+
+/* The same 64 bytes after different ones are another position. */
+static void test_overlap_needs_the_same_past(void **state)
+{
+	struct trace_overlap found;
+
+	(void)state;
+	fill(10000, 500, 7);
+	fill(20000, 500, 8);
+	memcpy(file + 20200, file + 10400, 100);
+	found = overlap(500, 5000, 500, 64, false);
+	assert_int_equal(found.seen, -1);
+	assert_true(found.unique);
+	memcpy(file + 20000, file + 10200, 300);
+	found = overlap(500, 5000, 500, 64, false);
+	assert_int_equal(found.seen, 300);
+	assert_true(found.sure);
+	assert_true(found.unique);
+	/* the end of the older one comes once more, after other bytes: 300 is still the position */
+	memcpy(file + 20400, file + 10430, 70);
+	found = overlap(500, 5000, 500, 64, false);
+	assert_int_equal(found.seen, 300);
+	assert_true(found.sure);
+	assert_false(found.unique);
+}
+
+/* By their offsets few bytes prove nothing, if not all of the older one's. */
+static void test_overlap_by_offset(void **state)
+{
+	(void)state;
+	fill(10000, 500, 9);
+	fill(20000, 500, 10);
+	memcpy(file + 20000, file + 10470, 30);
+	assert_int_equal(overlap(500, 970, 500, 64, false).seen, -1);
+	assert_int_equal(overlap(500, 970, 500, 0, false).seen, 30);
+	memcpy(file + 10000, file + 20000, 20);
+	memcpy(file + 20300, file + 20000, 20);
+	assert_int_equal(overlap(20, 980, 500, 64, false).seen, 20);
+	assert_true(overlap(20, 980, 500, 64, false).unique); /* nothing was searched */
+	/* they may be there, but not where the offset says */
+	memcpy(file + 20000, file + 10400, 100);
+	assert_int_equal(overlap(500, 901, 500, 64, false).seen, 100);
+	/* with padding, 5 of the older one's bytes are none */
+	memset(file + 10495, 0, 5);
+	memcpy(file + 20000, file + 10300, 195);
+	memset(file + 20195, 7, 100);
+	memcpy(file + 20400, file + 10420, 75);
+	assert_true(overlap(500, 800, 500, 195, true).unique);
+	assert_int_equal(overlap(500, 800, 500, 195, true).seen, 195);
+	assert_int_equal(overlap(500, 800, 500, 195, true).pad, 5);
+	assert_int_equal(overlap(500, 800, 500, 195, false).seen, -1);
+	/* at most 7 are */
+	memset(file + 10480, 0, 20);
+	assert_int_equal(overlap(500, 800, 500, 64, true).pad, 7);
+}
+
+/* So many positions that not all are looked at: none is sure. */
+static void test_overlap_with_many_positions(void **state)
+{
+	struct trace_overlap found;
+
+	(void)state;
+	memset(file + 10000, 1, 64);
+	fill(20000, 40, 11);
+	memset(file + 20040, 1, 64 + 63); /* 64 positions */
+	found = overlap(64, 5000, 300, 64, false);
+	assert_int_equal(found.seen, 40 + 64 + 63);
+	assert_false(found.sure);
+	assert_false(found.unique);
+	/* the first one is right, but there are too many after it */
+	fill(10000, 30, 12);
+	memset(file + 10030, 1, 64);
+	memcpy(file + 20000, file + 10000, 30);
+	memset(file + 20030, 1, 64 + 63);
+	found = overlap(94, 5000, 300, 64, false);
+	assert_int_equal(found.seen, 94);
+	assert_false(found.sure);
+	file[20030 + 64 + 62] = 2;
+	assert_true(overlap(94, 5000, 300, 64, false).sure);
+}
+
+static void test_sample_in_a_loop(void **state)
+{
+	struct trace_queues qs = snapshots(false);
+	struct trace_queue *q = ring(&qs, 0, -1);
+
+	(void)state;
+	fill(0, 100, 13);
+	for (unsigned int i = 1; i < 4; i++)
+		snapshot_at(100 * i, 0, 100);
+	fill(400, 50, 14);
+	assert_int_equal(trace_queue_add_sample(&qs.opts, q, 0, 200), 0);
+	assert_int_equal(trace_queue_add_sample(&qs.opts, q, 0, 450), 0);
+	expect(q, 1, TRACE_UNSURE, 200, 50, 0);
 	trace_queues_free(&qs);
 }
 
@@ -315,11 +440,34 @@ static void test_split_at_losses(void **state)
 	expect(q, 3, TRACE_FLAGGED, 100, 100, 3);
 	assert_int_equal(q->extents[3].cause, AUXTAP_GAP_COLLISION);
 	assert_int_equal(q->extents[3].file_off, 2000);
+	assert_true(q->extents[3].exact);
 	expect(q, 4, TRACE_LACKS, 210, 40, 10);
 	expect(q, 5, TRACE_FLAGGED, 250, 50, 0);
 	assert_int_equal(q->extents[5].file_off, 3040);
 	/* after the last byte of the file */
 	expect(q, 6, TRACE_FLAGGED, 400, 0, 5);
+	trace_queues_free(&qs);
+}
+
+/* A loss within a buffer leaves the next one joined; one at its end and a hole are two gaps. */
+static void test_split_before_a_hole(void **state)
+{
+	const struct trace_aux *flagged[] = {lossy(40, PERF_AUX_FLAG_TRUNCATED, 7),
+					     lossy(200, PERF_AUX_FLAG_TRUNCATED, 9)};
+	struct trace_queues qs = linear();
+	struct trace_queue *q;
+
+	(void)state;
+	put(&qs, 0, 100, 1000);
+	put(&qs, 100, 100, 2000);
+	q = put(&qs, 210, 90, 3000);
+	assert_int_equal(trace_queue_split(q, flagged, 2), 0);
+	assert_int_equal(q->nr, 5);
+	expect(q, 0, TRACE_STARTS, 0, 40, 0);
+	expect(q, 1, TRACE_FLAGGED, 40, 60, 7);
+	expect(q, 2, TRACE_JOINS, 100, 100, 0);
+	expect(q, 3, TRACE_FLAGGED, 200, 0, 9);
+	expect(q, 4, TRACE_LACKS, 210, 90, 10);
 	trace_queues_free(&qs);
 }
 
@@ -349,13 +497,19 @@ int main(void)
 		cmocka_unit_test(test_buffers_join),
 		cmocka_unit_test(test_bytes_that_the_file_lacks),
 		cmocka_unit_test(test_buffers_that_repeat),
+		cmocka_unit_test(test_end_of_the_numbers),
 		cmocka_unit_test(test_rings_are_apart),
 		cmocka_unit_test(test_snapshots_overlap),
 		cmocka_unit_test(test_overlap_by_bytes),
 		cmocka_unit_test(test_overlap_in_a_loop),
+		cmocka_unit_test(test_overlap_needs_the_same_past),
+		cmocka_unit_test(test_overlap_by_offset),
+		cmocka_unit_test(test_overlap_with_many_positions),
+		cmocka_unit_test(test_sample_in_a_loop),
 		cmocka_unit_test(test_snapshots_apart),
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_split_at_losses),
+		cmocka_unit_test(test_split_before_a_hole),
 		cmocka_unit_test(test_ends_of_rings),
 	};
 
