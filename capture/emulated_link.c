@@ -5,9 +5,11 @@
  */
 #include "emulated.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +25,8 @@
 #include <unistd.h>
 
 #ifndef AUXTAP_LIBEXEC
-#define AUXTAP_LIBEXEC "/usr/local/libexec/auxtap"
+#define AUXTAP_LIBEXEC		"/usr/local/libexec/auxtap"
+#define AUXTAP_LIBEXEC_FROM_LIB "../libexec/auxtap"
 #endif
 
 #define DOORBELL_MS 2
@@ -71,13 +74,26 @@ static int refuse_access(const char *path, struct auxtap_error *err)
 	return -EACCES;
 }
 
-/* Directory of the running program, without the last slash; empty if unknown. */
+/*
+ * Directory of this code, without the last slash: of libauxtap.so, or of the program that the
+ * library is linked into. Empty if unknown. A program of another package that uses the shared
+ * library has nothing of auxtap beside it.
+ */
 static void own_directory(char *dir, size_t size)
 {
-	ssize_t n = readlink("/proc/self/exe", dir, size - 1);
+	const struct link_map *map = NULL;
+	const char *file = "/proc/self/exe";
+	char path[PATH_MAX];
+	Dl_info info;
 	char *slash;
 
-	dir[n > 0 ? n : 0] = '\0';
+	/* the program's own entry has no name */
+	if (dladdr1((void *)own_directory, &info, (void **)&map, RTLD_DL_LINKMAP) && map &&
+	    *map->l_name)
+		file = map->l_name;
+	dir[0] = '\0';
+	if (realpath(file, path) && strlen(path) < size)
+		strcpy(dir, path);
 	slash = strrchr(dir, '/');
 	if (slash)
 		*slash = '\0';
@@ -86,8 +102,8 @@ static void own_directory(char *dir, size_t size)
 int emu_link_find(char *path, size_t size, struct auxtap_error *err)
 {
 	const char *env = secure_getenv("AUXTAP_EMU");
-	char dir[PATH_MAX - sizeof("/../libexec/auxtap/" EMU_NAME)];
-	char places[3][PATH_MAX] = {"", "", AUXTAP_LIBEXEC "/" EMU_NAME};
+	char dir[PATH_MAX - sizeof("/" AUXTAP_LIBEXEC_FROM_LIB "/" EMU_NAME)];
+	char places[4][PATH_MAX] = {"", "", "", AUXTAP_LIBEXEC "/" EMU_NAME};
 	int ret;
 
 	if (env && *env) {
@@ -105,7 +121,8 @@ int emu_link_find(char *path, size_t size, struct auxtap_error *err)
 	own_directory(dir, sizeof(dir));
 	snprintf(places[0], sizeof(places[0]), "%s/" EMU_NAME, dir);
 	snprintf(places[1], sizeof(places[1]), "%s/../libexec/auxtap/" EMU_NAME, dir);
-	ret = find_in_places(places, 3, path, size);
+	snprintf(places[2], sizeof(places[2]), "%s/" AUXTAP_LIBEXEC_FROM_LIB "/" EMU_NAME, dir);
+	ret = find_in_places(places, 4, path, size);
 	if (!ret)
 		return 0;
 	if (ret == -EACCES)

@@ -183,7 +183,8 @@ struct auxtap_emulation {
 };
 
 /*
- * Starts the emulated kernel (auxtap-emu, found beside the program, in libexec, or by $AUXTAP_EMU).
+ * Starts the emulated kernel: auxtap-emu, by $AUXTAP_EMU or else beside libauxtap (beside the
+ * program, if that contains the static library) or in the libexec directory it is installed with.
  */
 AUXTAP_API int auxtap_backend_open_emulation(struct auxtap_backend *be,
 					     const struct auxtap_emulation *emulation,

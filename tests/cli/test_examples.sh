@@ -31,11 +31,23 @@ ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only all.c $flag
 # shellcheck disable=SC2086
 ${CXX:-c++} -std=c++17 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only all.cc $flags || fail "the headers together, in C++"
 [ "$failures" -eq 0 ] || finish
-export LD_LIBRARY_PATH=$LIBDIR AUXTAP_EMU=$PREFIX/libexec/auxtap/auxtap-emu
-[ -x "$AUXTAP_EMU" ] || fail "auxtap-emu is not in libexec"
+export LD_LIBRARY_PATH=$LIBDIR
+# The library finds auxtap-emu from where it is installed itself, not from the program's directory.
+emu=$PREFIX/libexec/auxtap/auxtap-emu
+[ -x "$emu" ] || fail "auxtap-emu is not in libexec"
+printf '#!/bin/sh\ntouch "%s/wrong"\nexit 1\n' "$WORK" >auxtap-emu
+chmod +x auxtap-emu
 ./record trace.data /bin/sh -c 'exit 7' </dev/null 2>log
 status=$?
 [ "$status" -eq 7 ] || { cat log; fail "record ended with $status, not 7"; }
+[ ! -e wrong ] || fail "record started the auxtap-emu beside the program"
+configured=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$BIN/../CMakeCache.txt")
+if [ ! -e "$configured/libexec/auxtap/auxtap-emu" ]; then
+	mv "$emu" "$emu.away"
+	./record no.data /bin/true </dev/null >log 2>&1 && fail "record without auxtap-emu"
+	grep -qF "looked in $(realpath "$LIBDIR")," log || { cat log; fail "where it looked"; }
+	mv "$emu.away" "$emu"
+fi
 ./count_records trace.data >counts || fail "count_records"
 for kind in COMM MMAP2 AUX AUXTRACE_INFO AUXTRACE EXIT; do
 	grep -q "^$kind: [1-9]" counts || { cat counts; fail "no $kind record"; }
