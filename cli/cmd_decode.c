@@ -2,10 +2,10 @@
 /* auxtap decode: prints the executed flow of a perf.data file or a raw trace. decode_print.c and
  * decode_jobs.c write the lines. */
 #include "cli.h"
+#include "crash_guard.h"
 #include "decode_jobs.h"
 #include "decode_print.h"
 #include "raw_options.h"
-#include "decode/coresight/cs_guard.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -453,7 +453,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	bool is_cs = is_snapshot, is_bts = false;
 	int ret, status = CLI_FAILED;
 
-	cs_guard_install(cmd->path);
+	crash_guard_install(cmd->path);
 	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
 	if (!ret)
 		ret = raw_options_images(&cmd->raw, images, &err);

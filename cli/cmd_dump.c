@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap dump: lists every record and packet of a file, with offsets (decode/dump/). */
 #include "cli.h"
+#include "crash_guard.h"
 #include "raw_options.h"
-#include "decode/coresight/cs_guard.h"
 #include "decode/coresight/cs_snapshot.h"
 #include "decode/dump/dump.h"
 
@@ -147,7 +147,7 @@ int cmd_dump(int argc, char **argv)
 	if (raw.is_raw)
 		say_unused(&raw);
 	if (raw_options_is_etm(&raw)) {
-		cs_guard_install(argv[optind]);
+		crash_guard_install(argv[optind]);
 		return finish(dump_raw_etm(argv[optind], &raw.raw, &opts, &err), &err);
 	}
 	if (raw.is_raw) {
@@ -155,7 +155,7 @@ int cmd_dump(int argc, char **argv)
 							 AUXTAP_AUXTRACE_INTEL_PT;
 		return finish(dump_bare(&raw, argv[optind], &opts, &err), &err);
 	}
-	cs_guard_install(argv[optind]);
+	crash_guard_install(argv[optind]);
 	if (cs_snapshot_is(argv[optind]))
 		return finish(dump_snapshot(argv[optind], &opts, &err), &err);
 	ret = auxtap_perfdata_open(&pd, argv[optind], &err);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap report: summarises a recording. */
 #include "cli.h"
+#include "crash_guard.h"
 #include "raw_options.h"
-#include "decode/coresight/cs_guard.h"
 
 #include <auxtap/decode.h>
 #include <errno.h>
@@ -65,7 +65,7 @@ static int report(const struct report_cmd *cmd)
 	bool unfinished = false;
 	int ret;
 
-	cs_guard_install(cmd->path);
+	crash_guard_install(cmd->path);
 	if (cmd->raw.is_raw || auxtap_is_snapshot(cmd->path)) {
 		ret = report_raw(cmd, &err);
 	} else {

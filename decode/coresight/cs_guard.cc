@@ -2,19 +2,17 @@
 // See cs_guard.h. The only C++ of the library.
 #include "cs_guard.h"
 
+#include <auxtap/decode.h>
 #include <cerrno>
 #include <csetjmp>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
-#include <unistd.h>
 
 static thread_local bool inside;
 static thread_local sigjmp_buf *way_out;
 static thread_local uint64_t at_off;
-static const char *watched = "the trace";
 
 int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size)
 {
@@ -22,8 +20,8 @@ int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size)
 	const bool before = inside;
 	volatile int ret = 0;
 
-	if (sigsetjmp(here,
-		      0)) { // a crash in fn, see on_signal(): what it had is never touched again
+	// auxtap_decoder_leave_library() after a crash in fn: what it had is never touched again
+	if (sigsetjmp(here, 0)) {
 		way_out = before_out;
 		inside = before;
 		snprintf(why, size, "OpenCSD crashed");
@@ -53,57 +51,16 @@ void cs_guard_at(uint64_t off)
 	at_off = off;
 }
 
-// Nothing but what a signal handler may: the heap is perhaps broken.
-static void put(const char *text)
+bool auxtap_decoder_in_library(uint64_t *offset)
 {
-	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		return;
+	*offset = at_off;
+	return inside;
 }
 
-static void on_signal(int sig)
+void auxtap_decoder_leave_library(void)
 {
-	char digits[24];
-	size_t at = sizeof(digits) - 1;
-	uint64_t off = at_off;
-
-	// A bad access of the library's costs one stream; after an abort the heap is not to be
-	// trusted.
-	if (inside && way_out && sig != SIGABRT)
+	if (inside && way_out)
 		siglongjmp(*way_out, 1);
-	signal(sig, SIG_DFL);
-	if (inside) {
-		digits[at] = '\0';
-		do {
-			digits[--at] = static_cast<char>('0' + off % 10);
-			off /= 10;
-		} while (off);
-		put("auxtap: ");
-		put(watched);
-		put(": the decoder library (OpenCSD) ");
-		put("gave up");
-		put(" at about offset ");
-		put(digits + at);
-		put(" of the trace; a newer libopencsd may read it\n");
-	}
-	raise(sig);
-}
-
-void cs_guard_install(const char *path)
-{
-	static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-
-	watched = path;
-	for (int sig : signals) {
-		struct sigaction act, old;
-
-		// the sanitizers' own report is better
-		if (sigaction(sig, nullptr, &old) || old.sa_handler != SIG_DFL)
-			continue;
-		memset(&act, 0, sizeof(act));
-		act.sa_handler = on_signal;
-		act.sa_flags = SA_NODEFER;
-		sigaction(sig, &act, nullptr);
-	}
 }
 
 #if defined(__SANITIZE_ADDRESS__)

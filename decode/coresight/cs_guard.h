@@ -13,13 +13,12 @@
 extern "C" {
 #endif
 
-/* fn(arg); 0, or negative when an exception came out of it, which why then names. */
-int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size);
 /*
- * For a command: a crash within fn comes back as -EFAULT, whatever fn used is lost; should the
- * library abort, say so, and where, before the end.
+ * fn(arg); 0, or negative when an exception came out of it, which why then names. -EFAULT: a signal
+ * handler called auxtap_decoder_leave_library(); whatever fn used is lost.
  */
-void cs_guard_install(const char *path);
+int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size);
+/* The offset that auxtap_decoder_in_library() reports. */
 void cs_guard_at(uint64_t off);
 
 #ifdef __cplusplus

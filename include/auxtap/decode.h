@@ -159,6 +159,20 @@ AUXTAP_API int auxtap_decoder_summary(const struct auxtap_decoder *dec,
  */
 AUXTAP_API const char *auxtap_decode_library(unsigned int index);
 
+/*
+ * OpenCSD may crash or abort on damaged trace. The library installs no signal handlers; a program
+ * that wants to survive that, or to report it, calls these from a handler of its own for SIGSEGV,
+ * SIGBUS, SIGFPE, SIGILL and SIGABRT. Both are async-signal-safe.
+ *
+ * Whether this thread is in a call of OpenCSD; *offset: about where in the trace.
+ */
+AUXTAP_API bool auxtap_decoder_in_library(uint64_t *offset);
+/*
+ * Ends that call, and does not return if there is one: the rest of the stream becomes a gap, and
+ * what OpenCSD had allocated is lost. Not after SIGABRT: the heap may be damaged.
+ */
+AUXTAP_API void auxtap_decoder_leave_library(void);
+
 /* ---- packets ---- */
 
 /* One packet of a buffer that starts at a packet boundary or must be synchronised first. */

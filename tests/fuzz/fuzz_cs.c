@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include <auxtap/decode.h>
-#include <decode/coresight/cs_guard.h>
+#include <cli/crash_guard.h>
 #include <decode/dump/dump.h>
 
 #include <dirent.h>
@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd;
 
 	signal(SIGSEGV, SIG_DFL); /* as in the command: OpenCSD 1.3.3 does crash */
-	cs_guard_install("fuzz");
+	crash_guard_install("fuzz");
 	if (size > sizeof(head) && !memcmp(data, head, sizeof(head) - 1)) {
 		if (!mkdtemp(path))
 			abort();

@@ -2,6 +2,7 @@
 /*
  * An exception of a C++ library becomes an error with its name; a crash in it is reported first.
  */
+#include <cli/crash_guard.h>
 #include <decode/coresight/cs_guard.h>
 
 #include <errno.h>
@@ -77,7 +78,7 @@ static int dies(void (*fn)(void *arg), void *arg, bool guarded, char *said, size
 		/* the handlers of a test runner and of sanitizers are not tested */
 		signal(SIGABRT, SIG_DFL);
 		signal(SIGSEGV, SIG_DFL);
-		cs_guard_install("trace.data");
+		crash_guard_install("trace.data");
 		cs_guard_at(4711);
 		if (guarded && cs_guard(fn, arg, why, sizeof(why)) == -EFAULT)
 			_exit(strcmp(why, "OpenCSD crashed") ? 1 : 42);
