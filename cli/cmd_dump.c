@@ -3,8 +3,8 @@
 #include "cli.h"
 #include "crash_guard.h"
 #include "raw_options.h"
-#include "decode/coresight/cs_snapshot.h"
-#include "decode/dump/dump.h"
+
+#include <auxtap/dump.h>
 
 #include <errno.h>
 #include <getopt.h>
@@ -79,20 +79,20 @@ static void say_unused(const struct raw_options *ro)
 				   "has no effect on a packet listing");
 }
 
-static int dump_bare(const struct raw_options *ro, const char *path, const struct dump_opts *opts,
+static int dump_bare(const struct raw_options *ro, const char *path, FILE *out,
 		     struct auxtap_error *err)
 {
 	struct auxtap_error damage = AUXTAP_ERROR_INIT;
 	int ret = 0;
 
 	for (unsigned int i = 0; i < ro->raw.nr_sideband; i++) {
-		ret = dump_raw_sideband(ro->sideband[i], ro->raw.sample_type, opts, err);
+		ret = auxtap_dump_sideband(ro->sideband[i], ro->raw.sample_type, out, err);
 		if (ret < 0)
 			return ret;
 		if (ret)
 			damage = *err;
 	}
-	ret = dump_raw(path, opts, err);
+	ret = auxtap_dump_raw(path, &ro->raw, out, err);
 	if (ret && damage.code)
 		cli_error(&damage);
 	else if (damage.code)
@@ -102,7 +102,8 @@ static int dump_bare(const struct raw_options *ro, const char *path, const struc
 
 int cmd_dump(int argc, char **argv)
 {
-	struct dump_opts opts = {.out = cli_safe_output(), .packets = true};
+	struct auxtap_dump_opts opts = {.size = sizeof(opts)};
+	FILE *out = cli_safe_output();
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
 	static struct raw_options raw;
@@ -118,7 +119,7 @@ int cmd_dump(int argc, char **argv)
 			usage(stdout);
 			return CLI_OK;
 		case OPT_NO_PACKETS:
-			opts.packets = false;
+			opts.no_packets = true;
 			break;
 		case '?':
 		case ':':
@@ -140,7 +141,7 @@ int cmd_dump(int argc, char **argv)
 	ret = raw_options_check(&raw, "dump", true);
 	if (ret)
 		return ret;
-	if (raw.is_raw && !opts.packets) {
+	if (raw.is_raw && opts.no_packets) {
 		cli_errorf("--no-packets", "remove it", "a raw stream contains only packets");
 		return CLI_USAGE;
 	}
@@ -148,20 +149,17 @@ int cmd_dump(int argc, char **argv)
 		say_unused(&raw);
 	if (raw_options_is_etm(&raw)) {
 		crash_guard_install(argv[optind]);
-		return finish(dump_raw_etm(argv[optind], &raw.raw, &opts, &err), &err);
+		return finish(auxtap_dump_raw(argv[optind], &raw.raw, out, &err), &err);
 	}
-	if (raw.is_raw) {
-		opts.family = raw_options_is_spe(&raw) ? AUXTAP_AUXTRACE_ARM_SPE :
-							 AUXTAP_AUXTRACE_INTEL_PT;
-		return finish(dump_bare(&raw, argv[optind], &opts, &err), &err);
-	}
+	if (raw.is_raw)
+		return finish(dump_bare(&raw, argv[optind], out, &err), &err);
 	crash_guard_install(argv[optind]);
-	if (cs_snapshot_is(argv[optind]))
-		return finish(dump_snapshot(argv[optind], &opts, &err), &err);
+	if (auxtap_is_snapshot(argv[optind]))
+		return finish(auxtap_dump_snapshot(argv[optind], &opts, out, &err), &err);
 	ret = auxtap_perfdata_open(&pd, argv[optind], &err);
 	if (ret)
 		return finish(ret, &err);
-	ret = finish(dump_perfdata(pd, &opts, &err), &err);
+	ret = finish(auxtap_dump(pd, &opts, out, &err), &err);
 	if (cli_unfinished(pd) && ret == CLI_OK)
 		ret = CLI_DAMAGED;
 	auxtap_perfdata_close(pd);

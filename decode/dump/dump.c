@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The listing of a perf.data file: its header, every record, and at the end what there
  * was. */
-#include "dump.h"
+#include "dump_private.h"
 #include "decode/flow/sideband.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #define AUXTAP_DUMP_CS_H
 
 #include "decode/coresight/cs_frames.h"
-#include "dump.h"
+#include "dump_private.h"
 
 struct dump_cs {
 	FILE *out;

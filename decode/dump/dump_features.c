@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Feature sections by name, with what they say where it is simple. */
-#include "dump.h"
+#include "dump_private.h"
 
 #include <inttypes.h>
 #include <string.h>

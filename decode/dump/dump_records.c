@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Bodies of records as text. Every field is read through get(): what is cut off prints as
  * "cut". */
-#include "dump.h"
+#include "dump_private.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * each other at any byte, so the decoder's state and an unfinished packet go from one to
  * the next.
  */
-#include "dump.h"
+#include "dump_private.h"
 #include "dump_cs.h"
 #include "decode/pt/pt_packets.h"
 #include "decode/spe/spe_packets.h"

@@ -8,7 +8,7 @@
 
 #include <auxtap/decode.h>
 #include <cli/crash_guard.h>
-#include <decode/dump/dump.h>
+#include <decode/dump/dump_private.h>
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * For libFuzzer (-DAUXTAP_FUZZ=ON), and called by mutate.c.
  */
 #include "fuzz.h"
-#include "decode/dump/dump.h"
+#include "decode/dump/dump_private.h"
 #include "perfdata/reader.h"
 
 #include <stdlib.h>

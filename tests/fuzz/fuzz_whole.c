@@ -5,7 +5,7 @@
  * For libFuzzer, and called by mutate.c on recordings of our own (tests/cli/test_fuzz.sh).
  */
 #include "fuzz.h"
-#include "decode/dump/dump.h"
+#include "decode/dump/dump_private.h"
 
 #include <auxtap/decode.h>
 

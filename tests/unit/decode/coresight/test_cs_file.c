@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "decode/dump/dump.h"
+#include "decode/dump/dump_private.h"
 
 #define NR_INSNS  5146
 #define CPU	  3

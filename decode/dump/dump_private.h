@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The listing of a file: dump.c the header and the loop, dump_features.c, dump_records.c
- * the bodies of records, dump_trace.c the packets. Called by cli/cmd_dump.c.
+ * the bodies of records, dump_trace.c the packets. dump_api.c is its public face.
  */
-#ifndef DECODE_DUMP_H
-#define DECODE_DUMP_H
+#ifndef DECODE_DUMP_PRIVATE_H
+#define DECODE_DUMP_PRIVATE_H
 
 #include <auxtap/decode.h>
 #include <auxtap/perfdata.h>
