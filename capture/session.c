@@ -311,14 +311,14 @@ static void untraced(struct auxtap_session *s, const struct auxtap_target_event 
 		.time_begin = ev->time ? ev->time : s->last_time,
 	};
 
-	if (!strncmp(ev->text, EMU_GROUND_TRUTH_FAILED, strlen(EMU_GROUND_TRUTH_FAILED))) {
+	if (ev->untraced == AUXTAP_UNTRACED_TRUTH) {
 		s->stats.truth_failed = true;
-	} else if (strncmp(ev->text, EMU_ENGINE_LACKS, strlen(EMU_ENGINE_LACKS)) != 0) {
+	} else if (ev->untraced != AUXTAP_UNTRACED_ENGINE) {
 		s->stats.untraced++;
 		session_put_gap(&s->file, &gap);
 	}
 	if (s->opts.on_untraced)
-		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->text);
+		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->untraced, ev->text);
 }
 
 /* exec: the new image is mapped, nothing of it ran. */

@@ -334,7 +334,7 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 		crash->flags |= AUXTAP_CRASH_CORE;
 	crash->limit_bytes = ev->limit_bytes;
 	crash->frame_signo = ev->frame_signo;
-	if (!strncmp(ev->text, "emulator", 8))
+	if (ev->emulator_limit)
 		crash->flags |= AUXTAP_CRASH_EMULATOR;
 	if (p && p->fault_signo) {
 		crash->flags |= AUXTAP_CRASH_HANDLED_FAULT;

@@ -175,22 +175,25 @@ static void on_progress(void *ctx, uint64_t elapsed_ms, const struct auxtap_sess
 	fflush(stderr);
 }
 
-static void on_untraced(void *ctx, pid_t pid, const char *why)
+static void on_untraced(void *ctx, pid_t pid, enum auxtap_untraced lacks, const char *why)
 {
 	char what[32];
 
 	(void)ctx;
-	if (!strncmp(why, "--truth: ", 9)) {
-		cli_errorf("--truth", "the trace goes on; use a larger disk, or trace less", "%s",
-			   why + 9);
-		return;
-	}
 	snprintf(what, sizeof(what), "process %d", pid);
-	if (!strncmp(why, "qemu: ", 6)) {
-		cli_errorf(what, "use --source ptrace", "%s", why + 6);
-		return;
+	switch (lacks) {
+	case AUXTAP_UNTRACED_TRUTH:
+		cli_errorf("--truth", "the trace goes on; use a larger disk, or trace less", "%s",
+			   why);
+		break;
+	case AUXTAP_UNTRACED_ENGINE:
+		cli_errorf(what, "use --source ptrace", "%s", why);
+		break;
+	case AUXTAP_UNTRACED_PROCESS:
+		cli_errorf(what, NULL, "not traced from here on: %s",
+			   *why ? why : "the tracer lost it");
+		break;
 	}
-	cli_errorf(what, NULL, "not traced from here on: %s", *why ? why : "the tracer lost it");
 }
 
 static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)

@@ -10,7 +10,7 @@
 
 #include "hw/a64_insn.h"
 #include "hw/x86_insn.h"
-#include <auxtap/crash.h>
+#include <auxtap/capture.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -122,7 +122,7 @@ void emu_task_fault(struct emu_task *task, u64 ip, int signo);
 void emu_task_dying(struct emu_task *task, const siginfo_t *info);
 /*
  * Before emu_task_dying(): the program dies of something that the emulator does not support. why is
- * constant, starts with "emulator", and becomes the text of DYING.
+ * constant, and becomes the text of DYING.
  */
 void emu_task_limit(struct emu_task *task, const char *why);
 /*
@@ -142,6 +142,8 @@ pid_t emu_over_memory(struct emu *emu);
 void emu_memory_attached(struct emu *emu);
 void emu_task_over_memory(struct emu_task *task);
 void emu_untraced(struct emu *emu, pid_t pid, const char *why); /* a gap capture must report */
+/* The process is traced, but something is missing: what (AUXTAP_UNTRACED_…). */
+void emu_lacks(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why);
 /*
  * The tracer sees a signal on its way to the process. True: auxtap forwarded it, and info now names
  * the original sender: write it back (PTRACE_SETSIGINFO).

@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-#define EMU_ABI_VERSION 5
+#define EMU_ABI_VERSION 6
 #define EMU_DOORBELL	SIGURG
 /* threads that can be traced at a time; EMU_OPEN of one more: EUSERS */
 #define EMU_NR_CPUS	1024
@@ -28,14 +28,6 @@
 #define EMU_EVENT_FD	4
 #define EMU_MESSAGE_MAX (128 * 1024)
 #define EMU_DATA_MAX	(EMU_MESSAGE_MAX - 128)
-
-/*
- * Prefix of the text of an UNTRACED event that is about the list of executed addresses, not about
- * the trace.
- */
-#define EMU_GROUND_TRUTH_FAILED "--truth: "
-/* Prefix of the text of UNTRACED if the trace continues and only the engine lacks something. */
-#define EMU_ENGINE_LACKS "qemu: "
 
 enum emu_call {
 	/*

@@ -33,8 +33,8 @@ static void failed(struct emu_task *task, const char *how)
 	char why[128];
 
 	task->truth.failed = true;
-	snprintf(why, sizeof(why), EMU_GROUND_TRUTH_FAILED "thread %d: %s", task->core.tid, how);
-	emu_untraced(task->emu, task->core.pid, why);
+	snprintf(why, sizeof(why), "thread %d: %s", task->core.tid, how);
+	emu_lacks(task->emu, task->core.pid, AUXTAP_UNTRACED_TRUTH, why);
 }
 
 static bool disk_full(const struct emu_ground_truth *t, size_t more)

@@ -332,6 +332,7 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 	if (task->over_memory)
 		ev.limit_bytes = emu->memory.bytes;
 	ev.frame_signo = task->frame_signo;
+	ev.emulator_limit = task->limit != NULL;
 	if (task->limit)
 		snprintf(ev.text, sizeof(ev.text), "%s", task->limit);
 	emu_send_event(emu, &ev);
@@ -347,15 +348,21 @@ void emu_task_no_frame(struct emu_task *task, int signo)
 	task->frame_signo = signo;
 }
 
-void emu_untraced(struct emu *emu, pid_t pid, const char *why)
+void emu_lacks(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why)
 {
 	struct auxtap_target_event ev = {
 		.type = AUXTAP_TARGET_UNTRACED,
 		.pid = pid,
 		.tid = pid,
 		.time = emu->tsc,
+		.untraced = what,
 	};
 
 	snprintf(ev.text, sizeof(ev.text), "%s", why);
 	emu_send_event(emu, &ev);
+}
+
+void emu_untraced(struct emu *emu, pid_t pid, const char *why)
+{
+	emu_lacks(emu, pid, AUXTAP_UNTRACED_PROCESS, why);
 }

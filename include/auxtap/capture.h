@@ -73,8 +73,17 @@ enum auxtap_target_event_type {
 			      * and readable until resume() */
 	AUXTAP_TARGET_THREAD_EXIT,
 	AUXTAP_TARGET_PROCESS_EXIT, /* status as of waitpid() */
-	/* the process can no longer be traced: a gap; the reason is in .text */
+	/* something of the process is not traced: .untraced; the reason is in .text */
 	AUXTAP_TARGET_UNTRACED,
+};
+
+/* What AUXTAP_TARGET_UNTRACED is about. */
+enum auxtap_untraced {
+	AUXTAP_UNTRACED_PROCESS, /* the process can no longer be traced: a gap */
+	/* The trace goes on; the process's file of executed addresses (truth_path) does not. */
+	AUXTAP_UNTRACED_TRUTH,
+	/* The trace goes on; the engine refused a request that Linux would not. */
+	AUXTAP_UNTRACED_ENGINE,
 };
 
 struct auxtap_target_event {
@@ -85,7 +94,8 @@ struct auxtap_target_event {
 	int status;		      /* PROCESS_EXIT */
 	uint64_t time, ip;	      /* FAULT, DYING */
 	char comm[16];
-	/* DYING: starts with "emulator" if a limit of the emulator is the cause */
+	enum auxtap_untraced untraced; /* UNTRACED */
+	bool emulator_limit; /* DYING: a limit of the emulator is the cause; .text: which one */
 	char text[128];
 	uint64_t limit_bytes; /* DYING of SIGKILL: the session used more memory than this; 0: no */
 	int frame_signo;      /* DYING of SIGSEGV: as in struct auxtap_crash */
@@ -307,9 +317,8 @@ struct auxtap_session_opts {
 	 * session goes on, and auxtap_session_run() returns the first such error. May be NULL. */
 	void (*on_no_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash,
 			       const struct auxtap_error *why);
-	/* A process can no longer be traced; why: the reason. "qemu: ...": it is still traced, but
-	 * the engine refused a request that Linux would not. May be NULL. */
-	void (*on_untraced)(void *ctx, pid_t pid, const char *why);
+	/* Something of a process is not traced; why: the reason. May be NULL. */
+	void (*on_untraced)(void *ctx, pid_t pid, enum auxtap_untraced what, const char *why);
 	/* Emulated: the first thread that could not be traced; why: the reason. May be NULL. */
 	void (*on_refused)(void *ctx, pid_t tid, const struct auxtap_error *why);
 	/*

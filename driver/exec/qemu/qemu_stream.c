@@ -287,17 +287,15 @@ static void refused(struct qemu_engine *q, struct qemu_process *p, u32 what)
 {
 	/* clang-format off */
 	static const char *const text[QEMU_REFUSED_NR] = {
-		[QEMU_REFUSED_SECCOMP] = EMU_ENGINE_LACKS
-					 "qemu has no seccomp: the program's request for it failed",
-		[QEMU_REFUSED_CLONE_VM] = EMU_ENGINE_LACKS
-					  "qemu refused a clone() that shares memory and makes no thread",
+		[QEMU_REFUSED_SECCOMP] = "qemu has no seccomp: the program's request for it failed",
+		[QEMU_REFUSED_CLONE_VM] = "qemu refused a clone() that shares memory and makes no thread",
 	};
 	/* clang-format on */
 
 	if (what >= QEMU_REFUSED_NR || p->refused & 1u << what)
 		return;
 	p->refused |= 1u << what;
-	emu_untraced(q->emu, p->pid, text[what]);
+	emu_lacks(q->emu, p->pid, AUXTAP_UNTRACED_ENGINE, text[what]);
 }
 
 static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)

@@ -501,6 +501,63 @@ static void test_failed_end_is_no_snapshot(void **state)
 	}
 }
 
+static unsigned int nr_reported[3]; /* by enum auxtap_untraced */
+
+static void on_untraced(void *ctx, pid_t pid, enum auxtap_untraced what, const char *why)
+{
+	(void)ctx;
+	assert_int_equal(pid, FAKE_PID);
+	assert_string_equal(why, "for this reason");
+	nr_reported[what]++;
+}
+
+static int count_gaps(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	(void)data;
+	(void)size;
+	*(unsigned int *)ctx += type == AUXTAP_METADATA_GAP;
+	return 0;
+}
+
+/* What it lacks decides whether trace is missing, not what its text says. */
+static void test_untraced(void **state)
+{
+	struct auxtap_target_event events[4] = {[3] = {.type = AUXTAP_TARGET_PROCESS_EXIT}};
+	struct auxtap_session_opts o = options();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct fake f = {.events = events, .nr_events = 4};
+	const struct auxtap_session_stats *stats;
+	struct auxtap_backend be;
+	struct auxtap_perfdata *pd;
+	struct auxtap_session *s;
+	unsigned int nr_gaps = 0;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		events[i].pid = events[i].tid = FAKE_PID;
+		if (i == 3)
+			break;
+		events[i].type = AUXTAP_TARGET_UNTRACED;
+		events[i].untraced = (enum auxtap_untraced)i;
+		snprintf(events[i].text, sizeof(events[i].text), "for this reason");
+	}
+	o.on_untraced = on_untraced;
+	fake_backend(&f, &be, false);
+	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
+	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
+	stats = auxtap_session_get_stats(s);
+	assert_int_equal(stats->untraced, 1);
+	assert_true(stats->truth_failed);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(nr_reported[i], 1);
+	assert_int_equal(auxtap_session_close(s, &err), 0);
+	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
+	assert_int_equal(auxtap_perfdata_metadata(pd, count_gaps, &nr_gaps, &err), 0);
+	assert_int_equal(nr_gaps, 1);
+	auxtap_perfdata_close(pd);
+	forget_files();
+}
+
 /* A snapshot lists the identifiers of all events of its CPUs, including those of the sideband. */
 static void test_ids_of_cpus(void **state)
 {
@@ -610,6 +667,7 @@ int main(void)
 		cmocka_unit_test(test_stopped_while_saving),
 		cmocka_unit_test(test_crash_with_less),
 		cmocka_unit_test(test_failed_end_is_no_snapshot),
+		cmocka_unit_test(test_untraced),
 		cmocka_unit_test(test_ids_of_cpus),
 		cmocka_unit_test(test_thread_refused),
 		cmocka_unit_test(test_signals_meanwhile),

@@ -193,6 +193,7 @@ static void test_no_frame_for_division(void **state)
 	/* a kernel would start the handler of SIGSEGV, if it can */
 	die(&both, &seen, "divide-both");
 	assert_int_equal(WTERMSIG(both.status), SIGFPE);
+	assert_true(both.dying.emulator_limit);
 	assert_int_equal(strncmp(both.dying.text, "emulator's limit", 16), 0);
 	assert_int_equal(last_truth(both.pid), label(&both, "divide") - 2);
 	forget_truth(&both);
@@ -207,6 +208,7 @@ static void test_emulators_limit(void **state)
 	die(&run, &seen, "avx512");
 	assert_int_equal(run.dying.signo, SIGILL);
 	assert_int_equal(run.dying.ip, label(&run, "avx512"));
+	assert_true(run.dying.emulator_limit);
 	assert_int_equal(strncmp(run.dying.text, "emulator's limit", 16), 0);
 	forget_truth(&run);
 }
