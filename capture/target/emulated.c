@@ -103,15 +103,19 @@ static int explain(struct emu_link *link, const char *what, int code,
 	return auxtap_error_set(err, code, what, "%s", strerror(-code));
 }
 
-/* "VERSION\nNOTE" of the engine that executes the program. */
-static void take_engine(struct emu_link *link, const char *text, size_t size)
+/* The engine that executes the program; its texts come from another process. */
+static int take_engine(struct emu_link *link, const void *data, size_t size)
 {
-	const char *end = memchr(text, '\n', size);
-	size_t len = end ? (size_t)(end - text) : size;
+	struct emu_spawned engine;
 
-	snprintf(link->engine_version, sizeof(link->engine_version), "%.*s", (int)len, text);
-	snprintf(link->engine_note, sizeof(link->engine_note), "%.*s",
-		 end ? (int)(size - len - 1) : 0, text + len + 1);
+	if (size != sizeof(engine))
+		return -EPROTO;
+	memcpy(&engine, data, sizeof(engine));
+	snprintf(link->engine_version, sizeof(link->engine_version), "%.*s",
+		 (int)sizeof(engine.version) - 1, engine.version);
+	snprintf(link->engine_note, sizeof(link->engine_note), "%.*s", (int)sizeof(engine.note) - 1,
+		 engine.note);
+	return 0;
 }
 
 /* ptrace steps what no qemu can run; not another processor's programs. */
@@ -166,7 +170,11 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 		ret = emu_link_call(link, &args);
 		snprintf(link->engine_note, sizeof(link->engine_note), "%.200s", note);
 	} else if (ret >= 0) {
-		take_engine(link, why, args.out_size);
+		code = take_engine(link, why, args.out_size);
+		if (code) {
+			auxtap_error_set(err, code, "auxtap-emu", "malformed reply");
+			goto out;
+		}
 	}
 	if (ret < 0) {
 		code = explain(link, ret == -ENOPKG ? "source qemu" : spawn->argv[0], (int)ret,

@@ -10,6 +10,7 @@
 
 #include "hw/a64_insn.h"
 #include "hw/x86_insn.h"
+#include "emu/emu_abi.h"
 #include <auxtap/capture.h>
 #include <signal.h>
 #include <sys/types.h>
@@ -191,11 +192,10 @@ struct emu_engine_ops {
 	const char *name;
 	/*
 	 * Starts argv stopped before its first instruction; emu_task_new() has been called for it
-	 * on return. why (384 bytes): on failure the reason, else "VERSION\nNOTE" of the engine, or
-	 * "".
+	 * on return. why (384 bytes): the reason of a failure. engine: zeroed, to be filled.
 	 */
 	int (*spawn)(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
-		     const int stdio[3], pid_t *pid, char *why);
+		     const int stdio[3], pid_t *pid, struct emu_spawned *engine, char *why);
 	int (*attach)(struct emu *emu, pid_t pid, bool one_thread, char *why);
 	/*
 	 * The program's whole life: waits, steps, calls the functions above; returns when no task

@@ -63,7 +63,7 @@ enum emu_call {
 	/* target */
 	/*
 	 * data: u32 argc, envc; cwd, argv, envp, truth path ("" none), each NUL-terminated; three
-	 * descriptors: stdin, stdout, stderr -> result pid
+	 * descriptors: stdin, stdout, stderr -> result pid, data: struct emu_spawned
 	 */
 	EMU_SPAWN,
 	/*
@@ -102,7 +102,12 @@ struct emu_reply {
 	uint32_t reserved;
 };
 
-/* The failure text of SPAWN and ATTACH is in data. */
+/* The failure text of SPAWN and ATTACH is in data; of a successful SPAWN what executes the program.
+ */
+struct emu_spawned {
+	char version[32]; /* of the engine; "": it has none */
+	char note[256];	  /* why it is not another one; "": nothing to say */
+};
 
 /*
  * Counters of the trace unit of the event's task since the event was opened; readable after the

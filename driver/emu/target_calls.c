@@ -84,6 +84,7 @@ static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *
 		      const int *fds, int nr_fds, struct emu_answer *answer)
 {
 	char **argv = NULL, **envp = NULL;
+	struct emu_spawned engine = {0};
 	char why[WHY_SIZE] = "";
 	const char *cwd, *truth;
 	size_t at = 2 * sizeof(u32);
@@ -107,16 +108,18 @@ static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *
 		goto out;
 	emu->route.own.nr_done = emu->route.own.nr; /* there was no program to receive those */
 	emu->quiet_new = true;
-	ret = emu->engine->spawn(emu, argv, envp, cwd, fds, &pid, why);
+	ret = emu->engine->spawn(emu, argv, envp, cwd, fds, &pid, &engine, why);
 	emu->quiet_new = false;
 out:
 	free(argv);
 	free(envp);
-	explain(emu, answer, ret, why); /* also on success: the engine's version */
+	if (ret)
+		return explain(emu, answer, ret, why);
+	memcpy(emu->answer, &engine, sizeof(engine));
+	answer->data_size = sizeof(engine);
 	answer->result = pid;
-	if (!ret)
-		emu->route.pid = pid;
-	return ret;
+	emu->route.pid = pid;
+	return 0;
 }
 
 static int call_attach(struct emu *emu, const struct emu_request *req, const u8 *data,

@@ -230,7 +230,7 @@ static inline bool pt_plausible(const struct pt_thread *t, u64 ip)
 
 /* ptrace_start.c */
 int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
-	     const int stdio[3], pid_t *pid, char *why);
+	     const int stdio[3], pid_t *pid, struct emu_spawned *engine, char *why);
 int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why);
 int pt_detach(struct emu *emu, pid_t pid);
 void pt_detach_thread(struct pt_thread *t, int sig);

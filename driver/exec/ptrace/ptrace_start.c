@@ -269,7 +269,7 @@ static int first_thread(pid_t pid, bool held)
 }
 
 int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
-	     const int stdio[3], pid_t *pid_out, char *why)
+	     const int stdio[3], pid_t *pid_out, struct emu_spawned *engine, char *why)
 {
 	struct start_pipes p;
 	struct pt_thread *t;
@@ -277,6 +277,7 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 	pid_t pid;
 	int ret = make_pipes(&p);
 
+	(void)engine; /* it has no version */
 	if (ret) {
 		snprintf(why, WHY_SIZE, "pipe: %s", strerror(-ret));
 		return ret;

@@ -173,7 +173,7 @@ ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text);
 
 /* qemu_start.c */
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
-	       const int stdio[3], pid_t *pid, char *why);
+	       const int stdio[3], pid_t *pid, struct emu_spawned *engine, char *why);
 /* qemu.c: one iteration of the main loop; false: nothing to do */
 bool qemu_pump(struct qemu_engine *q);
 

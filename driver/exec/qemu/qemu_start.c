@@ -143,7 +143,7 @@ static const char *find_sysroot(char *const *envp)
 }
 
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
-	       const int stdio[3], pid_t *pid, char *why)
+	       const int stdio[3], pid_t *pid, struct emu_spawned *spawned, char *why)
 {
 	struct qemu_engine *q = &qemu_engine;
 	char found[PATH_MAX], plugin[PATH_MAX], shm[64];
@@ -207,8 +207,10 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		goto out;
 	}
 	err = start_child(q, engine.path, qemu_argv, qemu_envp, stdio, pid, why);
-	if (!err) /* the engine, to be shown to the user */
-		snprintf(why, WHY_SIZE, "%s\n%s", engine.version, engine.note);
+	if (!err) {
+		snprintf(spawned->version, sizeof(spawned->version), "%s", engine.version);
+		snprintf(spawned->note, sizeof(spawned->note), "%s", engine.note);
+	}
 out:
 	qemu_exec_free_vector(qemu_argv);
 	qemu_exec_free_vector(qemu_envp);

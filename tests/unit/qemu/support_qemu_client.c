@@ -109,7 +109,9 @@ static int64_t spawn(struct client_run *run, char *const *argv, const int stdio[
 			  stdio, 3);
 	run->why[why] = 0;
 	if (result > 0) {
-		memcpy(run->engine, run->why, sizeof(run->engine));
+		if (why != sizeof(run->engine))
+			return -EPROTO;
+		memcpy(&run->engine, run->why, sizeof(run->engine));
 		run->why[0] = 0;
 	}
 	return result;

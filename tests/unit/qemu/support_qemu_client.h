@@ -28,8 +28,8 @@ struct client_run {
 	pid_t pid;
 	int64_t result; /* of SPAWN */
 	char why[512];
-	char engine[512]; /* of a program that was started: version, newline, note */
-	int status;	  /* of the first process */
+	struct emu_spawned engine; /* of a program that was started */
+	int status;		   /* of the first process */
 	int nr_events, nr_dying, nr_faults, nr_untraced, nr_forks, nr_threads, nr_execs;
 	struct auxtap_target_event dying, untraced;
 	uint64_t fault_ip[64];
