@@ -4,6 +4,7 @@
  * must be in the records follows from where they end (H8, J4) and from what the recorder noted.
  */
 #include "audit_private.h"
+#include "perfdata/capture_note.h"
 
 #include <auxtap/gap.h>
 
@@ -91,36 +92,10 @@ void audit_flags_ends(const struct ring_view *ring)
 
 /* ---- what auxtap's recorder has seen ---- */
 
-static uint64_t value_of(const char *text, size_t size, const char *key)
+static void add_unit(struct auxtap_audit *audit, int tid, uint64_t written)
 {
-	size_t len = strlen(key);
-
-	for (const char *at = text, *end = text + size; at < end;) {
-		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-		char number[24] = "";
-
-		line_end = line_end ? line_end : end;
-		if ((size_t)(line_end - at) > len && !memcmp(at, key, len)) {
-			size_t nr = (size_t)(line_end - at) - len;
-
-			memcpy(number, at + len, nr < sizeof(number) - 1 ? nr : sizeof(number) - 1);
-			return strtoull(number, NULL, 10);
-		}
-		at = line_end + 1;
-	}
-	return 0;
-}
-
-/* "unit TID: produced N written N dropped N"; a CPU's units have no thread's number. */
-static void unit_note(struct auxtap_audit *audit, const char *line)
-{
-	unsigned long long produced, written;
 	struct unit_note *grown;
-	int tid;
 
-	if (sscanf(line, "unit %d: produced %llu written %llu", &tid, &produced, &written) != 3 ||
-	    tid <= 0)
-		return;
 	if (audit->noted.nr_units == audit->noted.max_units) {
 		size_t max = audit->noted.max_units ? 2 * audit->noted.max_units : 64;
 
@@ -135,34 +110,22 @@ static void unit_note(struct auxtap_audit *audit, const char *line)
 	audit->noted.units[audit->noted.nr_units++] = (struct unit_note){tid, written};
 }
 
-static void unit_lines(struct auxtap_audit *audit, const char *text, size_t size)
-{
-	const char *end = text + size;
-
-	while (text < end) {
-		const char *line_end = memchr(text, '\n', (size_t)(end - text));
-		size_t len = (size_t)((line_end ? line_end : end) - text);
-		char line[128] = "";
-
-		if (len < sizeof(line)) {
-			memcpy(line, text, len);
-			unit_note(audit, line);
-		}
-		text += len + 1;
-	}
-}
-
 /* Of a full trace: snapshots' records are not those that the recorder has read all the time. */
 void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
 {
-	audit->noted.emulated = memmem(text, size, "backend: emulated\n", 18) != NULL;
-	if (!memmem(text, size, "mode: full\n", 11))
+	const char *at = text;
+	uint64_t written;
+	int tid;
+
+	audit->noted.emulated = capture_note_is_emulated(text, size);
+	if (!capture_note_is_full(text, size))
 		return;
-	audit->noted.truncations = value_of(text, size, "truncations: ");
-	audit->noted.collisions = value_of(text, size, "collisions: ");
-	audit->noted.aux_size = value_of(text, size, "aux_bytes_per_ring: ");
-	audit->noted.lost_records = value_of(text, size, "lost_records: ");
-	unit_lines(audit, text, size);
+	audit->noted.truncations = key_lines_number(text, size, CAPTURE_NOTE_TRUNCATIONS);
+	audit->noted.collisions = key_lines_number(text, size, CAPTURE_NOTE_COLLISIONS);
+	audit->noted.aux_size = key_lines_number(text, size, CAPTURE_NOTE_AUX_SIZE);
+	audit->noted.lost_records = key_lines_number(text, size, CAPTURE_NOTE_LOST_RECORDS);
+	while (capture_note_next_unit(&at, (const char *)text + size, &tid, &written))
+		add_unit(audit, tid, written);
 }
 
 static int by_tid(const void *a, const void *b)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Sorts a recording's records by ring, then checks each ring. */
 #include "audit_private.h"
+#include "perfdata/capture_note.h"
 #include "util/vector.h"
 
 #include <auxtap/gap.h>
@@ -347,7 +348,7 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	if (type == AUXTAP_METADATA_CAPTURE) {
 		audit->by_auxtap = true;
 		audit_noted(audit, data, size);
-		audit->cpu0_disable |= memmem(data, size, "backend: emulated", 17) != NULL;
+		audit->cpu0_disable |= capture_note_is_emulated(data, size);
 	}
 	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
 		return 0;

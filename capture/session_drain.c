@@ -4,6 +4,7 @@
  * Every ring is read once in each round, so a record that comes a round late is still newer
  * than the round before: what perf's ordering relies on.
  */
+#include "perfdata/capture_note.h"
 #include "session.h"
 
 #include <stdio.h>
@@ -49,12 +50,11 @@ void session_account(struct auxtap_session *s, struct stream *st)
 		s->accounts = malloc(ACCOUNTS_MAX * ACCOUNT_TEXT);
 	if (s->accounts && s->nr_accounts < ACCOUNTS_MAX) {
 		s->nr_accounts++;
-		s->accounts_len +=
-			(size_t)snprintf(s->accounts + s->accounts_len, ACCOUNT_TEXT,
-					 "unit %d: produced %llu written %llu dropped %llu\n",
-					 st->tid, (unsigned long long)now.nr_produced,
-					 (unsigned long long)now.nr_written,
-					 (unsigned long long)now.nr_dropped);
+		s->accounts_len += (size_t)snprintf(s->accounts + s->accounts_len, ACCOUNT_TEXT,
+						    CAPTURE_NOTE_UNIT "\n", st->tid,
+						    (unsigned long long)now.nr_produced,
+						    (unsigned long long)now.nr_written,
+						    (unsigned long long)now.nr_dropped);
 		return;
 	}
 	s->nr_more_accounts++;

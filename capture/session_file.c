@@ -4,6 +4,7 @@
  * build-ids looked up), its metadata and its end.
  */
 #include "build_id.h"
+#include "perfdata/capture_note.h"
 #include "pmu_family.h"
 #include "session.h"
 
@@ -280,6 +281,11 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 	return auxtap_perfdata_writer_record(file->writer, record, size, NULL, 0, err);
 }
 
+static void put_number(FILE *f, const char *key, uint64_t value)
+{
+	fprintf(f, "%s: %llu\n", key, (unsigned long long)value);
+}
+
 /* "key: value" lines: how this trace came about. */
 static void capture_note(struct auxtap_session *s, struct trace_file *file)
 {
@@ -289,25 +295,22 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 
 	if (!f)
 		return;
-	fprintf(f,
-		"version: " AUXTAP_VERSION "\n"
-		"backend: %s\n"
-		"source: %s\n"
-		"event: %s\n"
-		"mode: %s\n"
-		"aux_bytes_per_ring: %llu\n"
-		"time: %s\n",
-		s->be->perf->name, s->be->target->name, s->event.name, s->recorder->name,
-		(unsigned long long)s->aux_bytes, s->be->perf->emulated ? "emulated" : "real");
+	fputs("version: " AUXTAP_VERSION "\n", f);
+	fprintf(f, CAPTURE_NOTE_BACKEND ": %s\n", s->be->perf->name);
+	fprintf(f, "source: %s\n", s->be->target->name);
+	fprintf(f, "event: %s\n", s->event.name);
+	fprintf(f, CAPTURE_NOTE_MODE ": %s\n", s->recorder->name);
+	put_number(f, CAPTURE_NOTE_AUX_SIZE, s->aux_bytes);
+	fprintf(f, "time: %s\n", s->be->perf->emulated ? "emulated" : "real");
 	if (*s->be->slowdown)
 		fprintf(f, "slowdown: %s\n", s->be->slowdown);
-	fprintf(f,
-		"truncations: %llu\ncollisions: %llu\nlost_records: %llu\nuntraced: %llu\nmappings_given_up: %llu\n",
-		(unsigned long long)s->stats.truncations, (unsigned long long)s->stats.collisions,
-		(unsigned long long)s->stats.lost_records, (unsigned long long)s->stats.untraced,
-		(unsigned long long)s->processes.dropped);
+	put_number(f, CAPTURE_NOTE_TRUNCATIONS, s->stats.truncations);
+	put_number(f, CAPTURE_NOTE_COLLISIONS, s->stats.collisions);
+	put_number(f, CAPTURE_NOTE_LOST_RECORDS, s->stats.lost_records);
+	put_number(f, "untraced", s->stats.untraced);
+	put_number(f, "mappings_given_up", s->processes.dropped);
 	if (file->nr_threads_ended)
-		fprintf(f, "threads_ended: %llu\n", (unsigned long long)file->nr_threads_ended);
+		put_number(f, CAPTURE_NOTE_THREADS_ENDED, file->nr_threads_ended);
 	/* Bytes, exact: written is Σ AUX sizes + skipped is the last head (linear mode). */
 	if (s->accounts_len)
 		fwrite(s->accounts, 1, s->accounts_len, f);

@@ -4,54 +4,33 @@
  * no AUXTRACE record has, or auxtap's recorder noted that the unit wrote more.
  */
 #include "decoder_private.h"
+#include "perfdata/capture_note.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#define LINE 128
-
-/* "unit TID: produced N written N dropped N" */
-static int unit_line(struct sideband *sb, const char *line)
-{
-	unsigned long long produced, written;
-	struct sideband_ring *ring;
-	int tid;
-
-	if (sscanf(line, "unit %d: produced %llu written %llu", &tid, &produced, &written) != 3 ||
-	    tid <= 0)
-		return 0;
-	ring = sideband_ring(sb, tid, -1);
-	if (!ring)
-		return -ENOMEM;
-	ring->begin = 0;
-	ring->written = written > ring->written ? written : ring->written;
-	return 0;
-}
 
 /*
  * Of snapshots the recorder keeps less than the unit wrote; a CPU's units have no thread's number.
  */
 int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size)
 {
-	const char *end = text + size;
-	int ret = 0;
+	const char *at = text;
+	uint64_t written;
+	int tid;
 
 	if (!dec->sideband.per_thread || dec->sideband.snapshot ||
-	    !memmem(text, size, "mode: full\n", 11))
+	    !capture_note_is_full(text, size))
 		return 0;
-	while (!ret && text < end) {
-		const char *line_end = memchr(text, '\n', (size_t)(end - text));
-		size_t len = (size_t)((line_end ? line_end : end) - text);
-		char line[LINE] = "";
+	while (capture_note_next_unit(&at, text + size, &tid, &written)) {
+		struct sideband_ring *ring = sideband_ring(&dec->sideband, tid, -1);
 
-		if (len < sizeof(line)) {
-			memcpy(line, text, len);
-			ret = unit_line(&dec->sideband, line);
-		}
-		text += len + 1;
+		if (!ring)
+			return -ENOMEM;
+		ring->begin = 0;
+		ring->written = written > ring->written ? written : ring->written;
 	}
-	return ret;
+	return 0;
 }
 
 static int add_gap(struct auxtap_decoder *dec, const struct sideband_ring *ring, uint64_t nr_bytes,

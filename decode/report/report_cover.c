@@ -6,6 +6,7 @@
  * snapshot says that it died.
  */
 #include "report.h"
+#include "perfdata/capture_note.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -237,8 +238,8 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 	if (cover->branches_only && sum->bytes)
 		fputs("  Intel BTS: taken branches, without the instructions between them\n",
 		      ro->out);
-	emulated = report_facts_capture(facts, "backend", value, sizeof(value)) &&
-		   !strncmp(value, "emulated", 8);
+	emulated = report_facts_capture(facts, CAPTURE_NOTE_BACKEND, value, sizeof(value)) &&
+		   !strcmp(value, CAPTURE_NOTE_EMULATED);
 	/*
 	 * The last packet with a time may be long before the end; emulated time goes on until the
 	 * record that the emulated kernel writes there.
@@ -248,7 +249,7 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 	if (sum->time_begin && end > sum->time_begin)
 		fprintf(ro->out, "  %.6f s of %s\n", (double)(end - sum->time_begin) / 1e9,
 			emulated ? "emulated time (one instruction is one ns)" : "time");
-	report_facts_capture(facts, "threads_ended", nr_ended, sizeof(nr_ended));
+	report_facts_capture(facts, CAPTURE_NOTE_THREADS_ENDED, nr_ended, sizeof(nr_ended));
 	nr_gaps = print_gaps(ro, cover, nr_ended);
 	/*
 	 * A handler returned, and the thread died where the kernel let it go on: at a signal that

@@ -4,6 +4,7 @@
  * are untrusted; what does not fit is left out.
  */
 #include "report.h"
+#include "util/key_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -181,21 +182,13 @@ bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *
 
 bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf, size_t size)
 {
-	size_t key_len = strlen(key);
+	size_t len;
+	const char *value =
+		facts->capture ? key_lines_find(facts->capture, strlen(facts->capture), key, &len) :
+				 NULL;
 
-	for (const char *line = facts->capture; line && *line;) {
-		const char *end = strchrnul(line, '\n');
-
-		if (!strncmp(line, key, key_len) && line[key_len] == ':') {
-			const char *value = line + key_len + 1;
-
-			value += strspn(value, " ");
-			if (value > end)
-				value = end;
-			snprintf(buf, size, "%.*s", (int)(end - value), value);
-			return true;
-		}
-		line = *end ? end + 1 : end;
-	}
-	return false;
+	if (!value)
+		return false;
+	snprintf(buf, size, "%.*s", (int)len, value);
+	return true;
 }

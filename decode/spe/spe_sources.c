@@ -5,6 +5,7 @@
  * Manuals, "Data source"), AmpereOne, HiSilicon's HIP.
  */
 #include "spe_sources.h"
+#include "perfdata/capture_note.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -107,13 +108,9 @@ static bool midr_of_info(const uint64_t *info, size_t nr, int cpu, uint64_t *mid
 
 static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	static const char emulated[] = "backend: emulated\n";
-	const char *at;
-
 	if (type != AUXTAP_METADATA_CAPTURE)
 		return 0;
-	at = memmem(data, size, emulated, sizeof(emulated) - 1);
-	*(bool *)ctx = at && (at == data || at[-1] == '\n');
+	*(bool *)ctx = capture_note_is_emulated(data, size);
 	return 1;
 }
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * AUXTAP_METADATA_CAPTURE, how a recording was made: "key: value" lines for people, and for readers
+ * the keys and values below. Capture writes it; decode, report and audit read it.
+ */
+#ifndef AUXTAP_PERFDATA_CAPTURE_NOTE_H
+#define AUXTAP_PERFDATA_CAPTURE_NOTE_H
+
+#include "util/key_lines.h"
+
+#include <stdio.h>
+
+#define CAPTURE_NOTE_BACKEND	   "backend"
+#define CAPTURE_NOTE_EMULATED	   "emulated"
+#define CAPTURE_NOTE_MODE	   "mode"
+#define CAPTURE_NOTE_FULL	   "full" /* else parts of the trace alone are in the file */
+#define CAPTURE_NOTE_AUX_SIZE	   "aux_bytes_per_ring"
+#define CAPTURE_NOTE_TRUNCATIONS   "truncations"
+#define CAPTURE_NOTE_COLLISIONS	   "collisions"
+#define CAPTURE_NOTE_LOST_RECORDS  "lost_records"
+#define CAPTURE_NOTE_THREADS_ENDED "threads_ended"
+/* tid; a CPU's unit has that of no thread. Exact numbers of bytes. */
+#define CAPTURE_NOTE_UNIT "unit %d: produced %llu written %llu dropped %llu"
+
+static inline bool capture_note_is_emulated(const char *text, size_t size)
+{
+	return key_lines_is(text, size, CAPTURE_NOTE_BACKEND, CAPTURE_NOTE_EMULATED);
+}
+
+static inline bool capture_note_is_full(const char *text, size_t size)
+{
+	return key_lines_is(text, size, CAPTURE_NOTE_MODE, CAPTURE_NOTE_FULL);
+}
+
+/* The next thread's unit after *at: true, its tid and how many bytes it wrote. */
+static inline bool capture_note_next_unit(const char **at, const char *end, int *tid,
+					  uint64_t *nr_written)
+{
+	unsigned long long produced, written, dropped;
+	char line[128];
+
+	while (key_lines_next(at, end, line, sizeof(line))) {
+		if (sscanf(line, CAPTURE_NOTE_UNIT, tid, &produced, &written, &dropped) == 4 &&
+		    *tid > 0) {
+			*nr_written = written;
+			return true;
+		}
+	}
+	return false;
+}
+
+#endif
