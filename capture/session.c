@@ -484,6 +484,7 @@ static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 	struct auxtap_error local = AUXTAP_ERROR_INIT;
 	int ret = 0;
 
+	s->stats.emulator_died = true;
 	if (s->recorder->backend_died) {
 		ret = s->recorder->backend_died(s, &local);
 	} else if (s->file.writer) {

@@ -421,7 +421,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	stats = *auxtap_session_get_stats(s);
 	if (failed && (failed != no_snapshot.code || strcmp(err.what, no_snapshot.what)))
 		cli_error(&err);
-	if (failed == -EPIPE && !strcmp(err.what, "auxtap-emu") && stats.exit_status < 0)
+	if (stats.emulator_died && stats.exit_status < 0)
 		untraced_program = stats.program_pid;
 	running = NULL;
 	signal(SIGUSR2, SIG_IGN);

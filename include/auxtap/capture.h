@@ -288,6 +288,7 @@ struct auxtap_session_stats {
 				     each) */
 	/* a process was killed because all together used more than this; 0: none */
 	uint64_t memory_limit;
+	bool emulator_died; /* what run() returned is about that */
 };
 
 struct auxtap_session_opts {
