@@ -171,6 +171,10 @@ bool emu_hung_up(const struct emu *emu);
 /* The same, also before emu_serve() has detected it. */
 bool emu_left_alone(const struct emu *emu);
 
+/* The engine's own state. */
+void *emu_engine_priv(const struct emu *emu);
+void emu_set_engine_priv(struct emu *emu, void *priv);
+struct emu *emu_task_emu(const struct emu_task *task);
 void *emu_task_priv(struct emu_task *task);
 void emu_task_set_priv(struct emu_task *task, void *priv);
 pid_t emu_task_tid(const struct emu_task *task);
@@ -190,6 +194,10 @@ u64 emu_now(const struct emu *emu); /* emulated TSC */
 /* An execution engine. emu_serve() makes the calls. Results 0 or -errno. */
 struct emu_engine_ops {
 	const char *name;
+	/* Before all others: sets the engine's own state (emu_set_engine_priv()). After all others.
+	 */
+	int (*open)(struct emu *emu);
+	void (*close)(struct emu *emu);
 	/*
 	 * Starts argv stopped before its first instruction; emu_task_new() has been called for it
 	 * on return. why (384 bytes): the reason of a failure. engine: zeroed, to be filled.

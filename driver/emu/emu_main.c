@@ -97,12 +97,15 @@ int main(int argc, char **argv)
 	emu_task_memory_start(); /* a file in memory: exceeding ulimit -f must not raise a signal */
 	if (!ret)
 		ret = emu_pmu_start(emu);
+	if (!ret)
+		ret = emu->engine->open(emu);
 	if (ret) {
 		fprintf(stderr, "auxtap-emu: start: %s\n", strerror(-ret));
 		return 125;
 	}
 	ret = emu->engine->run(emu);
 	emu_signals_end();
+	emu->engine->close(emu);
 	emu_release_all(emu);
 	return ret ? 125 : 0;
 }

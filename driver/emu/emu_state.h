@@ -138,6 +138,7 @@ struct emu {
 	bool hung_up;
 	bool quiet_new; /* emu_task_new() during spawn: the reply tells capture */
 	const struct emu_engine_ops *engine;
+	void *engine_priv;
 	int request_fd, event_fd;
 	struct emu_task *hash[EMU_TASK_HASH];
 	int nr_tasks;

@@ -22,6 +22,21 @@ u64 emu_now(const struct emu *emu)
 	return emu->tsc;
 }
 
+void *emu_engine_priv(const struct emu *emu)
+{
+	return emu->engine_priv;
+}
+
+void emu_set_engine_priv(struct emu *emu, void *priv)
+{
+	emu->engine_priv = priv;
+}
+
+struct emu *emu_task_emu(const struct emu_task *task)
+{
+	return task->emu;
+}
+
 void *emu_task_priv(struct emu_task *task)
 {
 	return task->priv;

@@ -21,30 +21,29 @@
 #define UNKNOWN_STATUS (125 << 8) /* as auxtap's own failures are reported */
 #define VSYSCALL_PAGE  0xffffffffff600000ull
 
-struct ptrace_engine pt = {.cpu = -1};
-
 /* ---- tables ---- */
 
-static struct pt_thread **bucket(pid_t tid)
+static struct pt_thread **bucket(struct ptrace_engine *e, pid_t tid)
 {
-	return &pt.threads[(unsigned int)tid % THREAD_HASH];
+	return &e->threads[(unsigned int)tid % THREAD_HASH];
 }
 
-struct pt_thread *pt_find(pid_t tid)
+struct pt_thread *pt_find(struct ptrace_engine *e, pid_t tid)
 {
-	struct pt_thread *t = *bucket(tid);
+	struct pt_thread *t = *bucket(e, tid);
 
 	while (t && t->tid != tid)
 		t = t->hash_next;
 	return t;
 }
 
-struct pt_thread *pt_thread_new(pid_t tid, struct pt_process *proc)
+struct pt_thread *pt_thread_new(struct ptrace_engine *e, pid_t tid, struct pt_process *proc)
 {
 	struct pt_thread *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
+	t->engine = e;
 	t->tid = tid;
 	t->proc = proc;
 	t->slow = true;
@@ -52,29 +51,29 @@ struct pt_thread *pt_thread_new(pid_t tid, struct pt_process *proc)
 		t->mm = proc->mm;
 		proc->nr_threads++;
 	}
-	t->hash_next = *bucket(tid);
-	*bucket(tid) = t;
-	pt.nr_threads++;
+	t->hash_next = *bucket(e, tid);
+	*bucket(e, tid) = t;
+	e->nr_threads++;
 	return t;
 }
 
 void pt_thread_free(struct pt_thread *t)
 {
-	struct pt_thread **link = bucket(t->tid);
+	struct pt_thread **link = bucket(t->engine, t->tid);
 
 	while (*link != t)
 		link = &(*link)->hash_next;
 	*link = t->hash_next;
-	pt.nr_threads--;
-	pt.nr_deferred -= t->deferred;
+	t->engine->nr_threads--;
+	t->engine->nr_deferred -= t->deferred;
 	if (t->proc && !--t->proc->nr_threads && !t->proc->child)
 		pt_process_free(t->proc);
 	free(t);
 }
 
-struct pt_process *pt_process_find(pid_t pid)
+struct pt_process *pt_process_find(struct ptrace_engine *e, pid_t pid)
 {
-	struct pt_process *proc = pt.processes;
+	struct pt_process *proc = e->processes;
 
 	while (proc && proc->pid != pid)
 		proc = proc->next;
@@ -82,7 +81,7 @@ struct pt_process *pt_process_find(pid_t pid)
 }
 
 /* Takes over the reference of mm. */
-struct pt_process *pt_process_new(pid_t pid, struct pt_mm *mm)
+struct pt_process *pt_process_new(struct ptrace_engine *e, pid_t pid, struct pt_mm *mm)
 {
 	struct pt_process *proc = calloc(1, sizeof(*proc));
 
@@ -90,16 +89,17 @@ struct pt_process *pt_process_new(pid_t pid, struct pt_mm *mm)
 		pt_mm_put(mm);
 		return NULL;
 	}
+	proc->engine = e;
 	proc->pid = pid;
 	proc->mm = mm;
-	proc->next = pt.processes;
-	pt.processes = proc;
+	proc->next = e->processes;
+	e->processes = proc;
 	return proc;
 }
 
 void pt_process_free(struct pt_process *proc)
 {
-	struct pt_process **link = &pt.processes;
+	struct pt_process **link = &proc->engine->processes;
 
 	while (*link != proc)
 		link = &(*link)->next;
@@ -112,7 +112,7 @@ void pt_process_free(struct pt_process *proc)
 void pt_next_thread_each(struct pt_process *proc, void (*fn)(struct pt_thread *t))
 {
 	for (int i = 0; i < THREAD_HASH; i++) {
-		struct pt_thread *t = pt.threads[i], *next;
+		struct pt_thread *t = proc->engine->threads[i], *next;
 
 		for (; t; t = next) {
 			next = t->hash_next;
@@ -265,14 +265,14 @@ void pt_settle(struct pt_thread *t, u64 ip)
 		emu_task_async(t->task, ip, false);
 }
 
-static void on_status(pid_t tid, int status)
+static void on_status(struct ptrace_engine *e, pid_t tid, int status)
 {
-	struct pt_thread *t = pt_find(tid);
+	struct pt_thread *t = pt_find(e, tid);
 	siginfo_t info;
 	u64 ip;
 
 	if (unlikely(!t)) {
-		pt_foreign(tid, status);
+		pt_foreign(e, tid, status);
 		return;
 	}
 	if (likely(status == (SIGTRAP << 8 | 0x7f) && !t->slow && t->reported)) {
@@ -290,67 +290,67 @@ static void on_status(pid_t tid, int status)
 		}
 	}
 	pt_stop(t, status);
-	if (pt.orphans_due)
-		pt_orphans();
+	if (e->orphans_due)
+		pt_orphans(e);
 }
 
 /*
  * There is nothing left to wait for, so threads whose exit was not seen never will be: capture must
  * not wait for them either. True: there were such threads or processes.
  */
-static bool forget_vanished(void)
+static bool forget_vanished(struct ptrace_engine *e)
 {
-	bool any = pt.nr_threads || pt.processes;
+	bool any = e->nr_threads || e->processes;
 
 	for (int i = 0; i < THREAD_HASH; i++)
-		while (pt.threads[i]) { /* freed threads leave the table */
+		while (e->threads[i]) { /* freed threads leave the table */
 			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-			if (pt.threads[i]->proc)
-				pt.threads[i]->proc->child = true; /* reported below */
-			if (pt.threads[i]->task)
-				emu_task_exit(pt.threads[i]->task);
-			pt_thread_free(pt.threads[i]);
+			if (e->threads[i]->proc)
+				e->threads[i]->proc->child = true; /* reported below */
+			if (e->threads[i]->task)
+				emu_task_exit(e->threads[i]->task);
+			pt_thread_free(e->threads[i]);
 		}
-	while (pt.processes) {
-		emu_untraced(pt.emu, pt.processes->pid, "ended while it could not be traced");
-		emu_process_exit(pt.emu, pt.processes->pid, UNKNOWN_STATUS);
-		pt_process_free(pt.processes);
+	while (e->processes) {
+		emu_untraced(e->emu, e->processes->pid, "ended while it could not be traced");
+		emu_process_exit(e->emu, e->processes->pid, UNKNOWN_STATUS);
+		pt_process_free(e->processes);
 	}
 	return any;
 }
 
 static int run(struct emu *emu)
 {
+	struct ptrace_engine *e = pt_engine(emu);
 	unsigned int rounds = 0;
 	int status;
 	pid_t tid;
 
-	pt.emu = emu;
 	for (;;) {
 		if (unlikely(emu_has_requests(emu)))
 			emu_serve(emu);
-		if (unlikely(emu_hung_up(emu)) && !pt.letting_go) {
-			pt.letting_go = true;
-			pt_detach_all();
+		if (unlikely(emu_hung_up(emu)) && !e->letting_go) {
+			e->letting_go = true;
+			pt_detach_all(e);
 		}
-		if (unlikely(!pt.nr_threads)) {
+		if (unlikely(!e->nr_threads)) {
 			if (emu_hung_up(emu))
 				return 0;
-			if (!pt.processes) {
+			if (!e->processes) {
 				emu_wait(emu, -1);
 				continue;
 			}
 		}
-		if (unlikely(!(++rounds & 15) || pt.nr_deferred))
-			pt_over_memory();
+		if (unlikely(!(++rounds & 15) || e->nr_deferred))
+			pt_over_memory(e);
 		tid = 0;
-		if (unlikely(pt.nr_deferred))
-			tid = pt_deferred(&status);
+		if (unlikely(e->nr_deferred))
+			tid = pt_deferred(e, &status);
 		if (likely(!tid))
 			tid = waitpid(-1, &status, __WALL);
 		if (likely(tid > 0))
-			on_status(tid, status);
-		else if (errno == ECHILD && !forget_vanished())
+			on_status(e, tid, status);
+		else if (errno == ECHILD && !forget_vanished(e))
 			emu_wait(emu, 100);
 	}
 }
@@ -364,8 +364,7 @@ static int resume(struct emu_task *task)
 
 static int send_signal(struct emu *emu, pid_t pid, int signo)
 {
-	(void)emu;
-	if (pid <= 0 || !pt_process_find(pid))
+	if (pid <= 0 || !pt_process_find(pt_engine(emu), pid))
 		return -ESRCH;
 	return kill(pid, signo) ? -errno : 0;
 }
@@ -386,8 +385,7 @@ static ssize_t read_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t 
 {
 	ssize_t n;
 
-	(void)emu;
-	if (!pt_process_find(pid) && !pt_find(pid))
+	if (!pt_process_find(pt_engine(emu), pid) && !pt_find(pt_engine(emu), pid))
 		return -ESRCH;
 	n = pt_mem_read(pid, addr, buf, size);
 	return n < 0 ? -errno : n;
@@ -395,14 +393,32 @@ static ssize_t read_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t 
 
 static ssize_t read_maps(struct emu *emu, pid_t pid, char **text)
 {
-	(void)emu;
-	if (!pt_process_find(pid) && !pt_find(pid))
+	if (!pt_process_find(pt_engine(emu), pid) && !pt_find(pt_engine(emu), pid))
 		return -ESRCH;
 	return pt_maps_text(pid, text);
 }
 
+static int open_engine(struct emu *emu)
+{
+	struct ptrace_engine *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->emu = emu;
+	e->cpu = -1;
+	emu_set_engine_priv(emu, e);
+	return 0;
+}
+
+static void close_engine(struct emu *emu)
+{
+	free(pt_engine(emu));
+}
+
 const struct emu_engine_ops emu_engine_ptrace = {
 	.name = "ptrace",
+	.open = open_engine,
+	.close = close_engine,
 	.spawn = pt_spawn,
 	.attach = pt_attach,
 	.run = run,

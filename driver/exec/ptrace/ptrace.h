@@ -55,6 +55,7 @@ struct pt_mm {
 };
 
 struct pt_process {
+	struct ptrace_engine *engine;
 	struct pt_process *next;
 	pid_t pid;
 	struct pt_mm *mm;
@@ -89,6 +90,7 @@ struct pt_thread {
 	struct x86_insn insn;
 	u64 target;
 
+	struct ptrace_engine *engine;
 	struct pt_process *proc;
 	struct pt_thread *hash_next;
 	/* if the next stop is a step's, this instruction ran and is not reported yet */
@@ -129,14 +131,17 @@ struct ptrace_engine {
 	bool orphans_due; /* a parent of new threads has exited: pt_orphans() */
 };
 
-extern struct ptrace_engine pt;
+static inline struct ptrace_engine *pt_engine(const struct emu *emu)
+{
+	return emu_engine_priv(emu);
+}
 
 /* ptrace.c */
-struct pt_thread *pt_find(pid_t tid);
-struct pt_thread *pt_thread_new(pid_t tid, struct pt_process *proc);
+struct pt_thread *pt_find(struct ptrace_engine *e, pid_t tid);
+struct pt_thread *pt_thread_new(struct ptrace_engine *e, pid_t tid, struct pt_process *proc);
 void pt_thread_free(struct pt_thread *t);
-struct pt_process *pt_process_find(pid_t pid);
-struct pt_process *pt_process_new(pid_t pid, struct pt_mm *mm);
+struct pt_process *pt_process_find(struct ptrace_engine *e, pid_t pid);
+struct pt_process *pt_process_new(struct ptrace_engine *e, pid_t pid, struct pt_mm *mm);
 void pt_process_free(struct pt_process *proc);
 void pt_step(struct pt_thread *t, int sig);
 void pt_go(struct pt_thread *t, u64 ip); /* user code continues at ip: report, and step */
@@ -150,16 +155,16 @@ void pt_report_late(struct pt_thread *t);
  * Waits for the next status of one thread; defers those of others. 0, -ESRCH: no such thread,
  * -ETIMEDOUT. Reaps others meanwhile, because a leader's end waits for theirs.
  */
-int pt_await(pid_t tid, int *status, int timeout_ms);
+int pt_await(struct ptrace_engine *e, pid_t tid, int *status, int timeout_ms);
 /* Polls for a status: its thread, 0: none, or -errno. tid -1: of any thread. */
-pid_t pt_poll(pid_t tid, int *status);
+pid_t pt_poll(struct ptrace_engine *e, pid_t tid, int *status);
 void pt_defer(struct pt_thread *t, int status);
-pid_t pt_deferred(int *status); /* 0: none */
+pid_t pt_deferred(struct ptrace_engine *e, int *status); /* 0: none */
 
 /* ptrace_stop.c */
 void pt_stop(struct pt_thread *t, int status);
-void pt_foreign(pid_t tid, int status);
-void pt_orphans(void);
+void pt_foreign(struct ptrace_engine *e, pid_t tid, int status);
+void pt_orphans(struct ptrace_engine *e);
 void pt_clear_tf(struct pt_thread *t, u64 addr, const struct user_regs_struct *regs);
 int pt_resume(struct pt_thread *t);
 int pt_regs(struct emu_task *task, struct auxtap_regs *out);
@@ -167,7 +172,8 @@ int pt_regs(struct emu_task *task, struct auxtap_regs *out);
 /* ptrace_death.c */
 void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info);
 void pt_exit_event(struct pt_thread *t);
-void pt_over_memory(void); /* kills a process if the session uses too much memory */
+void pt_over_memory(
+	struct ptrace_engine *e); /* kills a process if the session uses too much memory */
 void pt_gone(struct pt_thread *t, int status);
 
 /* ptrace_syscall.c */
@@ -234,7 +240,7 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why);
 int pt_detach(struct emu *emu, pid_t pid);
 void pt_detach_thread(struct pt_thread *t, int sig);
-void pt_detach_all(void);
+void pt_detach_all(struct ptrace_engine *e);
 void pt_pin(struct pt_thread *t);
 void pt_unpin(struct pt_thread *t);
 void pt_read_comm(pid_t tid, char comm[16]);

@@ -47,7 +47,7 @@ static void halt(struct pt_thread *t, u64 until_ns)
 	 * a time limit, not a number of rounds: on a busy machine a round of 1 ms takes much longer
 	 */
 	do {
-		pid_t got = pt_poll(t->tid, &status);
+		pid_t got = pt_poll(t->engine, t->tid, &status);
 
 		if (got == t->tid) {
 			if (!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_EXIT) {
@@ -78,7 +78,7 @@ static void halt_others(pid_t but, const struct pt_process *proc)
 	u64 until_ns = now_ns() + HALT_NS;
 
 	for (int i = 0; i < THREAD_HASH; i++) {
-		struct pt_thread *t = pt.threads[i], *next;
+		struct pt_thread *t = proc->engine->threads[i], *next;
 
 		for (; t; t = next) {
 			next = t->hash_next;
@@ -108,6 +108,7 @@ void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info)
 
 void pt_gone(struct pt_thread *t, int status)
 {
+	struct ptrace_engine *e = t->engine;
 	struct pt_process *proc = t->proc;
 	pid_t pid = proc ? proc->pid : t->tid;
 	bool leader = t->tid == pid;
@@ -117,11 +118,11 @@ void pt_gone(struct pt_thread *t, int status)
 		emu_task_exit(t->task);
 	if (proc && (leader || (last && proc->one_thread))) {
 		proc->child = false;
-		emu_process_exit(pt.emu, pid, status);
+		emu_process_exit(e->emu, pid, status);
 	}
 	pt_thread_free(t);
 	if (leader)
-		pt.orphans_due = true;
+		e->orphans_due = true;
 }
 
 /*
@@ -198,11 +199,11 @@ void pt_exit_event(struct pt_thread *t)
 }
 
 /* The thread that represents its process in the event of its death: a stopped one, if any. */
-static struct emu_task *task_of_death(pid_t pid)
+static struct emu_task *task_of_death(struct emu *emu, pid_t pid)
 {
 	struct emu_task *task = NULL, *running = NULL;
 
-	while ((task = emu_task_next(pt.emu, pid, task))) {
+	while ((task = emu_task_next(emu, pid, task))) {
 		const struct pt_thread *t = emu_task_priv(task);
 
 		if (t && t->state == PT_HELD)
@@ -213,10 +214,10 @@ static struct emu_task *task_of_death(pid_t pid)
 	return running;
 }
 
-void pt_over_memory(void)
+void pt_over_memory(struct ptrace_engine *e)
 {
-	pid_t pid = emu_over_memory(pt.emu);
-	struct pt_process *proc = pid ? pt_process_find(pid) : NULL;
+	pid_t pid = emu_over_memory(e->emu);
+	struct pt_process *proc = pid ? pt_process_find(e, pid) : NULL;
 	siginfo_t info = {.si_signo = SIGKILL, .si_code = SI_KERNEL};
 	struct emu_task *task = NULL;
 	struct pt_thread *t;
@@ -224,14 +225,14 @@ void pt_over_memory(void)
 	if (!proc || proc->exiting || proc->detaching || proc->passive)
 		return;
 	/* a thread waits for an answer of capture: retry soon, at the next check */
-	while ((task = emu_task_next(pt.emu, pid, task))) {
+	while ((task = emu_task_next(e->emu, pid, task))) {
 		t = emu_task_priv(task);
 		if (t && t->state == PT_HELD)
 			return;
 	}
 	proc->exiting = true;
 	halt_others(0, proc);
-	task = task_of_death(pid);
+	task = task_of_death(e->emu, pid);
 	if (!task) /* all of its threads are exiting */
 		return;
 	t = emu_task_priv(task);

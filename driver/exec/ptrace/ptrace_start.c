@@ -21,25 +21,25 @@
 
 /* ---- one CPU ---- */
 
-static void choose_cpu(void)
+static void choose_cpu(struct ptrace_engine *e)
 {
 	cpu_set_t one;
 
-	if (pt.affinity_known)
+	if (e->affinity_known)
 		return;
-	pt.affinity_known = true;
-	pt.cpu = -1;
-	if (sched_getaffinity(0, sizeof(pt.affinity), &pt.affinity))
+	e->affinity_known = true;
+	e->cpu = -1;
+	if (sched_getaffinity(0, sizeof(e->affinity), &e->affinity))
 		return;
-	pt.cpu = sched_getcpu();
-	if (pt.cpu < 0 || !CPU_ISSET((size_t)pt.cpu, &pt.affinity)) {
-		pt.cpu = -1;
+	e->cpu = sched_getcpu();
+	if (e->cpu < 0 || !CPU_ISSET((size_t)e->cpu, &e->affinity)) {
+		e->cpu = -1;
 		return;
 	}
 	CPU_ZERO(&one);
-	CPU_SET((size_t)pt.cpu, &one);
+	CPU_SET((size_t)e->cpu, &one);
 	if (sched_setaffinity(0, sizeof(one), &one))
-		pt.cpu = -1;
+		e->cpu = -1;
 }
 
 /* t->affinity is the program's own mask, which sched_getaffinity() still returns to it. */
@@ -48,10 +48,10 @@ void pt_pin(struct pt_thread *t)
 	cpu_set_t one;
 
 	t->pinned = false;
-	if (pt.cpu < 0 || !CPU_ISSET((size_t)pt.cpu, &t->affinity))
+	if (t->engine->cpu < 0 || !CPU_ISSET((size_t)t->engine->cpu, &t->affinity))
 		return;
 	CPU_ZERO(&one);
-	CPU_SET((size_t)pt.cpu, &one);
+	CPU_SET((size_t)t->engine->cpu, &one);
 	t->pinned = !sched_setaffinity(t->tid, sizeof(one), &one);
 }
 
@@ -193,13 +193,13 @@ static int make_pipes(struct start_pipes *p)
 }
 
 /* Kills it, unless it ended by itself, and reaps it. */
-static void reap(pid_t pid, bool kill_it)
+static void reap(struct ptrace_engine *e, pid_t pid, bool kill_it)
 {
 	int status;
 
 	if (kill_it)
 		kill(pid, SIGKILL);
-	while (!pt_await(pid, &status, REAP_MS) && WIFSTOPPED(status))
+	while (!pt_await(e, pid, &status, REAP_MS) && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, pid, 0, 0);
 }
 
@@ -230,36 +230,36 @@ static int before_exec(pid_t pid, int status, int failed_fd, char *why)
  * Waits for the new program's first instruction. Returns 0, or the child's error. A directory or
  * file on a server that does not respond, or a stopped child, must not block us forever.
  */
-static int wait_exec(struct emu *emu, pid_t pid, int failed_fd, char *why)
+static int wait_exec(struct ptrace_engine *e, pid_t pid, int failed_fd, char *why)
 {
 	int status, ret;
 
 	for (int ms = 0; ms < EXEC_MS; ms += EXEC_SLICE_MS) {
 		do {
-			ret = pt_await(pid, &status, EXEC_SLICE_MS);
+			ret = pt_await(e, pid, &status, EXEC_SLICE_MS);
 			if (!ret)
 				ret = before_exec(pid, status, failed_fd, why);
 		} while (ret == 1);
 		if (ret != -ETIMEDOUT)
 			return ret;
-		if (emu_left_alone(emu)) {
+		if (emu_left_alone(e->emu)) {
 			snprintf(why, WHY_SIZE, "capture disconnected");
-			reap(pid, true);
+			reap(e, pid, true);
 			return -ECANCELED;
 		}
 	}
 	snprintf(why, WHY_SIZE,
 		 "no start within %d s: the program is stopped, or its file cannot be read",
 		 EXEC_MS / 1000);
-	reap(pid, true);
+	reap(e, pid, true);
 	return -ETIME;
 }
 
-static int first_thread(pid_t pid, bool held)
+static int first_thread(struct ptrace_engine *e, pid_t pid, bool held)
 {
 	struct pt_mm *mm = pt_mm_new();
-	struct pt_process *proc = mm ? pt_process_new(pid, mm) : NULL;
-	struct pt_thread *t = proc ? pt_thread_new(pid, proc) : NULL;
+	struct pt_process *proc = mm ? pt_process_new(e, pid, mm) : NULL;
+	struct pt_thread *t = proc ? pt_thread_new(e, pid, proc) : NULL;
 
 	if (!t)
 		return -ENOMEM;
@@ -271,6 +271,7 @@ static int first_thread(pid_t pid, bool held)
 int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
 	     const int stdio[3], pid_t *pid_out, struct emu_spawned *engine, char *why)
 {
+	struct ptrace_engine *e = pt_engine(emu);
 	struct start_pipes p;
 	struct pt_thread *t;
 	char comm[16];
@@ -282,7 +283,7 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 		snprintf(why, WHY_SIZE, "pipe: %s", strerror(-ret));
 		return ret;
 	}
-	choose_cpu();
+	choose_cpu(e);
 	pid = fork();
 	if (!pid)
 		child(emu, &p, argv, envp, cwd, stdio);
@@ -301,19 +302,19 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 		ret = -errno;
 		goto reap;
 	}
-	ret = wait_exec(emu, pid, p.failed[0], why);
+	ret = wait_exec(e, pid, p.failed[0], why);
 	if (ret)
 		goto out;
-	ret = first_thread(pid, true);
-	t = ret ? NULL : pt_find(pid);
+	ret = first_thread(e, pid, true);
+	t = ret ? NULL : pt_find(e, pid);
 	if (!t) {
 		ret = -ENOMEM;
 		goto kill;
 	}
 	t->proc->child = true;
 	t->resume_in_user = false;
-	if (pt.cpu >= 0) {
-		t->affinity = pt.affinity;
+	if (e->cpu >= 0) {
+		t->affinity = e->affinity;
 		t->pinned = true;
 	}
 	pt_read_comm(pid, comm);
@@ -333,7 +334,7 @@ kill:
 reap:
 	close(p.go[1]);
 	p.go[1] = -1;
-	reap(pid, false);
+	reap(e, pid, false);
 out:
 	if (p.go[1] >= 0)
 		close(p.go[1]);
@@ -379,7 +380,7 @@ static int seize(pid_t tid, struct pt_process *proc)
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return -err;
 	}
-	t = pt_thread_new(tid, proc);
+	t = pt_thread_new(proc->engine, tid, proc);
 	if (!t)
 		return -ENOMEM;
 	sched_getaffinity(tid, sizeof(t->affinity), &t->affinity);
@@ -405,7 +406,7 @@ static int seize_all(struct pt_process *proc)
 		while (!err && (entry = readdir(dir))) {
 			pid_t tid = (pid_t)atoi(entry->d_name);
 
-			if (tid <= 0 || pt_find(tid))
+			if (tid <= 0 || pt_find(proc->engine, tid))
 				continue;
 			err = seize(tid, proc);
 			if (err == -ESRCH)
@@ -420,6 +421,7 @@ static int seize_all(struct pt_process *proc)
 
 int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 {
+	struct ptrace_engine *e = pt_engine(emu);
 	pid_t tgid = pt_tgid(pid);
 	struct pt_process *proc;
 	struct pt_mm *mm;
@@ -429,13 +431,13 @@ int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 		snprintf(why, WHY_SIZE, "no such process");
 		return -ESRCH;
 	}
-	if (pt_find(pid)) {
+	if (pt_find(e, pid)) {
 		snprintf(why, WHY_SIZE, "already traced");
 		return -EBUSY;
 	}
-	choose_cpu();
+	choose_cpu(e);
 	mm = pt_mm_new();
-	proc = mm ? pt_process_new(tgid, mm) : NULL;
+	proc = mm ? pt_process_new(e, tgid, mm) : NULL;
 	if (!proc)
 		return -ENOMEM;
 	proc->one_thread = one_thread;
@@ -495,9 +497,8 @@ static void let_go(struct pt_thread *t)
 
 int pt_detach(struct emu *emu, pid_t pid)
 {
-	struct pt_process *proc = pt_process_find(pid);
+	struct pt_process *proc = pt_process_find(pt_engine(emu), pid);
 
-	(void)emu;
 	if (!proc || !proc->nr_threads)
 		return -ESRCH;
 	proc->detaching = true;
@@ -505,9 +506,9 @@ int pt_detach(struct emu *emu, pid_t pid)
 	return 0;
 }
 
-void pt_detach_all(void)
+void pt_detach_all(struct ptrace_engine *e)
 {
-	for (struct pt_process *proc = pt.processes; proc; proc = proc->next) {
+	for (struct pt_process *proc = e->processes; proc; proc = proc->next) {
 		if (!proc->nr_threads || proc->detaching)
 			continue;
 		proc->detaching = true;

@@ -148,7 +148,7 @@ static bool begin_anew(struct pt_thread *t)
 
 	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) || ptrace(PTRACE_CONT, t->tid, 0, 0))
 		return false;
-	if (pt_await(t->tid, &status, AWAIT_MS))
+	if (pt_await(t->engine, t->tid, &status, AWAIT_MS))
 		return false; /* frozen: when it stops, the loop continues from there */
 	if (!WIFSTOPPED(status)) {
 		pt_defer(t, status); /* after the ends of its threads, which were deferred */
@@ -162,7 +162,7 @@ static bool begin_anew(struct pt_thread *t)
 
 static void become_passive(struct pt_thread *t, const char *why)
 {
-	emu_untraced(pt.emu, t->proc->pid, why);
+	emu_untraced(t->engine->emu, t->proc->pid, why);
 	t->proc->passive = true;
 	t->reported = false;
 	t->late_ip = 0;
@@ -251,7 +251,7 @@ static void whole_call_stop(struct pt_thread *t)
 /* A signal on its way to the program: a forwarded one keeps its sender. */
 static void note_signal(struct pt_thread *t, siginfo_t *info)
 {
-	if (emu_signal_seen(pt.emu, t->proc->pid, info))
+	if (emu_signal_seen(t->engine->emu, t->proc->pid, info))
 		ptrace(PTRACE_SETSIGINFO, t->tid, 0, info);
 }
 
@@ -301,7 +301,7 @@ static struct pt_process *process_of_child(struct pt_thread *parent, pid_t tid)
 		mm = pt_mm_get(parent->mm);
 	else
 		mm = pt_mm_copy(parent->mm);
-	proc = mm ? pt_process_new(tgid > 0 ? tgid : tid, mm) : NULL;
+	proc = mm ? pt_process_new(parent->engine, tgid > 0 ? tgid : tid, mm) : NULL;
 	if (proc)
 		proc->passive = parent->proc->passive;
 	return proc;
@@ -311,7 +311,8 @@ static struct pt_process *process_of_child(struct pt_thread *parent, pid_t tid)
 static int first_stop(struct pt_thread *child, int *status)
 {
 	*status = SIGTRAP << 8 | 0x7f;
-	return child->state == PT_ORPHAN ? 0 : pt_await(child->tid, status, AWAIT_MS);
+	return child->state == PT_ORPHAN ? 0 :
+					   pt_await(child->engine, child->tid, status, AWAIT_MS);
 }
 
 static void start_child(struct pt_thread *parent, struct pt_thread *child)
@@ -333,7 +334,8 @@ static void start_child(struct pt_thread *parent, struct pt_thread *child)
 		return;
 	}
 	pt_read_comm(child->tid, comm);
-	child->task = emu_task_new(pt.emu, parent->task, child->proc->pid, child->tid, comm);
+	child->task =
+		emu_task_new(child->engine->emu, parent->task, child->proc->pid, child->tid, comm);
 	if (!child->task) {
 		pt_detach_thread(child, 0);
 		return;
@@ -360,16 +362,17 @@ static void clone_event(struct pt_thread *t)
 		pt_settle(t, regs.rip);
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) || !tid)
 		goto go;
-	child = pt_find((pid_t)tid);
+	child = pt_find(t->engine, (pid_t)tid);
 	if (!child)
-		child = pt_thread_new((pid_t)tid, NULL);
+		child = pt_thread_new(t->engine, (pid_t)tid, NULL);
 	if (!child) {
-		emu_untraced(pt.emu, t->proc->pid, "no memory for a new thread");
+		emu_untraced(t->engine->emu, t->proc->pid, "no memory for a new thread");
 		goto go;
 	}
 	err = first_stop(child, &status);
 	if (err == -ETIMEDOUT) {
-		emu_untraced(pt.emu, t->proc->pid, "a new thread or process did not stop in time");
+		emu_untraced(t->engine->emu, t->proc->pid,
+			     "a new thread or process did not stop in time");
 		child->late = true;
 		child->affinity = t->affinity;
 		child->pinned = t->pinned;
@@ -382,7 +385,7 @@ static void clone_event(struct pt_thread *t)
 	}
 	proc = process_of_child(t, (pid_t)tid);
 	if (!proc) {
-		emu_untraced(pt.emu, (pid_t)tid, "no memory for a new process");
+		emu_untraced(t->engine->emu, (pid_t)tid, "no memory for a new process");
 		ptrace(PTRACE_DETACH, (pid_t)tid, 0, 0);
 		pt_thread_free(child);
 		goto go;
@@ -405,7 +408,7 @@ go:
 /* exec by a thread other than the leader: it continues under the leader's tid. */
 static void take_over(struct pt_thread *t, pid_t old_tid)
 {
-	struct pt_thread *old = old_tid != t->tid ? pt_find(old_tid) : NULL;
+	struct pt_thread *old = old_tid != t->tid ? pt_find(t->engine, old_tid) : NULL;
 
 	if (!old)
 		return;
@@ -440,7 +443,7 @@ static void report_unprivileged(const struct pt_thread *t)
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "Uid: %*u %u", &euid) == 1 && euid != st.st_uid)
 			emu_untraced(
-				pt.emu, t->proc->pid,
+				t->engine->emu, t->proc->pid,
 				"set-user-ID program: runs without its privileges while traced");
 	fclose(f);
 }
@@ -478,7 +481,7 @@ static void exec_event(struct pt_thread *t)
 	if (t->task) {
 		emu_task_exec(t->task, comm);
 	} else if (!is_32bit) {
-		t->task = emu_task_new(pt.emu, NULL, t->proc->pid, t->tid, comm);
+		t->task = emu_task_new(t->engine->emu, NULL, t->proc->pid, t->tid, comm);
 		if (!t->task) {
 			pt_detach_thread(t, 0);
 			return;
@@ -515,7 +518,7 @@ static void event_stop(struct pt_thread *t, int sig)
 			return;
 		}
 		pt_read_comm(t->tid, comm);
-		t->task = emu_task_new(pt.emu, NULL, t->proc->pid, t->tid, comm);
+		t->task = emu_task_new(t->engine->emu, NULL, t->proc->pid, t->tid, comm);
 		if (!t->task) {
 			pt_detach_thread(t, 0);
 			return;
@@ -615,7 +618,7 @@ void pt_stop(struct pt_thread *t, int status)
 		trap_or_signal(t, WSTOPSIG(status));
 }
 
-static bool maker_is_known(pid_t tid)
+static bool maker_is_known(struct ptrace_engine *e, pid_t tid)
 {
 	char path[32], line[128];
 	int pid;
@@ -626,7 +629,7 @@ static bool maker_is_known(pid_t tid)
 	f = fopen(path, "re");
 	while (f && !known && fgets(line, sizeof(line), f))
 		if (sscanf(line, "Tgid: %d", &pid) == 1 || sscanf(line, "PPid: %d", &pid) == 1)
-			known = pt_process_find(pid) || pid == getpid();
+			known = pt_process_find(e, pid) || pid == getpid();
 	if (f)
 		fclose(f);
 	return known;
@@ -636,17 +639,17 @@ static bool maker_is_known(pid_t tid)
  * SIGKILL took the parent out of its fork stop before we saw it: no event will say whose child it
  * is. It continues untraced.
  */
-void pt_orphans(void)
+void pt_orphans(struct ptrace_engine *e)
 {
-	pt.orphans_due = false;
+	e->orphans_due = false;
 	for (int i = 0; i < THREAD_HASH; i++) {
-		struct pt_thread *t = pt.threads[i], *next;
+		struct pt_thread *t = e->threads[i], *next;
 
 		for (; t; t = next) {
 			next = t->hash_next;
-			if (t->state != PT_ORPHAN || t->proc || maker_is_known(t->tid))
+			if (t->state != PT_ORPHAN || t->proc || maker_is_known(e, t->tid))
 				continue;
-			emu_untraced(pt.emu, t->tid,
+			emu_untraced(e->emu, t->tid,
 				     "its parent was killed before it reported the fork");
 			pt_detach_thread(t, 0);
 		}
@@ -657,23 +660,23 @@ void pt_orphans(void)
  * An unknown thread: a new one whose stop comes before its parent's event, or the end of a detached
  * child.
  */
-void pt_foreign(pid_t tid, int status)
+void pt_foreign(struct ptrace_engine *e, pid_t tid, int status)
 {
-	struct pt_process *proc = pt_process_find(tid);
+	struct pt_process *proc = pt_process_find(e, tid);
 
 	if (WIFSTOPPED(status)) {
-		struct pt_thread *t = pt_thread_new(tid, NULL);
+		struct pt_thread *t = pt_thread_new(e, tid, NULL);
 
 		if (t)
 			t->state = PT_ORPHAN;
 		if (t && status >> 16 == PTRACE_EVENT_EXIT)
 			ptrace(PTRACE_CONT, tid, 0, 0); /* killed before it started */
-		else if (t && !maker_is_known(tid))
-			pt_orphans();
+		else if (t && !maker_is_known(e, tid))
+			pt_orphans(e);
 		return;
 	}
 	if (proc && !proc->nr_threads) {
-		emu_process_exit(pt.emu, tid, status);
+		emu_process_exit(e->emu, tid, status);
 		pt_process_free(proc);
 	}
 }

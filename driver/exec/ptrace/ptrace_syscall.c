@@ -63,7 +63,7 @@ void pt_take_mask(struct pt_thread *t)
 
 static void before_affinity(struct pt_thread *t)
 {
-	struct pt_thread *target = t->sys.rdi ? pt_find((pid_t)t->sys.rdi) : t;
+	struct pt_thread *target = t->sys.rdi ? pt_find(t->engine, (pid_t)t->sys.rdi) : t;
 
 	if (!target || !target->pinned)
 		return;
@@ -96,7 +96,7 @@ void pt_before_syscall(struct pt_thread *t)
 
 static void after_affinity(struct pt_thread *t)
 {
-	struct pt_thread *target = t->unpinned ? pt_find(t->unpinned) : NULL;
+	struct pt_thread *target = t->unpinned ? pt_find(t->engine, t->unpinned) : NULL;
 
 	t->unpinned = 0;
 	if (!target)

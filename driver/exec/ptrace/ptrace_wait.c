@@ -22,26 +22,26 @@ static u64 now_ms(void)
 /* A thread does not run until its stop is answered: a later status is its death. */
 void pt_defer(struct pt_thread *t, int status)
 {
-	pt.nr_deferred += !t->deferred;
+	t->engine->nr_deferred += !t->deferred;
 	t->deferred = true;
 	t->deferred_status = status;
 }
 
 static pid_t take(struct pt_thread *t, int *status)
 {
-	pt.nr_deferred--;
+	t->engine->nr_deferred--;
 	t->deferred = false;
 	*status = t->deferred_status;
 	return t->tid;
 }
 
 /* Leaders last: the kernel reports their end after that of their threads. */
-pid_t pt_deferred(int *status)
+pid_t pt_deferred(struct ptrace_engine *e, int *status)
 {
 	struct pt_thread *leader = NULL;
 
-	for (int i = 0; pt.nr_deferred && i < THREAD_HASH; i++) {
-		for (struct pt_thread *t = pt.threads[i]; t; t = t->hash_next) {
+	for (int i = 0; e->nr_deferred && i < THREAD_HASH; i++) {
+		for (struct pt_thread *t = e->threads[i]; t; t = t->hash_next) {
 			if (t->deferred && !(t->proc && t->proc->pid == t->tid))
 				return take(t, status);
 			if (t->deferred)
@@ -51,9 +51,9 @@ pid_t pt_deferred(int *status)
 	return leader ? take(leader, status) : 0;
 }
 
-pid_t pt_poll(pid_t tid, int *status)
+pid_t pt_poll(struct ptrace_engine *e, pid_t tid, int *status)
 {
-	struct pt_thread *t = tid > 0 ? pt_find(tid) : NULL;
+	struct pt_thread *t = tid > 0 ? pt_find(e, tid) : NULL;
 	pid_t got;
 
 	if (t && t->deferred)
@@ -64,7 +64,7 @@ pid_t pt_poll(pid_t tid, int *status)
 	return got < 0 ? -errno : got;
 }
 
-static void put_others_aside(pid_t tid)
+static void put_others_aside(struct ptrace_engine *e, pid_t tid)
 {
 	struct pt_thread *t;
 	siginfo_t info;
@@ -75,17 +75,17 @@ static void put_others_aside(pid_t tid)
 		if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
 		    !info.si_pid || info.si_pid == tid)
 			return;
-		if (pt_poll(info.si_pid, &status) != info.si_pid)
+		if (pt_poll(e, info.si_pid, &status) != info.si_pid)
 			return;
-		t = pt_find(info.si_pid);
+		t = pt_find(e, info.si_pid);
 		if (t)
 			pt_defer(t, status);
 		else
-			pt_foreign(info.si_pid, status);
+			pt_foreign(e, info.si_pid, status);
 	}
 }
 
-int pt_await(pid_t tid, int *status, int timeout_ms)
+int pt_await(struct ptrace_engine *e, pid_t tid, int *status, int timeout_ms)
 {
 	u64 until_ms = now_ms() + (u64)timeout_ms;
 	sigset_t chld, old;
@@ -97,13 +97,13 @@ int pt_await(pid_t tid, int *status, int timeout_ms)
 	sigprocmask(SIG_BLOCK, &chld, &old);
 	do {
 		const struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
-		pid_t got = pt_poll(tid, status);
+		pid_t got = pt_poll(e, tid, status);
 
 		if (got) {
 			ret = got == tid ? 0 : -ESRCH;
 			break;
 		}
-		put_others_aside(tid);
+		put_others_aside(e, tid);
 		sigtimedwait(&chld, NULL, &slice);
 	} while (now_ms() < until_ms);
 	sigprocmask(SIG_SETMASK, &old, NULL);

@@ -7,11 +7,10 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-struct qemu_engine qemu_engine = {.shm_fd = -1};
 
 static void on_child(int signo)
 {
@@ -32,11 +31,10 @@ bool qemu_pump(struct qemu_engine *q)
 
 static int run(struct emu *emu)
 {
-	struct qemu_engine *q = &qemu_engine;
+	struct qemu_engine *q = qemu_engine(emu);
 	struct sigaction act = {.sa_handler = on_child};
 	u32 idle = 0;
 
-	q->emu = emu;
 	sigemptyset(&act.sa_mask);
 	/* no SA_RESTART: the sleep in the ring must end */
 	if (sigaction(SIGCHLD, &act, NULL))
@@ -64,7 +62,7 @@ static int run(struct emu *emu)
 
 static int resume(struct emu_task *task)
 {
-	struct qemu_engine *q = &qemu_engine;
+	struct qemu_engine *q = qemu_engine(emu_task_emu(task));
 	struct qemu_thread *t = emu_task_priv(task);
 	struct qemu_process *p;
 	struct qemu_rec *rec;
@@ -103,9 +101,8 @@ static int resume(struct emu_task *task)
 /* The program continues untraced. */
 static int detach(struct emu *emu, pid_t pid)
 {
-	struct qemu_engine *q = &qemu_engine;
+	struct qemu_engine *q = qemu_engine(emu);
 
-	(void)emu;
 	if (!qemu_process_find(q, pid))
 		return -ESRCH;
 	qemu_ring_close(q);
@@ -114,8 +111,7 @@ static int detach(struct emu *emu, pid_t pid)
 
 static int send_signal(struct emu *emu, pid_t pid, int signo)
 {
-	(void)emu;
-	if (!qemu_process_find(&qemu_engine, pid))
+	if (!qemu_process_find(qemu_engine(emu), pid))
 		return -ESRCH;
 	return kill(pid, signo) ? -errno : 0;
 }
@@ -131,9 +127,8 @@ static int attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 
 static void sample(struct emu *emu, u32 pmsirr)
 {
-	struct qemu_engine *q = &qemu_engine;
+	struct qemu_engine *q = qemu_engine(emu);
 
-	(void)emu;
 	if (!q->shm)
 		return;
 	qemu_store(&q->shm->pmsirr, pmsirr);
@@ -141,8 +136,27 @@ static void sample(struct emu *emu, u32 pmsirr)
 	qemu_store(&q->shm->sampled, 1);
 }
 
+static int open_engine(struct emu *emu)
+{
+	struct qemu_engine *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return -ENOMEM;
+	q->emu = emu;
+	q->shm_fd = -1;
+	emu_set_engine_priv(emu, q);
+	return 0;
+}
+
+static void close_engine(struct emu *emu)
+{
+	free(qemu_engine(emu));
+}
+
 const struct emu_engine_ops emu_engine_qemu = {
 	.name = "qemu",
+	.open = open_engine,
+	.close = close_engine,
 	.spawn = qemu_start,
 	.attach = attach,
 	.run = run,

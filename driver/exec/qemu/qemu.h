@@ -103,7 +103,10 @@ struct qemu_engine {
 	struct qemu_thread *rec_thread[QEMU_NR_RECS];
 	bool closed;
 };
-extern struct qemu_engine qemu_engine;
+static inline struct qemu_engine *qemu_engine(const struct emu *emu)
+{
+	return emu_engine_priv(emu);
+}
 
 /* qemu_ring.c */
 int qemu_ring_open(struct qemu_engine *q);
@@ -165,7 +168,8 @@ const char *qemu_limit(struct qemu_engine *q, struct qemu_thread *t);
 /* qemu_state.c */
 void qemu_state_comm(pid_t tid, char comm[16]);
 int qemu_state_env(struct qemu_engine *q, struct qemu_thread *t, union qemu_env *env);
-ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size);
+ssize_t qemu_state_host_read(const struct qemu_engine *q, pid_t pid, u64 addr, void *buf,
+			     size_t size);
 int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs);
 int qemu_state_siginfo(struct emu_task *task, siginfo_t *info);
 ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size);

@@ -145,7 +145,7 @@ static const char *find_sysroot(char *const *envp)
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
 	       const int stdio[3], pid_t *pid, struct emu_spawned *spawned, char *why)
 {
-	struct qemu_engine *q = &qemu_engine;
+	struct qemu_engine *q = qemu_engine(emu);
 	char found[PATH_MAX], plugin[PATH_MAX], shm[64];
 	struct qemu_binary engine;
 	char **qemu_argv = NULL, **qemu_envp = NULL;
@@ -153,7 +153,6 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	const char *path = variable(envp, "PATH");
 	int err;
 
-	q->emu = emu;
 	/* relative names are relative to the caller's directory */
 	if (chdir(cwd)) {
 		snprintf(why, WHY_SIZE, "%.80s: %s", cwd, strerror(errno));

@@ -13,21 +13,22 @@
 #include <unistd.h>
 
 /* A thread that still has the memory of the process: its leader may have exited before. */
-static pid_t living_thread(pid_t pid)
+static pid_t living_thread(const struct qemu_engine *q, pid_t pid)
 {
-	for (const struct qemu_thread *t = qemu_engine.threads; t; t = t->next)
+	for (const struct qemu_thread *t = q->threads; t; t = t->next)
 		if (t->process && t->process->pid == pid && !t->exited && !t->gone)
 			return t->tid;
 	return pid;
 }
 
-ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size)
+ssize_t qemu_state_host_read(const struct qemu_engine *q, pid_t pid, u64 addr, void *buf,
+			     size_t size)
 {
 	char path[64];
 	ssize_t got;
 	int fd;
 
-	pid = living_thread(pid);
+	pid = living_thread(q, pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -65,7 +66,7 @@ int qemu_state_env(struct qemu_engine *q, struct qemu_thread *t, union qemu_env 
 
 	if (!rec || !rec->env || !rec->regs_valid || (t->cut_off && !rec->in_syscall))
 		return -ENODATA;
-	return qemu_state_host_read(t->process->pid, rec->env, env, size) == (ssize_t)size ?
+	return qemu_state_host_read(q, t->process->pid, rec->env, env, size) == (ssize_t)size ?
 		       0 :
 		       -EFAULT;
 }
@@ -79,7 +80,7 @@ int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
 	if (!t)
 		return 0;
 	regs->arch = t->process->arch->arch;
-	if (qemu_state_env(&qemu_engine, t, &env))
+	if (qemu_state_env(qemu_engine(emu_task_emu(task)), t, &env))
 		return 0; /* none is known: a thread that has not run yet */
 	t->process->arch->regs(&env, regs);
 	return 0;
@@ -97,12 +98,12 @@ int qemu_state_siginfo(struct emu_task *task, siginfo_t *info)
 
 ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size)
 {
-	struct qemu_process *p = qemu_process_find(&qemu_engine, pid);
+	struct qemu_engine *q = qemu_engine(emu);
+	struct qemu_process *p = qemu_process_find(q, pid);
 	const struct qemu_range *r;
 	size_t done = 0;
 	int err = -EFAULT;
 
-	(void)emu;
 	if (!p)
 		return -ESRCH;
 	/* range by range: qemu's own memory is not part of the program */
@@ -112,7 +113,7 @@ ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t s
 
 		if (part > r->end - (addr + done))
 			part = r->end - (addr + done);
-		got = qemu_state_host_read(pid, p->guest_base + addr + done, (u8 *)buf + done,
+		got = qemu_state_host_read(q, pid, p->guest_base + addr + done, (u8 *)buf + done,
 					   part);
 		if (got < 0 && got != -EIO)
 			err = (int)got;
@@ -127,8 +128,7 @@ ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t s
 
 ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text)
 {
-	struct qemu_process *p = qemu_process_find(&qemu_engine, pid);
+	struct qemu_process *p = qemu_process_find(qemu_engine(emu), pid);
 
-	(void)emu;
 	return p ? qemu_maps_text(p, text) : -ESRCH;
 }
