@@ -35,7 +35,7 @@ static int set_option(struct emu *emu, const char *arg)
 		return *end || !emu->memory.bytes ? -EINVAL : 0;
 	}
 	if (!strncmp(arg, "trace-unit=", 11))
-		return emu_etm_choose(arg + 11);
+		return emu_etm_choose(emu, arg + 11);
 	if (!strncmp(arg, "irq-delay=", 10)) {
 		emu->irq_delay_blocks = (u32)strtoul(arg + 10, &end, 10);
 		return *end || end == arg + 10 ? -EINVAL : 0;
@@ -69,6 +69,7 @@ int main(int argc, char **argv)
 	if (!emu)
 		return 125;
 	emu->queue_tail = &emu->queue;
+	emu_etm_choose(emu, "ete");
 	emu->request_fd = EMU_REQUEST_FD;
 	emu->event_fd = EMU_EVENT_FD;
 	emu->message = malloc(EMU_MESSAGE_MAX);
@@ -94,7 +95,8 @@ int main(int argc, char **argv)
 		return 125;
 	emu_raise_limits(emu);
 	ret = emu_signals_init(emu);
-	emu_task_memory_start(); /* a file in memory: exceeding ulimit -f must not raise a signal */
+	emu_task_memory_start(
+		emu); /* a file in memory: exceeding ulimit -f must not raise a signal */
 	if (!ret)
 		ret = emu_pmu_start(emu);
 	if (!ret)

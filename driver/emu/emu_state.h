@@ -9,14 +9,17 @@
 #include "core/core.h"
 #include "emu/emu.h"
 #include "emu/emu_abi.h"
+#include "hw/etm_unit.h"
 #include "hw/pt_unit.h"
+#include "hw/spe_unit.h"
 #include <auxtap/capture.h>
 #include <signal.h>
 #include <sys/resource.h>
 
-#define EMU_NR_SIGNALS 65
-#define EMU_NR_LIMITS  2
-#define EMU_TASK_HASH  1024
+#define EMU_NR_SIGNALS	  65
+#define EMU_NR_LIMITS	  2
+#define EMU_TASK_HASH	  1024
+#define EMU_NR_TASK_SLOTS 2048ul
 
 /* Reasons to leave the hot path before the next block. */
 #define PENDING_IRQ   0x1 /* the unit's interrupt line is raised */
@@ -130,6 +133,13 @@ struct emu_memory_limit {
 	bool off;    /* no limit was given, and the processes ran before auxtap attached */
 };
 
+/* Tasks in memory that capture can read (task_memory.c). */
+struct emu_task_memory {
+	int fd;	  /* -1: none */
+	u8 *base; /* NULL: none */
+	bool used[EMU_NR_TASK_SLOTS];
+};
+
 struct emu {
 	u64 tsc;
 	struct emu_memory_limit memory;
@@ -160,6 +170,9 @@ struct emu {
 		struct rlimit value;
 	} old_limits[EMU_NR_LIMITS];
 	struct pt_unit_config unit_config;
+	struct etm_unit_config etm_config;
+	struct spe_unit_config spe_config;
+	struct emu_task_memory task_memory;
 	u8 *message; /* EMU_MESSAGE_MAX, requests */
 	u8 *answer;  /* EMU_MESSAGE_MAX, replies */
 };
@@ -186,9 +199,10 @@ int emu_pmu_start(struct emu *emu);
 struct emu *emu_the_machine(void);
 
 /* task_memory.c */
-void emu_task_memory_start(void);
-int emu_task_memory_fd(void); /* read-only, owned by the caller; -1: none */
-struct emu_task *emu_task_alloc(void);
+void emu_task_memory_start(struct emu *emu);
+int emu_task_memory_fd(const struct emu *emu); /* read-only, owned by the caller; -1: none */
+/* task->emu is set. NULL: no memory. */
+struct emu_task *emu_task_alloc(struct emu *emu);
 void emu_task_free(struct emu_task *task);
 /* Offset in that memory of the count of bytes that the PT unit has written; 0: none. */
 u64 emu_task_account(const struct emu_task *task);

@@ -24,11 +24,11 @@ const struct emu_unit_family *emu_unit_family(u32 type)
 	return NULL;
 }
 
-int emu_unit_attr(const char *pmu, const char *attr, char *text, size_t size)
+int emu_unit_attr(const struct emu *emu, const char *pmu, const char *attr, char *text, size_t size)
 {
 	for (size_t i = 0; i < NR_FAMILIES; i++)
 		if (families[i].attr && !strcmp(families[i].pmu, pmu))
-			return families[i].attr(attr, text, size);
+			return families[i].attr(emu, attr, text, size);
 	return -ENOENT;
 }
 

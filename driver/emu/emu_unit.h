@@ -52,7 +52,7 @@ struct emu_unit_family {
 	/* For an event that is about to be opened; NULL result: no memory. */
 	struct emu_unit *(*create)(struct emu_task *task);
 	/* Attributes of the PMU besides the driver's own; bytes or -ENOENT. May be NULL. */
-	int (*attr)(const char *attr, char *text, size_t size);
+	int (*attr)(const struct emu *emu, const char *attr, char *text, size_t size);
 	/* Capture opened an event; it is not enabled yet. May be NULL. */
 	void (*opened)(struct emu_unit *unit, const struct perf_event_attr *attr);
 };
@@ -76,14 +76,15 @@ void emu_unit_check(struct emu_task *task);
 void emu_unit_raise(struct emu_unit *unit);
 void emu_unit_free_all(struct emu_task *task);
 
-int emu_unit_attr(const char *pmu, const char *attr, char *text, size_t size);
+int emu_unit_attr(const struct emu *emu, const char *pmu, const char *attr, char *text,
+		  size_t size);
 
 /* emu_unit_etm.c */
 /* Sets the unit of all CPUs, "ete" or "etmv4": before any event is open. 0 or -EINVAL. */
-int emu_etm_choose(const char *name);
+int emu_etm_choose(struct emu *emu, const char *name);
 int emu_etm_start(struct emu *emu);
 struct emu_unit *emu_etm_create(struct emu_task *task);
-int emu_etm_attr(const char *attr, char *text, size_t size);
+int emu_etm_attr(const struct emu *emu, const char *attr, char *text, size_t size);
 
 /* emu_unit_spe.c */
 int emu_spe_start(struct emu *emu);

@@ -40,8 +40,6 @@ static const struct {
 #define NR_TRACE_IDS	 48
 #define TRACE_ID(cpu)	 (0x10 + 2 * ((u32)(cpu) % NR_TRACE_IDS)) /* as kernels before 6.2 chose */
 
-static struct etm_unit_config config = {.ete = true};
-
 static struct etm *etm_of(int cpu)
 {
 	const struct emu *emu = emu_the_machine();
@@ -229,30 +227,30 @@ struct emu_unit *emu_etm_create(struct emu_task *task)
 	e->page = NO_PAGE;
 	trbe_output_init(&e->trbe, &e->bus, 1);
 	e->sink = (struct etm_sink){.ctx = e, .write = sink_write};
-	etm_unit_init(&e->etm, &config, &e->sink);
+	etm_unit_init(&e->etm, &task->emu->etm_config, &e->sink);
 	/* as a kernel in EL1 with CONFIG_PID_IN_CONTEXTIDR does at each switch */
 	etm_unit_set_context(&e->etm, (u32)task->core.tid, 0);
 	return &e->unit;
 }
 
-int emu_etm_choose(const char *name)
+int emu_etm_choose(struct emu *emu, const char *name)
 {
 	bool ete = !strcmp(name, "ete");
 
 	if (!ete && strcmp(name, "etmv4"))
 		return -EINVAL;
-	config.ete = ete;
+	emu->etm_config.ete = ete;
 	return 0;
 }
 
 int emu_etm_start(struct emu *emu)
 {
-	config.clock = &emu->tsc;
+	emu->etm_config.clock = &emu->tsc;
 	return cs_etm_register("cs_etm", &hw);
 }
 
 /* The trace unit of a CPU in sysfs: "cpuN/trcidr/trcidr0" and so on. */
-int emu_etm_attr(const char *attr, char *text, size_t size)
+int emu_etm_attr(const struct emu *emu, const char *attr, char *text, size_t size)
 {
 	/* clang-format off */
 	static const struct {
@@ -264,7 +262,7 @@ int emu_etm_attr(const char *attr, char *text, size_t size)
 		{ "mgmt/trcauthstatus", TRCAUTHSTATUS }, { "mgmt/trcdevarch", TRCDEVARCH },
 	};
 	/* clang-format on */
-	static struct etm_unit unit;
+	struct etm_unit unit;
 	static const struct etm_sink nowhere;
 	unsigned int cpu;
 	int at = 0;
@@ -272,7 +270,7 @@ int emu_etm_attr(const char *attr, char *text, size_t size)
 	/* all units are alike; there are no more trace IDs */
 	if (sscanf(attr, "cpu%u/%n", &cpu, &at) != 1 || !at || cpu >= NR_TRACE_IDS)
 		return -ENOENT;
-	etm_unit_init(&unit, &config, &nowhere);
+	etm_unit_init(&unit, &emu->etm_config, &nowhere);
 	if (!strcmp(attr + at, "ts_source")) /* TRFCR.TS: the virtual counter */
 		return snprintf(text, size, "1");
 	for (size_t i = 0; i < sizeof(regs) / sizeof(regs[0]); i++)

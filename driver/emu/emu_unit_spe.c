@@ -15,8 +15,6 @@ struct spe {
 	struct spe_unit spe;
 };
 
-static struct spe_unit_config config = {.max_record = 64, .align = 64};
-
 static struct spe *spe_of(int cpu)
 {
 	const struct emu *emu = emu_the_machine();
@@ -37,9 +35,9 @@ static u64 hw_read(int cpu, u32 reg)
 	if (s)
 		spe_unit_read(&s->spe, reg, &value);
 	else if (reg == SYS_PMSIDR)
-		value = spe_unit_idr(&config);
+		value = spe_unit_idr(&emu_the_machine()->spe_config);
 	else if (reg == SYS_PMBIDR)
-		value = (u64)__builtin_ctz(config.align);
+		value = (u64)__builtin_ctz(emu_the_machine()->spe_config.align);
 	return value;
 }
 
@@ -147,7 +145,11 @@ static const struct arm_spe_hw hw = {
 
 int emu_spe_start(struct emu *emu)
 {
-	config.clock = &emu->tsc;
+	emu->spe_config = (struct spe_unit_config){
+		.max_record = 64,
+		.align = 64,
+		.clock = &emu->tsc,
+	};
 	return arm_spe_register("arm_spe_0", &hw);
 }
 
@@ -159,7 +161,7 @@ struct emu_unit *emu_spe_create(struct emu_task *task)
 		return NULL;
 	s->unit.ops = &ops;
 	s->bus = (struct spe_output_bus){.ctx = s, .virt = bus_virt, .irq = bus_irq};
-	spe_unit_init(&s->spe, &config, &s->bus);
+	spe_unit_init(&s->spe, &task->emu->spe_config, &s->bus);
 	s->spe.contextid = (u32)task->core.tid;
 	return &s->unit;
 }

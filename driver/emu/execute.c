@@ -14,7 +14,12 @@
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-static struct emu *machine; /* the driver's register accessors have no context argument */
+/*
+ * The one global of the emulated machine: drivers are kernel code, and what they call (struct
+ * intel_pt_hw, arm_spe_hw, cs_etm_hw: rdmsr, mrs) names a CPU, not a machine. For the same reason
+ * driver/core keeps what a kernel keeps in globals and per-CPU variables.
+ */
+static struct emu *machine;
 
 struct emu *emu_the_machine(void)
 {
@@ -171,10 +176,9 @@ static void machine_wakeup(void *ctx, struct perf_event *event)
 	const struct emu_event *ev = core_event_priv(event);
 	uint64_t one = 1;
 
-	(void)ctx;
 	/* EAGAIN: the counter is full, so it is readable already */
 	if (ev && write(ev->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-		emu_untraced(machine, ev->task->core.pid, "wakeup failed");
+		emu_untraced(ctx, ev->task->core.pid, "wakeup failed");
 }
 
 int emu_pmu_start(struct emu *emu)

@@ -300,7 +300,7 @@ static int call_attr(struct emu *emu, const struct emu_request *req, const u8 *d
 	attr = pmu + pmu_len + 1;
 	n = core_pmu_attr(pmu, attr, (char *)emu->answer, EMU_DATA_MAX);
 	if (n == -ENOENT)
-		n = emu_unit_attr(pmu, attr, (char *)emu->answer, EMU_DATA_MAX);
+		n = emu_unit_attr(emu, pmu, attr, (char *)emu->answer, EMU_DATA_MAX);
 	if (n < 0)
 		return (int)n;
 	answer->data_size = (u32)n;

@@ -138,11 +138,11 @@ static void reply(struct emu *emu, const struct emu_answer *answer)
 	}
 }
 
-static int hello(const struct emu_request *req, struct emu_answer *answer)
+static int hello(const struct emu *emu, const struct emu_request *req, struct emu_answer *answer)
 {
 	if (req->arg[0] != EMU_ABI_VERSION)
 		return -EPROTO;
-	answer->fd = emu_task_memory_fd();
+	answer->fd = emu_task_memory_fd(emu);
 	answer->close_fd = true;
 	return EMU_ABI_VERSION;
 }
@@ -163,7 +163,7 @@ static void serve_one(struct emu *emu, size_t size, const int *fds, int nr_fds)
 	if (req.data_size != size - sizeof(req))
 		ret = -EINVAL;
 	else if (req.call == EMU_HELLO)
-		ret = hello(&req, &answer);
+		ret = hello(emu, &req, &answer);
 	else if (req.call <= EMU_CLOCK || req.call == EMU_STATS)
 		ret = emu_call_perf(emu, &req, data, &answer);
 	else

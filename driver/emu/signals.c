@@ -11,7 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static struct emu *rung;
+static struct emu *rung; /* a signal handler has no argument */
 /* Our timer uses one of these and the doorbell another; the kernel and capture send them. */
 static const int caught[] = {EMU_DOORBELL, SIGALRM, SIGHUP,  SIGINT, SIGQUIT,
 			     SIGUSR1,	   SIGUSR2, SIGTERM, SIGCONT};

@@ -201,13 +201,12 @@ static void report_new(struct emu_task *task, const struct emu_task *parent)
 struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pid, pid_t tid,
 			      const char *comm)
 {
-	struct emu_task *task = emu_task_alloc();
+	struct emu_task *task = emu_task_alloc(emu);
 
 	if (!task) {
 		emu_untraced(emu, pid, "no memory for a task");
 		return NULL;
 	}
-	task->emu = emu;
 	task->nr_refs = 1;
 	task->core.pid = pid;
 	task->core.tid = tid;

@@ -12,73 +12,80 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define NR_SLOTS  2048ul
 #define SLOT_SIZE ((sizeof(struct emu_task) + 63) & ~63ul)
 
-struct emu_task_memory {
-	int fd;
-	u8 *base;
-	bool used[NR_SLOTS];
-};
-static struct emu_task_memory memory = {.fd = -1};
-
-void emu_task_memory_start(void)
+void emu_task_memory_start(struct emu *emu)
 {
+	struct emu_task_memory *m = &emu->task_memory;
 	int fd = memfd_create("auxtap-tasks", MFD_CLOEXEC);
 	void *base;
 
+	m->fd = -1;
 	if (fd < 0)
 		return;
-	base = ftruncate(fd, (off_t)(NR_SLOTS * SLOT_SIZE)) ?
+	base = ftruncate(fd, (off_t)(EMU_NR_TASK_SLOTS * SLOT_SIZE)) ?
 		       MAP_FAILED :
-		       mmap(NULL, NR_SLOTS * SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		       mmap(NULL, EMU_NR_TASK_SLOTS * SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    fd, 0);
 	if (base == MAP_FAILED) {
 		close(fd); /* not fatal: only more is lost if auxtap-emu is killed */
 		return;
 	}
-	memory.fd = fd;
-	memory.base = base;
+	m->fd = fd;
+	m->base = base;
 }
 
-int emu_task_memory_fd(void)
+int emu_task_memory_fd(const struct emu *emu)
 {
 	char path[32];
 	int fd;
 
-	if (memory.fd < 0)
+	if (emu->task_memory.fd < 0)
 		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory.fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", emu->task_memory.fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -1 : fd;
 }
 
-struct emu_task *emu_task_alloc(void)
+struct emu_task *emu_task_alloc(struct emu *emu)
 {
-	for (size_t i = 0; memory.base && i < NR_SLOTS; i++) {
-		if (memory.used[i])
+	struct emu_task_memory *m = &emu->task_memory;
+	struct emu_task *task = NULL;
+
+	for (size_t i = 0; m->base && !task && i < EMU_NR_TASK_SLOTS; i++) {
+		if (m->used[i])
 			continue;
-		memory.used[i] = true;
-		return memset(memory.base + i * SLOT_SIZE, 0, SLOT_SIZE);
+		m->used[i] = true;
+		task = memset(m->base + i * SLOT_SIZE, 0, SLOT_SIZE);
 	}
-	return calloc(1, sizeof(struct emu_task));
+	if (!task)
+		task = calloc(1, sizeof(*task));
+	if (task)
+		task->emu = emu;
+	return task;
 }
 
 static bool is_shared(const struct emu_task *task)
 {
+	const struct emu_task_memory *m = &task->emu->task_memory;
 	const u8 *at = (const u8 *)task;
 
-	return memory.base && at >= memory.base && at < memory.base + NR_SLOTS * SLOT_SIZE;
+	return m->base && at >= m->base && at < m->base + EMU_NR_TASK_SLOTS * SLOT_SIZE;
 }
 
 void emu_task_free(struct emu_task *task)
 {
+	struct emu_task_memory *m = &task->emu->task_memory;
+
 	if (is_shared(task))
-		memory.used[(size_t)((u8 *)task - memory.base) / SLOT_SIZE] = false;
+		m->used[(size_t)((u8 *)task - m->base) / SLOT_SIZE] = false;
 	else
 		free(task);
 }
 
 u64 emu_task_account(const struct emu_task *task)
 {
-	return is_shared(task) ? (u64)((const u8 *)&task->unit.out.nr_written - memory.base) : 0;
+	const u8 *base = task->emu->task_memory.base;
+
+	return is_shared(task) ? (u64)((const u8 *)&task->unit.out.nr_written - base) : 0;
 }

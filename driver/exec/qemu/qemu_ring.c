@@ -16,7 +16,7 @@
 
 #define STUCK_NS 500000000ull /* the longest that the ring waits for a missing ticket */
 
-static u32 *wake_word;
+static u32 *wake_word; /* for a signal handler, which has no argument */
 
 static u32 tunable(const char *name, u32 value, u32 max)
 {

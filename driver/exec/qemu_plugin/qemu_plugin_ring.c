@@ -15,6 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/*
+ * The plugin's state is global: a qemu process has one plugin, and neither the callbacks of qemu
+ * nor the functions of the C library that it replaces have an argument for a context.
+ */
 struct qp qp;
 struct qemu_rec qp_no_rec;
 struct qemu_rec qp_sink = {.limit = QEMU_CHUNK_LIMIT};
