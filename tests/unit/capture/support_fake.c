@@ -131,6 +131,9 @@ static ssize_t fake_pmu_attr(void *ctx, const char *pmu, const char *attr, char 
 	};
 
 	(void)ctx;
+	/* of these the type alone */
+	if (!strcmp(pmu, "cs_etm") || !strcmp(pmu, "arm_spe_0"))
+		return strcmp(attr, "type") ? -ENOENT : snprintf(buf, size, "11");
 	if (strcmp(pmu, "intel_pt"))
 		return -ENOENT;
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {

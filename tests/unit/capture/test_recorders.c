@@ -7,6 +7,7 @@
 #include "support_fake.h"
 
 #include <auxtap/perfdata.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -271,6 +272,93 @@ static void test_late_death(void **state)
 	}
 }
 
+/* What perf's readers of each family need in a file. */
+static void test_families(void **state)
+{
+	static const struct {
+		const char *event;
+		uint32_t auxtrace;
+		bool time_conv, threads_without_cpu;
+	} cases[] = {
+		{"intel_pt//u", AUXTAP_AUXTRACE_INTEL_PT, false, false},
+		{"cs_etm//u", AUXTAP_AUXTRACE_CS_ETM, true, true},
+		{"arm_spe_0//u", AUXTAP_AUXTRACE_ARM_SPE, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		enum layout layout = i % 2 ? CPUS : THREADS;
+		struct auxtap_session_opts o = options(FULL, layout);
+		struct fake f = {.before = give_trace,
+				 .events = life,
+				 .nr_events = sizeof(life) / sizeof(life[0])};
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct auxtap_session_stats stats;
+		unsigned int nr_time_convs = 0;
+		struct auxtap_perfdata *pd;
+		struct auxtap_record rec;
+		const uint64_t *priv;
+		bool has_cpu;
+		size_t nr_priv;
+		uint32_t type;
+
+		o.event = cases[i / 2].event;
+		record(&f, &o, layout != THREADS, &stats);
+		assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
+		assert_int_equal(auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr_priv), 0);
+		assert_int_equal(type, cases[i / 2].auxtrace);
+		if (type == AUXTAP_AUXTRACE_ARM_SPE) {
+			assert_int_equal(nr_priv, 2);
+			assert_int_equal(priv[0], 11);
+			assert_int_equal(priv[1], layout != THREADS);
+		}
+		has_cpu = auxtap_perfdata_get_attr(pd, 0)->attr.sample_type & PERF_SAMPLE_CPU;
+		assert_int_equal(has_cpu, !(cases[i / 2].threads_without_cpu && layout == THREADS));
+		while (auxtap_perfdata_next(pd, &rec, &err) > 0) {
+			nr_time_convs += rec.header->type == AUXTAP_RECORD_TIME_CONV;
+			if (rec.header->type == PERF_RECORD_COMM)
+				assert_int_equal((rec.have & AUXTAP_REC_CPU) != 0, has_cpu);
+		}
+		assert_int_equal(nr_time_convs, cases[i / 2].time_conv);
+		auxtap_perfdata_close(pd);
+		unlink(output);
+	}
+}
+
+/* CoreSight's synchronisations are 4096 bytes apart: a snapshot has to hold two of these. */
+static void test_least_snapshot(void **state)
+{
+	static const struct {
+		const char *event;
+		uint64_t size;
+		int ret;
+	} cases[] = {
+		{"cs_etm//u", 8191, -EINVAL},
+		{"cs_etm//u", 8192, 0},
+		{"arm_spe_0//u", 1, 0},
+		{"intel_pt//u", 4096, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct auxtap_session_opts o = options(SNAPSHOT, THREADS);
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct auxtap_session *s;
+		struct auxtap_backend be;
+		struct fake f = {0};
+
+		o.event = cases[i].event;
+		o.snapshot_size = cases[i].size;
+		fake_backend(&f, &be, false);
+		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), cases[i].ret);
+		if (cases[i].ret)
+			assert_string_equal(err.todo, "keep 8K or more");
+		else
+			assert_int_equal(auxtap_session_close(s, &err), 0);
+		unlink(output);
+	}
+}
+
 static int make_dir(void **state)
 {
 	(void)state;
@@ -295,6 +383,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_combination),
 		cmocka_unit_test(test_late_death),
+		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_least_snapshot),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
