@@ -95,7 +95,7 @@ struct recorder_ops {
 			   struct auxtap_error *err);
 	/* The AUX area of a stream, in every round. NULL: it is not read while the event is on. */
 	int (*drain)(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-	/* The user wants a snapshot, or the session ends. NULL: there are none to be had. */
+	/* The user asks for a snapshot, or the session ends. NULL: this recorder takes none. */
 	int (*snapshot)(struct auxtap_session *s, struct auxtap_error *err);
 	/* A process, stopped before its first instruction. NULL: of no interest. */
 	int (*process_forked)(struct auxtap_session *s, const struct auxtap_target_event *ev,

@@ -282,7 +282,15 @@ static void test_families(void **state)
 		{"my_pt//u", bare_pmu, NULL},
 	};
 
+	struct auxtap_error least = AUXTAP_ERROR_INIT;
+	struct capture_event spe;
+
 	(void)state;
+	/* a family checks its own terms */
+	assert_int_equal(capture_event_parse(&spe, "arm_spe_1/period=100/u", &ops,
+					     (void *)(uintptr_t)bare_pmu, false, &least),
+			 -EINVAL);
+	assert_string_equal(least.todo, "its least period is 256");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
 		struct capture_event ev;

@@ -4,8 +4,10 @@
  * whole CPUs) records the same short life: which events are opened, what is in the file, what is
  * counted.
  */
+#include "capture/sideband_write.h"
 #include "support_fake.h"
 
+#include <auxtap/gap.h>
 #include <auxtap/perfdata.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -68,6 +70,8 @@ static void give_trace(struct fake *f, enum fake_call call)
 
 		memcpy((char *)page + page->data_offset + page->data_head, &record, sizeof(record));
 		page->data_head += sizeof(record);
+		if (!f->aux[i]) /* sideband alone */
+			continue;
 		memset(f->aux[i], 0x99, AUX_BYTES);
 		page->aux_head = AUX_BYTES;
 	}
@@ -118,7 +122,6 @@ static void record(struct fake *f, const struct auxtap_session_opts *o, bool per
 	assert_int_equal(f->nr_open, 0);
 	assert_int_equal(f->nr_mapped, 0);
 	assert_int_equal(fake_open_descriptors(), descriptors);
-	assert_int_equal(f->nr_resumed, f->nr_events); /* the start, and each event but the end */
 }
 
 static void check_events(const struct fake *f, enum recorder recorder, enum layout layout)
@@ -243,6 +246,8 @@ static void test_every_combination(void **state)
 			assert_int_equal(stats.aux_bytes, f.nr_pages * AUX_BYTES);
 			assert_int_equal(stats.exit_status, SIGSEGV);
 			assert_int_equal(nr_no_snapshot, 0);
+			/* the start, and each event but the end */
+			assert_int_equal(f.nr_resumed, f.nr_events);
 			assert_int_equal(f.nr_calls[FAKE_DISABLE], switched_off(r, l, f.nr_pages));
 			unlink(output);
 		}
@@ -269,6 +274,294 @@ static void test_late_death(void **state)
 		if (l != THREADS)
 			check_file(&f, CRASH, l);
 		unlink(output);
+	}
+}
+
+#define CHILD (FAKE_PID + 2)
+
+/* clang-format off */
+static const struct auxtap_target_event two_deaths[] = {
+	{.type = AUXTAP_TARGET_FAULT, .pid = FAKE_PID, .tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_FORK, .pid = CHILD, .tid = CHILD,
+	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_DYING, .pid = CHILD, .tid = CHILD, .signo = SIGSEGV},
+	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = CHILD, .tid = CHILD, .status = SIGSEGV},
+	{.type = AUXTAP_TARGET_DYING, .pid = FAKE_PID, .tid = FAKE_PID, .signo = SIGSEGV},
+	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID, .status = SIGSEGV},
+};
+/* clang-format on */
+
+static void put_record(struct perf_event_mmap_page *page, uint32_t type, const void *body,
+		       size_t body_size, const char *name, uint64_t time)
+{
+	const struct trailer trailer = {.pid = FAKE_PID, .tid = FAKE_PID, .time = time, .id = 1};
+	char *at = (char *)page + page->data_offset + page->data_head;
+	size_t size =
+		record_make(at, 256, type, PERF_RECORD_MISC_USER, body, body_size, name, &trailer);
+
+	assert_true(size);
+	page->data_head += size;
+}
+
+/* A mapping that is gone when the processes die, and the fork; the kernel's record of it. */
+static void map_and_fork(struct fake *f, enum fake_call call)
+{
+	const struct mmap2_body map = {.pid = FAKE_PID,
+				       .tid = FAKE_PID,
+				       .addr = 0x700000,
+				       .len = 4096,
+				       .prot = PROT_EXEC};
+	const struct task_body fork = {.pid = CHILD,
+				       .ppid = FAKE_PID,
+				       .tid = CHILD,
+				       .ptid = FAKE_PID,
+				       .time = 1001};
+
+	if (call != FAKE_POLL || f->nr_calls[FAKE_POLL])
+		return;
+	put_record(f->pages[0], PERF_RECORD_MMAP2, &map, sizeof(map), "/lib/gone.so", 1000);
+	put_record(f->pages[0], PERF_RECORD_FORK, &fork, sizeof(fork), NULL, 1001);
+}
+
+static int count_pauses(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	(void)size;
+	if (type == AUXTAP_METADATA_GAP)
+		*(unsigned int *)ctx +=
+			((const struct auxtap_gap *)data)->cause == AUXTAP_GAP_PAUSED;
+	return 0;
+}
+
+/* Pauses of events before the snapshot, and mappings of the child at 0x700000. */
+static void count_in(const char *path, unsigned int *nr_pauses, unsigned int *nr_maps)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+	struct auxtap_record rec;
+
+	*nr_pauses = *nr_maps = 0;
+	if (auxtap_perfdata_open(&pd, path, &err))
+		fail_msg("%s: %s", err.what, err.why);
+	while (auxtap_perfdata_next(pd, &rec, &err) > 0) {
+		const struct mmap2_body *map = (const void *)(rec.header + 1);
+
+		*nr_maps += rec.header->type == PERF_RECORD_MMAP2 && map->pid == CHILD &&
+			    map->addr == 0x700000;
+	}
+	assert_int_equal(auxtap_perfdata_metadata(pd, count_pauses, nr_pauses, &err), 0);
+	auxtap_perfdata_close(pd);
+	unlink(path);
+}
+
+/*
+ * A child inherits its parent's mappings, by the fork that is reported or by the kernel's record.
+ * Events of CPUs go on after the first death: the second snapshot says that they were off.
+ */
+static void test_two_deaths(void **state)
+{
+	(void)state;
+	for (enum layout l = 0; l < NR_LAYOUTS; l++) {
+		struct auxtap_session_opts o = options(CRASH, l);
+		struct fake f = {.before = map_and_fork,
+				 .events = two_deaths,
+				 .nr_events = sizeof(two_deaths) / sizeof(two_deaths[0])};
+		struct auxtap_session_stats stats;
+		unsigned int nr_pauses, nr_maps;
+		char second[96];
+
+		snprintf(second, sizeof(second), "%s.%d", output, FAKE_PID);
+		record(&f, &o, l != THREADS, &stats);
+		assert_int_equal(stats.crashes, 2);
+		assert_int_equal(stats.snapshots, 2);
+		count_in(output, &nr_pauses, &nr_maps);
+		assert_int_equal(nr_maps, 1);
+		assert_int_equal(nr_pauses, 0);
+		count_in(second, &nr_pauses, &nr_maps);
+		assert_int_equal(nr_maps, l != THREADS); /* all processes of the CPUs */
+		assert_int_equal(nr_pauses, l != THREADS);
+		snprintf(second, sizeof(second), "%s.%d.vdso", output, FAKE_PID);
+		unlink(second);
+	}
+}
+
+/* With -C the other CPUs' mappings are recorded, too: by an event of their own, without switches.
+ */
+static void test_other_cpus(void **state)
+{
+	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct auxtap_session_opts o = options(FULL, CPUS);
+	struct fake f = {.before = give_trace, .events = late_death, .nr_events = 2};
+	struct auxtap_session_stats stats;
+
+	(void)state;
+	if (nr_cpus < 2) {
+		print_message("skipped: one CPU alone\n");
+		skip();
+	}
+	o.cpus = "0";
+	o.all_cpus = false;
+	record(&f, &o, true, &stats);
+	assert_int_equal(f.nr_calls[FAKE_OPEN], 2 + nr_cpus - 1);
+	assert_int_equal(f.attrs[1].context_switch, 1);
+	assert_int_equal(f.attrs[2].type, PERF_TYPE_SOFTWARE);
+	assert_int_equal(f.attrs[2].context_switch, 0);
+	assert_true(f.attrs[2].mmap && f.attrs[2].comm && f.attrs[2].task);
+	assert_false(f.attrs[2].disabled);
+	unlink(output);
+}
+
+struct note {
+	unsigned int nr_gaps[AUXTAP_GAP_NR_CAUSES];
+	uint64_t nr_bytes; /* of all gaps */
+	char text[1024];
+};
+
+static int take_note(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	const struct auxtap_gap *gap = data;
+	struct note *note = ctx;
+
+	if (type == AUXTAP_METADATA_GAP) {
+		note->nr_gaps[gap->cause]++;
+		note->nr_bytes += gap->nr_bytes;
+	}
+	if (type == AUXTAP_METADATA_CAPTURE)
+		snprintf(note->text, sizeof(note->text), "%.*s", (int)size, (const char *)data);
+	return 0;
+}
+
+static void read_note(struct note *note)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+
+	memset(note, 0, sizeof(*note));
+	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
+	assert_int_equal(auxtap_perfdata_metadata(pd, take_note, note, &err), 0);
+	auxtap_perfdata_close(pd);
+	unlink(output);
+}
+
+/* A thread that ended before the death: its trace is not in the snapshot, which says so. */
+static void test_ended_thread(void **state)
+{
+	/* clang-format off */
+	static const struct auxtap_target_event events[] = {
+		{.type = AUXTAP_TARGET_THREAD, .pid = FAKE_PID, .tid = FAKE_PID + 1,
+		 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+		{.type = AUXTAP_TARGET_THREAD_EXIT, .pid = FAKE_PID, .tid = FAKE_PID + 1},
+		{.type = AUXTAP_TARGET_DYING, .pid = FAKE_PID, .tid = FAKE_PID, .signo = SIGSEGV},
+		{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID,
+		 .status = SIGSEGV},
+	};
+	/* clang-format on */
+	struct auxtap_session_opts o = options(CRASH, THREADS);
+	struct fake f = {.before = give_trace, .events = events, .nr_events = 4};
+	struct auxtap_session_stats stats;
+	struct note note;
+
+	(void)state;
+	record(&f, &o, false, &stats);
+	read_note(&note);
+	assert_int_equal(note.nr_gaps[AUXTAP_GAP_DISCARDED], 1);
+	assert_non_null(strstr(note.text, "\nthreads_ended: 1\n"));
+}
+
+#define NR_DROPPED 50
+
+static int dropping_unit(void *ctx, int fd, struct auxtap_unit_stats *stats)
+{
+	(void)ctx;
+	(void)fd;
+	*stats = (struct auxtap_unit_stats){.nr_produced = AUX_BYTES + NR_DROPPED,
+					    .nr_written = AUX_BYTES,
+					    .nr_dropped = NR_DROPPED};
+	return 0;
+}
+
+static void give_collision(struct fake *f, enum fake_call call)
+{
+	const struct aux_body aux = {.aux_size = AUX_BYTES, .flags = PERF_AUX_FLAG_COLLISION};
+
+	if (call != FAKE_POLL || f->nr_calls[FAKE_POLL])
+		return;
+	put_record(f->pages[0], PERF_RECORD_AUX, &aux, sizeof(aux), NULL, 1000);
+	f->pages[0]->aux_head = AUX_BYTES;
+}
+
+/*
+ * A full trace of a unit that dropped bytes and then makes no progress: the loss is a gap, the note
+ * counts, and the event is enabled once more.
+ */
+static void test_losses_of_full_trace(void **state)
+{
+	struct auxtap_target_event events[8] = {{.type = AUXTAP_TARGET_NONE}};
+	struct auxtap_session_opts o = options(FULL, THREADS);
+	struct fake f = {.before = give_collision, .events = events, .nr_events = 8};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perf_ops ops;
+	struct auxtap_backend be;
+	struct auxtap_session *s;
+	struct note note;
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		events[i].pid = events[i].tid = FAKE_PID;
+		events[i].type = i < 7 ? AUXTAP_TARGET_FAULT : AUXTAP_TARGET_PROCESS_EXIT;
+	}
+	fake_backend(&f, &be, false);
+	ops = *be.perf;
+	ops.unit_stats = dropping_unit;
+	be.perf = &ops;
+	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
+	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
+	assert_int_equal(auxtap_session_close(s, &err), 0);
+	read_note(&note);
+	assert_int_equal(note.nr_gaps[AUXTAP_GAP_TRUNCATED], 1);
+	assert_int_equal(note.nr_bytes, NR_DROPPED);
+	assert_non_null(strstr(note.text, "\nbackend: emulated\n"));
+	assert_non_null(strstr(note.text, "\ntime: emulated\n"));
+	assert_non_null(strstr(note.text, "\ntruncations: 0\ncollisions: 1\n"));
+	assert_int_equal(f.nr_calls[FAKE_ENABLE], 2);
+}
+
+/* The kernel's side of a data ring contains a record of size 0. */
+static void damage(struct fake *f, enum fake_call call)
+{
+	struct perf_event_mmap_page *page = f->pages[0];
+
+	if (call != FAKE_POLL || f->nr_calls[FAKE_POLL])
+		return;
+	memset((char *)page + page->data_offset + page->data_head, 0, 8);
+	page->data_head += 8;
+}
+
+/* Tracing ended before the death, with an error: no file without trace is left. */
+static void test_death_after_failure(void **state)
+{
+	static const struct auxtap_target_event events[] = {
+		{.type = AUXTAP_TARGET_FAULT, .pid = FAKE_PID, .tid = FAKE_PID},
+		{.type = AUXTAP_TARGET_FAULT, .pid = FAKE_PID, .tid = FAKE_PID},
+		{.type = AUXTAP_TARGET_PROCESS_EXIT,
+		 .pid = FAKE_PID,
+		 .tid = FAKE_PID,
+		 .status = SIGSEGV},
+	};
+
+	(void)state;
+	for (enum layout l = 0; l < NR_LAYOUTS; l++) {
+		struct auxtap_session_opts o = options(CRASH, l);
+		struct fake f = {.before = damage, .events = events, .nr_events = 3};
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct auxtap_backend be;
+		struct auxtap_session *s;
+
+		fake_backend(&f, &be, l != THREADS);
+		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
+		assert_int_equal(auxtap_session_run(s, NULL, &err), -EBADMSG);
+		assert_int_equal(auxtap_session_get_stats(s)->snapshots, 0);
+		assert_int_equal(auxtap_session_close(s, &err), 0);
+		assert_int_equal(access(output, F_OK), -1);
 	}
 }
 
@@ -383,8 +676,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_combination),
 		cmocka_unit_test(test_late_death),
+		cmocka_unit_test(test_two_deaths),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_least_snapshot),
+		cmocka_unit_test(test_other_cpus),
+		cmocka_unit_test(test_ended_thread),
+		cmocka_unit_test(test_losses_of_full_trace),
+		cmocka_unit_test(test_death_after_failure),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -522,10 +522,10 @@ static int count_gaps(void *ctx, uint32_t type, const void *data, size_t size)
 /* What it lacks decides whether trace is missing, not what its text says. */
 static void test_untraced(void **state)
 {
-	struct auxtap_target_event events[4] = {[3] = {.type = AUXTAP_TARGET_PROCESS_EXIT}};
+	struct auxtap_target_event events[5] = {[4] = {.type = AUXTAP_TARGET_PROCESS_EXIT}};
 	struct auxtap_session_opts o = options();
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct fake f = {.events = events, .nr_events = 4};
+	struct fake f = {.events = events, .nr_events = 5};
 	const struct auxtap_session_stats *stats;
 	struct auxtap_backend be;
 	struct auxtap_perfdata *pd;
@@ -533,12 +533,12 @@ static void test_untraced(void **state)
 	unsigned int nr_gaps = 0;
 
 	(void)state;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		events[i].pid = events[i].tid = FAKE_PID;
-		if (i == 3)
+		if (i == 4)
 			break;
 		events[i].type = AUXTAP_TARGET_UNTRACED;
-		events[i].untraced = (enum auxtap_untraced)i;
+		events[i].untraced = (enum auxtap_untraced)(i % 3); /* a process twice */
 		snprintf(events[i].text, sizeof(events[i].text), "for this reason");
 	}
 	o.on_untraced = on_untraced;
@@ -546,14 +546,14 @@ static void test_untraced(void **state)
 	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
 	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
 	stats = auxtap_session_get_stats(s);
-	assert_int_equal(stats->untraced, 1);
+	assert_int_equal(stats->untraced, 2);
 	assert_true(stats->truth_failed);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(nr_reported[i], 1);
+		assert_int_equal(nr_reported[i], i == AUXTAP_UNTRACED_PROCESS ? 2 : 1);
 	assert_int_equal(auxtap_session_close(s, &err), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
 	assert_int_equal(auxtap_perfdata_metadata(pd, count_gaps, &nr_gaps, &err), 0);
-	assert_int_equal(nr_gaps, 1);
+	assert_int_equal(nr_gaps, 2);
 	auxtap_perfdata_close(pd);
 	forget_files();
 }
