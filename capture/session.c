@@ -82,12 +82,26 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 	return -EINVAL;
 }
 
+/* What to keep, and of what the streams are. */
+static void choose_tables(struct auxtap_session *s)
+{
+	s->recorder = s->opts.crash    ? &recorder_crash :
+		      s->opts.snapshot ? &recorder_snapshot :
+					 &recorder_linear;
+	/* as perf: of a process or thread that was named, on these CPUs */
+	s->layout = s->be->perf->emulated ? &layout_threads :
+		    (s->opts.all_cpus || s->opts.cpus) && !s->opts.pid && !s->opts.tid ?
+					    &layout_whole_cpus :
+					    &layout_cpus;
+}
+
 static int configure(struct auxtap_session *s, struct auxtap_error *err)
 {
 	bool emulated = s->be->perf->emulated;
 	int ret, machine = s->opts.argv ? auxtap_program_machine(s->opts.argv[0]) : 0;
 	uint64_t least;
 
+	choose_tables(s);
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	if (!s->opts.data_pages)
 		s->opts.data_pages = DEFAULT_DATA_PAGES;
@@ -100,19 +114,11 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		return ret;
 	s->data_bytes = s->opts.data_pages * s->page_size;
 	s->aux_bytes = s->opts.aux_pages * s->page_size;
-	s->recorder = s->opts.crash    ? &recorder_crash :
-		      s->opts.snapshot ? &recorder_snapshot :
-					 &recorder_linear;
 	if (s->opts.snapshot_size > s->aux_bytes)
 		return auxtap_error_set(err, -EINVAL, "-S",
 					"a snapshot of %llu bytes does not fit an AUX area of %llu",
 					(unsigned long long)s->opts.snapshot_size,
 					(unsigned long long)s->aux_bytes);
-	/* as perf: of a process or thread that was named, on these CPUs */
-	s->layout = emulated ? &layout_threads :
-		    (s->opts.all_cpus || s->opts.cpus) && !s->opts.pid && !s->opts.tid ?
-			       &layout_whole_cpus :
-			       &layout_cpus;
 	if (emulated && (s->opts.all_cpus || s->opts.cpus))
 		return auxtap_error_set(err, -ENOTSUP, s->opts.cpus ? "-C" : "-a",
 					"the emulated backend traces programs, not CPUs");
