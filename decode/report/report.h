@@ -224,6 +224,7 @@ struct call_node {
 	bool by_return;	   /* entered by a return that goes back to no call: another stack's */
 	/* the same by a jump; or, with tail, not known to be a call of the end */
 	bool by_jump;
+	bool by_fall; /* with tail: by no branch, the parent ran on into it */
 	bool on_path; /* mark of the pruning */
 	bool shown;   /* chosen to be printed */
 	char *text;
@@ -249,6 +250,8 @@ struct call_code_ops {
 	uint64_t (*landing_pad)(void *ctx, uint64_t call);
 	/* Is it known that the code in [begin, end) does not switch to another stack? */
 	bool (*keeps_stack)(void *ctx, uint64_t begin, uint64_t end);
+	/* Instructions in [begin, end); 0: not known. */
+	uint32_t (*nr_insns)(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t end);
 };
 
 /* report_code.c: answers from images. */

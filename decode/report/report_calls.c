@@ -26,6 +26,8 @@ struct call_tree {
 	char gap[192];	     /* the newest after which no callers are known; "": none */
 	uint64_t off_ip;     /* where tracing went off last */
 	bool off_async;
+	uint64_t run; /* where the code begins that has run since the last branch; 0: unknown */
+	bool run_returned; /* a return led there, to its call: that is the instruction before */
 	struct auxtap_event nowhere; /* a return to no function, after which nothing ran; type 0 */
 	const struct call_code_ops *ops;
 	void *ctx;
@@ -260,7 +262,7 @@ static int grow_inside(struct call_tree *tree, struct call_node *node, uint64_t 
 	*inner = *node;
 	inner->parent = node;
 	inner->next = NULL;
-	inner->by_return = inner->by_jump = false;
+	inner->by_return = inner->by_jump = inner->by_fall = false;
 	for (struct call_node *c = inner->first; c; c = c->next)
 		c->parent = inner;
 	node->first = node->last = inner;
@@ -276,7 +278,14 @@ static int grow_inside(struct call_tree *tree, struct call_node *node, uint64_t 
 }
 
 /* How a function was entered. */
-enum entered { BY_CALL, BY_JUMP, BY_SIGNAL, BY_RETURN, BY_SWITCH /* a jump to another stack */ };
+enum entered {
+	BY_CALL,
+	BY_JUMP,
+	BY_SIGNAL,
+	BY_RETURN,
+	BY_SWITCH, /* a jump to another stack */
+	BY_FALL,   /* no branch: the function before it ran on into it */
+};
 
 static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum entered how,
 		 uint64_t site, uint64_t addr)
@@ -302,9 +311,10 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node->time = ev->time;
 	node->known_caller = !other_stack;
 	node->async = how == BY_SIGNAL;
-	node->tail = how == BY_JUMP;
+	node->tail = how == BY_JUMP || how == BY_FALL;
 	node->by_return = how == BY_RETURN;
 	node->by_jump = how == BY_SWITCH;
+	node->by_fall = how == BY_FALL;
 	tree->current = node;
 	return 0;
 }
@@ -379,6 +389,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	}
 	unwind_to(tree, match);
 	match->returned = true;
+	tree->run_returned = true;
 	if (match->parent == &tree->root)
 		return grow_outwards(tree, ev->addr, ev->time);
 	tree->current = match->parent;
@@ -616,15 +627,84 @@ static bool calls_next(struct call_tree *tree, const struct auxtap_event *ev)
 	       body_of(tree, ev->ip) != ev->addr;
 }
 
-int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
+/* Does a conditional jump go to the entry of another function: is it a tail call? */
+static bool enters_function(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	if (ev->nr_insns) {
-		struct call_node *node = current_function(tree, ev->ip, ev->time);
+	struct call_code to;
 
-		if (!node)
-			return -ENOMEM;
-		node->nr_insns += ev->nr_insns;
+	if (!ev->has_addr)
+		return false;
+	to = code_at(tree, ev->addr);
+	return to.start == ev->addr && !to.part && code_at(tree, ev->ip).start &&
+	       code_at(tree, ev->ip).start != to.start;
+}
+
+/*
+ * Where the code that has run since the last branch left its function, without a branch; 0: it did
+ * not. Compilers end a function in its middle where going on is undefined: after a call that must
+ * not return, or an access that must not happen. Assembly code does so on purpose.
+ */
+static uint64_t fell_into(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	uint64_t begin = tree->run - tree->run_returned;
+	struct call_code from, to;
+
+	if (!tree->run || !ev->has_ip || ev->ip <= begin)
+		return 0;
+	to = code_at(tree, ev->ip);
+	if (!to.start || to.start <= begin || to.part || to.stub)
+		return 0;
+	from = code_at(tree, begin);
+	return from.start && from.start != to.start && !from.stub ? to.start : 0;
+}
+
+/* Counts the instructions since the last event. */
+static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	struct call_node *node = current_function(tree, ev->ip, ev->time);
+	uint64_t next = fell_into(tree, ev);
+	uint32_t nr = ev->nr_insns, before;
+	int ret;
+
+	if (!node)
+		return -ENOMEM;
+	if (next) {
+		before = tree->ops->nr_insns ?
+				 tree->ops->nr_insns(tree->ctx, ev->isa, tree->run, next) :
+				 0;
+		if (before > nr)
+			before = nr;
+		node->nr_insns += before;
+		nr -= before;
+		ret = enter(tree, ev, BY_FALL, tree->run, next);
+		if (ret)
+			return ret;
 	}
+	tree->current->nr_insns += nr;
+	return 0;
+}
+
+/* Where the code begins that runs after ev. */
+static void note_run(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	switch (ev->type) {
+	case AUXTAP_EVENT_CALL:
+	case AUXTAP_EVENT_RETURN:
+	case AUXTAP_EVENT_BRANCH:
+	case AUXTAP_EVENT_TRACE:
+	case AUXTAP_EVENT_ASYNC:
+		tree->run = ev->has_addr ? ev->addr : 0;
+		break;
+	case AUXTAP_EVENT_GAP:
+		tree->run = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
+{
 	if (ev->type != AUXTAP_EVENT_ASYNC && (ev->type != AUXTAP_EVENT_TRACE || ev->trace_on))
 		tree->nowhere.type = 0;
 	switch (ev->type) {
@@ -636,6 +716,8 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 		/* CoreSight's event of the trace going off has no address */
 		tree->off_ip = ev->kind == AUXTAP_BRANCH_SYSCALL ? ev->ip : 0;
 		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT)
+			return jumped(tree, ev);
+		if (ev->kind == AUXTAP_BRANCH_COND && enters_function(tree, ev))
 			return jumped(tree, ev);
 		if (calls_next(tree, ev))
 			return enter(tree, ev, BY_CALL, ev->ip, ev->addr);
@@ -670,6 +752,17 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 	default:
 		return 0;
 	}
+}
+
+int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	int ret = ev->nr_insns ? count_insns(tree, ev) : 0;
+
+	tree->run_returned = false;
+	if (!ret)
+		ret = add_event(tree, ev);
+	note_run(tree, ev);
+	return ret;
 }
 
 /*

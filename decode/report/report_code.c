@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define MAX_SWITCH 512 /* bytes of code before a jump that are looked at */
+#define MAX_SWITCH 512	 /* bytes of code before a jump that are looked at */
+#define MAX_RUN	   65536 /* bytes of code without a branch whose instructions are counted */
 
 /* Is the instruction at addr one that ends an entry of a linkage table? */
 static bool links(const struct report_code *at, uint64_t addr)
@@ -94,8 +95,32 @@ static bool keeps_stack(void *ctx, uint64_t begin, uint64_t end)
 	return true;
 }
 
+static uint32_t nr_insns(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t end)
+{
+	const struct report_code *at = ctx;
+	uint8_t code[16];
+	uint32_t nr = 0;
+	char text[160];
+
+	if (end - begin > MAX_RUN)
+		return 0;
+	for (; begin < end; nr++) {
+		ssize_t n = auxtap_image_set_read(at->images, at->pid, at->time, begin, code,
+						  sizeof(code));
+		int size = n > 0 ? auxtap_disassemble_as(at->images, isa, begin, code, (size_t)n,
+							 text, sizeof(text)) :
+				   0;
+
+		if (size <= 0)
+			return 0;
+		begin += (uint64_t)size;
+	}
+	return nr;
+}
+
 const struct call_code_ops report_code_ops = {
 	.look_up = look_up,
 	.landing_pad = landing_pad,
 	.keeps_stack = keeps_stack,
+	.nr_insns = nr_insns,
 };

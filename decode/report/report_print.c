@@ -360,8 +360,9 @@ static bool any_shown(const struct call_node *first)
 static bool alike(const struct call_node *a, const struct call_node *b)
 {
 	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return &&
-	       !b->by_return && !a->by_jump == !b->by_jump && a->returned && b->returned &&
-	       a->addr && a->addr == b->addr && !any_shown(a->first) && !any_shown(b->first);
+	       !b->by_return && !a->by_jump == !b->by_jump && !a->by_fall == !b->by_fall &&
+	       a->returned && b->returned && a->addr && a->addr == b->addr &&
+	       !any_shown(a->first) && !any_shown(b->first);
 }
 
 static unsigned int hidden_calls(const struct call_node *node)
@@ -404,6 +405,7 @@ static void print_node(const struct report_out *ro, const struct line *line,
 		     node->async     ? "[signal] " :
 		     node->by_return ? "[by return] " :
 		     node->by_jump   ? "[by jump] " :
+		     node->by_fall   ? "[fell into] " :
 				       "",
 		     name);
 	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
@@ -520,6 +522,14 @@ static bool shows_switch(const struct shown *shown)
 	return false;
 }
 
+static bool shows_fall(const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (shown->nodes[i]->by_fall)
+			return true;
+	return false;
+}
+
 static bool shows_lost(const struct shown *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
@@ -557,6 +567,9 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree, uns
 	if (shows_switch(&shown))
 		fputs("  [by jump], [by return]: entered so, not by a call; the functions above it may be on "
 		      "another stack,\n  or no longer open\n",
+		      ro->out);
+	if (shows_fall(&shown))
+		fputs("  [fell into]: the function above it ran on into it, without a call or a jump\n",
 		      ro->out);
 	show_none(&shown);
 	free(shown.nodes);

@@ -270,4 +270,19 @@ calls --calls 5 handlers.data >calls
 inside=$(sed -nE 's/.* main +\(([0-9]+) calls? inside\).*SIGSEGV here/\1/p' calls)
 [ "${inside:-0}" -le 4 ] || fail "handlers: $inside calls inside main, which made 4: $(cat calls)"
 
+# code that runs on into the next function: the function where the program dies, as gdb names it
+for build in 'gcc -O0' 'gcc -O1' 'clang -O1' 'clang -O2'; do
+	command -v "${build% *}" >/dev/null || continue
+	$build -g -w -o falls "$SRC/tests/cli/frames/falls.c" || fail "falls: $build: not built"
+	"$AUXTAP" crash -o falls.data -- ./falls >stdout 2>stderr </dev/null
+	calls --calls 400 falls.data >calls
+	path=$(open_calls calls)
+	[ "${path##* main }" = 'walk [fell into] next_one' ] ||
+		fail "falls: $build: open are: $path"
+	grep -q '^  \[fell into\]: ' calls || fail "falls: $build: [fell into] is not explained"
+	command -v gdb >/dev/null || continue
+	died=$(gdb -nx -batch -ex run -ex 'info symbol $pc' ./falls 2>/dev/null </dev/null | tail -n 1)
+	[[ $died == 'next_one '* ]] || fail "falls: $build: gdb says: $died"
+done
+
 finish

@@ -562,6 +562,96 @@ static void parts_of_functions(void **state)
 	call_tree_free(tree);
 }
 
+static uint32_t four_bytes(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t end)
+{
+	(void)ctx;
+	return isa == AUXTAP_ISA_A64 ? (uint32_t)(end - begin) / 4 : 0;
+}
+
+/* Code that runs on into the next function, without a branch. */
+static void falls_into_the_next(void **state)
+{
+	static const struct call_code_ops counts = {.look_up = look_up_parts,
+						    .nr_insns = four_bytes};
+	struct auxtap_event dies = {.type = AUXTAP_EVENT_ASYNC,
+				    .has_ip = true,
+				    .ip = 0x3004,
+				    .isa = AUXTAP_ISA_A64,
+				    .nr_insns = 6};
+
+	(void)state;
+	for (int returned = 0; returned <= 1; returned++) {
+		struct call_tree *tree = call_tree_new(&counts, NULL);
+		struct call_node *a, *b;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+		a = call_tree_current(tree);
+		if (returned) { /* its last instruction is a call, which returns */
+			event(tree, AUXTAP_EVENT_CALL, 0x2ffc, 0x5000, 3);
+			event(tree, AUXTAP_EVENT_RETURN, 0x5010, 0x3000, 3);
+		} else {
+			jump(tree, AUXTAP_BRANCH_COND, 0x2010, 0x2ff0);
+		}
+		assert_ptr_equal(call_tree_current(tree), a);
+		assert_int_equal(call_tree_event(tree, &dies), 0);
+		b = call_tree_current(tree);
+		assert_ptr_equal(b->parent, a);
+		assert_int_equal(b->addr, 0x3000);
+		assert_true(b->by_fall);
+		assert_false(a->returned);
+		assert_int_equal(b->nr_insns, returned ? 6 : 2);
+		assert_int_equal(a->nr_insns, returned ? 3 : 6);
+		/* it returns to where the function before it would have */
+		event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x1015, 2);
+		assert_int_equal(call_tree_current(tree)->addr, 0);
+		assert_true(a->returned && b->returned);
+		call_tree_free(tree);
+	}
+}
+
+/* What is no fall: a function's other part, code without a symbol, a jump, a gap in between. */
+static void no_fall(void **state)
+{
+	const struct auxtap_gap cause = {.cause = AUXTAP_GAP_TRUNCATED};
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = &cause};
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x6000, 4);
+	event(tree, AUXTAP_EVENT_ASYNC, 0x7010, 0, 5); /* runs on into a part */
+	assert_int_equal(call_tree_current(tree)->addr, 0x6000);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x7010, 0);
+	event(tree, AUXTAP_EVENT_RETURN, 0x7020, 0x1015, 4);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x1020, 0x1f00); /* runs backwards, then on in itself */
+	jump(tree, AUXTAP_BRANCH_COND, 0x1f20, 0x1030);
+	assert_null(call_tree_current(tree)->parent->parent);
+	jump(tree, AUXTAP_BRANCH_COND, 0x1040, 0x2010); /* into the middle of another function */
+	assert_null(call_tree_current(tree)->parent->parent);
+	assert_int_equal(call_tree_event(tree, &gap), 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 5);
+	assert_false(call_tree_current(tree)->by_fall || call_tree_current(tree)->parent->by_fall);
+	call_tree_free(tree);
+}
+
+/* A conditional jump to another function's entry is a tail call. */
+static void conditional_tail_call(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	jump(tree, AUXTAP_BRANCH_COND, 0x2010, 0x3000);
+	assert_int_equal(call_tree_current(tree)->addr, 0x3000);
+	assert_true(call_tree_current(tree)->tail);
+	assert_false(call_tree_current(tree)->by_jump);
+	event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x1015, 2);
+	assert_int_equal(call_tree_current(tree)->addr, 0);
+	call_tree_free(tree);
+}
+
 static void look_up_reloaded(void *ctx, uint64_t addr, struct call_code *code)
 {
 	look_up(ctx, addr, code);
@@ -665,6 +755,8 @@ int main(void)
 		cmocka_unit_test(exceptions), cmocka_unit_test(jumps_to_null),
 		cmocka_unit_test(dies_after_a_handler), cmocka_unit_test(exceptions_in_recursion),
 		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
+		cmocka_unit_test(falls_into_the_next), cmocka_unit_test(no_fall),
+		cmocka_unit_test(conditional_tail_call),
 		cmocka_unit_test(reloaded_code),
 	};
 	/* clang-format on */
