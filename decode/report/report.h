@@ -202,14 +202,16 @@ void report_cover_free(struct report_cover *cover);
 /* ---- calls ---- */
 
 struct call_node {
-	uint64_t addr;	   /* entry of the called function; 0: not known */
-	uint64_t site;	   /* the calling instruction */
-	uint64_t last_ip;  /* last instruction seen running in it */
-	uint64_t nr_insns; /* in the function itself */
+	uint64_t addr;		   /* entry of the called function; 0: not known */
+	uint64_t site;		   /* the calling instruction */
+	uint64_t last_ip;	   /* last instruction seen running in it */
+	uint64_t nr_insns;	   /* in the function itself */
+	uint64_t nr_dropped_insns; /* in its children no longer kept */
 	uint64_t time;
 	struct call_node *parent, *first, *last, *next; /* next: younger sibling */
 	uint32_t nr_children;				/* ever, kept or not */
 	uint32_t nr_dropped;				/* children no longer kept */
+	uint32_t chain; /* so many tail calls in a row lead to it, within one frame */
 	/* collapsed equal siblings before this one */
 	uint32_t repeat;
 	bool returned;
@@ -274,6 +276,8 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev);
 int call_tree_died(struct call_tree *tree, uint64_t ip);
 /* The tree; its root is not a call. NULL: nothing was seen. */
 struct call_node *call_tree_root(struct call_tree *tree);
+/* Instructions in node and in all that was called from it, kept or not. */
+uint64_t call_node_insns(const struct call_node *node);
 /* How many nodes it has at present. */
 size_t call_tree_size(const struct call_tree *tree);
 /* How many callers of the outermost node were forgotten because there were too many. */

@@ -13,8 +13,13 @@
 #define MAX_NODES 20000
 /* How far up a return looks for its call: hostile traces must not make it quadratic. */
 #define MAX_SEARCH 256
+/* Functions entered by a jump have no return address: so many count as one in that search. */
+#define JUMPS_AS_ONE 16
 /* Instructions of a linkage table's entry and of its common one, which jumps to the resolver. */
 #define MAX_STUB 16
+
+/* Tail calls in a row, within one frame, whose newest are kept. */
+#define MAX_CHAIN 32
 
 #define CACHE_SIZE 4096 /* power of two */
 
@@ -146,6 +151,87 @@ void call_tree_free(struct call_tree *tree)
 	free(tree);
 }
 
+uint64_t call_node_insns(const struct call_node *node)
+{
+	/* iterative sum over the subtree */
+	uint64_t sum = 0;
+	const struct call_node *n = node;
+
+	while (n) {
+		sum += n->nr_insns + n->nr_dropped_insns;
+		if (n->first) {
+			n = n->first;
+			continue;
+		}
+		while (n != node && !n->next)
+			n = n->parent;
+		n = n == node ? NULL : n->next;
+	}
+	return sum;
+}
+
+static void put_last(struct call_node *parent, struct call_node *node)
+{
+	node->parent = parent;
+	node->next = NULL;
+	if (parent->last)
+		parent->last->next = node;
+	else
+		parent->first = node;
+	parent->last = node;
+}
+
+static struct call_node *take_last(struct call_node *parent)
+{
+	struct call_node *last = parent->last, *before = NULL;
+
+	for (struct call_node *n = parent->first; n != last; n = n->next)
+		before = n;
+	if (before)
+		before->next = NULL;
+	else
+		parent->first = NULL;
+	parent->last = before;
+	return last;
+}
+
+/* Forgets the oldest call within node; what it executed still counts. */
+static void drop_oldest(struct call_tree *tree, struct call_node *node)
+{
+	struct call_node *oldest = node->first;
+
+	node->first = oldest->next;
+	if (!node->first)
+		node->last = NULL;
+	node->nr_dropped += !oldest->gap && !oldest->async;
+	node->nr_dropped_insns += call_node_insns(oldest);
+	free_node(tree, oldest);
+}
+
+/*
+ * The outermost function is forgotten, not what it called. A function that it went on to by a jump
+ * has its frame: no caller is forgotten then.
+ */
+static void forget_outermost(struct call_tree *tree, struct call_node *outer)
+{
+	tree->root.first = outer->first;
+	tree->root.last = outer->last;
+	for (struct call_node *c = outer->first; c; c = c->next)
+		c->parent = &tree->root;
+	if (outer->last && outer->last->tail) {
+		uint32_t nr = 0;
+
+		outer->last->tail = false;
+		for (struct call_node *n = outer->last; n && n->chain; n = n->last)
+			n->chain = nr++;
+	} else {
+		tree->nr_forgotten++;
+	}
+	outer->first = NULL;
+	tree->root.nr_dropped++;
+	free_node(tree, outer);
+}
+
 /* Too many: forget finished calls, oldest first, outermost first. */
 static void prune(struct call_tree *tree)
 {
@@ -154,15 +240,8 @@ static void prune(struct call_tree *tree)
 	for (struct call_node *n = tree->current; n; n = n->parent)
 		n->on_path = true;
 	while (node && tree->nr_nodes > MAX_NODES / 2) {
-		while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->on_path) {
-			struct call_node *oldest = node->first;
-
-			node->first = oldest->next;
-			if (!node->first)
-				node->last = NULL;
-			node->nr_dropped += !oldest->gap && !oldest->async;
-			free_node(tree, oldest);
-		}
+		while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->on_path)
+			drop_oldest(tree, node);
 		/* down the path that leads to the current function */
 		struct call_node *child = node->first;
 
@@ -178,14 +257,7 @@ static void prune(struct call_tree *tree)
 
 		if (!outer || outer == tree->current)
 			break;
-		tree->root.first = outer->first;
-		tree->root.last = outer->last;
-		for (struct call_node *c = outer->first; c; c = c->next)
-			c->parent = &tree->root;
-		outer->first = NULL;
-		tree->root.nr_dropped++;
-		tree->nr_forgotten++;
-		free_node(tree, outer);
+		forget_outermost(tree, outer);
 	}
 }
 
@@ -195,12 +267,7 @@ static struct call_node *add_child(struct call_tree *tree, struct call_node *par
 
 	if (!node)
 		return NULL;
-	node->parent = parent;
-	if (parent->last)
-		parent->last->next = node;
-	else
-		parent->first = node;
-	parent->last = node;
+	put_last(parent, node);
 	parent->nr_children++;
 	if (++tree->nr_nodes > MAX_NODES) {
 		tree->current = node; /* never pruned */
@@ -268,7 +335,8 @@ static int grow_inside(struct call_tree *tree, struct call_node *node, uint64_t 
 	node->first = node->last = inner;
 	node->nr_children = 1;
 	node->nr_dropped = 0;
-	node->nr_insns = 0;
+	node->nr_insns = node->nr_dropped_insns = 0;
+	node->chain = inner->chain = 0;
 	node->addr = 0;
 	node->last_ip = ip;
 	node->returned = false;
@@ -317,6 +385,34 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node->by_fall = how == BY_FALL;
 	tree->current = node;
 	return 0;
+}
+
+/*
+ * The current function was entered by a tail call. A state machine or an interpreter may go on so
+ * for ever, in one frame: of a long chain the oldest are forgotten, as calls of the function that
+ * has the frame.
+ */
+static void chained(struct call_tree *tree)
+{
+	struct call_node *keep = tree->current, *dropped, *frame, *oldest;
+	uint32_t nr = keep->parent->chain + 1;
+
+	keep->chain = nr;
+	if (nr < MAX_CHAIN)
+		return;
+	for (nr = MAX_CHAIN / 2; nr > 1; nr--, keep = keep->parent)
+		keep->chain = nr;
+	keep->chain = 1;
+	dropped = frame = keep->parent;
+	for (nr = dropped->chain; nr; nr--)
+		frame = frame->parent;
+	nr = dropped->chain;
+	take_last(dropped);
+	oldest = take_last(frame);
+	frame->nr_dropped += nr;
+	frame->nr_dropped_insns += call_node_insns(oldest);
+	free_node(tree, oldest);
+	put_last(frame, keep);
 }
 
 /* Was node called by the instruction before 'to'? */
@@ -372,10 +468,13 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	 * exception)
 	 */
 	for (match = node; match != &tree->root; match = match->parent) {
-		if (called_before(match, ev->addr) || ++steps > MAX_SEARCH)
+		if (called_before(match, ev->addr))
+			break;
+		steps += match->tail ? 1 : JUMPS_AS_ONE;
+		if (steps > MAX_SEARCH * JUMPS_AS_ONE)
 			break;
 	}
-	if (match == &tree->root || steps > MAX_SEARCH) {
+	if (match == &tree->root || steps > MAX_SEARCH * JUMPS_AS_ONE) {
 		/* no call to go back to: a thrown exception enters its handler by a return */
 		match = catcher_of(tree, ev->addr);
 		/* no call returns to a function's entry, where a context of makecontext() begins */
@@ -531,9 +630,12 @@ static int jumped_away(struct call_tree *tree, const struct auxtap_event *ev, bo
 {
 	int ret = enter(tree, ev, BY_JUMP, ev->ip, ev->addr);
 
-	if (!ret)
-		tree->current->by_jump = !sure;
-	return ret;
+	if (ret)
+		return ret;
+	tree->current->by_jump = !sure;
+	if (sure || ev->kind != AUXTAP_BRANCH_JUMP_INDIRECT)
+		chained(tree);
+	return 0;
 }
 
 /*
@@ -635,7 +737,7 @@ static bool enters_function(struct call_tree *tree, const struct auxtap_event *e
 	if (!ev->has_addr)
 		return false;
 	to = code_at(tree, ev->addr);
-	return to.start == ev->addr && !to.part && code_at(tree, ev->ip).start &&
+	return to.start == ev->addr && code_at(tree, ev->ip).start &&
 	       code_at(tree, ev->ip).start != to.start;
 }
 
@@ -679,6 +781,7 @@ static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 		ret = enter(tree, ev, BY_FALL, tree->run, next);
 		if (ret)
 			return ret;
+		chained(tree);
 	}
 	tree->current->nr_insns += nr;
 	return 0;

@@ -294,25 +294,6 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 		fill(ro, shown, root, outer);
 }
 
-static uint64_t total_insns(const struct call_node *node)
-{
-	/* iterative sum over the subtree */
-	uint64_t sum = 0;
-	const struct call_node *n = node;
-
-	while (n) {
-		sum += n->nr_insns;
-		if (n->first) {
-			n = n->first;
-			continue;
-		}
-		while (n != node && !n->next)
-			n = n->parent;
-		n = n == node ? NULL : n->next;
-	}
-	return sum;
-}
-
 /*
  * A linkage table's entry stands for a function without a symbol: of the image that ran last. After
  * the dynamic linker has looked it up, the function is a row of its own.
@@ -434,11 +415,11 @@ static unsigned int print_lines(const struct report_out *ro, struct call_tree *t
 		struct line line = {.node = n, .depth = depth, .repeat = 1};
 
 		if (n->shown) {
-			line.insns = !print ? 0 : n->returned ? total_insns(n) : n->nr_insns;
+			line.insns = !print ? 0 : n->returned ? call_node_insns(n) : n->nr_insns;
 			line.hidden = hidden_calls(n);
 			while (alike(n, n->next)) {
 				n = n->next;
-				line.insns += print ? total_insns(n) : 0;
+				line.insns += print ? call_node_insns(n) : 0;
 				line.hidden += hidden_calls(n);
 				line.repeat++;
 			}

@@ -598,7 +598,7 @@ static void falls_into_the_next(void **state)
 		b = call_tree_current(tree);
 		assert_ptr_equal(b->parent, a);
 		assert_int_equal(b->addr, 0x3000);
-		assert_true(b->by_fall);
+		assert_true(b->by_fall && b->tail);
 		assert_false(a->returned);
 		assert_int_equal(b->nr_insns, returned ? 6 : 2);
 		assert_int_equal(a->nr_insns, returned ? 3 : 6);
@@ -608,6 +608,34 @@ static void falls_into_the_next(void **state)
 		assert_true(a->returned && b->returned);
 		call_tree_free(tree);
 	}
+}
+
+/* As look_up(); 0x2800 to 0x28ff is a function within that at 0x2000, 0x3000 a split part. */
+static void look_up_nested(void *ctx, uint64_t addr, struct call_code *code)
+{
+	look_up(ctx, addr, code);
+	if (addr >= 0x2800 && addr < 0x2900)
+		code->start = 0x2800;
+	code->part = addr >= 0x3000 && addr < 0x4000;
+}
+
+/* Nor is the end of one function within another, nor what a function's symbol .cold names. */
+static void no_fall_out_of_nested(void **state)
+{
+	static const struct call_code_ops nested = {.look_up = look_up_nested};
+	struct call_tree *tree = call_tree_new(&nested, NULL);
+	struct call_node *f;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2800, 4);
+	f = call_tree_current(tree);
+	jump(tree, AUXTAP_BRANCH_COND, 0x2950, 0x2ff0);
+	jump(tree, AUXTAP_BRANCH_COND, 0x3010, 0x2ff0); /* runs on into a part, and back */
+	jump(tree, AUXTAP_BRANCH_COND, 0x2ff8, 0x3000); /* jumps there */
+	assert_ptr_equal(call_tree_current(tree), f);
+	assert_null(f->first);
+	call_tree_free(tree);
 }
 
 /* What is no fall: a function's other part, code without a symbol, a jump, a gap in between. */
@@ -649,6 +677,129 @@ static void conditional_tail_call(void **state)
 	assert_false(call_tree_current(tree)->by_jump);
 	event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x1015, 2);
 	assert_int_equal(call_tree_current(tree)->addr, 0);
+	call_tree_free(tree);
+}
+
+/* What is no longer kept still counts in the sum of the function that returned. */
+static void sums_of_forgotten_calls(void **state)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+	struct call_node *f;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	f = call_tree_current(tree);
+	for (int i = 0; i < 50000; i++) {
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 3);
+		event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x2015, 5);
+	}
+	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x1015, 2);
+	assert_true(f->returned && f->nr_dropped > 20000);
+	assert_int_equal(call_node_insns(f), 50000 * 8 + 2);
+	call_tree_free(tree);
+}
+
+/* A state machine of tail calls: one frame, however long it runs. */
+static void long_chains_of_tail_calls(void **state)
+{
+	(void)state;
+	for (int nr = 30; nr < 100000; nr = nr * 3 + 1) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+		struct call_node *main_node, *run;
+		unsigned int rows = 1;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		main_node = call_tree_root(tree)->first;
+		for (int twice = 0; twice < 2; twice++) {
+			event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+			run = call_tree_current(tree);
+			for (int i = 0; i < nr; i++)
+				jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : run->addr + 0x10,
+				     i % 2 ? 0x2000 : 0x4000);
+			event(tree, AUXTAP_EVENT_RETURN, nr % 2 ? 0x4020 : 0x2020, 0x1015, 3);
+			assert_ptr_equal(call_tree_current(tree), main_node);
+			assert_true(run->returned);
+			assert_int_equal(call_node_insns(run), nr * 2 + 3);
+		}
+		for (struct call_node *n = run->first; n; n = n->first, rows++)
+			assert_true(n->tail && n->returned);
+		assert_in_range(rows, nr < 31 ? (unsigned int)nr + 1 : 16, 32);
+		assert_int_equal(run->nr_dropped, (unsigned int)nr + 1 - rows);
+		assert_int_equal(main_node->nr_children, 2);
+		call_tree_free(tree);
+	}
+}
+
+/* The same by indirect jumps, which may be switches to other stacks and are all kept. */
+static void long_chains_of_jumps(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	for (int i = 0; i < 1000; i++)
+		jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, i % 2 ? 0x4010 : 0x2010,
+		     i % 2 ? 0x2000 : 0x4000);
+	assert_true(call_tree_current(tree)->by_jump);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x1015, 3);
+	assert_ptr_equal(call_tree_current(tree), call_tree_root(tree)->first);
+	call_tree_free(tree);
+}
+
+static void nest(struct call_tree *tree, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x2000, 4);
+}
+
+/* The oldest of a chain are forgotten with the callers before them; then it goes on. */
+static void forgotten_within_a_chain(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	const int before = 9990, after = 10100;
+	struct call_node *last;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x2000, 0);
+	nest(tree, before);
+	for (int i = 0; i < 20; i++)
+		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
+	last = call_tree_current(tree);
+	nest(tree, after);
+	for (int i = 0; i < after; i++)
+		event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
+	assert_ptr_equal(call_tree_current(tree), last);
+	assert_int_equal(call_tree_forgotten(tree), before);
+	assert_true(last->parent->parent);
+	for (int i = 0; i < 100; i++)
+		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
+	assert_int_equal(call_tree_forgotten(tree), before - 1);
+	call_tree_free(tree);
+}
+
+/* Callers of a deep recursion that were forgotten: not the functions that left by a jump. */
+static void forgotten_frames(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	const int nr = 30000;
+	size_t depth = 0;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	for (int i = 0; i < nr; i++) {
+		event(tree, AUXTAP_EVENT_CALL, i ? 0x3010 : 0x1010, 0x2000, 4);
+		jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x3000);
+	}
+	for (struct call_node *n = call_tree_current(tree); n->parent; n = n->parent)
+		depth += !n->tail;
+	assert_int_equal(depth + call_tree_forgotten(tree), nr + 1);
+	for (int i = 0; i < nr; i++)
+		event(tree, AUXTAP_EVENT_RETURN, 0x3020, i < nr - 1 ? 0x3015 : 0x1015, 2);
+	assert_int_equal(call_tree_forgotten(tree), 0);
+	assert_ptr_equal(call_tree_current(tree)->parent, call_tree_root(tree));
 	call_tree_free(tree);
 }
 
@@ -757,6 +908,10 @@ int main(void)
 		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
 		cmocka_unit_test(falls_into_the_next), cmocka_unit_test(no_fall),
 		cmocka_unit_test(conditional_tail_call),
+		cmocka_unit_test(sums_of_forgotten_calls),
+		cmocka_unit_test(long_chains_of_tail_calls), cmocka_unit_test(forgotten_frames),
+		cmocka_unit_test(no_fall_out_of_nested), cmocka_unit_test(long_chains_of_jumps),
+		cmocka_unit_test(forgotten_within_a_chain),
 		cmocka_unit_test(reloaded_code),
 	};
 	/* clang-format on */
