@@ -4,43 +4,18 @@
  * the oldest finished calls go first. What was entered before the trace began is found when
  * it is returned to, and has no known entry.
  */
-#include "report.h"
+#include "call_nodes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NODES 20000
 /* How far up a return looks for its call: hostile traces must not make it quadratic. */
 #define MAX_SEARCH 256
 /* Functions entered by a jump have no return address: so many count as one in that search. */
 #define JUMPS_AS_ONE 16
 /* Instructions of a linkage table's entry and of its common one, which jumps to the resolver. */
 #define MAX_STUB 16
-
-/* Tail calls in a row, within one frame, whose newest are kept. */
-#define MAX_CHAIN 32
-
-#define CACHE_SIZE 4096 /* power of two */
-
-struct call_tree {
-	struct call_node root;
-	struct call_node *current;
-	size_t nr_nodes;
-	size_t nr_forgotten; /* callers of the outermost node, no longer kept */
-	char gap[192];	     /* the newest after which no callers are known; "": none */
-	uint64_t off_ip;     /* where tracing went off last */
-	bool off_async;
-	uint64_t run; /* where the code begins that has run since the last branch; 0: unknown */
-	bool run_returned; /* a return led there, to its call: that is the instruction before */
-	struct auxtap_event nowhere; /* a return to no function, after which nothing ran; type 0 */
-	const struct call_code_ops *ops;
-	void *ctx;
-	struct code_cache {
-		uint64_t addr;
-		struct call_code code;
-	} cache[CACHE_SIZE];
-};
 
 struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
 {
@@ -56,7 +31,7 @@ struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
 
 static struct call_code code_at(struct call_tree *tree, uint64_t addr)
 {
-	struct code_cache *hit = &tree->cache[(addr ^ addr >> 12) & (CACHE_SIZE - 1)];
+	struct code_cache *hit = &tree->cache[(addr ^ addr >> 12) & (CALL_TREE_CACHE - 1)];
 
 	if (hit->addr != addr) {
 		hit->addr = addr;
@@ -115,29 +90,6 @@ static void unwind_to(struct call_tree *tree, struct call_node *frame)
 	tree->current = frame;
 }
 
-static void free_node(struct call_tree *tree, struct call_node *node)
-{
-	/* iterative: depth is the traced program's recursion */
-	struct call_node *at = node;
-
-	while (at) {
-		if (at->first) {
-			struct call_node *child = at->first;
-
-			at->first = child->next;
-			child->parent = at;
-			at = child;
-			continue;
-		}
-		struct call_node *up = at == node ? NULL : at->parent;
-
-		free(at->text);
-		free(at);
-		tree->nr_nodes--;
-		at = up;
-	}
-}
-
 void call_tree_free(struct call_tree *tree)
 {
 	if (!tree)
@@ -146,203 +98,9 @@ void call_tree_free(struct call_tree *tree)
 		struct call_node *node = tree->root.first;
 
 		tree->root.first = node->next;
-		free_node(tree, node);
+		call_node_free(tree, node);
 	}
 	free(tree);
-}
-
-uint64_t call_node_insns(const struct call_node *node)
-{
-	/* iterative sum over the subtree */
-	uint64_t sum = 0;
-	const struct call_node *n = node;
-
-	while (n) {
-		sum += n->nr_insns + n->nr_dropped_insns;
-		if (n->first) {
-			n = n->first;
-			continue;
-		}
-		while (n != node && !n->next)
-			n = n->parent;
-		n = n == node ? NULL : n->next;
-	}
-	return sum;
-}
-
-static void put_last(struct call_node *parent, struct call_node *node)
-{
-	node->parent = parent;
-	node->next = NULL;
-	if (parent->last)
-		parent->last->next = node;
-	else
-		parent->first = node;
-	parent->last = node;
-}
-
-static struct call_node *take_last(struct call_node *parent)
-{
-	struct call_node *last = parent->last, *before = NULL;
-
-	for (struct call_node *n = parent->first; n != last; n = n->next)
-		before = n;
-	if (before)
-		before->next = NULL;
-	else
-		parent->first = NULL;
-	parent->last = before;
-	return last;
-}
-
-/* Forgets the oldest call within node; what it executed still counts. */
-static void drop_oldest(struct call_tree *tree, struct call_node *node)
-{
-	struct call_node *oldest = node->first;
-
-	node->first = oldest->next;
-	if (!node->first)
-		node->last = NULL;
-	node->nr_dropped += !oldest->gap && !oldest->async;
-	node->nr_dropped_insns += call_node_insns(oldest);
-	free_node(tree, oldest);
-}
-
-/*
- * The outermost function is forgotten, not what it called. A function that it went on to by a jump
- * has its frame: no caller is forgotten then.
- */
-static void forget_outermost(struct call_tree *tree, struct call_node *outer)
-{
-	tree->root.first = outer->first;
-	tree->root.last = outer->last;
-	for (struct call_node *c = outer->first; c; c = c->next)
-		c->parent = &tree->root;
-	if (outer->last && outer->last->tail) {
-		uint32_t nr = 0;
-
-		outer->last->tail = false;
-		for (struct call_node *n = outer->last; n && n->chain; n = n->last)
-			n->chain = nr++;
-	} else {
-		tree->nr_forgotten++;
-	}
-	outer->first = NULL;
-	tree->root.nr_dropped++;
-	free_node(tree, outer);
-}
-
-/* Too many: forget finished calls, oldest first, outermost first. */
-static void prune(struct call_tree *tree)
-{
-	struct call_node *node = &tree->root;
-
-	for (struct call_node *n = tree->current; n; n = n->parent)
-		n->on_path = true;
-	while (node && tree->nr_nodes > MAX_NODES / 2) {
-		while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->on_path)
-			drop_oldest(tree, node);
-		/* down the path that leads to the current function */
-		struct call_node *child = node->first;
-
-		while (child && !child->on_path)
-			child = child->next;
-		node = child;
-	}
-	for (struct call_node *n = tree->current; n; n = n->parent)
-		n->on_path = false;
-	/* a recursion deeper than the bound: forget its outer half */
-	while (tree->nr_nodes > MAX_NODES / 2) {
-		struct call_node *outer = tree->root.first;
-
-		if (!outer || outer == tree->current)
-			break;
-		forget_outermost(tree, outer);
-	}
-}
-
-static struct call_node *add_child(struct call_tree *tree, struct call_node *parent)
-{
-	struct call_node *node = calloc(1, sizeof(*node));
-
-	if (!node)
-		return NULL;
-	put_last(parent, node);
-	parent->nr_children++;
-	if (++tree->nr_nodes > MAX_NODES) {
-		tree->current = node; /* never pruned */
-		prune(tree);
-		node = tree->current;
-		tree->current = node->parent;
-	}
-	return node;
-}
-
-/* The function that is running although the trace has no call of it. */
-static struct call_node *current_function(struct call_tree *tree, uint64_t ip, uint64_t time)
-{
-	if (tree->current == &tree->root) {
-		struct call_node *node = add_child(tree, &tree->root);
-
-		if (!node)
-			return NULL;
-		node->last_ip = ip;
-		node->time = time;
-		tree->current = node;
-	}
-	return tree->current;
-}
-
-/* Returning out of the outermost known function: it gets a parent. */
-static int grow_outwards(struct call_tree *tree, uint64_t ip, uint64_t time)
-{
-	struct call_node *outer = calloc(1, sizeof(*outer));
-
-	if (!outer)
-		return -ENOMEM;
-	outer->first = tree->root.first;
-	outer->last = tree->root.last;
-	outer->nr_children = tree->root.nr_children;
-	outer->nr_dropped = tree->root.nr_dropped;
-	for (struct call_node *c = outer->first; c; c = c->next)
-		c->parent = outer;
-	outer->parent = &tree->root;
-	outer->last_ip = ip;
-	outer->time = time;
-	tree->root.first = tree->root.last = outer;
-	tree->root.nr_children = 1;
-	tree->root.nr_dropped = 0;
-	tree->nr_nodes++;
-	tree->current = outer;
-	if (tree->nr_forgotten)
-		tree->nr_forgotten--;
-	return 0;
-}
-
-/* Returning out of a function that was entered by a return: its caller takes its place. */
-static int grow_inside(struct call_tree *tree, struct call_node *node, uint64_t ip)
-{
-	struct call_node *inner = malloc(sizeof(*inner));
-
-	if (!inner)
-		return -ENOMEM;
-	*inner = *node;
-	inner->parent = node;
-	inner->next = NULL;
-	inner->by_return = inner->by_jump = inner->by_fall = false;
-	for (struct call_node *c = inner->first; c; c = c->next)
-		c->parent = inner;
-	node->first = node->last = inner;
-	node->nr_children = 1;
-	node->nr_dropped = 0;
-	node->nr_insns = node->nr_dropped_insns = 0;
-	node->chain = inner->chain = 0;
-	node->addr = 0;
-	node->last_ip = ip;
-	node->returned = false;
-	tree->nr_nodes++;
-	tree->current = node;
-	return 0;
 }
 
 /* How a function was entered. */
@@ -358,7 +116,7 @@ enum entered {
 static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum entered how,
 		 uint64_t site, uint64_t addr)
 {
-	struct call_node *caller = current_function(tree, site, ev->time);
+	struct call_node *caller = call_node_current(tree, site, ev->time);
 	bool other_stack = how == BY_RETURN || how == BY_SWITCH;
 	struct call_node *node;
 
@@ -366,7 +124,7 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 		return -ENOMEM;
 	if (site)
 		caller->last_ip = site;
-	node = add_child(tree, caller);
+	node = call_node_add(tree, caller);
 	if (!node)
 		return -ENOMEM;
 	/* a return may lead into the middle of a function */
@@ -385,34 +143,6 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node->by_fall = how == BY_FALL;
 	tree->current = node;
 	return 0;
-}
-
-/*
- * The current function was entered by a tail call. A state machine or an interpreter may go on so
- * for ever, in one frame: of a long chain the oldest are forgotten, as calls of the function that
- * has the frame.
- */
-static void chained(struct call_tree *tree)
-{
-	struct call_node *keep = tree->current, *dropped, *frame, *oldest;
-	uint32_t nr = keep->parent->chain + 1;
-
-	keep->chain = nr;
-	if (nr < MAX_CHAIN)
-		return;
-	for (nr = MAX_CHAIN / 2; nr > 1; nr--, keep = keep->parent)
-		keep->chain = nr;
-	keep->chain = 1;
-	dropped = frame = keep->parent;
-	for (nr = dropped->chain; nr; nr--)
-		frame = frame->parent;
-	nr = dropped->chain;
-	take_last(dropped);
-	oldest = take_last(frame);
-	frame->nr_dropped += nr;
-	frame->nr_dropped_insns += call_node_insns(oldest);
-	free_node(tree, oldest);
-	put_last(frame, keep);
 }
 
 /* Was node called by the instruction before 'to'? */
@@ -450,13 +180,13 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
 	unwind_to(tree, n);
 	n->returned = true;
-	return n->parent == &tree->root ? grow_outwards(tree, ev->addr, ev->time) :
-					  grow_inside(tree, n, ev->addr);
+	return n->parent == &tree->root ? call_node_grow_outwards(tree, ev->addr, ev->time) :
+					  call_node_grow_inside(tree, n, ev->addr);
 }
 
 static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	struct call_node *node = current_function(tree, ev->ip, ev->time);
+	struct call_node *node = call_node_current(tree, ev->ip, ev->time);
 	struct call_node *match;
 	int steps = 0;
 
@@ -490,7 +220,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	match->returned = true;
 	tree->run_returned = true;
 	if (match->parent == &tree->root)
-		return grow_outwards(tree, ev->addr, ev->time);
+		return call_node_grow_outwards(tree, ev->addr, ev->time);
 	tree->current = match->parent;
 	tree->current->last_ip = ev->addr;
 	return 0;
@@ -530,7 +260,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 		tree->current = tree->current->parent;
 	}
 	tree->nr_forgotten = 0;
-	node = add_child(tree, tree->current);
+	node = call_node_add(tree, tree->current);
 	if (!node)
 		return -ENOMEM;
 	node->gap = true;
@@ -575,7 +305,7 @@ static int next_outermost(struct call_tree *tree, const struct auxtap_event *ev)
 
 	tree->current->returned = true;
 	tree->current = &tree->root;
-	node = current_function(tree, ev->addr, ev->time);
+	node = call_node_current(tree, ev->addr, ev->time);
 	if (!node)
 		return -ENOMEM;
 	if (body_of(tree, ev->addr) == ev->addr)
@@ -634,7 +364,7 @@ static int jumped_away(struct call_tree *tree, const struct auxtap_event *ev, bo
 		return ret;
 	tree->current->by_jump = !sure;
 	if (sure || ev->kind != AUXTAP_BRANCH_JUMP_INDIRECT)
-		chained(tree);
+		call_node_chained(tree);
 	return 0;
 }
 
@@ -763,7 +493,7 @@ static uint64_t fell_into(struct call_tree *tree, const struct auxtap_event *ev)
 /* Counts the instructions since the last event. */
 static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	struct call_node *node = current_function(tree, ev->ip, ev->time);
+	struct call_node *node = call_node_current(tree, ev->ip, ev->time);
 	uint64_t next = fell_into(tree, ev);
 	uint32_t nr = ev->nr_insns, before;
 	int ret;
@@ -781,7 +511,7 @@ static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 		ret = enter(tree, ev, BY_FALL, tree->run, next);
 		if (ret)
 			return ret;
-		chained(tree);
+		call_node_chained(tree);
 	}
 	tree->current->nr_insns += nr;
 	return 0;
@@ -837,7 +567,7 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 
 			tree->off_ip = 0;
 			tree->off_async = false;
-			if (!ret && !current_function(tree, ev->addr, ev->time))
+			if (!ret && !call_node_current(tree, ev->addr, ev->time))
 				ret = -ENOMEM;
 			if (!ret)
 				tree->current->last_ip = ev->addr;

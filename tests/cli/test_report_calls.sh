@@ -281,7 +281,8 @@ for build in 'gcc -O0' 'gcc -O1' 'clang -O1' 'clang -O2'; do
 		fail "falls: $build: open are: $path"
 	grep -q '^  \[fell into\]: ' calls || fail "falls: $build: [fell into] is not explained"
 	command -v gdb >/dev/null || continue
-	died=$(gdb -nx -batch -ex run -ex 'info symbol $pc' ./falls 2>/dev/null </dev/null | tail -n 1)
+	died=$(gdb -nx -batch -ex run -ex 'info symbol $pc' ./falls 2>/dev/null </dev/null |
+		tail -n 1)
 	[[ $died == 'next_one '* ]] || fail "falls: $build: gdb says: $died"
 done
 
