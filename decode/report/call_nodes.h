@@ -11,7 +11,9 @@ struct call_tree {
 	struct call_node root;
 	struct call_node *current;
 	size_t nr_nodes;
+	uint64_t budget;     /* nodes that searches may still look at, beyond the first of each */
 	size_t nr_forgotten; /* callers of the outermost node, no longer kept */
+	bool some_forgotten; /* or only some of these are still open */
 	char gap[192];	     /* the newest after which no callers are known; "": none */
 	uint64_t off_ip;     /* where tracing went off last */
 	bool off_async;
@@ -24,6 +26,9 @@ struct call_tree {
 		uint64_t addr;
 		struct call_code code;
 	} cache[CALL_TREE_CACHE];
+	struct pad_cache {
+		uint64_t call, pad;
+	} pads[CALL_TREE_CACHE];
 };
 
 void call_node_free(struct call_tree *tree, struct call_node *node);

@@ -280,8 +280,11 @@ struct call_node *call_tree_root(struct call_tree *tree);
 uint64_t call_node_insns(const struct call_node *node);
 /* How many nodes it has at present. */
 size_t call_tree_size(const struct call_tree *tree);
-/* How many callers of the outermost node were forgotten because there were too many. */
-size_t call_tree_forgotten(const struct call_tree *tree);
+/*
+ * How many callers of the outermost node were forgotten because there were too many; *at_most: not
+ * all of them may still be open.
+ */
+size_t call_tree_forgotten(const struct call_tree *tree, bool *at_most);
 /* The gap before which calls may be open that nothing is known of; NULL: no such gap. */
 const char *call_tree_gap(const struct call_tree *tree);
 /* The function running last. */

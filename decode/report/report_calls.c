@@ -10,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far up a return looks for its call: hostile traces must not make it quadratic. */
-#define MAX_SEARCH 256
-/* Functions entered by a jump have no return address: so many count as one in that search. */
-#define JUMPS_AS_ONE 16
+/*
+ * How far up a return looks for its call: in all at most SEARCH_PER_EVENT nodes for each event.
+ * Hostile traces must not make it quadratic: where that is used up, it looks at MAX_SEARCH nodes.
+ */
+#define MAX_SEARCH	 256
+#define SEARCH_PER_EVENT 64
+#define SEARCH_AT_FIRST	 1000000
 /* Instructions of a linkage table's entry and of its common one, which jumps to the resolver. */
 #define MAX_STUB 16
 
@@ -22,6 +25,7 @@ struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
 	struct call_tree *tree = calloc(1, sizeof(*tree));
 
 	if (tree) {
+		tree->budget = SEARCH_AT_FIRST;
 		tree->current = &tree->root;
 		tree->ops = ops;
 		tree->ctx = ctx;
@@ -50,14 +54,37 @@ static uint64_t body_of(struct call_tree *tree, uint64_t addr)
 	return code.start ? code.start : code.range;
 }
 
+/* May a search go on after so many steps? */
+static bool may_search(struct call_tree *tree, unsigned int *steps)
+{
+	if (++*steps <= MAX_SEARCH)
+		return true;
+	if (!tree->budget)
+		return false;
+	tree->budget--;
+	return true;
+}
+
+/* Where an exception lands that leaves the call at that address; 0: nowhere, or not known. */
+static uint64_t pad_of(struct call_tree *tree, uint64_t call)
+{
+	struct pad_cache *hit = &tree->pads[(call ^ call >> 12) & (CALL_TREE_CACHE - 1)];
+
+	if (hit->call != call) {
+		hit->call = call;
+		hit->pad = tree->ops->landing_pad(tree->ctx, call);
+	}
+	return hit->pad;
+}
+
 /* The frame that addr lies in the function of: current or one of its callers; NULL. */
 static struct call_node *frame_of(struct call_tree *tree, uint64_t addr)
 {
 	uint64_t start = body_of(tree, addr);
-	int steps = 0;
+	unsigned int steps = 0;
 
-	for (struct call_node *n = tree->current; start && n != &tree->root && steps++ < MAX_SEARCH;
-	     n = n->parent) {
+	for (struct call_node *n = tree->current;
+	     start && n != &tree->root && may_search(tree, &steps); n = n->parent) {
 		if (body_of(tree, n->addr ? n->addr : n->last_ip) == start)
 			return n;
 	}
@@ -70,13 +97,13 @@ static struct call_node *frame_of(struct call_tree *tree, uint64_t addr)
  */
 static struct call_node *catcher_of(struct call_tree *tree, uint64_t addr)
 {
-	int steps = 0;
+	unsigned int steps = 0;
 
+	if (!addr || !tree->ops || !tree->ops->landing_pad)
+		return NULL;
 	for (struct call_node *n = tree->current->parent;
-	     addr && tree->ops && tree->ops->landing_pad && n && n != &tree->root &&
-	     steps++ < MAX_SEARCH;
-	     n = n->parent) {
-		if (tree->ops->landing_pad(tree->ctx, n->last_ip) == addr)
+	     n && n != &tree->root && may_search(tree, &steps); n = n->parent) {
+		if (pad_of(tree, n->last_ip) == addr)
 			return n;
 	}
 	return NULL;
@@ -152,6 +179,35 @@ static bool called_before(const struct call_node *node, uint64_t to)
 	       to - node->site <= 15;
 }
 
+/* Functions that were entered by a jump return to where the jumping one would. */
+static struct call_node *frame_node(struct call_tree *tree)
+{
+	struct call_node *n = tree->current;
+
+	while (n->tail && n->parent != &tree->root)
+		n = n->parent;
+	return n;
+}
+
+/*
+ * Out of nested calls into a function that is none of them: into one of the forgotten callers, by
+ * longjmp() or an exception. How many of these are still open is not known.
+ */
+static int land_in_forgotten(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	unwind_to(tree, &tree->root);
+	tree->some_forgotten = true;
+	return call_node_current(tree, ev->addr, ev->time) ? 0 : -ENOMEM;
+}
+
+/* May a branch to addr lead into one of the forgotten callers? */
+static bool was_forgotten(struct call_tree *tree, uint64_t addr)
+{
+	uint64_t start = body_of(tree, addr);
+
+	return tree->nr_forgotten && start && start != addr;
+}
+
 /*
  * A return to where no call came from and whose function is not on the stack. Out of what was
  * running when the trace began: the caller. Else the stack is another one (swapcontext), or the
@@ -159,11 +215,8 @@ static bool called_before(const struct call_node *node, uint64_t to)
  */
 static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	struct call_node *node = tree->current, *n = node;
+	struct call_node *node = tree->current, *n = frame_node(tree);
 
-	/* functions that were entered by a jump return to where the jumping one would */
-	while (n->tail && n->parent != &tree->root)
-		n = n->parent;
 	if (n->async) {
 		/* to the code that ends the handler with a system call */
 		unwind_to(tree, n);
@@ -188,7 +241,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	struct call_node *node = call_node_current(tree, ev->ip, ev->time);
 	struct call_node *match;
-	int steps = 0;
+	unsigned int steps = 0;
 
 	if (!node)
 		return -ENOMEM;
@@ -200,16 +253,20 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	for (match = node; match != &tree->root; match = match->parent) {
 		if (called_before(match, ev->addr))
 			break;
-		steps += match->tail ? 1 : JUMPS_AS_ONE;
-		if (steps > MAX_SEARCH * JUMPS_AS_ONE)
+		if (!may_search(tree, &steps)) {
+			match = &tree->root;
 			break;
+		}
 	}
-	if (match == &tree->root || steps > MAX_SEARCH * JUMPS_AS_ONE) {
+	if (match == &tree->root) {
 		/* no call to go back to: a thrown exception enters its handler by a return */
 		match = catcher_of(tree, ev->addr);
 		/* no call returns to a function's entry, where a context of makecontext() begins */
 		if (!match && body_of(tree, ev->addr) != ev->addr)
 			match = frame_of(tree, ev->addr);
+		if (!match && frame_node(tree)->parent != &tree->root && !frame_node(tree)->async &&
+		    was_forgotten(tree, ev->addr))
+			return land_in_forgotten(tree, ev);
 		if (!match || match == node)
 			return stray_return(tree, ev);
 		unwind_to(tree, match);
@@ -229,12 +286,12 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	uint64_t to = ev->addr;
-	int steps = 0;
+	unsigned int steps = 0;
 
 	if (!tree->off_ip || !ev->has_addr)
 		return 0;
 	/* back from a handler? */
-	for (struct call_node *n = tree->current; n != &tree->root && steps++ < MAX_SEARCH;
+	for (struct call_node *n = tree->current; n != &tree->root && may_search(tree, &steps);
 	     n = n->parent) {
 		if (!n->async || (to != n->site && to - n->site > 15))
 			continue;
@@ -260,6 +317,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 		tree->current = tree->current->parent;
 	}
 	tree->nr_forgotten = 0;
+	tree->some_forgotten = false;
 	node = call_node_add(tree, tree->current);
 	if (!node)
 		return -ENOMEM;
@@ -344,6 +402,8 @@ static int jumped_within(struct call_tree *tree, const struct auxtap_event *ev, 
 {
 	struct call_node *frame = frame_of(tree, ev->addr);
 
+	if (!frame && indirect && was_forgotten(tree, ev->addr))
+		return land_in_forgotten(tree, ev);
 	if (!frame && indirect)
 		return enter(tree, ev, BY_SWITCH, ev->ip, ev->addr);
 	if (frame)
@@ -438,13 +498,14 @@ int call_tree_exec(struct call_tree *tree, const char *text)
 	tree->root.last->exec = true;
 	free(tree->root.last->text);
 	tree->root.last->text = strdup(text);
-	memset(tree->cache, 0, sizeof(tree->cache));
+	call_tree_code_changed(tree);
 	return tree->root.last->text ? 0 : -ENOMEM;
 }
 
 void call_tree_code_changed(struct call_tree *tree)
 {
 	memset(tree->cache, 0, sizeof(tree->cache));
+	memset(tree->pads, 0, sizeof(tree->pads));
 }
 
 /*
@@ -591,6 +652,8 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	int ret = ev->nr_insns ? count_insns(tree, ev) : 0;
 
+	if (tree->budget < UINT64_MAX / 2)
+		tree->budget += SEARCH_PER_EVENT;
 	tree->run_returned = false;
 	if (!ret)
 		ret = add_event(tree, ev);
@@ -634,8 +697,9 @@ size_t call_tree_size(const struct call_tree *tree)
 	return tree->nr_nodes;
 }
 
-size_t call_tree_forgotten(const struct call_tree *tree)
+size_t call_tree_forgotten(const struct call_tree *tree, bool *at_most)
 {
+	*at_most = tree->some_forgotten;
 	return tree->nr_forgotten;
 }
 

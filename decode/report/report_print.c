@@ -477,7 +477,8 @@ static void print_gap(const struct report_out *ro, unsigned int depth, const cha
 }
 
 /* What lies farther out than the lines; what was called before a gap and still runs is unknown. */
-static void print_outer(const struct report_out *ro, struct call_tree *tree, size_t nr_outer)
+static void print_outer(const struct report_out *ro, struct call_tree *tree, size_t nr_outer,
+			bool at_most)
 {
 	const char *gap = call_tree_gap(tree);
 	bool gap_shown = false;
@@ -489,7 +490,11 @@ static void print_outer(const struct report_out *ro, struct call_tree *tree, siz
 		print_gap(ro, 0, gap);
 	if (nr_outer)
 		fprintf(ro->out, "  %12s  %s(%s%zu call%s farther out%s)%s\n", "...",
-			ro->style->dim, gap ? "at least " : "", nr_outer, nr_outer == 1 ? "" : "s",
+			ro->style->dim,
+			gap	? "at least " :
+			at_most ? "at most " :
+				  "",
+			nr_outer, nr_outer == 1 ? "" : "s",
 			gap && call_tree_current(tree) ? ", since the last gap" : "",
 			ro->style->off);
 }
@@ -524,6 +529,7 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree, uns
 {
 	struct shown shown = {.size = (unsigned int)call_tree_size(tree), .all = nr_lines != 0};
 	size_t nr_outer;
+	bool at_most;
 
 	if (!call_tree_root(tree)) {
 		fprintf(ro->out, "  (no calls were traced)\n");
@@ -539,8 +545,8 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree, uns
 	choose_lines(ro, &shown, tree, nr_lines);
 	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
 		"function (\"...\": not returned yet, its callees not counted)", ro->style->off);
-	nr_outer = shown.nr_outer + call_tree_forgotten(tree);
-	print_outer(ro, tree, nr_outer);
+	nr_outer = shown.nr_outer + call_tree_forgotten(tree, &at_most);
+	print_outer(ro, tree, nr_outer, at_most);
 	print_lines(ro, tree, true, end);
 	if (shows_lost(&shown))
 		fputs("  ?: it was open when a gap began; whether it returned is not known\n",

@@ -20,6 +20,13 @@ static void event(struct call_tree *tree, uint32_t type, uint64_t ip, uint64_t a
 	assert_int_equal(call_tree_event(tree, &ev), 0);
 }
 
+static size_t forgotten(const struct call_tree *tree)
+{
+	bool at_most;
+
+	return call_tree_forgotten(tree, &at_most);
+}
+
 static void nested_calls(void **state)
 {
 	struct call_tree *tree = call_tree_new(NULL, NULL);
@@ -771,13 +778,74 @@ static void forgotten_within_a_chain(void **state)
 	for (int i = 0; i < after; i++)
 		event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
 	assert_ptr_equal(call_tree_current(tree), last);
-	assert_int_equal(call_tree_forgotten(tree), before);
+	assert_int_equal(forgotten(tree), before);
 	assert_true(last->parent->parent);
 	for (int i = 0; i < 100; i++)
 		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
 	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
-	assert_int_equal(call_tree_forgotten(tree), before - 1);
+	assert_int_equal(forgotten(tree), before - 1);
 	call_tree_free(tree);
+}
+
+/* longjmp() out of deep calls; an exception is caught that far out. */
+static void leaves_deep_calls(void **state)
+{
+	(void)state;
+	for (int depth = 10; depth <= 9000; depth += 899) {
+		for (int how = 0; how < 3; how++) {
+			struct call_tree *tree = call_tree_new(&parts, NULL);
+			struct call_node *outer, *catcher;
+
+			event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+			outer = call_tree_root(tree)->first;
+			event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x3000, 4);
+			catcher = call_tree_current(tree);
+			event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x2000, 4); /* a try block */
+			for (int i = 0; i < depth; i++)
+				event(tree, AUXTAP_EVENT_CALL, 0x2020, 0x2000, 4);
+			if (how == 0) {
+				jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2030, 0x1015);
+				assert_ptr_equal(call_tree_current(tree), outer);
+			} else if (how == 1) {
+				jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2030, 0x3040);
+				assert_ptr_equal(call_tree_current(tree), catcher);
+			} else {
+				event(tree, AUXTAP_EVENT_RETURN, 0x2030, 0x1015, 2);
+				assert_ptr_equal(call_tree_current(tree), outer);
+			}
+			assert_true(catcher->first->first->returned);
+			call_tree_free(tree);
+		}
+	}
+}
+
+/* Into a caller that is no longer kept: how many of them are open is not known. */
+static void leaves_for_a_forgotten_call(void **state)
+{
+	(void)state;
+	for (int by_return = 0; by_return <= 1; by_return++) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+		bool at_most;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+		nest(tree, 30000);
+		call_tree_forgotten(tree, &at_most);
+		assert_false(at_most);
+		if (by_return)
+			event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x1015, 2);
+		else
+			jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2020, 0x1015);
+		event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x4000, 2);
+		assert_int_equal(call_tree_current(tree)->addr, 0x4000);
+		assert_false(call_tree_current(tree)->parent->by_jump ||
+			     call_tree_current(tree)->parent->by_return);
+		assert_ptr_equal(call_tree_current(tree)->parent->parent, call_tree_root(tree));
+		assert_true(call_tree_root(tree)->first->returned);
+		assert_true(call_tree_forgotten(tree, &at_most) > 0);
+		assert_true(at_most);
+		call_tree_free(tree);
+	}
 }
 
 /* Callers of a deep recursion that were forgotten: not the functions that left by a jump. */
@@ -795,10 +863,10 @@ static void forgotten_frames(void **state)
 	}
 	for (struct call_node *n = call_tree_current(tree); n->parent; n = n->parent)
 		depth += !n->tail;
-	assert_int_equal(depth + call_tree_forgotten(tree), nr + 1);
+	assert_int_equal(depth + forgotten(tree), nr + 1);
 	for (int i = 0; i < nr; i++)
 		event(tree, AUXTAP_EVENT_RETURN, 0x3020, i < nr - 1 ? 0x3015 : 0x1015, 2);
-	assert_int_equal(call_tree_forgotten(tree), 0);
+	assert_int_equal(forgotten(tree), 0);
 	assert_ptr_equal(call_tree_current(tree)->parent, call_tree_root(tree));
 	call_tree_free(tree);
 }
@@ -911,7 +979,8 @@ int main(void)
 		cmocka_unit_test(sums_of_forgotten_calls),
 		cmocka_unit_test(long_chains_of_tail_calls), cmocka_unit_test(forgotten_frames),
 		cmocka_unit_test(no_fall_out_of_nested), cmocka_unit_test(long_chains_of_jumps),
-		cmocka_unit_test(forgotten_within_a_chain),
+		cmocka_unit_test(forgotten_within_a_chain), cmocka_unit_test(leaves_deep_calls),
+		cmocka_unit_test(leaves_for_a_forgotten_call),
 		cmocka_unit_test(reloaded_code),
 	};
 	/* clang-format on */
