@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What .eh_frame says of code, with or without symbols: the ranges of code that functions consist
- * of, found by the search table of .eh_frame_hdr, and where an exception lands that leaves a call
- * (.gcc_except_table). Formats: the Linux Standard Base, "Exception Frames", and the layout of
- * language-specific data that gcc and clang share. The files are untrusted: each read is checked.
+ * of, found by the search table of .eh_frame_hdr (or one made here: static programs have none), and
+ * where an exception lands that leaves a call (.gcc_except_table). Formats: the Linux Standard
+ * Base, "Exception Frames", and the layout of language-specific data that gcc and clang share. The
+ * files are untrusted: each read is checked.
  */
 #include "image_private.h"
+#include "util/vector.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PE_ABS	   0x00 /* encodings of pointers */
@@ -125,8 +128,6 @@ static bool eh_table(const struct auxtap_image *image, uint64_t *vaddr)
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
 
-	if (!image->is_elf || !image->is_64 || image->is_rel || image->size < sizeof(eh))
-		return false;
 	memcpy(&eh, image->data, sizeof(eh));
 	for (unsigned int i = 0; i < eh.e_phnum; i++) {
 		uint64_t pos = eh.e_phoff + (uint64_t)i * eh.e_phentsize;
@@ -150,15 +151,15 @@ static uint64_t eh_entry(const uint8_t *table, size_t i, unsigned int field, uin
 	return base + (uint64_t)(int64_t)value;
 }
 
-/* The ELF address of the entry (FDE) that begins last before vaddr; 0: none. */
-static uint64_t eh_search(const struct auxtap_image *image, uint64_t vaddr)
+/* By the file's search table at base. */
+static uint64_t eh_search_table(const struct auxtap_image *image, uint64_t base, uint64_t vaddr)
 {
 	struct eh_cursor c;
 	uint8_t frame_encoding, count_encoding, encoding;
-	uint64_t base, nr;
+	uint64_t nr;
 	size_t lo = 0, hi;
 
-	if (!eh_table(image, &base) || !eh_seek(&c, image, base) || eh_bytes(&c, 1) != 1)
+	if (!eh_seek(&c, image, base) || eh_bytes(&c, 1) != 1)
 		return 0;
 	frame_encoding = (uint8_t)eh_bytes(&c, 1);
 	count_encoding = (uint8_t)eh_bytes(&c, 1);
@@ -245,16 +246,17 @@ static bool eh_begins_within(struct eh_cursor *c, const uint8_t *end)
 	       !(op >= 1 && op <= 4) && op != 0x2e /* DW_CFA_GNU_args_size */;
 }
 
-bool image_eh_find(const struct auxtap_image *image, uint64_t vaddr, struct image_range *range)
+/* The entry at 'entry' of .eh_frame; false where it is damaged, or no function's. */
+static bool eh_read_entry(const struct auxtap_image *image, uint64_t entry,
+			  struct image_range *range)
 {
-	uint64_t entry, length, cie_at;
+	uint64_t length, cie_at;
 	struct eh_cursor c;
 	struct eh_cie cie;
 	const uint8_t *end;
 
 	memset(range, 0, sizeof(*range));
-	entry = eh_search(image, vaddr);
-	if (!entry || !eh_seek(&c, image, entry))
+	if (!eh_seek(&c, image, entry))
 		return false;
 	length = eh_bytes(&c, 4);
 	if (c.failed || !length || length >= 0xfffffff0 || length > (size_t)(c.end - c.at))
@@ -278,10 +280,108 @@ bool image_eh_find(const struct auxtap_image *image, uint64_t vaddr, struct imag
 		c.vaddr += size;
 	}
 	range->is_part = eh_begins_within(&c, end);
-	return !c.failed && vaddr >= range->start && vaddr < range->end;
+	return !c.failed && range->start < range->end;
 }
 
-uint64_t image_eh_landing_pad(const struct auxtap_image *image, uint64_t call)
+/* ---- files without a search table ---- */
+
+/* The section .eh_frame: where it is in the file; false: none. */
+static bool eh_section(const struct auxtap_image *image, Elf64_Shdr *found)
+{
+	Elf64_Ehdr eh;
+	Elf64_Shdr names;
+
+	memcpy(&eh, image->data, sizeof(eh));
+	if (eh.e_shentsize < sizeof(*found) || eh.e_shoff > image->size ||
+	    (image->size - eh.e_shoff) / eh.e_shentsize < eh.e_shnum || eh.e_shstrndx >= eh.e_shnum)
+		return false;
+	memcpy(&names, image->data + eh.e_shoff + (size_t)eh.e_shstrndx * eh.e_shentsize,
+	       sizeof(names));
+	if (names.sh_offset > image->size || names.sh_size > image->size - names.sh_offset)
+		return false;
+	for (unsigned int i = 0; i < eh.e_shnum; i++) {
+		memcpy(found, image->data + eh.e_shoff + (size_t)i * eh.e_shentsize,
+		       sizeof(*found));
+		if (found->sh_name < names.sh_size &&
+		    names.sh_size - found->sh_name >= sizeof(".eh_frame") &&
+		    !memcmp(image->data + names.sh_offset + found->sh_name, ".eh_frame",
+			    sizeof(".eh_frame")))
+			return true;
+	}
+	return false;
+}
+
+static int eh_compare(const void *a, const void *b)
+{
+	const struct image_eh_entry *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Lists all entries of .eh_frame. Without memory, or of a damaged section, those up to there. */
+static void eh_list(struct auxtap_image *image)
+{
+	struct image_range range;
+	struct eh_cursor c;
+	Elf64_Shdr section;
+	uint64_t end;
+	size_t capacity = 0;
+
+	image->eh_listed = true;
+	if (!eh_section(image, &section) || !eh_seek(&c, image, section.sh_addr))
+		return;
+	end = section.sh_addr + section.sh_size;
+	while (c.vaddr < end) {
+		uint64_t entry = c.vaddr, length = eh_bytes(&c, 4);
+
+		if (c.failed || !length || length > (size_t)(c.end - c.at))
+			break;
+		if (eh_read_entry(image, entry, &range)) {
+			if (vector_grow(image->eh, image->nr_eh, capacity) || !image->eh)
+				break;
+			image->eh[image->nr_eh++] =
+				(struct image_eh_entry){.start = range.start, .entry = entry};
+		}
+		c.at += length;
+		c.vaddr += length;
+	}
+	if (image->nr_eh)
+		qsort(image->eh, image->nr_eh, sizeof(*image->eh), eh_compare);
+}
+
+/* The ELF address of the entry (FDE) that begins last before vaddr; 0: none. */
+static uint64_t eh_search(struct auxtap_image *image, uint64_t vaddr)
+{
+	uint64_t base;
+	size_t lo = 0, hi;
+
+	if (!image->is_elf || !image->is_64 || image->is_rel || image->size < sizeof(Elf64_Ehdr))
+		return 0;
+	if (eh_table(image, &base))
+		return eh_search_table(image, base, vaddr);
+	if (!image->eh_listed)
+		eh_list(image);
+	for (hi = image->nr_eh; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (image->eh[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? image->eh[lo - 1].entry : 0;
+}
+
+bool image_eh_find(struct auxtap_image *image, uint64_t vaddr, struct image_range *range)
+{
+	uint64_t entry = eh_search(image, vaddr);
+
+	memset(range, 0, sizeof(*range));
+	return entry && eh_read_entry(image, entry, range) && vaddr >= range->start &&
+	       vaddr < range->end;
+}
+
+uint64_t image_eh_landing_pad(struct auxtap_image *image, uint64_t call)
 {
 	struct image_range range;
 	struct eh_cursor c;

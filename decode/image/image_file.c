@@ -230,6 +230,10 @@ void image_file_close(struct auxtap_image *image)
 	else
 		free((void *)(uintptr_t)image->data);
 	free(image->loads);
+	free(image->eh);
+	image->eh = NULL;
+	image->nr_eh = 0;
+	image->eh_listed = false;
 	image->data = NULL;
 	image->size = 0;
 	image->loads = NULL;

@@ -32,6 +32,12 @@ struct image_symbol {
 struct image_line; /* srcline.c: an address with its frames */
 struct image_lines;
 
+/* An entry (FDE) of .eh_frame. ELF addresses. */
+struct image_eh_entry {
+	uint64_t start; /* of the code that it describes */
+	uint64_t entry;
+};
+
 struct auxtap_image {
 	const struct auxtap_image_set *set;
 	char *name, *path;
@@ -55,6 +61,9 @@ struct auxtap_image {
 	size_t nr_symbols;
 	char **owned_names; /* "foo@plt" */
 	size_t nr_owned_names;
+	struct image_eh_entry *eh; /* by start; of files without a search table */
+	size_t nr_eh;
+	bool eh_listed;
 	struct image_lines *lines;
 	bool lines_tried;
 	/* its bytes, symbols or lines were not read for that reason, or no descriptors */
@@ -254,12 +263,12 @@ struct image_range {
 };
 
 /* image_eh.c: ELF addresses; false where no entry covers vaddr. */
-bool image_eh_find(const struct auxtap_image *image, uint64_t vaddr, struct image_range *range);
+bool image_eh_find(struct auxtap_image *image, uint64_t vaddr, struct image_range *range);
 /*
  * Where an exception lands that leaves the call at that address; 0: it leaves the function, or
  * unknown.
  */
-uint64_t image_eh_landing_pad(const struct auxtap_image *image, uint64_t call);
+uint64_t image_eh_landing_pad(struct auxtap_image *image, uint64_t call);
 /* The same for run-time addresses. */
 bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			 struct image_range *range);

@@ -100,8 +100,8 @@ int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t ti
 }
 
 /* The image with code of an ELF file at addr; *move: from its addresses to those at run time. */
-static const struct auxtap_image *elf_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-					 uint64_t addr, uint64_t *move)
+static struct auxtap_image *elf_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				   uint64_t addr, uint64_t *move)
 {
 	const struct image_map *map = image_lookup(set, pid, time, addr);
 
@@ -114,7 +114,7 @@ static const struct auxtap_image *elf_at(struct auxtap_image_set *set, pid_t pid
 bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			 struct image_range *range)
 {
-	const struct auxtap_image *image;
+	struct auxtap_image *image;
 	bool found = false;
 	uint64_t move;
 
@@ -132,7 +132,7 @@ bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 uint64_t auxtap_image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				      uint64_t call)
 {
-	const struct auxtap_image *image;
+	struct auxtap_image *image;
 	uint64_t move, pad = 0;
 
 	pthread_mutex_lock(&set->lock);

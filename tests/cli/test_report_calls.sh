@@ -100,6 +100,15 @@ if command -v g++ >/dev/null; then
 	# the second if libc's symbols are not installed
 	path=$(sed -E 's/.*(__libc_start_call_main|libc\.so\.6\+0x[0-9a-f]+) //' <<<"$path")
 	[ "$(wc -w <<<"$path")" = 5 ] || fail "caught.bare: open are: $path"
+	# a static program has no search table for its unwind information
+	if g++ -g -O2 -fno-optimize-sibling-calls -static -o caught.static \
+		"$SRC/tests/cli/frames/caught.cpp" 2>/dev/null; then
+		"$AUXTAP" crash -o static.data -- ./caught.static self >stdout 2>stderr </dev/null
+		calls --calls 4000 static.data >calls
+		path=$(open_calls calls)
+		[ "${path##* main }" = 'self(int) die(int)' ] || fail "caught.static: open are: $path"
+		grep '\[by jump\] self' calls && fail "caught.static: its handler is not within self()"
+	fi
 	# std::terminate handles an exception from a noexcept function, in code without a symbol
 	"$AUXTAP" crash -o escape.data -- ./caught escape >stdout 2>stderr </dev/null
 	calls --calls 400 escape.data >calls
@@ -285,5 +294,18 @@ for build in 'gcc -O0' 'gcc -O1' 'clang -O1' 'clang -O2'; do
 		tail -n 1)
 	[[ $died == 'next_one '* ]] || fail "falls: $build: gdb says: $died"
 done
+
+# out of deeper calls than a search looks at first: longjmp, an exception, a chain of tail calls
+if command -v g++ >/dev/null; then
+	g++ -g -O2 -o leaves "$SRC/tests/cli/frames/leaves.cpp" || fail "leaves: not built"
+	for how in longjmp throw tails; do
+		"$AUXTAP" crash -o leaves.data -- ./leaves $how 1000 >stdout 2>stderr </dev/null
+		calls --calls 8000 leaves.data >calls
+		path=$(open_calls calls)
+		[ "${path##* main}" = ' finish()' ] || fail "leaves $how: open are: $path"
+		grep -qE 'farther out|\] main' calls &&
+			fail "leaves $how: $(grep -E 'farther out|\] main' calls)"
+	done
+fi
 
 finish

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Exceptions that are caught some calls farther out, also in a recursion, and then a crash; or one
-// that leaves a noexcept function ("escape").
+// that leaves a noexcept function ("escape"), or is caught where it is thrown ("self").
 #include <cstring>
 #include <stdexcept>
 
@@ -39,6 +39,18 @@ static __attribute__((noinline)) int nested(int depth)
 	}
 	return 0;
 }
+// throws and catches in itself, both in a part that the compiler puts elsewhere
+static __attribute__((noinline)) int self(int n)
+{
+	try {
+		if (n > 1)
+			throw std::runtime_error("self");
+	} catch (const std::exception &) {
+		guarded++;
+	}
+	die(guarded);
+	return n;
+}
 static __attribute__((noinline)) int commit(int n) noexcept
 {
 	fail(n);
@@ -49,5 +61,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !std::strcmp(argv[1], "escape"))
 		return commit(argc) + 1;
+	if (argc > 1 && !std::strcmp(argv[1], "self"))
+		return self(argc) + 1;
 	return nested(2) + 1;
 }
