@@ -57,9 +57,17 @@ head -c 150000 /bin/bash >input
 head -c 300 /bin/bash >small
 if command -v qemu-x86_64 >/dev/null; then
 	for pages in 1 2 8; do
-		gapped "qemu-$pages" --source qemu -m "8,$pages" -- gzip -c input
-		accounts "qemu-$pages"
-		[ $pages -gt 1 ] || [ "$NR_TRUNCATED" -ge 100 ] || fail "only $NR_TRUNCATED truncations"
+		# one area of the smallest size truncates hundreds of times, fewer if the machine is
+		# busy: one page full, then none for as long as the reader waits for a CPU
+		truncations=0
+		for ((runs = 1; runs <= 20; runs++)); do
+			gapped "qemu-$pages" --source qemu -m "8,$pages" -- gzip -c input
+			accounts "qemu-$pages"
+			truncations=$((truncations + NR_TRUNCATED))
+			[ $pages -eq 1 ] && [ $truncations -lt 100 ] || break
+		done
+		[ $pages -gt 1 ] || [ $truncations -ge 100 ] ||
+			fail "only $truncations truncations in $((runs - 1)) runs"
 	done
 	gapped qemu-threads --source qemu -m 8,1 -- "$FIXTURES/threads4"
 	accounts qemu-threads
