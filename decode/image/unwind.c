@@ -224,6 +224,22 @@ static bool was_code(Dwfl *dwfl, uint64_t addr)
 	return cfi && has_unwind_information(cfi, addr - bias, &start);
 }
 
+/* Is there unwind information of the code at addr, in either section? */
+static bool is_described(Dwfl *dwfl, uint64_t addr)
+{
+	Dwfl_Module *module = dwfl ? dwfl_addrmodule(dwfl, addr) : NULL;
+	Dwarf_Addr bias, start;
+	Dwarf_CFI *cfi;
+
+	if (!module)
+		return false;
+	cfi = dwfl_module_eh_cfi(module, &bias);
+	if (cfi && has_unwind_information(cfi, addr - bias, &start))
+		return true;
+	cfi = dwfl_module_dwarf_cfi(module, &bias);
+	return cfi && has_unwind_information(cfi, addr - bias, &start);
+}
+
 /* Frame nr holds a return address: the call is looked up, which lies before it. */
 static void unwind_is_call(struct unwind_frames *out, int nr)
 {
@@ -403,5 +419,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	/* entered by a stray call: what it would have returned to is a return address */
 	else if (begin == 1 && out->nr > 1)
 		unwind_is_call(out, 1);
+	out->no_info = !out->complete && is_code(&u, out->pcs[out->nr - 1]) &&
+		       !is_described(dwfl, out->pcs[out->nr - 1]);
 	dwfl_end(dwfl);
 }

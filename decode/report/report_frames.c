@@ -64,6 +64,9 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 			"  The snapshot does not contain the stack at 0x%" PRIx64
 			": further frames are not known.\n",
 			frames->unread);
+	else if (frames->no_info)
+		fputs("  No unwind information describes that code: further frames are not known.\n",
+		      ro->out);
 	else if (!frames->complete || frames->unread)
 		fputs("  The stack makes no sense from here on; the calls below do not depend on "
 		      "it.\n",

@@ -110,4 +110,19 @@ gdb -batch -ex run -ex bt ./bare >gdb.out 2>&1 </dev/null
 want=$(sed -n 's/^#\([0-2]\)  0x[0-9a-f]*\([0-9a-f]\{3\}\) in ?? .*/\1 \2/p' gdb.out)
 got=$(sed -n 's/^  #\([0-2]\)  .*bare+0x[0-9a-f]*\([0-9a-f]\{3\}\)$/\1 \2/p' bare.data.report.txt)
 [ "$(wc -l <<<"$want")" = 3 ] && [ "$got" = "$want" ] || fail "a stripped program: frames $got, gdb: $want"
+
+# A library's constructor dies: the outermost code is the dynamic linker's, in assembly, without
+# unwind information. The stack is whole.
+cat >early.c <<'C'
+static int *volatile nowhere;
+static void __attribute__((constructor)) early(void) { *nowhere = 1; }
+C
+echo 'int main(void) { return 0; }' >late.c
+gcc -g -shared -fPIC -o libearly.so early.c &&
+	gcc -g -o late late.c -Wl,--no-as-needed ./libearly.so || fail "early.c: not built"
+"$AUXTAP" crash -o early.data -- ./late >out 2>err </dev/null
+sed -n '/^Backtrace/,/^$/p' early.data.report.txt >frames
+grep -q '^  #0  early at' frames && grep -q '_dl_start_user\|ld-linux' frames &&
+	! grep -q 'makes no sense' frames || fail "early: $(cat frames)"
+grep -q '^  No unwind information describes that code' frames || fail "early: $(cat frames)"
 finish
