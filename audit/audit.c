@@ -104,6 +104,7 @@ struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxt
 	audit->facts.aux_size = audit->opts.aux_size;
 	audit->facts.page_size = audit->opts.page_size;
 	audit->facts.unit = audit->unit;
+	audit->family = audit_family_of(0);
 	return audit;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the auditor: audit.c (what all share), records.c (a recording's records by ring),
- * stream.c (one ring's offsets and flags), watermarks.c (its watermarks), cover.c (its bytes),
- * wakeups.c (wakeups), flags.c (flags that must or must not be there), log.c (event logs),
- * compare_unit.c (a unit's log against the recording), print_*.c.
+ * Inside of the auditor: audit.c (what all share), families.c (what they differ in), records.c (a
+ * recording's records by ring), stream.c (one ring's offsets and flags), watermarks.c (its
+ * watermarks), cover.c (its bytes), wakeups.c (wakeups), flags.c (flags that must or must not be
+ * there), log.c (event logs), compare_unit.c (a unit's log against the recording), print_*.c.
  */
 #ifndef AUXTAP_AUDIT_PRIVATE_H
 #define AUXTAP_AUDIT_PRIVATE_H
@@ -145,6 +145,28 @@ struct unit_history {
 	bool threads_doubtful; /* events are missing, of threads' rings */
 };
 
+/* What the rules demand of a family of trace: families.c. */
+struct audit_family {
+	const char *name;   /* "intel_pt" */
+	uint64_t page_size; /* unless it is known: the largest that its machines have */
+	/* between two records so many pages, less a byte, may be without a record; of these bytes:
+	 */
+	unsigned int max_skip_pages;
+	unsigned char pad;
+	bool fills_ring;	  /* H4: STOP is at the end of a page, so no byte stays free */
+	bool stops_at_page;	  /* H8, H12: it is truncated there, and never collides */
+	bool interrupts_at_pages; /* H5: at each watermark that is a power of two of pages */
+	bool limit;		  /* I4: it stops at the page of its watermark */
+	/* J2, J3: so does a unit whose records have this format; 0: none */
+	uint64_t limit_format;
+	bool formats;	  /* J3: records may have a format */
+	bool wraps;	  /* J4: COLLISION is of a unit at its limit */
+	bool silent_loss; /* I10: what is lost at the limit has no flag */
+};
+/* By AUXTRACE_INFO's type (0: there is none), or by name; never NULL. */
+const struct audit_family *audit_family_of(uint64_t type);
+const struct audit_family *audit_family_named(const char *name);
+
 /* What auxtap's recorder noted of a thread's unit. */
 struct unit_note {
 	int32_t tid;
@@ -154,7 +176,7 @@ struct unit_note {
 struct auxtap_audit {
 	struct auxtap_audit_opts opts;
 	struct auxtap_audit_facts facts;
-	uint32_t family; /* enum auxtap_auxtrace_type; 0: not known */
+	const struct audit_family *family; /* never NULL */
 	char unit[64];
 	bool incomplete; /* the file ends early: what is missing at its end is no wonder */
 	struct entry *entries;

@@ -126,7 +126,7 @@ static void unflagged(const struct ring_view *ring, const struct unit_transactio
 {
 	struct auxtap_audit *audit = ring->audit;
 	struct entry line = log_entry(transaction->log, transaction->end_line, transaction->time);
-	bool silent = audit->family == AUXTAP_AUXTRACE_ARM_SPE && !transaction->hole; /* I10 */
+	bool silent = audit->family->silent_loss && !transaction->hole; /* I10 */
 
 	if (!e && ring->sums->nr_lost_records)
 		return;
@@ -148,7 +148,7 @@ static void check_flags(const struct ring_view *ring, const struct unit_transact
 		return;
 	}
 	/* J4; a collision of SPE's is not in the log */
-	if (audit->family == AUXTAP_AUXTRACE_CS_ETM)
+	if (audit->family->wraps)
 		mask |= PERF_AUX_FLAG_COLLISION;
 	/* H6, I5: a record of nothing may be that of a begin that found too little space */
 	if (!(flags & mask) || transaction->nr_lost || transaction->at_limit ||

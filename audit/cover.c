@@ -189,7 +189,7 @@ static void padding(const struct ring_view *ring, const struct trace_span *have,
 
 	for (size_t i = 0; i < audit->nr_skips; i++) {
 		const struct trace_span *skip = &audit->skips[i];
-		struct padding p = {.byte = audit->family == AUXTAP_AUXTRACE_ARM_SPE ? 0x00 : 0x70};
+		struct padding p = {.byte = audit->family->pad};
 
 		for (uint64_t off = skip->off, nr; off < skip->end; off += nr) {
 			const struct trace_span *span = span_at(have, nr_have, off);

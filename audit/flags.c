@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE	   4096	 /* the smallest: each larger page ends at a multiple of it */
-#define RAW	   0x100 /* J3: of CoreSight's sinks only TRBE has this format */
+#define PAGE	   4096 /* the smallest: each larger page ends at a multiple of it */
 #define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 #define AT_END_MIN 3 /* so many records end with a page, and most do: not by chance */
 
@@ -24,7 +23,7 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
 	struct auxtap_audit *audit = ring->audit;
 	uint64_t end = audit_end(e->off, e->size);
 
-	if (audit->family != AUXTAP_AUXTRACE_INTEL_PT)
+	if (!audit->family->stops_at_page)
 		return;
 	if (e->flags & PERF_AUX_FLAG_COLLISION)
 		audit_find(audit, INV_FLAG_FOREIGN, ring->sums, e, e->size,
@@ -40,8 +39,7 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
 
 static bool of_trbe(const struct auxtap_audit *audit, const struct entry *e)
 {
-	return audit->family == AUXTAP_AUXTRACE_CS_ETM && e->flags & RAW &&
-	       !(e->flags & PERF_AUX_FLAG_OVERWRITE);
+	return e->flags & audit->family->limit_format && !(e->flags & PERF_AUX_FLAG_OVERWRITE);
 }
 
 /*

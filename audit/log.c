@@ -401,7 +401,7 @@ static void check_threshold(const struct log *log, uint64_t to)
 	if (!watermark || !page || !log->has_transactions || !log->has_limit || log->overwrite)
 		return;
 	next = (log->write / watermark + 1) * watermark;
-	if (!strcmp(log->audit->unit, "intel_pt")) {
+	if (log->audit->family->interrupts_at_pages) {
 		if (watermark & (watermark - 1) || watermark < page)
 			return;
 	} else if (next % page) {
@@ -597,6 +597,7 @@ static void setting(struct log *log, const char *line)
 		if (log->of_recording)
 			return; /* the recording says what it is */
 		snprintf(log->audit->unit, sizeof(log->audit->unit), "%s", value);
+		log->audit->family = audit_family_named(value);
 		return;
 	}
 	if (!strcmp(key, "mode")) {

@@ -126,7 +126,7 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 		return add_owners(c, rec);
 	case AUXTAP_RECORD_AUXTRACE_INFO:
 		/* taken here: asking the reader for it would be another pass over the file */
-		audit->family = (uint32_t)word(rec, 0);
+		audit->family = audit_family_of((uint32_t)word(rec, 0));
 		c->has_info = true;
 		break;
 	case AUXTAP_RECORD_AUXTRACE:
@@ -408,8 +408,7 @@ static void odd_watermark(struct auxtap_audit *audit)
 {
 	uint64_t w = audit->facts.watermark;
 
-	if (audit->family == AUXTAP_AUXTRACE_INTEL_PT && w &&
-	    (w & (w - 1) || w < audit->facts.page_size))
+	if (audit->family->interrupts_at_pages && w && (w & (w - 1) || w < audit->facts.page_size))
 		audit_find(
 			audit, INV_ODD_WATERMARK, NULL, NULL, 0,
 			"%llu is no power of two of pages: PT interrupts at the end of the ring, or where it has to stop",
@@ -418,16 +417,11 @@ static void odd_watermark(struct auxtap_audit *audit)
 
 static void set_facts(struct collect *c)
 {
-	static const char *const units[] = {"unknown", "intel_pt", "intel_bts", "cs_etm",
-					    "arm_spe"};
 	struct auxtap_audit *audit = c->audit;
-	bool arm;
 
-	strcpy(audit->unit,
-	       units[audit->family < sizeof(units) / sizeof(units[0]) ? audit->family : 0]);
-	arm = audit->family == AUXTAP_AUXTRACE_ARM_SPE || audit->family == AUXTAP_AUXTRACE_CS_ETM;
+	strcpy(audit->unit, audit->family->name);
 	if (!audit->facts.page_size)
-		audit->facts.page_size = arm ? 65536 : 4096;
+		audit->facts.page_size = audit->family->page_size;
 	audit->facts.watermark = c->watermark;
 	audit->facts.watermark_default = c->has_watermark && !c->watermark;
 	if (audit->facts.watermark_default)

@@ -28,14 +28,7 @@ struct check {
 
 uint64_t audit_skip_max(const struct auxtap_audit *audit)
 {
-	switch (audit->family) {
-	case AUXTAP_AUXTRACE_ARM_SPE: /* I5, I6: what is left of a page, and a second time */
-		return 2 * audit->facts.page_size;
-	case AUXTAP_AUXTRACE_CS_ETM: /* J2: with the erratum a page more, in a loop */
-		return 4 * audit->facts.page_size;
-	default: /* no other unit skips */
-		return 0;
-	}
+	return audit->family->max_skip_pages * audit->facts.page_size;
 }
 
 /* D11, D12, F3: where a record begins. */
@@ -91,7 +84,7 @@ static void flags(struct check *w, const struct entry *e)
 
 	if (e->flags & ~(uint64_t)KNOWN_FLAGS)
 		audit_find(audit, INV_FLAG_UNKNOWN, sums, e, 0, "flags 0x%" PRIx64, e->flags);
-	if (format && audit->family && audit->family != AUXTAP_AUXTRACE_CS_ETM) {
+	if (format && !audit->family->formats) {
 		audit_find(audit, INV_FLAG_FORMAT, sums, e, 0,
 			   "format 0x%" PRIx64 " in a record of %s", format, audit->unit);
 	} else {
@@ -224,8 +217,7 @@ static void one(struct check *w, const struct entry *e)
 		 * H4: PT's STOP lies at the end of the last page, so the byte that D5 keeps is
 		 * written, too
 		 */
-		if (size && (e->size > size ||
-			     (e->size == size && audit->family != AUXTAP_AUXTRACE_INTEL_PT)))
+		if (size && (e->size > size || (e->size == size && !audit->family->fills_ring)))
 			audit_find(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
 				   "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
 		audit_watermark(w->ring, e);

@@ -48,7 +48,7 @@ void audit_watermark(const struct ring_view *ring, const struct entry *e)
 	struct auxtap_audit *audit = ring->audit;
 	uint64_t w = watermark_of(audit, e);
 	uint64_t end = audit_end(e->off, e->size), wakeup, page = audit->facts.page_size;
-	bool trbe = audit->family == AUXTAP_AUXTRACE_CS_ETM && e->flags & 0x100;
+	const struct audit_family *family = audit->family;
 
 	if (!w || e->off > UINT64_MAX - 2 * w)
 		return;
@@ -57,12 +57,12 @@ void audit_watermark(const struct ring_view *ring, const struct entry *e)
 		ring->sums->nr_passed++;
 		audit_overshoot(ring->sums, end - wakeup);
 	}
-	if (audit->family == AUXTAP_AUXTRACE_ARM_SPE || trbe) {
+	if (family->limit || e->flags & family->limit_format) {
 		limited(ring, e, wakeup);
 		return;
 	}
 	/* H5: only then does an interrupt come at each one */
-	if (audit->family != AUXTAP_AUXTRACE_INTEL_PT || w & (w - 1) || w < page)
+	if (!family->interrupts_at_pages || w & (w - 1) || w < page)
 		return;
 	if (end >= wakeup + w)
 		audit_find(audit, INV_MISSED_INTERRUPT, ring->sums, e, end - wakeup,
