@@ -80,6 +80,7 @@ static const struct recording_case flags[] = {
 	{"flag-format", SPE "aux 0 100 0 64 " RAW "\ntrace 0 0 64", 0, 0, 0},
 	{"flag-format", TRBE "aux 0 100 0 64 " RAW "\naux 0 200 64 64\ntrace 0 0 128", 0, 0, 0},
 	{"", "family 0\naux 0 100 0 64 " RAW "\ntrace 0 0 64", 0, 0, 0},
+	{"flag-format", "family 5\naux 0 100 0 64 " RAW "\ntrace 0 0 64", 0, 0, 0},
 	/* H12: PT's driver has no collision; H8: it stops at the end of a page */
 	{"flag-foreign collision", "aux 0 100 0 64 8\ntrace 0 0 64", 0, 0, 0},
 	{"collision", SPE "aux 0 100 0 64 8\ntrace 0 0 64", 0, 0, 0},

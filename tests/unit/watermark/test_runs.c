@@ -196,6 +196,51 @@ static void test_overwrite(void **state)
 	}
 }
 
+/* The registers, as the driver reads them at an interrupt: the pointer, and that it has stopped. */
+struct status {
+	uint64_t area;
+	bool irq;
+	const char *stopped;
+	unsigned int nr, nr_stopped;
+};
+
+static void check_status(void *ctx, const struct auxtap_watermark_event *e)
+{
+	static uint64_t pos;
+	struct status *s = ctx;
+
+	if (s->irq && e->what == AUXTAP_WM_STATUS) {
+		bool stopped = s->stopped && strstr(e->text, s->stopped);
+
+		s->nr++;
+		s->nr_stopped += stopped;
+		/* J1: a TRBE that has wrapped is at its base again, which is the area's */
+		if (!stopped || strcmp(s->stopped, "WRAP") != 0)
+			assert_int_equal(e->b % s->area, pos % s->area);
+		else
+			assert_int_equal(e->b, 0);
+	}
+	s->irq = e->what == AUXTAP_WM_IRQ;
+	pos = e->a;
+}
+
+static void test_status(void **state)
+{
+	static const char *const stopped[] = {"Stopped", "S", "WRAP"};
+
+	(void)state;
+	for (int i = 0; run_drivers[i]; i++) {
+		struct auxtap_watermark_config c = run_config(run_drivers[i]);
+		struct status s = {c.nr_pages * c.page_size, false, stopped[i], 0, 0};
+		struct auxtap_watermark_result r;
+
+		c.reader_latency_ns = 3000000;
+		assert_int_equal(auxtap_watermark_run(&c, check_status, &s, &r, NULL), 0);
+		assert_int_equal(s.nr, r.nr_interrupts);
+		assert_true(s.nr_stopped > 0);
+	}
+}
+
 /* From the last wakeup on the reader copies at its rate. */
 static void test_reader_rate(void **state)
 {
@@ -364,12 +409,14 @@ static void test_sweep_readers(void **state)
 	assert_int_equal(c.reader_latency_ns, fill_ns / 2);
 	auxtap_watermark_sweep_config(&c, "arm_spe", 4096, 3, 5, 3);
 	assert_int_equal(c.reader_latency_ns, 2 * fill_ns);
+	assert_int_equal(c.setup.overshoot_bytes, 0);
 	/* indices past the end start again */
 	auxtap_watermark_sweep_config(&c, "intel_pt", 4096, AUXTAP_SWEEP_AREAS,
 				      AUXTAP_SWEEP_WATERMARKS, AUXTAP_SWEEP_READERS);
 	assert_int_equal(c.nr_pages, 2);
 	assert_int_equal(c.watermark, 0);
 	assert_int_equal(c.reader_latency_ns, 0);
+	assert_int_equal(c.setup.overshoot_bytes, 64); /* an interrupt of PT does not stop it */
 }
 
 /* A part of it: the small areas, each seventh watermark. */
@@ -395,10 +442,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),	      cmocka_unit_test(test_kernels),
 		cmocka_unit_test(test_lost_records),  cmocka_unit_test(test_overwrite),
-		cmocka_unit_test(test_reader_rate),   cmocka_unit_test(test_times),
-		cmocka_unit_test(test_no_progress),   cmocka_unit_test(test_thresholds),
-		cmocka_unit_test(test_seeds),	      cmocka_unit_test(test_sweep_configs),
-		cmocka_unit_test(test_sweep_readers), cmocka_unit_test(test_sweep_runs),
+		cmocka_unit_test(test_status),	      cmocka_unit_test(test_reader_rate),
+		cmocka_unit_test(test_times),	      cmocka_unit_test(test_no_progress),
+		cmocka_unit_test(test_thresholds),    cmocka_unit_test(test_seeds),
+		cmocka_unit_test(test_sweep_configs), cmocka_unit_test(test_sweep_readers),
+		cmocka_unit_test(test_sweep_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,8 @@ static void fill(struct shared *s)
 			c->reader_latency_ns = 3000000;
 		c->snapshot = i % 8 == 3;
 		c->contents = i % 8 == 7;
+		if (i % 6 == 2) /* a TRBE, beside others without it */
+			c->setup.errata = AUXTAP_ERRATUM_OVERWRITE;
 		if (i % 12 == 5)
 			assert_int_equal(auxtap_watermark_fault_config(c, "interrupt-lost", NULL),
 					 0);
