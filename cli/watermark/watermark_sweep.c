@@ -183,6 +183,8 @@ int sweep_run(const struct sweep_opts *o, struct sweep_sum *sums)
 	unsigned int nr = s.nr;
 	int ret = 0;
 
+	if (!s.nr)
+		return 0;
 	s.outcomes = calloc(s.nr, sizeof(*s.outcomes));
 	if (!s.outcomes)
 		return -ENOMEM;
