@@ -190,7 +190,7 @@ static struct call_node *frame_node(struct call_tree *tree)
 }
 
 /*
- * Out of nested calls into a function that is none of them: into one of the forgotten callers, by
+ * Out of nested calls into a function that is not among them: into one of the forgotten callers, by
  * longjmp() or an exception. How many of these are still open is not known.
  */
 static int land_in_forgotten(struct call_tree *tree, const struct auxtap_event *ev)
