@@ -345,7 +345,7 @@ static void eh_list(struct auxtap_image *image)
 		c.at += length;
 		c.vaddr += length;
 	}
-	if (image->nr_eh)
+	if (image->eh)
 		qsort(image->eh, image->nr_eh, sizeof(*image->eh), eh_compare);
 }
 
