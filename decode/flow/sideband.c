@@ -513,25 +513,32 @@ static int on_id_index(struct sideband *sb, struct body b)
 	return 0;
 }
 
+/* A dying thread's records have no number of it any more, but that of its event. */
+static int name_thread(struct sideband *sb, const struct auxtap_record *rec, struct trace_aux *aux)
+{
+	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_ID;
+	int32_t tid;
+
+	if (!sb->per_thread || (rec->have & need) != need)
+		return 0;
+	if (note_event(sb, rec->id, aux->tid))
+		return -ENOMEM;
+	tid = aux->tid <= 0 ? thread_of_event(sb, rec->id) : -1;
+	if (tid > 0)
+		aux->tid = tid;
+	return 0;
+}
+
 static int note_ring(struct sideband *sb, const struct auxtap_record *rec,
 		     const struct trace_aux *aux)
 {
 	uint32_t need = sb->per_thread ? AUXTAP_REC_PID_TID : AUXTAP_REC_CPU;
-	int32_t tid = sb->per_thread ? (int32_t)rec->tid : -1;
-	int cpu = sb->per_thread ? -1 : (int)rec->cpu;
 	struct sideband_ring *ring;
 
-	/* a dying thread has no ids any more, its event has */
-	if (sb->per_thread && (rec->have & need) == need && rec->have & AUXTAP_REC_ID) {
-		if (note_event(sb, rec->id, tid))
-			return -ENOMEM;
-		if (tid <= 0)
-			tid = thread_of_event(sb, rec->id);
-	}
 	if (sb->snapshot || !aux->size || (rec->have & need) != need ||
-	    (sb->per_thread && tid <= 0))
+	    (sb->per_thread && aux->tid <= 0))
 		return 0;
-	ring = sideband_ring(sb, tid, cpu);
+	ring = sb->per_thread ? sideband_ring(sb, aux->tid, -1) : sideband_ring(sb, -1, aux->cpu);
 	if (!ring)
 		return -ENOMEM;
 	ring->begin = aux->off < ring->begin ? aux->off : ring->begin;
@@ -546,6 +553,8 @@ static int on_aux(struct sideband *sb, const struct auxtap_record *rec)
 
 	if (!trace_aux_read(&aux, rec))
 		return 0;
+	if (name_thread(sb, rec, &aux))
+		return -ENOMEM;
 	/* of a snapshot the offset is where the unit stopped */
 	if (aux.flags & PERF_AUX_FLAG_OVERWRITE)
 		sb->overwritten = true;
