@@ -51,7 +51,7 @@ static void reads(const struct ring_view *ring)
 			audit_find(audit, INV_TRACE_HOLE, ring->sums, e, extent->nr_lost,
 				   "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved",
 				   extent->nr_lost, end);
-		else if (extent->border == TRACE_REPEATS && end - e->off >= PADDING)
+		else if (last && extent->border == TRACE_REPEATS && end - e->off >= PADDING)
 			audit_find(audit, INV_TRACE_OVERLAP, ring->sums, e, end - e->off,
 				   "begins at 0x%" PRIx64 ", %" PRIu64
 				   " bytes before the end of the one before (at 0x%" PRIx64 ")",
