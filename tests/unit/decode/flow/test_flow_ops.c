@@ -493,6 +493,26 @@ static void test_losses(void **state)
 	       "12 insns 1 branches 5 gaps 2 errors\n");
 }
 
+/* Whether tracing is on where a segment ends, and where the next one begins. */
+static void test_ends(void **state)
+{
+	const struct flow_step on[] = {SYNC(true),
+				       BLOCK(0x7000, 0x7004, 3),
+				       {.kind = FLOW_END, .on = true}};
+	const struct flow_step off[] = {SYNC(true),
+					BLOCK(0x7000, 0x7004, 3),
+					{.kind = FLOW_END, .on = false}};
+	const struct flow_step none[] = {SYNC(false), {.kind = FLOW_END}};
+	const struct script on_off[] = {{on, NR(on)}, {none, NR(none)}};
+	const struct script off_off[] = {{off, NR(off)}, {none, NR(none)}};
+
+	(void)state;
+	expect(on_off, 2, FLOW_ALL,
+	       "0 gap unknown 0..0 0? tracing ended unannounced before offset 0x20 n3\n"
+	       "3 insns 0 branches 1 gaps 0 errors\n");
+	expect(off_off, 2, FLOW_ALL, "3 insns 0 branches 0 gaps 0 errors\n");
+}
+
 /* What a decoder does not deliver is not made up, and errors of its own end the decoding. */
 static void test_failures(void **state)
 {
@@ -664,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_instructions),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_libipt),
 	};
