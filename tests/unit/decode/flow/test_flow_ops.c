@@ -677,6 +677,71 @@ static void test_libipt(void **state)
 	unlink(path);
 }
 
+/* What was learned of one process's code is not used for another's at the same addresses. */
+static void test_other_code(void **state)
+{
+	static const uint8_t other[] = {0x90, 0x90, 0xeb, 0x00, 0xc3}; /* jmp to the next; ret */
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct pt_flow_config config = {.insns = false};
+	char one[] = "/tmp/auxtap-flow-XXXXXX", two[] = "/tmp/auxtap-flow-XXXXXX", out[4096];
+	struct pt_bytes jcc = {.nr = 0}, jmp = {.nr = 0};
+	int fd = mkstemp(one), other_fd = mkstemp(two);
+	struct flow *flow;
+	void *shared;
+
+	(void)state;
+	assert_true(fd >= 0 && other_fd >= 0);
+	close(fd);
+	pt_write_program(one);
+	assert_int_equal(write(other_fd, other, sizeof(other)), sizeof(other));
+	close(other_fd);
+	assert_int_equal(auxtap_image_set_new(&config.images, &image_opts, &err), 0);
+	assert_int_equal(auxtap_image_set_map(config.images, 1, 0, PROGRAM_BASE, 4096, 0, one, NULL,
+					      0),
+			 0);
+	assert_int_equal(auxtap_image_set_map(config.images, 2, 0, PROGRAM_BASE, 4096, 0, two, NULL,
+					      0),
+			 0);
+	shared = pt_libipt.open(&config);
+	flow = pt_libipt.create(shared, NULL);
+	assert_non_null(flow);
+
+	pt_psb(&jcc, 0x1000);
+	pt_tnt(&jcc, "110");
+	pt_tip(&jcc, 0x1012);
+	pt_psb(&jmp, 0x1000);
+	pt_tip(&jmp, 0x1000);
+	pt_tip(&jmp, 0x1004);
+	for (int i = 0; i < 3; i++) {
+		assert_true(pt_libipt.set_code(flow, 1, UINT64_MAX));
+		steps_of(&pt_libipt, flow, &jcc, out, sizeof(out));
+		assert_string_equal(out, "sync\n"
+					 "time\n"
+					 "block 1000-1002 n3 b1 [75/2]\n"
+					 "block 1000-1002 n3 b1 [75/2]\n"
+					 "block 1000-1002 n3 b1 [75/2]\n"
+					 "block 1004-1004 n1 b4 [e8/5]\n"
+					 "block 1010-1011 n2 b6 [c3/1]\n"
+					 "end 1012\n");
+		assert_true(pt_libipt.set_code(flow, 2, UINT64_MAX));
+		steps_of(&pt_libipt, flow, &jmp, out, sizeof(out));
+		assert_string_equal(out, "sync\n"
+					 "time\n"
+					 "block 1000-1002 n3 b2 [eb/2]\n"
+					 "block 1004-1004 n1 b6 [c3/1]\n"
+					 "block 1000-1002 n3 b2 [eb/2]\n"
+					 "block 1004-1004 n1 b6 [c3/1]\n"
+					 "end 1004\n");
+	}
+
+	pt_libipt.destroy(flow);
+	pt_libipt.close(shared);
+	auxtap_image_set_free(config.images);
+	unlink(one);
+	unlink(two);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -687,6 +752,7 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_libipt),
+		cmocka_unit_test(test_other_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
