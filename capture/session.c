@@ -578,6 +578,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		snprintf(what, sizeof(what), "process %d", (int)s->main_pid);
 		return auxtap_error_set(err, -ESRCH, what, "it ended before tracing began");
 	}
+	s->stats.error_reported = s->lost_reported;
 	if (s->lost_snapshot && err)
 		*err = s->lost_why;
 	return s->lost_snapshot;

@@ -192,6 +192,7 @@ struct auxtap_session {
 	struct auxtap_error failure;
 	int lost_snapshot; /* negative errno of the first that could not be written */
 	struct auxtap_error lost_why;
+	bool lost_reported; /* it went to on_no_snapshot */
 	uint64_t last_time; /* of the newest record seen */
 	struct auxtap_session_stats stats;
 	uint64_t started_ns, progress_ns;

@@ -605,10 +605,12 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 		remember(s, path);
 		s->stats.snapshots++;
 	}
-	if (kept && s->opts.on_snapshot)
+	if (kept && s->opts.on_snapshot) {
 		s->opts.on_snapshot(s->opts.ctx, path, &crash);
-	else if (!kept && s->opts.on_no_snapshot)
+	} else if (!kept && s->opts.on_no_snapshot) {
+		s->lost_reported |= !s->lost_snapshot;
 		s->opts.on_no_snapshot(s->opts.ctx, path, &crash, err);
+	}
 	map_list_free(&maps);
 	free(text);
 	return ret;

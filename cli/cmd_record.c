@@ -205,9 +205,6 @@ static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
 	cli_errorf(what, why->todo, "not traced: %s: %s", why->what, why->why);
 }
 
-/* The first such error; auxtap_session_run() returns it, too. */
-static struct auxtap_error no_snapshot = AUXTAP_ERROR_INIT;
-
 static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_crash *crash,
 			   const struct auxtap_error *why)
 {
@@ -219,8 +216,6 @@ static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_cras
 		fprintf(stderr, " in thread %d", crash->tid);
 	fputs("; no snapshot was written:\n", stderr);
 	cli_error(why);
-	if (!no_snapshot.code)
-		no_snapshot = *why;
 }
 
 /* ---- the run ---- */
@@ -419,7 +414,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	start_forwarding(s);
 	failed = auxtap_session_run(s, &stop, &err);
 	stats = *auxtap_session_get_stats(s);
-	if (failed && (failed != no_snapshot.code || strcmp(err.what, no_snapshot.what)))
+	if (failed && !stats.error_reported)
 		cli_error(&err);
 	if (stats.emulator_died && stats.exit_status < 0)
 		untraced_program = stats.program_pid;

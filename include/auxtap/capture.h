@@ -288,7 +288,8 @@ struct auxtap_session_stats {
 				     each) */
 	/* a process was killed because all together used more than this; 0: none */
 	uint64_t memory_limit;
-	bool emulator_died; /* what run() returned is about that */
+	bool emulator_died;  /* what run() returned is about that */
+	bool error_reported; /* what run() returned went to on_no_snapshot before */
 };
 
 struct auxtap_session_opts {

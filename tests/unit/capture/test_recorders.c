@@ -536,6 +536,32 @@ static void damage(struct fake *f, enum fake_call call)
 	page->data_head += 8;
 }
 
+/* A snapshot that cannot be created: reported once, by the callback, and returned by run(). */
+static void test_lost_snapshot(void **state)
+{
+	(void)state;
+	for (enum layout l = 0; l < NR_LAYOUTS; l++) {
+		struct auxtap_session_opts o = options(CRASH, l);
+		struct fake f = {.before = give_trace,
+				 .events = life,
+				 .nr_events = sizeof(life) / sizeof(life[0])};
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct auxtap_backend be;
+		struct auxtap_session *s;
+
+		o.output = "/nonexistent/data";
+		nr_no_snapshot = 0;
+		fake_backend(&f, &be, l != THREADS);
+		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
+		assert_int_equal(auxtap_session_run(s, NULL, &err), -ENOENT);
+		assert_int_equal(nr_no_snapshot, 1);
+		assert_true(auxtap_session_get_stats(s)->error_reported);
+		assert_int_equal(auxtap_session_get_stats(s)->crashes, 1);
+		assert_int_equal(auxtap_session_get_stats(s)->snapshots, 0);
+		assert_int_equal(auxtap_session_close(s, &err), 0);
+	}
+}
+
 /* Tracing ended before the death, with an error: no file without trace is left. */
 static void test_death_after_failure(void **state)
 {
@@ -559,6 +585,7 @@ static void test_death_after_failure(void **state)
 		fake_backend(&f, &be, l != THREADS);
 		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
 		assert_int_equal(auxtap_session_run(s, NULL, &err), -EBADMSG);
+		assert_false(auxtap_session_get_stats(s)->error_reported);
 		assert_int_equal(auxtap_session_get_stats(s)->snapshots, 0);
 		assert_int_equal(auxtap_session_close(s, &err), 0);
 		assert_int_equal(access(output, F_OK), -1);
@@ -683,6 +710,7 @@ int main(void)
 		cmocka_unit_test(test_ended_thread),
 		cmocka_unit_test(test_losses_of_full_trace),
 		cmocka_unit_test(test_death_after_failure),
+		cmocka_unit_test(test_lost_snapshot),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
