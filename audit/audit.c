@@ -101,6 +101,7 @@ struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxt
 		free(audit);
 		return NULL;
 	}
+	audit->facts.size = sizeof(audit->facts);
 	audit->facts.aux_size = audit->opts.aux_size;
 	audit->facts.page_size = audit->opts.page_size;
 	audit->facts.unit = audit->unit;
@@ -132,6 +133,7 @@ struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu
 	}
 	ring = &audit->rings[audit->nr_rings++];
 	memset(ring, 0, sizeof(*ring));
+	ring->size = sizeof(*ring);
 	ring->cpu = cpu;
 	ring->tid = tid;
 	return ring;
@@ -152,6 +154,7 @@ void audit_find(struct auxtap_audit *audit, enum invariant inv,
 	}
 	finding = &audit->findings[audit->nr_findings++];
 	memset(finding, 0, sizeof(*finding));
+	finding->size = sizeof(*finding);
 	finding->invariant = &invariants[inv];
 	finding->file_off = at ? at->file_off : AUXTAP_OFFSET_NONE;
 	finding->cpu = ring ? ring->cpu : -1;

@@ -212,6 +212,7 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 	s->opts = known;
 	if (!s->opts.output)
 		s->opts.output = "auxtap.data";
+	s->stats.size = sizeof(s->stats);
 	s->stats.exit_status = -1;
 	s->started_ns = now_ns();
 	s->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -48,6 +48,7 @@ int pd_attr_add(struct auxtap_perfdata *pd, const void *data, uint32_t attr_size
 	memset(attr, 0, sizeof(*attr));
 	memcpy(&attr->pub.attr, data,
 	       attr_size < sizeof(attr->pub.attr) ? attr_size : sizeof(attr->pub.attr));
+	attr->pub.size = sizeof(attr->pub);
 	attr->pub.file_size = attr_size;
 	if (nr_ids) {
 		attr->ids = malloc(nr_ids * 8);
@@ -402,6 +403,7 @@ static struct auxtap_perfdata *reader_new(const char *path)
 
 	if (!pd)
 		return NULL;
+	pd->info.size = sizeof(pd->info);
 	pd->spool_fd = -1;
 	pd->path = strdup(path);
 	if (!pd->path) {

@@ -38,6 +38,7 @@ struct auxtap_invariant {
 };
 
 struct auxtap_finding {
+	size_t size; /* of this library's struct */
 	const struct auxtap_invariant *invariant;
 	uint64_t file_off; /* of the record or line; AUXTAP_OFFSET_NONE */
 	int32_t cpu, tid;  /* of the ring; -1: none */
@@ -50,6 +51,7 @@ struct auxtap_finding {
 
 /* Statistics of one ring (or a log). */
 struct auxtap_audit_ring {
+	size_t size;	  /* of this library's struct */
 	int32_t cpu, tid; /* -1: none; a ring is of a CPU or of a thread */
 	/* path of the event log; NULL: a ring of the recording */
 	const char *log;
@@ -112,6 +114,7 @@ AUXTAP_API uint64_t auxtap_audit_count(const struct auxtap_audit *audit,
 
 /* Facts about the whole recording: the trace unit, and how the rings were set up. */
 struct auxtap_audit_facts {
+	size_t size; /* of this library's struct */
 	/* "intel_pt", "arm_spe", "cs_etm", "intel_bts", "unknown"; a log's name */
 	const char *unit;
 	bool of_log;

@@ -261,6 +261,7 @@ AUXTAP_API int auxtap_probe_machine(struct auxtap_probe *probe);
 struct auxtap_session; /* opaque */
 
 struct auxtap_session_stats {
+	size_t size;	    /* of this library's struct */
 	uint64_t aux_bytes; /* written to the file */
 	uint64_t records;
 	uint64_t truncations;  /* AUX records flagged TRUNCATED, and disables without one (D21) */

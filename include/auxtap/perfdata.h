@@ -104,11 +104,14 @@ enum auxtap_perfdata_form {
 
 /* One event attribute of the file. Owned by the reader, valid until close. */
 struct auxtap_perfdata_attr {
-	struct perf_event_attr attr; /* fields newer than the file's are 0 */
-	uint32_t file_size;	     /* size of the attribute in the file */
+	size_t size;	    /* of this library's struct */
+	uint32_t file_size; /* size of the attribute in the file */
 	uint32_t nr_ids;
 	const uint64_t *ids;
 	const char *name; /* "intel_pt//u"; NULL where the file has none */
+	/* the last member, because the kernel's header adds to it; newer fields than the file's: 0
+	 */
+	struct perf_event_attr attr;
 };
 
 /* Which members of struct auxtap_record's sample id are set. */
@@ -141,6 +144,7 @@ struct auxtap_record {
 };
 
 struct auxtap_perfdata_info {
+	size_t size; /* of this library's struct */
 	enum auxtap_perfdata_form form;
 	uint64_t data_off, data_size; /* 0 size and unfinished: up to the end of the file */
 	bool unfinished;	      /* the recorder never wrote the header's final sizes */

@@ -202,6 +202,8 @@ static void test_sums(void **state)
 	const struct auxtap_audit_facts *facts = auxtap_audit_get_facts(audit);
 	const struct auxtap_audit_ring *r = auxtap_audit_get_ring(audit, 0);
 
+	assert_int_equal(facts->size, sizeof(*facts));
+	assert_int_equal(r->size, sizeof(*r));
 	(void)state;
 	assert_true(audit_found(audit, "lost", text));
 	assert_string_equal(facts->unit, "fpga");

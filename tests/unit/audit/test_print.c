@@ -53,8 +53,10 @@ static void test_json(void **state)
 	(void)state;
 	assert_non_null(root);
 	findings = json_object_get(root, "findings");
-	for (i = 0; (f = auxtap_audit_get_finding(audit, i)); i++)
+	for (i = 0; (f = auxtap_audit_get_finding(audit, i)); i++) {
+		assert_int_equal(f->size, sizeof(*f));
 		check_finding(json_array_get(findings, i), f);
+	}
 	assert_true(i >= 4);
 	assert_int_equal(json_array_size(findings), i);
 	counts = json_object_get(root, "counts");

@@ -227,6 +227,8 @@ static void run(struct fake *f, bool crash, int want, unsigned int want_snapshot
 	if (f->fail_call != FAKE_WAIT && f->fail_call != FAKE_RESUME) {
 		assert_int_equal(f->at, f->nr_events);
 		assert_int_equal(f->nr_resumed, NR_STOPS);
+		assert_int_equal(auxtap_session_get_stats(s)->size,
+				 sizeof(struct auxtap_session_stats));
 		assert_int_equal(auxtap_session_get_stats(s)->exit_status, 7 << 8);
 		assert_int_equal(auxtap_session_get_stats(s)->crashes, 1);
 	}

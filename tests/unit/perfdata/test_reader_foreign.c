@@ -52,6 +52,9 @@ static void check_header(const struct trace_case *c, struct auxtap_perfdata *pd,
 	assert_int_equal(info->nr_attrs, atoi(value(counts, "attr_count", buf, sizeof(buf))));
 	assert_int_equal(info->data_off, atoll(value(counts, "data_offset", buf, sizeof(buf))));
 	assert_int_equal(info->data_size, atoll(value(counts, "data_size", buf, sizeof(buf))));
+	assert_int_equal(info->size, sizeof(*info));
+	assert_int_equal(auxtap_perfdata_get_attr(pd, 0)->size,
+			 sizeof(struct auxtap_perfdata_attr));
 	assert_int_equal(auxtap_perfdata_get_attr(pd, 0)->file_size + 16,
 			 atoi(value(counts, "attr_entry_size", buf, sizeof(buf))));
 	ours[0] = '\0';
