@@ -15,6 +15,8 @@ same() {
 
 same 0 "$AUXTAP" watermark sweep --kernel all --every 797
 [ ! -s err.1 ] && [ "$(grep -c ' pass: ' out.1)" = 3 ] || fail "$(cat out.1 err.1)"
+# as the sweep printed it when it ran in processes
+diff "$SRC/tests/cli/golden/sweep_797.txt" out.1 || fail 'other sums'
 "$AUXTAP" watermark sweep --kernel all --every 797 >out 2>&1 || fail "no -j: $(cat out)"
 cmp out out.1 || fail 'no -j'
 
