@@ -27,6 +27,23 @@ bytes() { sed -n 's/.* AUXTRACE: size \(0x[0-9a-f]*\) .*/\1/p' "$1.dump" | sed -
 # number FILE TYPE PATTERN: index (from 0) of the only record of that type with the pattern
 number() { grep "\] $2[ :]" "$1.dump" | awk -v want="$3" 'index($0, want) { print NR - 1; exit }'; }
 
+# aux_of FILE first|last: the AUX records of the trace in the first or last AUXTRACE record, one or,
+# where the recorder waited for a CPU, several: "AUX:0,AUX:1"
+aux_of() {
+	local begin=0 end=$((0x7fffffffffffffff)) nr=0 found=
+	if [ "$2" = first ]; then
+		end=$(($(bytes "$1" 1)))
+	else
+		begin=$(sed -n 's/.* AUXTRACE: .* offset \(0x[0-9a-f]*\) .*/\1/p' "$1.dump" |
+			tail -n 1)
+	fi
+	while read -r offset; do
+		[ $((offset)) -lt $((begin)) ] || [ $((offset)) -ge $end ] || found+=,AUX:$nr
+		nr=$((nr + 1))
+	done < <(sed -n 's/.* AUX [0-9]*\/[0-9]* .*offset \([0-9a-fx]*\) size .*/\1/p' "$1.dump")
+	echo "${found#,}"
+}
+
 # lacks NAME LEAST MOST: one gap, of so many bytes, in decode and in report
 lacks() {
 	local text
@@ -47,8 +64,8 @@ lacks() {
 
 # Arm SPE skips less than a record (64 bytes) at the end of a page.
 record spe arm_spe_0/period=256/ 16,8 recursion_static
-cut_records spe spe-first-trace=AUXTRACE:0 spe-first=AUX:0,AUXTRACE:0 spe-last-trace=AUXTRACE:-1 \
-	spe-last=AUX:-1,AUXTRACE:-1
+cut_records spe spe-first-trace=AUXTRACE:0 "spe-first=$(aux_of spe first),AUXTRACE:0" \
+	spe-last-trace=AUXTRACE:-1 "spe-last=$(aux_of spe last),AUXTRACE:-1"
 first=$(bytes spe 1)
 last=$(bytes spe '$')
 lacks spe-first-trace "$first - 72" "$first"
@@ -99,8 +116,8 @@ other=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' spe-threads.dump | grep -v 
 
 # CoreSight: the TRBE may skip the rest of a page, and the file lacks at least the reported bytes.
 record cs cs_etm// 16,16 recursion_static
-cut_records cs cs-first-trace=AUXTRACE:0 cs-first=AUX:0,AUXTRACE:0 cs-last-trace=AUXTRACE:-1 \
-	cs-last=AUX:-1,AUXTRACE:-1
+cut_records cs cs-first-trace=AUXTRACE:0 "cs-first=$(aux_of cs first),AUXTRACE:0" \
+	cs-last-trace=AUXTRACE:-1 "cs-last=$(aux_of cs last),AUXTRACE:-1"
 first=$(bytes cs 1)
 last=$(bytes cs '$')
 lacks cs-first-trace "$first - 4096" "$first"
