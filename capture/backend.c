@@ -79,31 +79,15 @@ const char *backend_death(const struct auxtap_backend *be)
 	return be->perf == &perf_emulated_ops && link->dead ? link->death : NULL;
 }
 
-int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_engine engine,
-				 struct auxtap_error *err)
+static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulation *known,
+			  struct auxtap_error *err)
 {
-	const struct auxtap_emulation emulation = {.size = sizeof(emulation), .engine = engine};
-
-	return auxtap_backend_open_emulation(be, &emulation, err);
-}
-
-int auxtap_backend_open_emulation(struct auxtap_backend *be,
-				  const struct auxtap_emulation *emulation,
-				  struct auxtap_error *err)
-{
-	struct auxtap_emulation known;
-	enum auxtap_engine engine, first;
+	enum auxtap_engine engine = known->engine, first = engine;
+	const char *unit = known->trace_unit;
 	struct emu_link *link;
-	const char *unit;
-	int ret =
-		sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_emulation, trace_unit),
-			   emulation, "struct auxtap_emulation", err);
+	int ret;
 
 	memset(be, 0, sizeof(*be));
-	if (ret)
-		return ret;
-	engine = first = known.engine;
-	unit = known.trace_unit;
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
@@ -114,9 +98,9 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 	}
 	if (unit)
 		snprintf(link->trace_unit, sizeof(link->trace_unit), "trace-unit=%s", unit);
-	if (known.max_memory)
+	if (known->max_memory)
 		snprintf(link->max_memory, sizeof(link->max_memory), "max-memory=%llu",
-			 (unsigned long long)known.max_memory);
+			 (unsigned long long)known->max_memory);
 	/* whether there is a qemu for the program, auxtap-emu finds out when it starts it */
 	if (engine == AUXTAP_ENGINE_AUTO) {
 		first = AUXTAP_ENGINE_QEMU;
@@ -136,6 +120,27 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 free_link:
 	free(link);
 	return ret;
+}
+
+int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_engine engine,
+				 struct auxtap_error *err)
+{
+	const struct auxtap_emulation emulation = {.size = sizeof(emulation), .engine = engine};
+
+	return open_emulation(be, &emulation, err);
+}
+
+int auxtap_backend_open_emulation(struct auxtap_backend *be,
+				  const struct auxtap_emulation *emulation,
+				  struct auxtap_error *err)
+{
+	struct auxtap_emulation known;
+	int ret =
+		sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_emulation, trace_unit),
+			   emulation, "struct auxtap_emulation", err);
+
+	memset(be, 0, sizeof(*be));
+	return ret ? ret : open_emulation(be, &known, err);
 }
 
 void auxtap_backend_close(struct auxtap_backend *be)
