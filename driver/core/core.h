@@ -3,12 +3,13 @@
  * The host model of the perf core, as its callers see it: what system calls, the scheduler and the
  * interrupt controller do in a real kernel. driver/emu and the tests call this; PMU drivers include
  * <linux/perf_event.h> (core/linux/) and see the kernel's AUX API only. Rules:
- * docs/kernel-rules.md. Thread safety: all calls of one process from one thread; the reader of a
- * ring is another process (or thread) that only accesses the mappings.
+ * docs/kernel-rules.md. Thread safety: each thread has a machine of its own (core_local.h); the
+ * reader of a ring is another process (or thread) that only accesses the mappings.
  */
 #ifndef AUXTAP_CORE_H
 #define AUXTAP_CORE_H
 
+#include "core/core_local.h"
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -138,7 +139,7 @@ void core_page_size_use(uint64_t page_size);
 #define CORE_THREAD_CPUS 8
 int core_thread_begin(void);
 void core_thread_end(void);
-extern _Thread_local int core_first_cpu; /* of this thread, in arrays of all CPUs */
+extern CORE_LOCAL int core_first_cpu; /* of this thread, in arrays of all CPUs */
 
 /* The machine. Virtual CPUs 0 … CORE_NR_CPUS-1; smp_processor_id() is the current one. */
 #define CORE_NR_CPUS 1024

@@ -13,7 +13,7 @@
 #define AUX_PAUSE	 0x2u
 #define AUX_RESUME	 0x4u
 
-static _Thread_local u64 next_id = 1;
+static CORE_LOCAL u64 next_id = 1;
 
 static int copy_attr(struct perf_event_attr *to, const struct perf_event_attr *from)
 {

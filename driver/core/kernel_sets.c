@@ -30,7 +30,7 @@ static const struct core_kernel kernel_6_18 = {
 };
 
 const struct core_kernel *const core_kernels[] = {&kernel_6_1, &kernel_6_12, &kernel_6_18, NULL};
-_Thread_local const struct core_kernel *core_kernel_now = &kernel_6_1;
+CORE_LOCAL const struct core_kernel *core_kernel_now = &kernel_6_1;
 
 const struct core_kernel *core_kernel_find(const char *name)
 {

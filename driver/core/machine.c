@@ -9,13 +9,13 @@
 
 #define NR_THREADS (CORE_NR_CPUS / CORE_THREAD_CPUS)
 
-_Thread_local struct core_machine core_machine;
-static _Thread_local unsigned long nr_warnings;
-static _Thread_local int current_cpu, nr_cpus = CORE_NR_CPUS;
-_Thread_local int core_first_cpu;
+CORE_LOCAL struct core_machine core_machine;
+static CORE_LOCAL unsigned long nr_warnings;
+static CORE_LOCAL int current_cpu, nr_cpus = CORE_NR_CPUS;
+CORE_LOCAL int core_first_cpu;
 /* Those that have begun; their CPUs are entries of arrays that are no thread's own. */
 static atomic_bool threads[NR_THREADS];
-_Thread_local unsigned int core_page_shift = 12;
+CORE_LOCAL unsigned int core_page_shift = 12;
 
 void core_machine_set(const struct core_machine *machine)
 {

@@ -26,7 +26,7 @@ struct small {
 	size_t size;
 	size_t unused; /* keeps the memory after it aligned */
 };
-static _Thread_local struct small *smalls; /* the newest first */
+static CORE_LOCAL struct small *smalls; /* the newest first */
 
 struct region_entry {
 	u64 start;
@@ -34,9 +34,9 @@ struct region_entry {
 };
 
 /* Sorted by start address: the regions by host address, and by emulated address. */
-static _Thread_local struct region_entry *by_virt, *by_phys;
-static _Thread_local size_t nr_regions, max_regions;
-static _Thread_local u64 next_phys =
+static CORE_LOCAL struct region_entry *by_virt, *by_phys;
+static CORE_LOCAL size_t nr_regions, max_regions;
+static CORE_LOCAL u64 next_phys =
 	0x100000000ull; /* never reused: a stale address resolves to nothing */
 
 static size_t first_after(const struct region_entry *table, u64 at)

@@ -169,8 +169,8 @@ void perf_event_wakeup(struct perf_event *event);
 size_t core_sched_state(int cpu, struct core_range *ranges, size_t max);
 
 /* machine.c */
-extern _Thread_local struct core_machine core_machine;
-extern _Thread_local const struct core_kernel *core_kernel_now;
+extern CORE_LOCAL struct core_machine core_machine;
+extern CORE_LOCAL const struct core_kernel *core_kernel_now;
 u64 core_clock(void);
 
 /* memory.c */

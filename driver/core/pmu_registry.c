@@ -3,8 +3,8 @@
 #include "core/perf_buffer.h"
 #include <linux/slab.h>
 
-static _Thread_local struct pmu *pmus;
-static _Thread_local int next_type = PERF_TYPE_MAX;
+static CORE_LOCAL struct pmu *pmus;
+static CORE_LOCAL int next_type = PERF_TYPE_MAX;
 
 static int dummy_event_init(struct perf_event *event)
 {

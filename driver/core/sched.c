@@ -11,7 +11,7 @@ static struct core_task cpu_context[CORE_NR_CPUS]; /* of events without a task *
 static struct perf_event *irq_queue[CORE_NR_CPUS]; /* in order of queueing */
 
 /* the task whose sideband records are being written */
-static _Thread_local struct core_task *speaking;
+static CORE_LOCAL struct core_task *speaking;
 
 struct core_task *core_current(void)
 {
@@ -371,7 +371,7 @@ void core_task_sched_out(struct core_task *task)
 
 /* ---- Q3: contexts that are swapped ---- */
 
-static _Thread_local u64 next_context = 1;
+static CORE_LOCAL u64 next_context = 1;
 
 /* An event is opened on it: it is no longer a clone, and its clones are no longer clones of it. */
 void context_unclone(struct core_task *task)

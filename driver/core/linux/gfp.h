@@ -3,10 +3,11 @@
 #ifndef AUXTAP_SHIM_LINUX_GFP_H
 #define AUXTAP_SHIM_LINUX_GFP_H
 
+#include "core/core_local.h"
 #include <linux/types.h>
 
 /* Default 12; core_page_size_use() sets larger pages. */
-extern _Thread_local unsigned int core_page_shift;
+extern CORE_LOCAL unsigned int core_page_shift;
 #define PAGE_SHIFT core_page_shift
 #define PAGE_SIZE  (1ul << PAGE_SHIFT)
 #define PAGE_MASK  (~(PAGE_SIZE - 1))
