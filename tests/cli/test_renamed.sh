@@ -75,7 +75,8 @@ kept = {
     'mark': {'audit/log.c', 'driver/kmod/unit_log.c', 'docs/audit.md', 'docs/kernel-module.md',
              'cli/watermark/watermark_picture_time.c'},
     'skid': {'cli/watermark/watermark_options.c', 'cli/watermark/watermark_options.h',
-             'cli/watermark/watermark_live.c', 'watermark/config.c', 'docs/kernel-module.md'},
+             'cli/watermark/watermark_live.c', 'watermark/config.c', 'docs/kernel-module.md',
+             'tests/unit/watermark/test_config.c'},
 }
 not_read = ('docs/renamed.md', 'docs/terms.md', 'scripts/words/', 'tests/cli/golden/', 'LICENSES/',
             'tests/cli/test_renamed.sh')

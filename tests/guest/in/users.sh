@@ -101,7 +101,8 @@ lists 'locked memory .ulimit -l.: 8192 KiB; '
 
 # ---- the rest ----
 
-by_user 125 'auxtap record --backend kernel -m 16,16 -e software//u -o data -- true' 'has no AUX area'
+by_user 125 'auxtap record --backend kernel -m 16,16 -e software//u -o data -- true' \
+	"cannot record what the PMU 'software' writes"
 auxtap record -m 16,16 -a -o all.data -- sleep 5 >all.log 2>&1 &
 all=$!
 tries=0
