@@ -107,7 +107,6 @@ int main(int argc, char **argv)
 	}
 	ret = emu->engine->run(emu);
 	emu_signals_end();
-	emu->engine->close(emu);
 	emu_release_all(emu);
 	return ret ? 125 : 0;
 }

@@ -245,6 +245,7 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 		    int nr_fds, struct emu_answer *answer);
 /* Closes what capture left open when it hung up, as its exit would. */
 void emu_perf_release(struct emu *emu);
+/* That, then closes the engine and frees emu. */
 void emu_release_all(struct emu *emu);
 
 int emu_slots_add(struct emu_slots *slots, void *item);

@@ -221,6 +221,7 @@ void emu_release_all(struct emu *emu)
 			emu_task_free(task);
 		}
 	}
+	emu->engine->close(emu); /* after the events, which may still ask it */
 	while (emu->queue) {
 		struct emu_queued *q = emu->queue;
 

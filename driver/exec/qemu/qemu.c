@@ -150,7 +150,12 @@ static int open_engine(struct emu *emu)
 
 static void close_engine(struct emu *emu)
 {
-	free(qemu_engine(emu));
+	struct qemu_engine *q = qemu_engine(emu);
+
+	qemu_ptrace_free_all(q);
+	qemu_stream_free_blocks(q);
+	qemu_ring_free(q);
+	free(q);
 }
 
 const struct emu_engine_ops emu_engine_qemu = {

@@ -98,8 +98,9 @@ struct qemu_engine {
 	u64 too_large_ns;	 /* start time of that */
 	u32 nr_orphans;		 /* may be too high until the next check */
 	struct emu_block *block; /* private, checked copies of the shared ones */
-	u8 *arena;
+	u8 *arena;		 /* what is left of the newest */
 	u32 arena_left;
+	struct qemu_arena *arenas;
 	struct qemu_thread *rec_thread[QEMU_NR_RECS];
 	bool closed;
 };
@@ -114,6 +115,7 @@ bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks); /* true: progress
 void qemu_ring_sleep(struct qemu_engine *q, u32 idle);
 void qemu_ring_ring(void);		     /* ends qemu_ring_sleep(); for signal handlers */
 void qemu_ring_close(struct qemu_engine *q); /* producers are released */
+void qemu_ring_free(struct qemu_engine *q);
 struct qemu_rec *qemu_ring_rec(struct qemu_engine *q, struct qemu_thread *t); /* or NULL */
 void qemu_ring_free_rec(struct qemu_engine *q, struct qemu_thread *t);
 /* Consumes the rest of a thread that no longer runs: its open chunk. */
@@ -123,6 +125,7 @@ void qemu_ring_drain(struct qemu_engine *q, struct qemu_thread *t);
 void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr);
 void qemu_stream_release(struct qemu_thread *t); /* reports the held block */
 void qemu_stream_free(struct qemu_thread *t);
+void qemu_stream_free_blocks(struct qemu_engine *q);
 /* The thread left user mode before ip; sync: by a fault of the instruction there. */
 void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync);
 
@@ -151,6 +154,8 @@ void qemu_ptrace_orphans(struct qemu_engine *q);
 u64 qemu_now_ns(void);
 void qemu_ptrace_continue(struct qemu_thread *t, int signo);
 void qemu_ptrace_detach_all(struct qemu_engine *q);
+/* What is known of threads and processes. */
+void qemu_ptrace_free_all(struct qemu_engine *q);
 struct qemu_thread *qemu_thread_find(struct qemu_engine *q, pid_t tid);
 struct qemu_thread *qemu_thread_new(struct qemu_engine *q, struct qemu_process *p, pid_t tid);
 struct qemu_process *qemu_process_find(struct qemu_engine *q, pid_t pid);

@@ -100,6 +100,14 @@ static void process_free(struct qemu_engine *q, struct qemu_process *p)
 	free(p);
 }
 
+void qemu_ptrace_free_all(struct qemu_engine *q)
+{
+	while (q->threads)
+		thread_free(q, q->threads);
+	while (q->processes)
+		process_free(q, q->processes);
+}
+
 void qemu_ptrace_continue(struct qemu_thread *t, int signo)
 {
 	if (!t->stopped)

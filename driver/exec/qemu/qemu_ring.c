@@ -91,6 +91,15 @@ void qemu_ring_close(struct qemu_engine *q)
 	}
 }
 
+void qemu_ring_free(struct qemu_engine *q)
+{
+	wake_word = NULL; /* a SIGCHLD may still come */
+	if (!q->shm)
+		return;
+	munmap(q->shm, sizeof(*q->shm));
+	close(q->shm_fd);
+}
+
 struct qemu_rec *qemu_ring_rec(struct qemu_engine *q, struct qemu_thread *t)
 {
 	for (u32 i = 0; t->rec < 0 && t->process && i < QEMU_NR_RECS; i++) {

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA (64 * 1024)
+struct qemu_arena {
+	struct qemu_arena *next;
+	u8 bytes[64 * 1024];
+};
 
 /* ---- blocks ---- */
 
@@ -48,10 +51,15 @@ load_block(struct qemu_engine *q, const struct qemu_arch *arch, u32 id)
 		return NULL;
 	if (q->arena_left < from.nr_insns) {
 		/* lives as long as the session; the rest of the old one is unused */
-		q->arena = malloc(ARENA);
-		q->arena_left = q->arena ? ARENA : 0;
-		if (!q->arena)
+		struct qemu_arena *arena = malloc(sizeof(*arena));
+
+		q->arena_left = 0;
+		if (!arena)
 			return NULL;
+		arena->next = q->arenas;
+		q->arenas = arena;
+		q->arena = arena->bytes;
+		q->arena_left = sizeof(arena->bytes);
 	}
 	memcpy(q->arena, q->shm->lens + from.lens_off, from.nr_insns);
 	if (!check_lens(arch, &copy, q->arena))
@@ -430,6 +438,17 @@ void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, 
 			damaged(q, t);
 		}
 	}
+}
+
+void qemu_stream_free_blocks(struct qemu_engine *q)
+{
+	while (q->arenas) {
+		struct qemu_arena *arena = q->arenas;
+
+		q->arenas = arena->next;
+		free(arena);
+	}
+	free(q->block);
 }
 
 void qemu_stream_free(struct qemu_thread *t)
