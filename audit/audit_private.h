@@ -163,7 +163,7 @@ struct audit_family {
 	bool wraps;	  /* J4: COLLISION is of a unit at its limit */
 	bool silent_loss; /* I10: what is lost at the limit has no flag */
 };
-/* By AUXTRACE_INFO's type (0: there is none), or by name; never NULL. */
+/* By AUXTRACE_INFO's type (0: the file has no such record), or by name; never NULL. */
 const struct audit_family *audit_family_of(uint64_t type);
 const struct audit_family *audit_family_named(const char *name);
 

@@ -19,7 +19,7 @@ struct term_format {
 
 /* The text of an attribute, "DIR/NAME"; its length or a negative errno. */
 ssize_t pmu_text(const struct pmu *pmu, const char *dir, const char *name, char *buf, size_t size);
-/* The number in "caps/NAME"; false: there is none. */
+/* The number in "caps/NAME"; false: the PMU has no such file. */
 bool pmu_cap(const struct pmu *pmu, const char *name, uint64_t *value);
 /* -ENOENT: the PMU has no such term. */
 int pmu_term_format(const struct pmu *pmu, const char *term, struct perf_event_attr *attr,

@@ -10,7 +10,7 @@
 /* A line without its end: copied to buf if it fits with a NUL, else buf is empty. False: no more.
  */
 bool key_lines_next(const char **at, const char *end, char *buf, size_t size);
-/* The value in the first line with this key, and its length; NULL: there is none. */
+/* The value in the first line with this key, and its length; NULL: no line has it. */
 const char *key_lines_find(const char *text, size_t size, const char *key, size_t *len);
 bool key_lines_is(const char *text, size_t size, const char *key, const char *value);
 /* 0 without such a line. */

@@ -381,7 +381,7 @@ static void use_snapshots(const struct cover *c, struct ring *ring)
 	}
 }
 
-/* The newest record of a snapshot that ends not after 'end'; if there is none, the first one. */
+/* The newest record of a snapshot that ends not after 'end'; else the first one. */
 static const struct trace_aux *newest_before(const struct cover *c, uint64_t end)
 {
 	struct trace_aux_cursor cursor;

@@ -143,7 +143,7 @@ static uint64_t end_of(const struct flow_step *block)
 
 /*
  * Makes the block end with its first instruction that the library takes for no branch, but is one;
- * false: there is none.
+ * false: it has no such instruction.
  */
 static bool cut_block(struct follow *f, struct flow_step *block)
 {

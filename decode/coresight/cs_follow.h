@@ -14,7 +14,7 @@
 struct cs_flow_source {
 	const struct cs_unit *unit;
 	enum cs_format format; /* of its bytes */
-	/* Code for the flow: the count, 0 where there is none. space: CS_SPACE_… */
+	/* Code for the flow: the count, 0 where it is not known. space: CS_SPACE_… */
 	uint32_t (*read)(void *ctx, uint64_t addr, uint32_t space, uint32_t size, void *buf);
 	/*
 	 * The trace at off names a thread (-1: none), before its code is read: is it other code

@@ -28,7 +28,7 @@ struct cs_tree_opts {
 	 * security state in one number.
 	 */
 	void (*step)(void *ctx, const struct flow_step *step, uint32_t mode);
-	/* Code for the flow: the count, 0 where there is none. */
+	/* Code for the flow: the count, 0 where it is not known. */
 	uint32_t (*read)(void *ctx, uint64_t addr, uint32_t space, uint32_t size, uint8_t *buf);
 	void *ctx;
 };

@@ -60,7 +60,7 @@ const struct pt_branch *pt_blocks_branch(struct pt_blocks *blocks, const struct 
  */
 bool pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one);
 
-/* The entry of the branch at ip, if it was met lately. It may say that there is none. */
+/* The entry of the branch at ip, if it was met lately. It may say that no branch is there. */
 static inline const struct pt_branch *pt_blocks_met(const struct pt_blocks *blocks, uint64_t ip)
 {
 	const struct pt_branch *b = &blocks->branches[(ip ^ ip >> 10) % PT_BRANCHES];
