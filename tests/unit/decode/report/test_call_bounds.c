@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The report's tree of calls: functions entered without a call, and calls deeper, longer or more
+ * than are kept.
+ */
+#include "support_calls.h"
+
+static uint32_t four_bytes(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t end)
+{
+	(void)ctx;
+	return isa == AUXTAP_ISA_A64 ? (uint32_t)(end - begin) / 4 : 0;
+}
+
+/* Code that runs on into the next function, without a branch. */
+static void falls_into_the_next(void **state)
+{
+	static const struct call_code_ops counts = {.look_up = look_up_parts,
+						    .nr_insns = four_bytes};
+	struct auxtap_event dies = {.type = AUXTAP_EVENT_ASYNC,
+				    .has_ip = true,
+				    .ip = 0x3004,
+				    .isa = AUXTAP_ISA_A64,
+				    .nr_insns = 6};
+
+	(void)state;
+	for (int returned = 0; returned <= 1; returned++) {
+		struct call_tree *tree = call_tree_new(&counts, NULL);
+		struct call_node *a, *b;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+		a = call_tree_current(tree);
+		if (returned) { /* its last instruction is a call, which returns */
+			event(tree, AUXTAP_EVENT_CALL, 0x2ffc, 0x5000, 3);
+			event(tree, AUXTAP_EVENT_RETURN, 0x5010, 0x3000, 3);
+		} else {
+			jump(tree, AUXTAP_BRANCH_COND, 0x2010, 0x2ff0);
+		}
+		assert_ptr_equal(call_tree_current(tree), a);
+		assert_int_equal(call_tree_event(tree, &dies), 0);
+		b = call_tree_current(tree);
+		assert_ptr_equal(b->parent, a);
+		assert_int_equal(b->addr, 0x3000);
+		assert_true(b->by_fall && b->tail);
+		assert_false(a->returned);
+		assert_int_equal(b->nr_insns, returned ? 6 : 2);
+		assert_int_equal(a->nr_insns, returned ? 3 : 6);
+		/* it returns to where the function before it would have */
+		event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x1015, 2);
+		assert_int_equal(call_tree_current(tree)->addr, 0);
+		assert_true(a->returned && b->returned);
+		call_tree_free(tree);
+	}
+}
+
+/* As look_up(); 0x2800 to 0x28ff is a function within that at 0x2000, 0x3000 a split part. */
+static void look_up_nested(void *ctx, uint64_t addr, struct call_code *code)
+{
+	look_up(ctx, addr, code);
+	if (addr >= 0x2800 && addr < 0x2900)
+		code->start = 0x2800;
+	code->part = addr >= 0x3000 && addr < 0x4000;
+}
+
+/* Nor is the end of one function within another, nor what a function's symbol .cold names. */
+static void no_fall_out_of_nested(void **state)
+{
+	static const struct call_code_ops nested = {.look_up = look_up_nested};
+	struct call_tree *tree = call_tree_new(&nested, NULL);
+	struct call_node *f;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2800, 4);
+	f = call_tree_current(tree);
+	jump(tree, AUXTAP_BRANCH_COND, 0x2950, 0x2ff0);
+	jump(tree, AUXTAP_BRANCH_COND, 0x3010, 0x2ff0); /* runs on into a part, and back */
+	jump(tree, AUXTAP_BRANCH_COND, 0x2ff8, 0x3000); /* jumps there */
+	assert_ptr_equal(call_tree_current(tree), f);
+	assert_null(f->first);
+	call_tree_free(tree);
+}
+
+/* What is no fall: a function's other part, code without a symbol, a jump, a gap in between. */
+static void no_fall(void **state)
+{
+	const struct auxtap_gap cause = {.cause = AUXTAP_GAP_TRUNCATED};
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = &cause};
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x6000, 4);
+	event(tree, AUXTAP_EVENT_ASYNC, 0x7010, 0, 5); /* runs on into a part */
+	assert_int_equal(call_tree_current(tree)->addr, 0x6000);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x7010, 0);
+	event(tree, AUXTAP_EVENT_RETURN, 0x7020, 0x1015, 4);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x1020, 0x1f00); /* runs backwards, then on in itself */
+	jump(tree, AUXTAP_BRANCH_COND, 0x1f20, 0x1030);
+	assert_null(call_tree_current(tree)->parent->parent);
+	jump(tree, AUXTAP_BRANCH_COND, 0x1040, 0x2010); /* into the middle of another function */
+	assert_null(call_tree_current(tree)->parent->parent);
+	assert_int_equal(call_tree_event(tree, &gap), 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 5);
+	assert_false(call_tree_current(tree)->by_fall || call_tree_current(tree)->parent->by_fall);
+	call_tree_free(tree);
+}
+
+/* A conditional jump to another function's entry is a tail call. */
+static void conditional_tail_call(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	jump(tree, AUXTAP_BRANCH_COND, 0x2010, 0x3000);
+	assert_int_equal(call_tree_current(tree)->addr, 0x3000);
+	assert_true(call_tree_current(tree)->tail);
+	assert_false(call_tree_current(tree)->by_jump);
+	event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x1015, 2);
+	assert_int_equal(call_tree_current(tree)->addr, 0);
+	call_tree_free(tree);
+}
+
+/* What is no longer kept still counts in the sum of the function that returned. */
+static void sums_of_forgotten_calls(void **state)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+	struct call_node *f;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	f = call_tree_current(tree);
+	for (int i = 0; i < 50000; i++) {
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 3);
+		event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x2015, 5);
+	}
+	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x1015, 2);
+	assert_true(f->returned && f->nr_dropped > 20000);
+	assert_int_equal(call_node_insns(f), 50000 * 8 + 2);
+	call_tree_free(tree);
+}
+
+/* A state machine of tail calls: one frame, however long it runs. */
+static void long_chains_of_tail_calls(void **state)
+{
+	(void)state;
+	for (int nr = 30; nr < 100000; nr = nr * 3 + 1) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+		struct call_node *main_node, *run;
+		unsigned int rows = 1;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		main_node = call_tree_root(tree)->first;
+		for (int twice = 0; twice < 2; twice++) {
+			event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+			run = call_tree_current(tree);
+			for (int i = 0; i < nr; i++)
+				jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : run->addr + 0x10,
+				     i % 2 ? 0x2000 : 0x4000);
+			event(tree, AUXTAP_EVENT_RETURN, nr % 2 ? 0x4020 : 0x2020, 0x1015, 3);
+			assert_ptr_equal(call_tree_current(tree), main_node);
+			assert_true(run->returned);
+			assert_int_equal(call_node_insns(run), nr * 2 + 3);
+		}
+		for (struct call_node *n = run->first; n; n = n->first, rows++)
+			assert_true(n->tail && n->returned);
+		assert_in_range(rows, nr < 31 ? (unsigned int)nr + 1 : 16, 32);
+		assert_int_equal(run->nr_dropped, (unsigned int)nr + 1 - rows);
+		assert_int_equal(main_node->nr_children, 2);
+		call_tree_free(tree);
+	}
+}
+
+/* The same by indirect jumps, which may be switches to other stacks and are all kept. */
+static void long_chains_of_jumps(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	for (int i = 0; i < 1000; i++)
+		jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, i % 2 ? 0x4010 : 0x2010,
+		     i % 2 ? 0x2000 : 0x4000);
+	assert_true(call_tree_current(tree)->by_jump);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x1015, 3);
+	assert_ptr_equal(call_tree_current(tree), call_tree_root(tree)->first);
+	call_tree_free(tree);
+}
+
+static void nest(struct call_tree *tree, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x2000, 4);
+}
+
+/* The oldest of a chain are forgotten with the callers before them; then it goes on. */
+static void forgotten_within_a_chain(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	const int before = 9990, after = 10100;
+	struct call_node *last;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x2000, 0);
+	nest(tree, before);
+	for (int i = 0; i < 20; i++)
+		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
+	last = call_tree_current(tree);
+	nest(tree, after);
+	for (int i = 0; i < after; i++)
+		event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
+	assert_ptr_equal(call_tree_current(tree), last);
+	assert_int_equal(forgotten(tree), before);
+	assert_true(last->parent->parent);
+	for (int i = 0; i < 100; i++)
+		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
+	assert_int_equal(forgotten(tree), before - 1);
+	call_tree_free(tree);
+}
+
+/* longjmp() out of deep calls; an exception is caught that far out. */
+static void leaves_deep_calls(void **state)
+{
+	(void)state;
+	for (int depth = 10; depth <= 9000; depth += 899) {
+		for (int how = 0; how < 3; how++) {
+			struct call_tree *tree = call_tree_new(&parts, NULL);
+			struct call_node *outer, *catcher;
+
+			event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+			outer = call_tree_root(tree)->first;
+			event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x3000, 4);
+			catcher = call_tree_current(tree);
+			event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x2000, 4); /* a try block */
+			for (int i = 0; i < depth; i++)
+				event(tree, AUXTAP_EVENT_CALL, 0x2020, 0x2000, 4);
+			if (how == 0) {
+				jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2030, 0x1015);
+				assert_ptr_equal(call_tree_current(tree), outer);
+			} else if (how == 1) {
+				jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2030, 0x3040);
+				assert_ptr_equal(call_tree_current(tree), catcher);
+			} else {
+				event(tree, AUXTAP_EVENT_RETURN, 0x2030, 0x1015, 2);
+				assert_ptr_equal(call_tree_current(tree), outer);
+			}
+			assert_true(catcher->first->first->returned);
+			call_tree_free(tree);
+		}
+	}
+}
+
+/* Into a caller that is no longer kept: how many of them are open is not known. */
+static void leaves_for_a_forgotten_call(void **state)
+{
+	(void)state;
+	for (int by_return = 0; by_return <= 1; by_return++) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+		bool at_most;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+		nest(tree, 30000);
+		call_tree_forgotten(tree, &at_most);
+		assert_false(at_most);
+		if (by_return)
+			event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x1015, 2);
+		else
+			jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2020, 0x1015);
+		event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x4000, 2);
+		assert_int_equal(call_tree_current(tree)->addr, 0x4000);
+		assert_false(call_tree_current(tree)->parent->by_jump ||
+			     call_tree_current(tree)->parent->by_return);
+		assert_ptr_equal(call_tree_current(tree)->parent->parent, call_tree_root(tree));
+		assert_true(call_tree_root(tree)->first->returned);
+		assert_true(call_tree_forgotten(tree, &at_most) > 0);
+		assert_true(at_most);
+		call_tree_free(tree);
+	}
+}
+
+/* Callers of a deep recursion that were forgotten: not the functions that left by a jump. */
+static void forgotten_frames(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	const int nr = 30000;
+	size_t depth = 0;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	for (int i = 0; i < nr; i++) {
+		event(tree, AUXTAP_EVENT_CALL, i ? 0x3010 : 0x1010, 0x2000, 4);
+		jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x3000);
+	}
+	for (struct call_node *n = call_tree_current(tree); n->parent; n = n->parent)
+		depth += !n->tail;
+	assert_int_equal(depth + forgotten(tree), nr + 1);
+	for (int i = 0; i < nr; i++)
+		event(tree, AUXTAP_EVENT_RETURN, 0x3020, i < nr - 1 ? 0x3015 : 0x1015, 2);
+	assert_int_equal(forgotten(tree), 0);
+	assert_ptr_equal(call_tree_current(tree)->parent, call_tree_root(tree));
+	call_tree_free(tree);
+}
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(falls_into_the_next),
+		cmocka_unit_test(no_fall),
+		cmocka_unit_test(conditional_tail_call),
+		cmocka_unit_test(sums_of_forgotten_calls),
+		cmocka_unit_test(long_chains_of_tail_calls),
+		cmocka_unit_test(forgotten_frames),
+		cmocka_unit_test(no_fall_out_of_nested),
+		cmocka_unit_test(long_chains_of_jumps),
+		cmocka_unit_test(forgotten_within_a_chain),
+		cmocka_unit_test(leaves_deep_calls),
+		cmocka_unit_test(leaves_for_a_forgotten_call),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
