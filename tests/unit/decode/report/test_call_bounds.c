@@ -255,6 +255,27 @@ static void leaves_deep_calls(void **state)
 	}
 }
 
+/*
+ * Returns to nowhere out of deep calls, each of which looks at all callers: the work of all of them
+ * is bounded. When it is used up, what is far out is not found.
+ */
+static void searches_are_bounded(void **state)
+{
+	(void)state;
+	for (int nr = 0; nr <= 200; nr += 200) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+		nest(tree, 9000);
+		for (int i = 0; i < nr; i++)
+			event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x7010, 1);
+		jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2030, 0x1015);
+		assert_int_equal(call_tree_current(tree)->by_jump, nr != 0);
+		call_tree_free(tree);
+	}
+}
+
 /* Into a caller that is no longer kept: how many of them are open is not known. */
 static void leaves_for_a_forgotten_call(void **state)
 {
@@ -320,6 +341,7 @@ int main(void)
 		cmocka_unit_test(forgotten_within_a_chain),
 		cmocka_unit_test(leaves_deep_calls),
 		cmocka_unit_test(leaves_for_a_forgotten_call),
+		cmocka_unit_test(searches_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -533,7 +533,6 @@ static void reloaded_code(void **state)
 	call_tree_free(tree);
 }
 
-/* Switches of stacks by an indirect jump: to a function's entry first, then back into it. */
 /* Two contexts run the same function: the second begins while the first is open. */
 static void coroutines_of_one_function(void **state)
 {
@@ -557,6 +556,7 @@ static void coroutines_of_one_function(void **state)
 	call_tree_free(tree);
 }
 
+/* Switches of stacks by an indirect jump: to a function's entry first, then back into it. */
 static void coroutines_by_jumps(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
