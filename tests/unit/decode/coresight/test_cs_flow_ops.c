@@ -4,6 +4,7 @@
  * events needs nothing of OpenCSD. The test's part of decode/flow/test_flow_ops.c for a decoder
  * that takes a stream a little at a time.
  */
+#include "support_events.h"
 #include "decode/coresight/cs_follow.h"
 #include "decode/flow/decoder_private.h"
 
@@ -153,17 +154,7 @@ static const struct flow_ops script_ops = {
 
 static void print_event(FILE *f, const struct auxtap_event *ev)
 {
-	static const char *const kinds[] = {"?",     "cond", "jump",	"ijump", "call",
-					    "icall", "ret",  "syscall", "far"};
-	const char *name = ev->type == AUXTAP_EVENT_BRANCH ? kinds[ev->kind] :
-			   ev->type == AUXTAP_EVENT_CALL   ? "depth+" :
-			   ev->type == AUXTAP_EVENT_RETURN ? "depth-" :
-			   ev->type == AUXTAP_EVENT_ASYNC  ? "async" :
-			   ev->type == AUXTAP_EVENT_INSN   ? "insn" :
-			   ev->type == AUXTAP_EVENT_TRACE  ? (ev->trace_on ? "on" : "off") :
-							     "gap";
-
-	fprintf(f, "%" PRIu64 " %d %s", ev->time, ev->tid, name);
+	fprintf(f, "%" PRIu64 " %d %s", ev->time, ev->tid, event_word(ev));
 	if (ev->has_ip)
 		fprintf(f, " %" PRIx64, ev->ip);
 	if (ev->has_addr)

@@ -4,6 +4,7 @@
  * decoder that plays steps from a script: nothing on that way depends on libipt. And libipt keeps
  * the interface's rules.
  */
+#include "support_events.h"
 #include "support_pt.h"
 #include "decode/flow/decoder_private.h"
 #include "decode/pt/pt_libipt.h"
@@ -172,18 +173,7 @@ static const struct flow_ops script_ops = {
 
 static void print_event(FILE *f, const struct auxtap_event *ev)
 {
-	static const char *const kinds[] = {"?",     "jcc", "jmp",     "ijmp", "call",
-					    "icall", "ret", "syscall", "far"};
-	const char *name = ev->type == AUXTAP_EVENT_BRANCH ? kinds[ev->kind] :
-			   ev->type == AUXTAP_EVENT_CALL   ? "depth+" :
-			   ev->type == AUXTAP_EVENT_RETURN ? "depth-" :
-			   ev->type == AUXTAP_EVENT_ASYNC  ? "async" :
-			   ev->type == AUXTAP_EVENT_INSN   ? "insn" :
-			   ev->type == AUXTAP_EVENT_BLOCK  ? "block" :
-			   ev->type == AUXTAP_EVENT_TRACE  ? (ev->trace_on ? "on" : "off") :
-							     "gap";
-
-	fprintf(f, "%" PRIu64 " %s", ev->time, name);
+	fprintf(f, "%" PRIu64 " %s", ev->time, event_word(ev));
 	if (ev->has_ip)
 		fprintf(f, " %" PRIx64, ev->ip);
 	if (ev->has_addr)
@@ -337,7 +327,7 @@ static void test_branches_and_boundaries(void **state)
 
 	(void)state;
 	expect(scripts, NR(scripts), FLOW_ALL,
-	       "10 jcc 7008 > 7100 [75/2] n3\n"
+	       "10 cond 7008 > 7100 [75/2] n3\n"
 	       "20 call 7105 > 8000 [e8/5] n4\n"
 	       "20 depth+ 7105 > 8000 1 [e8/5] n0\n"
 	       "30 ret 8010 > 710a [c3/1] n4\n"
@@ -426,7 +416,7 @@ static void test_events(void **state)
 	(void)state;
 	expect(scripts, NR(scripts), FLOW_ALL,
 	       "5 on > 7000 n0\n"
-	       "8 ijmp 7000 > 7200 [75/2] n1\n"
+	       "8 ijump 7000 > 7200 [75/2] n1\n"
 	       "8 async 7200 > f000 n0\n"
 	       "13 far f004 > 7200 [75/2] n2\n"
 	       "13 off f004 n0\n"
@@ -483,7 +473,7 @@ static void test_losses(void **state)
 
 	(void)state;
 	expect(scripts, NR(scripts), FLOW_ALL,
-	       "4 ijmp 7000 > 9000 [75/2] n1\n"
+	       "4 ijump 7000 > 9000 [75/2] n1\n"
 	       "4 gap no_image 4..9 6 no mapping known at 9000 n0\n"
 	       "10 gap decode_error 10..20 6 no such packet at offset 0x1c, ip 7102 n2\n"
 	       "22 gap hw_overflow 22..22 0? the trace unit's buffer overflowed n3\n"
@@ -685,7 +675,7 @@ static void test_other_code(void **state)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct pt_flow_config config = {.insns = false};
 	char one[] = "/tmp/auxtap-flow-XXXXXX", two[] = "/tmp/auxtap-flow-XXXXXX", out[4096];
-	struct pt_bytes jcc = {.nr = 0}, jmp = {.nr = 0};
+	struct pt_bytes cond = {.nr = 0}, jmp = {.nr = 0};
 	int fd = mkstemp(one), other_fd = mkstemp(two);
 	struct flow *flow;
 	void *shared;
@@ -707,15 +697,15 @@ static void test_other_code(void **state)
 	flow = pt_libipt.create(shared, NULL);
 	assert_non_null(flow);
 
-	pt_psb(&jcc, 0x1000);
-	pt_tnt(&jcc, "110");
-	pt_tip(&jcc, 0x1012);
+	pt_psb(&cond, 0x1000);
+	pt_tnt(&cond, "110");
+	pt_tip(&cond, 0x1012);
 	pt_psb(&jmp, 0x1000);
 	pt_tip(&jmp, 0x1000);
 	pt_tip(&jmp, 0x1004);
 	for (int i = 0; i < 3; i++) {
 		assert_true(pt_libipt.set_code(flow, 1, UINT64_MAX));
-		steps_of(&pt_libipt, flow, &jcc, out, sizeof(out));
+		steps_of(&pt_libipt, flow, &cond, out, sizeof(out));
 		assert_string_equal(out, "sync\n"
 					 "time\n"
 					 "block 1000-1002 n3 b1 [75/2]\n"
