@@ -30,14 +30,14 @@ record() { # CPU OPTIONS... -- PROGRAM...
 	cat $replay/counts >/out/$name.counts
 }
 
-# Trace of the very program that runs here, once with each recorder.
+# Trace of the very program that runs here; it waits until all is played. Once with each recorder.
 if [ -s /emulated ]; then
 	setting emulated /emulated 0
-	record 1 -m 128,64 -- /recursion_static
+	record 1 -m 128,64 -- /recursion_static $replay/left
 	all_played
 	setting perf /emulated 0
 	taskset 2 perf record -q --per-thread -m 128,64 -o /out/perf.data -e cs_etm//u -- \
-		/recursion_static >/tmp/log 2>&1 ||
+		/recursion_static $replay/left >/tmp/log 2>&1 ||
 		complain "perf record: exit $?: $(cat /tmp/log)"
 	cat $replay/counts >/out/perf.counts
 	all_played
