@@ -2,15 +2,15 @@
 /*
  * Records against watermarks and pages. The kernel wakes when the head passes a multiple of the
  * watermark (D18); the driver makes the unit interrupt at a position that depends on it: PT at the
- * page at or before it (H4), SPE and TRBE at the page at or after it, where they also stop (I4,
- * J2).
+ * end of the table entry before the one that contains it (H4, H5), SPE and TRBE at the page at or
+ * after it, where they also stop (I4, J2).
  */
 #include "audit_private.h"
 
 #include <inttypes.h>
 
-/* The unit stops at the page: no byte follows it. */
-static void limited(const struct ring_view *ring, const struct entry *e, uint64_t wakeup)
+/* SPE and TRBE stop at the first page boundary at or after the wakeup: no byte is past it. */
+static void check_limit(const struct ring_view *ring, const struct entry *e, uint64_t wakeup)
 {
 	uint64_t page = ring->audit->facts.page_size, end = audit_end(e->off, e->size);
 	uint64_t limit = wakeup % page ? wakeup - wakeup % page + page : wakeup;
@@ -58,10 +58,10 @@ void audit_watermark(const struct ring_view *ring, const struct entry *e)
 		audit_overshoot(ring->sums, end - wakeup);
 	}
 	if (family->limit || e->flags & family->limit_format) {
-		limited(ring, e, wakeup);
+		check_limit(ring, e, wakeup);
 		return;
 	}
-	/* H5: only then does an interrupt come at each one */
+	/* H5: PT interrupts at every watermark only if it is a power of two of at least a page */
 	if (!family->interrupts_at_pages || w & (w - 1) || w < page)
 		return;
 	if (end >= wakeup + w)

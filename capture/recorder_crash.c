@@ -42,7 +42,7 @@ static int crash_process_forked(struct auxtap_session *s, const struct auxtap_ta
 		       0;
 }
 
-/* Crash mode: its ring goes with it. A later death has to report what it lacks. */
+/* The thread's ring is closed. A later snapshot reports that this thread's trace is missing. */
 static void note_ended_thread(struct auxtap_session *s, const struct stream *st)
 {
 	struct ended_thread gone = {.tid = st->tid,
@@ -84,8 +84,8 @@ static void crash_process_dies(struct auxtap_session *s, const struct auxtap_tar
 }
 
 /*
- * A death that was not reported before. Rings of a CPU still hold the last moments of a process
- * that might not be traced; those of its threads are gone.
+ * A death that was not reported while its threads were stopped. The rings of a CPU still contain
+ * its last moments; rings of threads are closed already.
  */
 static void crash_process_ended(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A capture session: starts or attaches, follows the target's events, has the rings
- * drained (session_drain.c), and closes. Everything goes through the backend's two tables.
+ * drained (session_drain.c), and closes. Everything goes through the backend's two tables,
+ * struct auxtap_perf_ops and struct auxtap_target_ops.
  */
 #include "util/sized.h"
 #include "emulated.h"
@@ -57,8 +58,8 @@ static int check_pages(uint64_t pages, const char *what, struct auxtap_error *er
 }
 
 /*
- * Of an emulated processor; it may start as a script or another program that executes the one to
- * trace.
+ * Emulation only: machine is that of the program's file or of its interpreter, which may itself
+ * execute the program to trace.
  */
 static int check_machine(const struct auxtap_session *s, int machine, struct auxtap_error *err)
 {
@@ -369,8 +370,8 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 	return ret;
 }
 
-/* Tracing ended before. */
-static void lost_death(struct auxtap_session *s, pid_t pid)
+/* A death without a snapshot: this recorder takes none of a death, or tracing has failed. */
+static void count_death(struct auxtap_session *s, pid_t pid)
 {
 	struct process *p = session_process(s, pid);
 
@@ -407,7 +408,7 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 		if (s->recorder->process_dies && !s->failed)
 			s->recorder->process_dies(s, ev);
 		else
-			lost_death(s, ev->pid);
+			count_death(s, ev->pid);
 		target->resume(s->be->target_ctx, ev->tid);
 		return 0;
 	case AUXTAP_TARGET_THREAD_EXIT:
@@ -551,7 +552,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 	if (s->progress_shown)
 		s->opts.on_progress(s->opts.ctx, 0, &s->stats, 0);
 	if (!s->failed) {
-		/* What is still open: a stop, a detach, or a kernel's CPUs. */
+		/* Streams still open: after a stop or a detach, or of CPUs (kernel backend). */
 		if (s->recorder->snapshot && s->nr_streams)
 			check(s, s->recorder->snapshot(s, &local), &local);
 		else

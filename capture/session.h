@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The inside of a capture session, shared by session*.c: streams (one ring each, of a
- * thread or of a CPU), the trace file being written, and what is known of processes.
+ * The inside of a capture session, shared by session*.c: streams (a data ring and an
+ * AUX area each, of a thread or of a CPU), the trace file being written, and what is known of
+ * processes.
  */
 #ifndef AUXTAP_CAPTURE_SESSION_H
 #define AUXTAP_CAPTURE_SESSION_H
@@ -56,7 +57,7 @@ struct stream {
 		bool unsettled;	   /* a watermark was passed, and no wakeup was seen yet */
 		bool stopped;	   /* a truncation was seen since */
 	} wakeups;
-	/* 'no progress and event OFF' (D6, D21) */
+	/* rounds without progress: is the event OFF (D6, D21)? */
 	uint64_t stall_aux_abs;
 	unsigned int stall_rounds, stall_limit;
 };
@@ -81,7 +82,7 @@ struct trace_file {
  * only where that is said.
  */
 struct recorder_ops {
-	const char *name; /* the mode in the capture note: "full", "snapshot", "crash" */
+	const char *name; /* "full", "snapshot", "crash": in perfdata/capture_note.h */
 	bool overwrite;	  /* the unit overwrites the oldest bytes of the AUX areas */
 	/*
 	 * A file for each death, written when it happens; until then the records of each process
@@ -135,8 +136,9 @@ struct layout_ops {
 	int (*list_ids)(struct auxtap_session *s, struct trace_file *file, pid_t pid);
 };
 
-/* Whole CPUs: whatever runs there, not a program or process. */
-extern const struct layout_ops layout_threads, layout_cpus, layout_whole_cpus;
+extern const struct layout_ops layout_threads, layout_cpus;
+/* Whatever runs on the CPUs, not a program or process. */
+extern const struct layout_ops layout_whole_cpus;
 
 #define MAX_ATTRS	3
 #define PAUSES_MAX	64
@@ -241,8 +243,9 @@ bool session_unit_stats(struct auxtap_session *s, const struct stream *st,
 			struct auxtap_unit_stats *stats);
 /* The program ran on while its event was off, since st->paused_since: a gap. */
 void session_paused(struct auxtap_session *s, struct stream *st);
-/* poll() has returned, with this for the stream; the stream is closed. */
+/* poll() has returned, with this for the stream. */
 void session_waited(struct auxtap_session *s, struct stream *st, short revents);
+/* The stream is closed. */
 void session_wakeups_end(struct auxtap_session *s, struct stream *st);
 /* A stream ends: what its unit did, for the capture note. */
 void session_account(struct auxtap_session *s, struct stream *st);

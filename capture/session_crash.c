@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A process dies: its snapshot file, complete in itself. The emulated process is stopped
- * with all its threads until we are done; a native one is already gone (no registers then).
+ * A process dies: its snapshot file, complete in itself. An emulated process is stopped
+ * with all its threads until we are done, and so is a native one that we trace; another native one
+ * is already gone (no registers then).
  */
 #include "session.h"
 
@@ -111,6 +112,7 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 		return 0;
 	session_newest(s, st, &span, &offset);
 	if (span.size1 + span.size2) {
+		/* Offset 0: what was overwritten before it is the gap below, not a hole. */
 		ret = session_write_auxtrace(s, file, st, &span, 0, err);
 		/* Committed at once: if the disk is full with the next one, this one is kept. */
 		if (!ret)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Names of the invariants with their rules, and of the causes of loss. */
+/* Names of the invariants with their rules and of the causes of loss; the verdict of a run. */
 #include <auxtap/watermark.h>
 
 /* clang-format off */

@@ -60,7 +60,7 @@ uint64_t pt_queue_first_time(struct pt_queue *q)
 	ssize_t got;
 	size_t pos;
 
-	/* Segments before a time window give no time to the gaps between them. */
+	/* With a window, segments that are skipped have no times, nor the gaps between them. */
 	if (!q->stream.nr_extents || q->shared->opts.time_start)
 		return 0;
 	got = q->stream.pread(q->stream.ctx, buf,
@@ -69,7 +69,7 @@ uint64_t pt_queue_first_time(struct pt_queue *q)
 	if (got <= 0)
 		return 0;
 	pos = pt_find_psb(buf, (size_t)got, 0);
-	/* near the end of buf it may be another one, or cut off */
+	/* near the end of buf its PSB+ may be cut off */
 	if (pos >= (size_t)got || (got == sizeof(buf) && (size_t)got - pos < 256))
 		return 0;
 	pt_scan_head(buf + pos, (size_t)got - pos, &head);
@@ -77,8 +77,8 @@ uint64_t pt_queue_first_time(struct pt_queue *q)
 }
 
 /*
- * A job for each segment, also for one without flow (skip) and for the end of the stream (last), so
- * that all that the stream reports comes to the reader in order.
+ * A job for each segment, also for one that is not decoded (skip) and for the end of the stream
+ * (last), so that all that the stream reports comes to the reader in order.
  */
 struct pt_job *pt_queue_cut(struct pt_queue *q)
 {
@@ -125,7 +125,8 @@ struct pt_job *pt_queue_cut(struct pt_queue *q)
 /* ---- gaps ---- */
 
 /*
- * Bytes that just end (a full area cuts a packet) are no cause of their own: what follows says why.
+ * Trace that ends inside a packet (the area was full) has the cause of the gap that follows; the
+ * provisional one is dropped.
  */
 static void drop_cut(struct flow_gap **list)
 {
@@ -162,7 +163,7 @@ static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 	flow_gap_add(&q->gap, gap);
 }
 
-/* One that the stream reports, or the boundary. */
+/* A gap that the stream reports, or a segment boundary. */
 static void boundary_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
 			 bool exact, const char *fmt, ...) AUXTAP_PRINTF(5, 6);
 
@@ -219,7 +220,7 @@ static void gap_ends(struct pt_queue *q, struct flow_event *ev)
 	ev->gap = gap;
 }
 
-/* ---- seams ---- */
+/* ---- segment boundaries ---- */
 
 static void run_starts(struct pt_queue *q, const struct pt_segment *seg)
 {

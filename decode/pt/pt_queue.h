@@ -84,7 +84,7 @@ struct pt_job {
 	size_t mem_size;
 	uint64_t tsc;	   /* of the newest PSB+ that has one, this segment's included */
 	uint64_t nr_bytes; /* of the queue, read up to here */
-	bool skip;	   /* no flow in it */
+	bool skip;	   /* not decoded: no bytes, or before the time window */
 	bool last;	   /* no segment: the stream is over, or broken (error) */
 	/* pt_jobs.c, under its lock */
 	enum pt_job_state state;

@@ -33,10 +33,10 @@ struct pt_stream {
 
 struct pt_segment {
 	uint8_t *data;
-	size_t size;  /* of the segment */
-	size_t total; /* with the next PSB+ */
-	uint64_t off; /* in the stream */
-	bool starts_run;
+	size_t size;	 /* of the segment */
+	size_t total;	 /* with the next PSB+ */
+	uint64_t off;	 /* in the stream */
+	bool starts_run; /* a run: an extent that does not join, and those that join it */
 	const struct trace_extent *run; /* if so: the extent with its gap */
 	uint64_t nr_skipped;		/* bytes before the PSB that belong to no segment */
 	bool cut;			/* ends because no PSB came for too long */
@@ -44,8 +44,8 @@ struct pt_segment {
 
 int pt_stream_add(struct pt_stream *stream, const struct trace_extent *extent);
 /*
- * 1: *seg, valid until the next call; 0: end (seg->nr_skipped, starts_run and run are set);
- * negative errno.
+ * 1: *seg, valid until the next call; its size is 0 where a run has no PSB (its gap is in run). 0:
+ * end; negative errno.
  */
 int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg);
 void pt_stream_free(struct pt_stream *stream);

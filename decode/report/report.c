@@ -115,7 +115,8 @@ static int note_map(struct report *r, uint64_t time)
 }
 
 /*
- * What the thread's tree of calls knows of the code is of before the mappings that ev comes after.
+ * Has anything been mapped since the thread's last event? Then what the tree of calls knows of the
+ * code may not be true any more.
  */
 static void follow_maps(const struct report *r, struct thread_view *view,
 			const struct auxtap_event *ev)
@@ -574,7 +575,7 @@ static void print_next(const struct report *r)
 	else
 		fprintf(r->ro.out, "  auxtap decode --events call,return --last 100 %s\n", path);
 	if (!r->pd)
-		return; /* perf reads no snapshots */
+		return; /* perf reads no directories with a CoreSight snapshot */
 	/* perf refuses to print times that BTS, and CoreSight without timestamps, do not have */
 	fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,%sip,sym,addr\n", path,
 		family == AUXTAP_AUXTRACE_CS_ETM || family == AUXTAP_AUXTRACE_INTEL_BTS ? "" :

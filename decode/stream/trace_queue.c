@@ -48,7 +48,7 @@ static int add_first(const struct trace_queue_opts *opts, struct trace_queue *q,
 	return add(q, extent);
 }
 
-/* Takes off what the extent before has, if that is found; then offsets are counted from there. */
+/* Removes the bytes that the extent before has, if they were found; offsets continue there. */
 static bool take_off(struct trace_extent *last, struct trace_extent *extent,
 		     const struct trace_overlap *overlap)
 {
@@ -114,7 +114,7 @@ int trace_queue_add_sample(const struct trace_queue_opts *opts, struct trace_que
 		struct trace_overlap overlap;
 
 		extent.off = trace_queue_end(q);
-		/* an offset after the end is no hint */
+		/* with an offset after the end the bytes are found by their content alone */
 		overlap = trace_overlap_find(opts, last, extent.off + 1, file_off, size,
 					     BY_OFFSET_MIN, true);
 		if (take_off(last, &extent, &overlap) && overlap.sure)

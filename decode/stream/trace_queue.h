@@ -43,9 +43,11 @@ struct trace_queue {
 
 /* How the recording is to be read; zero: a linear one, no snapshots. */
 struct trace_queue_opts {
-	bool snapshot;	/* buffers are snapshots of the ring: they may overlap */
-	bool by_auxtap; /* offsets of snapshots count from the first byte that the unit wrote */
-	bool by_idx;	/* perf's number of the queue is part of the key */
+	bool snapshot; /* buffers are snapshots of the ring: they may overlap */
+	/* offsets of snapshots count from the first byte that the unit wrote; a crash's begin at 0
+	 */
+	bool by_auxtap;
+	bool by_idx; /* perf's number of the queue is part of the key */
 	/* of the file, to compare snapshots; the number of bytes read, or negative */
 	ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off);
 	void *ctx;
@@ -70,8 +72,9 @@ int trace_queue_add(const struct trace_queue_opts *opts, struct trace_queue *q,
 int trace_queue_add_sample(const struct trace_queue_opts *opts, struct trace_queue *q,
 			   uint64_t file_off, uint64_t size);
 /*
- * After the last extent: splits extents where records with flags of loss end; lossy are those of
- * the queue, by their ends. After the last extent, empty ones. 0 or -ENOMEM.
+ * When all extents have been added: splits them where records with flags of loss end; lossy are
+ * those of the queue, by their ends. One that ends after the last extent becomes an empty extent. 0
+ * or -ENOMEM.
  */
 int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *lossy, size_t nr);
 /* At most UINT64_MAX. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * AUX transactions (section D): what a PMU driver opens before its hardware may store, and closes
- * with the number of bytes stored. data_ring.c writes their records; aux_area.c makes the area.
+ * AUX transactions (docs/kernel-rules.md, section D): what a PMU driver opens before its hardware
+ * may store, and closes with the number of bytes stored. data_ring.c stores their records;
+ * aux_area.c makes the area.
  */
 #include "core/perf_buffer.h"
 
@@ -37,8 +38,8 @@ static void aux_disable(struct perf_event *event)
 }
 
 /*
- * D5: one byte stays free, so that full and empty differ. A tail ahead of head, or more than the
- * area's size below it, leaves no space.
+ * D5: one byte stays free, so that full and empty differ. A tail ahead of head, or the area's size
+ * or more below it, leaves no space.
  */
 static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
 {
@@ -48,15 +49,16 @@ static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
 }
 
 /*
- * D18: >=, and to the last multiple passed, however many were passed. Signed: if the area was
- * overwritten before it was mapped again, aux_head may be smaller than aux_wakeup.
+ * D18: one wakeup, however many watermarks were passed; aux_wakeup becomes the last one. Signed: if
+ * the area was in overwrite mode before it was mapped again, aux_head may be smaller than
+ * aux_wakeup.
  */
 static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_bugs *bugs)
 {
 	if (rb->aux_overwrite && !bugs->overwrite_watermark)
 		return false;
 	if ((s64)(rb->aux_head - rb->aux_wakeup) >= (s64)rb->aux_watermark) {
-		/* would divide by zero without D18 */
+		/* 0 is for overwrite mode, which has returned */
 		if (WARN_ON_ONCE(!rb->aux_watermark))
 			return true;
 		if (bugs->wakeup_by_one)

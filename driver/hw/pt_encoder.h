@@ -23,7 +23,7 @@
 #define PT_RET_MASK  63
 
 /*
- * One execution call produces one burst, which goes to the output stage as a whole. The longest:
+ * Packets that go to the output stage as a whole (pt_burst_send()). The longest burst:
  * OVF with its FUP (11 bytes), TSC, TMA, PSB+ (50), MODE, TIP.PGE (9), a CYC (10) before each.
  */
 struct pt_burst {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * AUX pages as ToPA tables; the entries for interrupt threshold and stop position; the unit's
- * position in bytes. Rules H1 to H10 of docs/kernel-rules.md. Neighbour: intel_pt.c, which handles
+ * position in bytes. Rules H1 to H11 of docs/kernel-rules.md. Neighbour: intel_pt.c, which handles
  * the events.
  */
 #include <linux/bits.h>
@@ -18,7 +18,7 @@
 
 /* H1: data entries of a table; the link follows them. */
 #define TABLE_ENTRIES 506
-/* H9: a unit with one entry a table interrupts this many bytes before the end. */
+/* H9: a unit with one entry a table may interrupt up to this many bytes before the end. */
 #define ONE_ENTRY_MARGIN 512
 
 #define OUTPUT_LOW_BITS	   0x7full /* of MASK_PTRS, and of the smallest single range */
@@ -116,7 +116,7 @@ static struct pt_table *table_new(struct pt_buffer *buf, int node, unsigned long
 	return table;
 }
 
-/* H1, C5: an entry for each chunk of contiguous pages, of any size. */
+/* H1, C5: an entry for each chunk of contiguous pages, which the unit fills as one region. */
 static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page, int *order)
 {
 	unsigned int limit = buf->one_entry ? 1 : TABLE_ENTRIES;
@@ -237,8 +237,9 @@ int pt_buffer_set_thresholds(struct pt_buffer *buf, unsigned long size, unsigned
 		stop_page++;
 	/*
 	 * Two partial pages, at head and at the end of the space, may add up to the rest of the
-	 * current region without H4's count including it. The unit would then reach the entry
-	 * before only after a wrap over unread bytes; by H6 the current one is safe.
+	 * current region without H4's count including it. STOP would then be in the entry before
+	 * the current one, which the unit reaches only after a wrap over unread bytes. The current
+	 * region is free to its end (H6): stop there.
 	 */
 	region_end_page = (head - buf->region_off + region_bytes(buf)) >> PAGE_SHIFT;
 	if (stop_page < region_end_page)
@@ -294,9 +295,7 @@ void pt_buffer_read_position(struct pt_buffer *buf, u64 output_base, u64 mask_pt
 	buf->region_off = mask_ptrs >> OUTPUT_OFF_SHIFT;
 	if (buf->single)
 		return;
-	/*
-	 * The unit follows links, so this is one of our tables; start the search where it started.
-	 */
+	/* The unit follows links: output_base is one of our tables. Search from its start on. */
 	table = buf->cur;
 	do {
 		if (table->phys == output_base)
@@ -306,7 +305,7 @@ void pt_buffer_read_position(struct pt_buffer *buf, u64 output_base, u64 mask_pt
 	WARN_ON_ONCE(table->phys != output_base);
 	buf->cur = table;
 	buf->cur_index = (u32)mask_ptrs >> OUTPUT_INDEX_SHIFT;
-	/* It may be at a link that it has not followed yet. */
+	/* The unit may be at a link that it has not followed yet. */
 	if (buf->cur_index >= table->nr_entries) {
 		buf->cur = table->next;
 		buf->cur_index = 0;

@@ -45,8 +45,8 @@ void pt_buffer_seek(struct pt_buffer *buf, unsigned long head);
 int pt_buffer_set_thresholds(struct pt_buffer *buf, unsigned long size, unsigned long wakeup);
 
 /*
- * Clears STOP and INT. Needs no order while the unit is off: pt_buffer_set_thresholds() sets them
- * again before it is on.
+ * Clears STOP and INT. Needs no memory barrier while the unit is off: pt_buffer_set_thresholds()
+ * sets them again before it is on.
  */
 void pt_buffer_clear_thresholds(struct pt_buffer *buf);
 
@@ -56,7 +56,7 @@ void pt_buffer_read_position(struct pt_buffer *buf, u64 output_base, u64 mask_pt
 bool pt_buffer_region_full(const struct pt_buffer *buf);
 /* Leaves a region that was filled to its STOP, or (H9) nearly. */
 void pt_buffer_finish_region(struct pt_buffer *buf, bool stopped);
-/* Sets nr_bytes from the old head to the position (H10, H11). */
+/* Advances head to the position, and nr_bytes by as much (H10); a snapshot: H11. */
 void pt_buffer_update_head(struct pt_buffer *buf);
 
 /* intel_pt_attrs.c */

@@ -69,8 +69,9 @@ enum auxtap_target_event_type {
 	AUXTAP_TARGET_EXEC,   /* exec done, stopped before the new image runs */
 	/* a synchronous fault entered the program's handler; the thread is not stopped */
 	AUXTAP_TARGET_FAULT,
-	AUXTAP_TARGET_DYING, /* a core-dumping signal will kill pid; all its threads are stopped
-			      * and readable until resume() */
+	AUXTAP_TARGET_DYING, /* a core-dumping signal will kill pid, or SIGKILL for its memory
+			      * (limit_bytes); its threads are stopped and readable until
+			      * resume() */
 	AUXTAP_TARGET_THREAD_EXIT,
 	AUXTAP_TARGET_PROCESS_EXIT, /* status as of waitpid() */
 	/* something of the process is not traced: .untraced; the reason is in .text */
