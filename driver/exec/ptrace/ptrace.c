@@ -23,23 +23,24 @@
 
 /* ---- tables ---- */
 
-static struct pt_thread **bucket(struct ptrace_engine *e, pid_t tid)
+static struct ptrace_thread **bucket(struct ptrace_engine *e, pid_t tid)
 {
 	return &e->threads[(unsigned int)tid % THREAD_HASH];
 }
 
-struct pt_thread *pt_find(struct ptrace_engine *e, pid_t tid)
+struct ptrace_thread *ptrace_find(struct ptrace_engine *e, pid_t tid)
 {
-	struct pt_thread *t = *bucket(e, tid);
+	struct ptrace_thread *t = *bucket(e, tid);
 
 	while (t && t->tid != tid)
 		t = t->hash_next;
 	return t;
 }
 
-struct pt_thread *pt_thread_new(struct ptrace_engine *e, pid_t tid, struct pt_process *proc)
+struct ptrace_thread *ptrace_thread_new(struct ptrace_engine *e, pid_t tid,
+					struct ptrace_process *proc)
 {
-	struct pt_thread *t = calloc(1, sizeof(*t));
+	struct ptrace_thread *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
@@ -57,9 +58,9 @@ struct pt_thread *pt_thread_new(struct ptrace_engine *e, pid_t tid, struct pt_pr
 	return t;
 }
 
-void pt_thread_free(struct pt_thread *t)
+void ptrace_thread_free(struct ptrace_thread *t)
 {
-	struct pt_thread **link = bucket(t->engine, t->tid);
+	struct ptrace_thread **link = bucket(t->engine, t->tid);
 
 	while (*link != t)
 		link = &(*link)->hash_next;
@@ -67,13 +68,13 @@ void pt_thread_free(struct pt_thread *t)
 	t->engine->nr_threads--;
 	t->engine->nr_deferred -= t->deferred;
 	if (t->proc && !--t->proc->nr_threads && !t->proc->child)
-		pt_process_free(t->proc);
+		ptrace_process_free(t->proc);
 	free(t);
 }
 
-struct pt_process *pt_process_find(struct ptrace_engine *e, pid_t pid)
+struct ptrace_process *ptrace_process_find(struct ptrace_engine *e, pid_t pid)
 {
-	struct pt_process *proc = e->processes;
+	struct ptrace_process *proc = e->processes;
 
 	while (proc && proc->pid != pid)
 		proc = proc->next;
@@ -81,12 +82,12 @@ struct pt_process *pt_process_find(struct ptrace_engine *e, pid_t pid)
 }
 
 /* Takes over the reference of mm. */
-struct pt_process *pt_process_new(struct ptrace_engine *e, pid_t pid, struct pt_mm *mm)
+struct ptrace_process *ptrace_process_new(struct ptrace_engine *e, pid_t pid, struct ptrace_mm *mm)
 {
-	struct pt_process *proc = calloc(1, sizeof(*proc));
+	struct ptrace_process *proc = calloc(1, sizeof(*proc));
 
 	if (!proc) {
-		pt_mm_put(mm);
+		ptrace_mm_put(mm);
 		return NULL;
 	}
 	proc->engine = e;
@@ -97,22 +98,22 @@ struct pt_process *pt_process_new(struct ptrace_engine *e, pid_t pid, struct pt_
 	return proc;
 }
 
-void pt_process_free(struct pt_process *proc)
+void ptrace_process_free(struct ptrace_process *proc)
 {
-	struct pt_process **link = &proc->engine->processes;
+	struct ptrace_process **link = &proc->engine->processes;
 
 	while (*link != proc)
 		link = &(*link)->next;
 	*link = proc->next;
-	pt_mm_put(proc->mm);
+	ptrace_mm_put(proc->mm);
 	free(proc);
 }
 
 /* fn may free the thread. */
-void pt_next_thread_each(struct pt_process *proc, void (*fn)(struct pt_thread *t))
+void ptrace_next_thread_each(struct ptrace_process *proc, void (*fn)(struct ptrace_thread *t))
 {
 	for (int i = 0; i < THREAD_HASH; i++) {
-		struct pt_thread *t = proc->engine->threads[i], *next;
+		struct ptrace_thread *t = proc->engine->threads[i], *next;
 
 		for (; t; t = next) {
 			next = t->hash_next;
@@ -124,14 +125,14 @@ void pt_next_thread_each(struct pt_process *proc, void (*fn)(struct pt_thread *t
 
 /* ---- steps ---- */
 
-void pt_step(struct pt_thread *t, int sig)
+void ptrace_step(struct ptrace_thread *t, int sig)
 {
-	t->state = PT_RUNNING;
+	t->state = PTRACE_TASK_RUNNING;
 	/* ESRCH: killed meanwhile; its exit follows */
 	ptrace(t->whole_call ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, t->tid, 0, sig);
 }
 
-static inline void report_insn(struct pt_thread *t, u64 ip)
+static inline void report_insn(struct ptrace_thread *t, u64 ip)
 {
 	const struct emu_block block = {
 		.ip = ip,
@@ -147,16 +148,16 @@ static inline void report_insn(struct pt_thread *t, u64 ip)
 }
 
 /* The kernel executes the page of old system calls: as a call that returns at once. */
-static bool vsyscall_return(struct pt_thread *t, u64 *ip)
+static bool vsyscall_return(struct ptrace_thread *t, u64 *ip)
 {
 	struct user_regs_struct regs;
 
 	if ((*ip & ~(CODE_PAGE - 1)) != VSYSCALL_PAGE || ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return false;
-	return pt_mem_read(t->tid, regs.rsp, ip, sizeof(*ip)) == sizeof(*ip);
+	return ptrace_mem_read(t->tid, regs.rsp, ip, sizeof(*ip)) == sizeof(*ip);
 }
 
-static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
+static void __attribute__((noinline)) go_nowhere(struct ptrace_thread *t, u64 ip)
 {
 	u64 back = ip;
 
@@ -166,7 +167,7 @@ static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
 	t->slow = true;
 	t->foreseen = false;
 	t->late_ip = 0;
-	if (vsyscall_return(t, &back) && pt_code_at(t, back, &t->insn)) {
+	if (vsyscall_return(t, &back) && ptrace_code_at(t, back, &t->insn)) {
 		/*
 		 * the fault that performs the call does not trap: the step ends after the next
 		 * instruction
@@ -174,22 +175,22 @@ static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
 		t->ip = back;
 		report_insn(t, back);
 	}
-	pt_step(t, 0);
+	ptrace_step(t, 0);
 }
 
-static void __attribute__((noinline)) prepare(struct pt_thread *t)
+static void __attribute__((noinline)) prepare(struct ptrace_thread *t)
 {
 	unsigned long long rsp;
 
 	t->slow = true;
-	if ((t->insn.flags & X86_INSN_PUSHF) && pt_stack_top(t, &rsp))
+	if ((t->insn.flags & X86_INSN_PUSHF) && ptrace_stack_top(t, &rsp))
 		t->pushed = rsp - (t->insn.len == 1 ? 8 : 2);
 	if (t->insn.cls != X86_SYSCALL)
 		return;
-	if (pt_mem_read(t->tid, t->ip, &t->opcode, 1) != 1)
+	if (ptrace_mem_read(t->tid, t->ip, &t->opcode, 1) != 1)
 		t->opcode = 0;
 	if (t->opcode == 0x0f)
-		pt_before_syscall(t);
+		ptrace_before_syscall(t);
 }
 
 /*
@@ -212,11 +213,11 @@ static inline bool worth_foreseeing(const struct x86_insn *insn)
 }
 
 /* The thread is stopped and its next instruction is at ip. */
-void pt_go(struct pt_thread *t, u64 ip)
+void ptrace_go(struct ptrace_thread *t, u64 ip)
 {
 	t->ip = ip;
 	t->late_ip = 0;
-	if (unlikely(!pt_code_at(t, ip, &t->insn))) {
+	if (unlikely(!ptrace_code_at(t, ip, &t->insn))) {
 		go_nowhere(t, ip);
 		return;
 	}
@@ -224,21 +225,21 @@ void pt_go(struct pt_thread *t, u64 ip)
 	t->slow = t->own_tf;
 	t->foreseen = false;
 	if (unlikely(worth_foreseeing(&t->insn)))
-		pt_foresee(t);
+		ptrace_foresee(t);
 	if (unlikely((t->insn.flags & (X86_INSN_PUSHF | X86_INSN_POPF)) ||
 		     t->insn.cls >= X86_SYSCALL))
 		prepare(t);
-	pt_step(t, 0);
+	ptrace_step(t, 0);
 }
 
 /* late_ip ran and is not reported yet. */
-void pt_report_late(struct pt_thread *t)
+void ptrace_report_late(struct ptrace_thread *t)
 {
 	u64 ip = t->late_ip;
 
 	t->late_ip = 0;
 	t->foreseen = false;
-	if (!pt_code_at(t, ip, &t->insn))
+	if (!ptrace_code_at(t, ip, &t->insn))
 		return;
 	t->ip = ip;
 	report_insn(t, ip);
@@ -247,14 +248,14 @@ void pt_report_late(struct pt_thread *t)
 }
 
 /* The thread stopped in the kernel with this ip: resolves the reported instruction. */
-void pt_settle(struct pt_thread *t, u64 ip)
+void ptrace_settle(struct ptrace_thread *t, u64 ip)
 {
 	struct user_regs_struct regs;
 
 	if (!t->reported)
 		return;
-	if (unlikely(ip != t->ip && !pt_plausible(t, ip)) &&
-	    !ptrace(PTRACE_GETREGS, t->tid, 0, &regs) && !pt_find_lost(t, &regs))
+	if (unlikely(ip != t->ip && !ptrace_plausible(t, ip)) &&
+	    !ptrace(PTRACE_GETREGS, t->tid, 0, &regs) && !ptrace_find_lost(t, &regs))
 		return;
 	t->reported = false;
 	if (ip == t->ip)
@@ -267,31 +268,31 @@ void pt_settle(struct pt_thread *t, u64 ip)
 
 static void on_status(struct ptrace_engine *e, pid_t tid, int status)
 {
-	struct pt_thread *t = pt_find(e, tid);
+	struct ptrace_thread *t = ptrace_find(e, tid);
 	siginfo_t info;
 	u64 ip;
 
 	if (unlikely(!t)) {
-		pt_foreign(e, tid, status);
+		ptrace_foreign(e, tid, status);
 		return;
 	}
 	if (likely(status == (SIGTRAP << 8 | 0x7f) && !t->slow && t->reported)) {
 		errno = 0;
 		ip = (u64)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rip), 0);
 		/* a SIGTRAP from another process hides ours, if both arrive at the same time */
-		if (likely(pt_plausible(t, ip) && !(ip == (u64)-1 && errno) &&
+		if (likely(ptrace_plausible(t, ip) && !(ip == (u64)-1 && errno) &&
 			   !ptrace(PTRACE_GETSIGINFO, tid, 0, &info) &&
 			   info.si_code == TRAP_TRACE)) {
 			if (unlikely(t->proc->detaching))
-				pt_detach_thread(t, 0);
+				ptrace_detach_thread(t, 0);
 			else
-				pt_go(t, ip);
+				ptrace_go(t, ip);
 			return;
 		}
 	}
-	pt_stop(t, status);
+	ptrace_stop(t, status);
 	if (e->orphans_due)
-		pt_orphans(e);
+		ptrace_orphans(e);
 }
 
 /*
@@ -309,19 +310,19 @@ static bool forget_vanished(struct ptrace_engine *e)
 				e->threads[i]->proc->child = true; /* reported below */
 			if (e->threads[i]->task)
 				emu_task_exit(e->threads[i]->task);
-			pt_thread_free(e->threads[i]);
+			ptrace_thread_free(e->threads[i]);
 		}
 	while (e->processes) {
 		emu_untraced(e->emu, e->processes->pid, "ended while it could not be traced");
 		emu_process_exit(e->emu, e->processes->pid, UNKNOWN_STATUS);
-		pt_process_free(e->processes);
+		ptrace_process_free(e->processes);
 	}
 	return any;
 }
 
 static int run(struct emu *emu)
 {
-	struct ptrace_engine *e = pt_engine(emu);
+	struct ptrace_engine *e = ptrace_engine_of(emu);
 	unsigned int rounds = 0;
 	int status;
 	pid_t tid;
@@ -331,7 +332,7 @@ static int run(struct emu *emu)
 			emu_serve(emu);
 		if (unlikely(emu_hung_up(emu)) && !e->letting_go) {
 			e->letting_go = true;
-			pt_detach_all(e);
+			ptrace_detach_all(e);
 		}
 		if (unlikely(!e->nr_threads)) {
 			if (emu_hung_up(emu))
@@ -342,10 +343,10 @@ static int run(struct emu *emu)
 			}
 		}
 		if (unlikely(!(++rounds & 15) || e->nr_deferred))
-			pt_over_memory(e);
+			ptrace_over_memory(e);
 		tid = 0;
 		if (unlikely(e->nr_deferred))
-			tid = pt_deferred(e, &status);
+			tid = ptrace_deferred(e, &status);
 		if (likely(!tid))
 			tid = waitpid(-1, &status, __WALL);
 		if (likely(tid > 0))
@@ -359,19 +360,19 @@ static int run(struct emu *emu)
 
 static int resume(struct emu_task *task)
 {
-	return pt_resume(emu_task_priv(task));
+	return ptrace_resume(emu_task_priv(task));
 }
 
 static int send_signal(struct emu *emu, pid_t pid, int signo)
 {
-	if (pid <= 0 || !pt_process_find(pt_engine(emu), pid))
+	if (pid <= 0 || !ptrace_process_find(ptrace_engine_of(emu), pid))
 		return -ESRCH;
 	return kill(pid, signo) ? -errno : 0;
 }
 
 static int get_siginfo(struct emu_task *task, siginfo_t *info)
 {
-	const struct pt_thread *t = emu_task_priv(task);
+	const struct ptrace_thread *t = emu_task_priv(task);
 
 	if (t->died_of) {
 		info->si_signo = t->died_of;
@@ -385,17 +386,19 @@ static ssize_t read_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t 
 {
 	ssize_t n;
 
-	if (!pt_process_find(pt_engine(emu), pid) && !pt_find(pt_engine(emu), pid))
+	if (!ptrace_process_find(ptrace_engine_of(emu), pid) &&
+	    !ptrace_find(ptrace_engine_of(emu), pid))
 		return -ESRCH;
-	n = pt_mem_read(pid, addr, buf, size);
+	n = ptrace_mem_read(pid, addr, buf, size);
 	return n < 0 ? -errno : n;
 }
 
 static ssize_t read_maps(struct emu *emu, pid_t pid, char **text)
 {
-	if (!pt_process_find(pt_engine(emu), pid) && !pt_find(pt_engine(emu), pid))
+	if (!ptrace_process_find(ptrace_engine_of(emu), pid) &&
+	    !ptrace_find(ptrace_engine_of(emu), pid))
 		return -ESRCH;
-	return pt_maps_text(pid, text);
+	return ptrace_maps_text(pid, text);
 }
 
 static int open_engine(struct emu *emu)
@@ -412,20 +415,20 @@ static int open_engine(struct emu *emu)
 
 static void close_engine(struct emu *emu)
 {
-	free(pt_engine(emu));
+	free(ptrace_engine_of(emu));
 }
 
 const struct emu_engine_ops emu_engine_ptrace = {
 	.name = "ptrace",
 	.open = open_engine,
 	.close = close_engine,
-	.spawn = pt_spawn,
-	.attach = pt_attach,
+	.spawn = ptrace_spawn,
+	.attach = ptrace_attach,
 	.run = run,
 	.resume = resume,
-	.detach = pt_detach,
+	.detach = ptrace_detach,
 	.signal = send_signal,
-	.regs = pt_regs,
+	.regs = ptrace_regs,
 	.siginfo = get_siginfo,
 	.mem = read_mem,
 	.maps = read_maps,

@@ -18,40 +18,40 @@
 
 /* ---- address spaces ---- */
 
-struct pt_mm *pt_mm_new(void)
+struct ptrace_mm *ptrace_mm_new(void)
 {
-	struct pt_mm *mm = calloc(1, sizeof(*mm));
+	struct ptrace_mm *mm = calloc(1, sizeof(*mm));
 
 	if (mm)
 		mm->nr_refs = 1;
 	return mm;
 }
 
-struct pt_mm *pt_mm_get(struct pt_mm *mm)
+struct ptrace_mm *ptrace_mm_get(struct ptrace_mm *mm)
 {
 	mm->nr_refs++;
 	return mm;
 }
 
-static void free_maps(struct pt_map *maps, int nr)
+static void free_maps(struct ptrace_map *maps, int nr)
 {
 	for (int i = 0; i < nr; i++)
 		free(maps[i].name);
 	free(maps);
 }
 
-void pt_mm_put(struct pt_mm *mm)
+void ptrace_mm_put(struct ptrace_mm *mm)
 {
 	if (!mm || --mm->nr_refs)
 		return;
-	pt_code_forget_all(mm);
+	ptrace_code_forget_all(mm);
 	free_maps(mm->maps, mm->nr_maps);
 	free(mm);
 }
 
-struct pt_mm *pt_mm_copy(const struct pt_mm *mm)
+struct ptrace_mm *ptrace_mm_copy(const struct ptrace_mm *mm)
 {
-	struct pt_mm *copy = pt_mm_new();
+	struct ptrace_mm *copy = ptrace_mm_new();
 
 	if (!copy || !mm->nr_maps)
 		return copy;
@@ -68,7 +68,7 @@ struct pt_mm *pt_mm_copy(const struct pt_mm *mm)
 
 /* ---- memory ---- */
 
-ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
+ssize_t ptrace_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
 {
 	struct iovec local = {.iov_base = buf, .iov_len = size};
 	struct iovec remote[2] = {{.iov_base = (void *)(uintptr_t)addr, .iov_len = size}};
@@ -99,7 +99,7 @@ ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
 	return n;
 }
 
-ssize_t pt_maps_text(pid_t pid, char **text)
+ssize_t ptrace_maps_text(pid_t pid, char **text)
 {
 	size_t size = 0, capacity = 0;
 	char path[32];
@@ -143,7 +143,7 @@ ssize_t pt_maps_text(pid_t pid, char **text)
 
 /* ---- maps ---- */
 
-static bool parse_map(char *line, struct pt_map *map)
+static bool parse_map(char *line, struct ptrace_map *map)
 {
 	unsigned long long start, end, pgoff, ino;
 	unsigned int maj, min;
@@ -154,7 +154,7 @@ static bool parse_map(char *line, struct pt_map *map)
 		   &min, &ino, &at) < 7 ||
 	    !at)
 		return false;
-	*map = (struct pt_map){
+	*map = (struct ptrace_map){
 		.start = start,
 		.end = end,
 		.pgoff = pgoff,
@@ -171,14 +171,14 @@ static bool parse_map(char *line, struct pt_map *map)
 	return (map->prot & PROT_EXEC) && strcmp(map->name, "[vsyscall]") != 0;
 }
 
-static bool same_map(const struct pt_map *a, const struct pt_map *b)
+static bool same_map(const struct ptrace_map *a, const struct ptrace_map *b)
 {
 	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
 	       a->ino == b->ino && a->maj == b->maj && a->min == b->min && a->prot == b->prot &&
 	       !strcmp(a->name, b->name);
 }
 
-static void report_map(struct emu_task *task, const struct pt_map *m)
+static void report_map(struct emu_task *task, const struct ptrace_map *m)
 {
 	const struct emu_mapping map = {
 		.addr = m->start,
@@ -194,14 +194,14 @@ static void report_map(struct emu_task *task, const struct pt_map *m)
 	emu_task_mmap(task, &map);
 }
 
-void pt_maps_sync(struct pt_thread *t, bool report)
+void ptrace_maps_sync(struct ptrace_thread *t, bool report)
 {
-	struct pt_mm *mm = t->mm;
-	struct pt_map *maps = NULL, map;
+	struct ptrace_mm *mm = t->mm;
+	struct ptrace_map *maps = NULL, map;
 	int nr = 0, capacity = 0;
 	char *text, *line, *save = NULL;
 
-	if (pt_maps_text(t->tid, &text) < 0)
+	if (ptrace_maps_text(t->tid, &text) < 0)
 		return;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		bool known = false;
@@ -213,7 +213,7 @@ void pt_maps_sync(struct pt_thread *t, bool report)
 		if (!known && report)
 			report_map(t->task, &map);
 		if (nr == capacity) {
-			struct pt_map *more;
+			struct ptrace_map *more;
 
 			capacity = capacity ? 2 * capacity : 64;
 			more = realloc(maps, (size_t)capacity * sizeof(*maps));
@@ -232,7 +232,7 @@ void pt_maps_sync(struct pt_thread *t, bool report)
 	mm->nr_maps = nr;
 }
 
-static const struct pt_map *map_at(const struct pt_mm *mm, u64 addr)
+static const struct ptrace_map *map_at(const struct ptrace_mm *mm, u64 addr)
 {
 	int low = 0, high = mm->nr_maps;
 
@@ -249,16 +249,16 @@ static const struct pt_map *map_at(const struct pt_mm *mm, u64 addr)
 
 /* ---- code ---- */
 
-static struct pt_page **page_bucket(struct pt_mm *mm, u64 addr)
+static struct ptrace_page **page_bucket(struct ptrace_mm *mm, u64 addr)
 {
 	return &mm->pages[(addr / CODE_PAGE) % CODE_HASH];
 }
 
-void pt_code_forget_all(struct pt_mm *mm)
+void ptrace_code_forget_all(struct ptrace_mm *mm)
 {
 	for (int i = 0; i < CODE_HASH; i++) {
 		while (mm->pages[i]) {
-			struct pt_page *page = mm->pages[i];
+			struct ptrace_page *page = mm->pages[i];
 
 			mm->pages[i] = page->next;
 			free(page);
@@ -268,7 +268,7 @@ void pt_code_forget_all(struct pt_mm *mm)
 	mm->last = NULL;
 }
 
-void pt_code_forget(struct pt_mm *mm, u64 addr, u64 len)
+void ptrace_code_forget(struct ptrace_mm *mm, u64 addr, u64 len)
 {
 	/* the page before may contain the start of an instruction that crosses into the range */
 	u64 start = (addr & ~(CODE_PAGE - 1)) - CODE_PAGE;
@@ -277,10 +277,10 @@ void pt_code_forget(struct pt_mm *mm, u64 addr, u64 len)
 	if (!mm->nr_pages || !len)
 		return;
 	for (int i = 0; i < CODE_HASH; i++) {
-		struct pt_page **link = &mm->pages[i];
+		struct ptrace_page **link = &mm->pages[i];
 
 		while (*link) {
-			struct pt_page *page = *link;
+			struct ptrace_page *page = *link;
 
 			if (page->addr < start || page->addr >= end) {
 				link = &page->next;
@@ -294,35 +294,35 @@ void pt_code_forget(struct pt_mm *mm, u64 addr, u64 len)
 	mm->last = NULL;
 }
 
-static bool decode_uncached(struct pt_thread *t, u64 ip, struct x86_insn *insn)
+static bool decode_uncached(struct ptrace_thread *t, u64 ip, struct x86_insn *insn)
 {
 	u8 code[INSN_MAX];
-	ssize_t n = pt_mem_read(t->tid, ip, code, sizeof(code));
+	ssize_t n = ptrace_mem_read(t->tid, ip, code, sizeof(code));
 
 	return n > 0 && !x86_insn_decode(code, (unsigned int)n, 64, insn);
 }
 
 /* A page in private, non-writable mappings does not change until a system call. */
-static struct pt_page *page_load(struct pt_thread *t, u64 addr)
+static struct ptrace_page *page_load(struct ptrace_thread *t, u64 addr)
 {
-	struct pt_mm *mm = t->mm;
-	const struct pt_map *map = map_at(mm, addr);
-	struct pt_page *page;
+	struct ptrace_mm *mm = t->mm;
+	const struct ptrace_map *map = map_at(mm, addr);
+	struct ptrace_page *page;
 	ssize_t n;
 
 	if (!map) {
 		/* not mapped by a system call that we saw; report it before it runs */
-		pt_maps_sync(t, true);
+		ptrace_maps_sync(t, true);
 		map = map_at(mm, addr);
 	}
 	if (!map || (map->prot & PROT_WRITE) || map->shared)
 		return NULL;
 	if (mm->nr_pages >= MAX_PAGES)
-		pt_code_forget_all(mm);
+		ptrace_code_forget_all(mm);
 	page = malloc(sizeof(*page));
 	if (!page)
 		return NULL;
-	n = pt_mem_read(t->tid, addr, page->bytes, CODE_PAGE);
+	n = ptrace_mem_read(t->tid, addr, page->bytes, CODE_PAGE);
 	if (n <= 0) {
 		free(page);
 		return NULL;
@@ -336,7 +336,8 @@ static struct pt_page *page_load(struct pt_thread *t, u64 addr)
 	return page;
 }
 
-static bool decode_cached(struct pt_thread *t, struct pt_page *page, u64 ip, struct x86_insn *insn)
+static bool decode_cached(struct ptrace_thread *t, struct ptrace_page *page, u64 ip,
+			  struct x86_insn *insn)
 {
 	u32 off = (u32)(ip - page->addr);
 	struct x86_insn *known = &page->insns[off];
@@ -357,11 +358,11 @@ static bool decode_cached(struct pt_thread *t, struct pt_page *page, u64 ip, str
 	return true;
 }
 
-bool pt_code_at(struct pt_thread *t, u64 ip, struct x86_insn *insn)
+bool ptrace_code_at(struct ptrace_thread *t, u64 ip, struct x86_insn *insn)
 {
-	struct pt_mm *mm = t->mm;
+	struct ptrace_mm *mm = t->mm;
 	u64 addr = ip & ~(CODE_PAGE - 1);
-	struct pt_page *page = mm->last;
+	struct ptrace_page *page = mm->last;
 
 	if (!page || page->addr != addr) {
 		for (page = *page_bucket(mm, addr); page && page->addr != addr;)
@@ -375,14 +376,14 @@ bool pt_code_at(struct pt_thread *t, u64 ip, struct x86_insn *insn)
 	return decode_cached(t, page, ip, insn);
 }
 
-bool pt_code_bytes(struct pt_thread *t, u64 ip, u8 *code, u32 size)
+bool ptrace_code_bytes(struct ptrace_thread *t, u64 ip, u8 *code, u32 size)
 {
-	const struct pt_page *page = t->mm->last;
+	const struct ptrace_page *page = t->mm->last;
 	u64 off = page ? ip - page->addr : CODE_PAGE;
 
 	if (page && off < page->nr_bytes && size <= page->nr_bytes - off) {
 		memcpy(code, page->bytes + off, size);
 		return true;
 	}
-	return pt_mem_read(t->tid, ip, code, size) == (ssize_t)size;
+	return ptrace_mem_read(t->tid, ip, code, size) == (ssize_t)size;
 }

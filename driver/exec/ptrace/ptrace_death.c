@@ -30,16 +30,16 @@ static u64 now_ns(void)
 }
 
 /* Stops a thread of a dying process, if possible: one in a vfork() cannot be stopped. */
-static void halt(struct pt_thread *t, u64 until_ns)
+static void halt(struct ptrace_thread *t, u64 until_ns)
 {
 	const struct timespec ms = {.tv_nsec = 1000000};
 	struct user_regs_struct regs;
 	int status;
 
-	if (t->state == PT_HELD || !t->task)
+	if (t->state == PTRACE_TASK_HELD || !t->task)
 		return;
-	if (t->state == PT_LISTENING) {
-		t->state = PT_HELD;
+	if (t->state == PTRACE_TASK_LISTENING) {
+		t->state = PTRACE_TASK_HELD;
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
@@ -47,16 +47,16 @@ static void halt(struct pt_thread *t, u64 until_ns)
 	 * a time limit, not a number of rounds: on a busy machine a round of 1 ms takes much longer
 	 */
 	do {
-		pid_t got = pt_poll(t->engine, t->tid, &status);
+		pid_t got = ptrace_poll(t->engine, t->tid, &status);
 
 		if (got == t->tid) {
 			if (!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_EXIT) {
-				pt_stop(t, status);
+				ptrace_stop(t, status);
 				return;
 			}
 			if (!ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-				pt_settle(t, regs.rip);
-			t->state = PT_HELD;
+				ptrace_settle(t, regs.rip);
+			t->state = PTRACE_TASK_HELD;
 			t->resume_sig = 0;
 			return;
 		}
@@ -72,13 +72,13 @@ static void halt(struct pt_thread *t, u64 until_ns)
 }
 
 /* All threads of the process except one; 0: all. */
-static void halt_others(pid_t but, const struct pt_process *proc)
+static void halt_others(pid_t but, const struct ptrace_process *proc)
 {
 	/* one limit for all of them: capture's requests wait meanwhile */
 	u64 until_ns = now_ns() + HALT_NS;
 
 	for (int i = 0; i < THREAD_HASH; i++) {
-		struct pt_thread *t = proc->engine->threads[i], *next;
+		struct ptrace_thread *t = proc->engine->threads[i], *next;
 
 		for (; t; t = next) {
 			next = t->hash_next;
@@ -88,28 +88,28 @@ static void halt_others(pid_t but, const struct pt_process *proc)
 	}
 }
 
-void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info)
+void ptrace_die_of(struct ptrace_thread *t, int sig, const siginfo_t *info)
 {
 	bool dumps = CORE_SIGNALS & SIGNAL_BIT(sig);
 
 	t->slow = true;
 	if (!dumps || t->proc->exiting) {
 		emu_task_offline(t->task);
-		pt_step(t, sig);
+		ptrace_step(t, sig);
 		return;
 	}
 	t->proc->exiting = true;
 	halt_others(t->tid, t->proc);
-	t->state = PT_HELD;
+	t->state = PTRACE_TASK_HELD;
 	t->resume_sig = sig;
 	t->resume_in_user = false;
 	emu_task_dying(t->task, info);
 }
 
-void pt_gone(struct pt_thread *t, int status)
+void ptrace_gone(struct ptrace_thread *t, int status)
 {
 	struct ptrace_engine *e = t->engine;
-	struct pt_process *proc = t->proc;
+	struct ptrace_process *proc = t->proc;
 	pid_t pid = proc ? proc->pid : t->tid;
 	bool leader = t->tid == pid;
 	bool last = proc && proc->nr_threads == 1;
@@ -120,7 +120,7 @@ void pt_gone(struct pt_thread *t, int status)
 		proc->child = false;
 		emu_process_exit(e->emu, pid, status);
 	}
-	pt_thread_free(t);
+	ptrace_thread_free(t);
 	if (leader)
 		e->orphans_due = true;
 }
@@ -130,7 +130,7 @@ void pt_gone(struct pt_thread *t, int status)
  * restored the registers of the system call: rax contains its number again, while in any other
  * death it contains its result, initially -ENOSYS.
  */
-static int code_of_unseen(const struct pt_thread *t)
+static int code_of_unseen(const struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
 	char path[64], line[128];
@@ -150,7 +150,7 @@ static int code_of_unseen(const struct pt_thread *t)
 	return mode == SECCOMP_MODE_FILTER || mode == SECCOMP_DEAD ? CODE_SECCOMP : SI_KERNEL;
 }
 
-static bool died_unseen(struct pt_thread *t)
+static bool died_unseen(struct ptrace_thread *t)
 {
 	unsigned long status = 0;
 	siginfo_t info;
@@ -163,7 +163,7 @@ static bool died_unseen(struct pt_thread *t)
 		return false;
 	t->proc->exiting = true;
 	halt_others(t->tid, t->proc);
-	t->state = PT_HELD;
+	t->state = PTRACE_TASK_HELD;
 	t->resume_sig = 0;
 	t->resume_in_user = false;
 	memset(&info, 0, sizeof(info));
@@ -180,13 +180,13 @@ static bool died_unseen(struct pt_thread *t)
 	return true;
 }
 
-void pt_exit_event(struct pt_thread *t)
+void ptrace_exit_event(struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
 
 	if (t->task) {
 		if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-			pt_settle(t, regs.rip);
+			ptrace_settle(t, regs.rip);
 		t->reported = false;
 		emu_task_offline(t->task);
 	}
@@ -194,7 +194,7 @@ void pt_exit_event(struct pt_thread *t)
 	t->whole_call = false;
 	if (died_unseen(t))
 		return;
-	t->state = PT_EXITING;
+	t->state = PTRACE_TASK_EXITING;
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
 
@@ -204,30 +204,30 @@ static struct emu_task *task_of_death(struct emu *emu, pid_t pid)
 	struct emu_task *task = NULL, *running = NULL;
 
 	while ((task = emu_task_next(emu, pid, task))) {
-		const struct pt_thread *t = emu_task_priv(task);
+		const struct ptrace_thread *t = emu_task_priv(task);
 
-		if (t && t->state == PT_HELD)
+		if (t && t->state == PTRACE_TASK_HELD)
 			return task;
-		if (t && t->state == PT_RUNNING)
+		if (t && t->state == PTRACE_TASK_RUNNING)
 			running = task;
 	}
 	return running;
 }
 
-void pt_over_memory(struct ptrace_engine *e)
+void ptrace_over_memory(struct ptrace_engine *e)
 {
 	pid_t pid = emu_over_memory(e->emu);
-	struct pt_process *proc = pid ? pt_process_find(e, pid) : NULL;
+	struct ptrace_process *proc = pid ? ptrace_process_find(e, pid) : NULL;
 	siginfo_t info = {.si_signo = SIGKILL, .si_code = SI_KERNEL};
 	struct emu_task *task = NULL;
-	struct pt_thread *t;
+	struct ptrace_thread *t;
 
 	if (!proc || proc->exiting || proc->detaching || proc->passive)
 		return;
 	/* a thread waits for an answer of capture: retry soon, at the next check */
 	while ((task = emu_task_next(e->emu, pid, task))) {
 		t = emu_task_priv(task);
-		if (t && t->state == PT_HELD)
+		if (t && t->state == PTRACE_TASK_HELD)
 			return;
 	}
 	proc->exiting = true;
@@ -236,7 +236,7 @@ void pt_over_memory(struct ptrace_engine *e)
 	if (!task) /* all of its threads are exiting */
 		return;
 	t = emu_task_priv(task);
-	t->state = PT_HELD;
+	t->state = PTRACE_TASK_HELD;
 	t->resume_sig = t->died_of = SIGKILL;
 	t->died_code = SI_KERNEL;
 	t->resume_in_user = false;

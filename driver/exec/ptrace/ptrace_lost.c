@@ -9,37 +9,37 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-bool pt_stack_top(struct pt_thread *t, unsigned long long *rsp)
+bool ptrace_stack_top(struct ptrace_thread *t, unsigned long long *rsp)
 {
 	errno = 0;
 	*rsp = (u64)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rsp), 0);
 	return !errno;
 }
 
-void pt_foresee(struct pt_thread *t)
+void ptrace_foresee(struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
 
 	if (t->insn.cls == X86_RET) {
-		if (!pt_stack_top(t, &regs.rsp))
+		if (!ptrace_stack_top(t, &regs.rsp))
 			return;
 	} else if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs)) {
 		return;
 	}
-	t->foreseen = pt_target(t, t->ip, &t->insn, &regs, &t->target);
+	t->foreseen = ptrace_target(t, t->ip, &t->insn, &regs, &t->target);
 }
 
 /*
  * Number of bytes that a return pops from the stack. 0: it changes the stack pointer otherwise,
  * too.
  */
-static u64 popped(struct pt_thread *t, u64 at, const struct x86_insn *insn)
+static u64 popped(struct ptrace_thread *t, u64 at, const struct x86_insn *insn)
 {
 	const u8 *end;
 	u8 code[16];
 	u64 word;
 
-	if (!pt_code_bytes(t, at, code, insn->len))
+	if (!ptrace_code_bytes(t, at, code, insn->len))
 		return 0;
 	end = code + insn->len;
 	if (insn->cls == X86_RET)
@@ -52,7 +52,7 @@ static u64 popped(struct pt_thread *t, u64 at, const struct x86_insn *insn)
 }
 
 /* Whether the instruction at 'at' was the last one that ran, given the current registers. */
-static bool was_last(struct pt_thread *t, u64 at, const struct x86_insn *insn,
+static bool was_last(struct ptrace_thread *t, u64 at, const struct x86_insn *insn,
 		     const struct user_regs_struct *regs)
 {
 	u64 fall = at + insn->len, target = fall + (u64)(s64)insn->disp;
@@ -82,10 +82,10 @@ static bool was_last(struct pt_thread *t, u64 at, const struct x86_insn *insn,
 	default:
 		return false;
 	}
-	return pt_target(t, at, insn, &before, &target) && regs->rip == target;
+	return ptrace_target(t, at, insn, &before, &target) && regs->rip == target;
 }
 
-static int ways_on(const struct pt_thread *t, u64 ways[2])
+static int ways_on(const struct ptrace_thread *t, u64 ways[2])
 {
 	u64 fall = t->ip + t->insn.len, target = fall + (u64)(s64)t->insn.disp;
 
@@ -110,23 +110,23 @@ static int ways_on(const struct pt_thread *t, u64 ways[2])
 }
 
 /* A system call for which nothing was prepared; its arguments are still in the registers. */
-static void begin_late(struct pt_thread *t, const struct user_regs_struct *regs)
+static void begin_late(struct ptrace_thread *t, const struct user_regs_struct *regs)
 {
 	t->in_syscall = true;
 	t->sys = *regs;
 	t->sys.rax = regs->orig_rax;
 	t->opcode = 0;
-	if (pt_mem_read(t->tid, t->ip, &t->opcode, 1) != 1 || t->opcode != 0x0f)
+	if (ptrace_mem_read(t->tid, t->ip, &t->opcode, 1) != 1 || t->opcode != 0x0f)
 		t->in_syscall = false;
 	else if ((long)t->sys.rax == SYS_rt_sigprocmask)
-		pt_take_mask(t);
+		ptrace_take_mask(t);
 }
 
 /*
  * PUSHF wrote our TF into the program's memory, and the instruction after it may have read it:
  * harmless if popped back into the flags, but not in a register.
  */
-static void hide_tf(struct pt_thread *t, u64 pushed, const struct user_regs_struct *regs)
+static void hide_tf(struct ptrace_thread *t, u64 pushed, const struct user_regs_struct *regs)
 {
 	static const size_t offs[16] = {
 #define OFF(name) offsetof(struct user, regs.name)
@@ -138,8 +138,9 @@ static void hide_tf(struct pt_thread *t, u64 pushed, const struct user_regs_stru
 	u8 code[16];
 	u64 value;
 
-	pt_clear_tf(t, pushed, regs);
-	if ((regs->eflags & TF) || t->insn.len > 2 || !pt_code_bytes(t, t->ip, code, t->insn.len) ||
+	ptrace_clear_tf(t, pushed, regs);
+	if ((regs->eflags & TF) || t->insn.len > 2 ||
+	    !ptrace_code_bytes(t, t->ip, code, t->insn.len) ||
 	    (code[t->insn.len - 1] & 0xf8) != 0x58 ||
 	    (t->insn.len == 2 && (code[0] & 0xf0) != 0x40))
 		return;
@@ -150,7 +151,7 @@ static void hide_tf(struct pt_thread *t, u64 pushed, const struct user_regs_stru
 		ptrace(PTRACE_POKEUSER, t->tid, offs[nr], value & ~TF);
 }
 
-bool pt_find_lost(struct pt_thread *t, const struct user_regs_struct *regs)
+bool ptrace_find_lost(struct ptrace_thread *t, const struct user_regs_struct *regs)
 {
 	struct x86_insn next, between = {0};
 	bool pushf = t->insn.flags & X86_INSN_PUSHF;
@@ -158,7 +159,7 @@ bool pt_find_lost(struct pt_thread *t, const struct user_regs_struct *regs)
 	int nr = 0;
 
 	for (int i = ways_on(t, ways) - 1; i >= 0; i--) {
-		if (!pt_code_at(t, ways[i], &next) || !was_last(t, ways[i], &next, regs))
+		if (!ptrace_code_at(t, ways[i], &next) || !was_last(t, ways[i], &next, regs))
 			continue;
 		at = ways[i];
 		between = next;
@@ -166,7 +167,7 @@ bool pt_find_lost(struct pt_thread *t, const struct user_regs_struct *regs)
 	}
 	if (nr == 1) {
 		t->late_ip = at;
-		pt_report_late(t);
+		ptrace_report_late(t);
 		if (pushf)
 			hide_tf(t, t->pushed, regs);
 		if (between.cls == X86_SYSCALL)

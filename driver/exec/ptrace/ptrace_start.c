@@ -43,7 +43,7 @@ static void choose_cpu(struct ptrace_engine *e)
 }
 
 /* t->affinity is the program's own mask, which sched_getaffinity() still returns to it. */
-void pt_pin(struct pt_thread *t)
+void ptrace_pin(struct ptrace_thread *t)
 {
 	cpu_set_t one;
 
@@ -55,7 +55,7 @@ void pt_pin(struct pt_thread *t)
 	t->pinned = !sched_setaffinity(t->tid, sizeof(one), &one);
 }
 
-void pt_unpin(struct pt_thread *t)
+void ptrace_unpin(struct ptrace_thread *t)
 {
 	if (t->pinned)
 		sched_setaffinity(t->tid, sizeof(t->affinity), &t->affinity);
@@ -64,7 +64,7 @@ void pt_unpin(struct pt_thread *t)
 
 /* ---- information from /proc ---- */
 
-void pt_read_comm(pid_t tid, char comm[16])
+void ptrace_read_comm(pid_t tid, char comm[16])
 {
 	char path[32];
 	ssize_t n = -1;
@@ -81,7 +81,7 @@ void pt_read_comm(pid_t tid, char comm[16])
 	comm[n > 0 ? n : 0] = '\0';
 }
 
-pid_t pt_tgid(pid_t tid)
+pid_t ptrace_tgid(pid_t tid)
 {
 	char path[32], line[128];
 	pid_t tgid = -1;
@@ -199,7 +199,7 @@ static void reap(struct ptrace_engine *e, pid_t pid, bool kill_it)
 
 	if (kill_it)
 		kill(pid, SIGKILL);
-	while (!pt_await(e, pid, &status, REAP_MS) && WIFSTOPPED(status))
+	while (!ptrace_await(e, pid, &status, REAP_MS) && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, pid, 0, 0);
 }
 
@@ -236,7 +236,7 @@ static int wait_exec(struct ptrace_engine *e, pid_t pid, int failed_fd, char *wh
 
 	for (int ms = 0; ms < EXEC_MS; ms += EXEC_SLICE_MS) {
 		do {
-			ret = pt_await(e, pid, &status, EXEC_SLICE_MS);
+			ret = ptrace_await(e, pid, &status, EXEC_SLICE_MS);
 			if (!ret)
 				ret = before_exec(pid, status, failed_fd, why);
 		} while (ret == 1);
@@ -257,23 +257,23 @@ static int wait_exec(struct ptrace_engine *e, pid_t pid, int failed_fd, char *wh
 
 static int first_thread(struct ptrace_engine *e, pid_t pid, bool held)
 {
-	struct pt_mm *mm = pt_mm_new();
-	struct pt_process *proc = mm ? pt_process_new(e, pid, mm) : NULL;
-	struct pt_thread *t = proc ? pt_thread_new(e, pid, proc) : NULL;
+	struct ptrace_mm *mm = ptrace_mm_new();
+	struct ptrace_process *proc = mm ? ptrace_process_new(e, pid, mm) : NULL;
+	struct ptrace_thread *t = proc ? ptrace_thread_new(e, pid, proc) : NULL;
 
 	if (!t)
 		return -ENOMEM;
 	sched_getaffinity(pid, sizeof(t->affinity), &t->affinity);
-	t->state = held ? PT_HELD : PT_NEW;
+	t->state = held ? PTRACE_TASK_HELD : PTRACE_TASK_NEW;
 	return 0;
 }
 
-int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
-	     const int stdio[3], pid_t *pid_out, struct emu_spawned *engine, char *why)
+int ptrace_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
+		 const int stdio[3], pid_t *pid_out, struct emu_spawned *engine, char *why)
 {
-	struct ptrace_engine *e = pt_engine(emu);
+	struct ptrace_engine *e = ptrace_engine_of(emu);
 	struct start_pipes p;
-	struct pt_thread *t;
+	struct ptrace_thread *t;
 	char comm[16];
 	pid_t pid;
 	int ret = make_pipes(&p);
@@ -294,7 +294,7 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 		snprintf(why, WHY_SIZE, "fork: %s", strerror(-ret));
 		goto out;
 	}
-	if (ptrace(PTRACE_SEIZE, pid, 0, PT_OPTIONS)) {
+	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_OUR_OPTIONS)) {
 		ret = refused(errno, why);
 		goto reap;
 	}
@@ -306,7 +306,7 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 	if (ret)
 		goto out;
 	ret = first_thread(e, pid, true);
-	t = ret ? NULL : pt_find(e, pid);
+	t = ret ? NULL : ptrace_find(e, pid);
 	if (!t) {
 		ret = -ENOMEM;
 		goto kill;
@@ -317,15 +317,15 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 		t->affinity = e->affinity;
 		t->pinned = true;
 	}
-	pt_read_comm(pid, comm);
+	ptrace_read_comm(pid, comm);
 	t->task = emu_task_new(emu, NULL, pid, pid, comm);
 	if (!t->task) {
 		ret = -ENOMEM;
-		pt_thread_free(t);
+		ptrace_thread_free(t);
 		goto kill;
 	}
 	emu_task_set_priv(t->task, t);
-	pt_maps_sync(t, false);
+	ptrace_maps_sync(t, false);
 	*pid_out = pid;
 	goto out;
 
@@ -366,12 +366,12 @@ static bool has_ended(pid_t tid)
 	return state == 'Z' || state == 'X' || flags & 4 /* PF_EXITING */;
 }
 
-static int seize(pid_t tid, struct pt_process *proc)
+static int seize(pid_t tid, struct ptrace_process *proc)
 {
-	struct pt_thread *t;
+	struct ptrace_thread *t;
 	int err;
 
-	if (ptrace(PTRACE_SEIZE, tid, 0, PT_OPTIONS)) {
+	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_OUR_OPTIONS)) {
 		err = errno;
 		return err == EPERM && has_ended(tid) ? -ESRCH : -err;
 	}
@@ -380,17 +380,17 @@ static int seize(pid_t tid, struct pt_process *proc)
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return -err;
 	}
-	t = pt_thread_new(proc->engine, tid, proc);
+	t = ptrace_thread_new(proc->engine, tid, proc);
 	if (!t)
 		return -ENOMEM;
 	sched_getaffinity(tid, sizeof(t->affinity), &t->affinity);
-	pt_pin(t);
-	t->state = PT_NEW;
+	ptrace_pin(t);
+	t->state = PTRACE_TASK_NEW;
 	return 0;
 }
 
 /* Threads may start meanwhile: repeats until a pass finds no new one. */
-static int seize_all(struct pt_process *proc)
+static int seize_all(struct ptrace_process *proc)
 {
 	char path[32];
 	struct dirent *entry;
@@ -406,7 +406,7 @@ static int seize_all(struct pt_process *proc)
 		while (!err && (entry = readdir(dir))) {
 			pid_t tid = (pid_t)atoi(entry->d_name);
 
-			if (tid <= 0 || pt_find(proc->engine, tid))
+			if (tid <= 0 || ptrace_find(proc->engine, tid))
 				continue;
 			err = seize(tid, proc);
 			if (err == -ESRCH)
@@ -419,25 +419,25 @@ static int seize_all(struct pt_process *proc)
 	return err;
 }
 
-int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
+int ptrace_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 {
-	struct ptrace_engine *e = pt_engine(emu);
-	pid_t tgid = pt_tgid(pid);
-	struct pt_process *proc;
-	struct pt_mm *mm;
+	struct ptrace_engine *e = ptrace_engine_of(emu);
+	pid_t tgid = ptrace_tgid(pid);
+	struct ptrace_process *proc;
+	struct ptrace_mm *mm;
 	int ret;
 
 	if (pid <= 0 || tgid < 0) {
 		snprintf(why, WHY_SIZE, "no such process");
 		return -ESRCH;
 	}
-	if (pt_find(e, pid)) {
+	if (ptrace_find(e, pid)) {
 		snprintf(why, WHY_SIZE, "already traced");
 		return -EBUSY;
 	}
 	choose_cpu(e);
-	mm = pt_mm_new();
-	proc = mm ? pt_process_new(e, tgid, mm) : NULL;
+	mm = ptrace_mm_new();
+	proc = mm ? ptrace_process_new(e, tgid, mm) : NULL;
 	if (!proc)
 		return -ENOMEM;
 	proc->one_thread = one_thread;
@@ -450,9 +450,9 @@ int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 		refused(-ret, why);
 	if (ret) {
 		if (proc->nr_threads)
-			pt_detach(emu, tgid); /* the loop detaches those already attached */
+			ptrace_detach(emu, tgid); /* the loop detaches those already attached */
 		else
-			pt_process_free(proc);
+			ptrace_process_free(proc);
 	}
 	return ret;
 }
@@ -460,58 +460,58 @@ int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 /* ---- detach ---- */
 
 /* The thread is in a stop that is not a trap of ours; sig is the program's own, or 0. */
-void pt_detach_thread(struct pt_thread *t, int sig)
+void ptrace_detach_thread(struct ptrace_thread *t, int sig)
 {
-	pt_put_back_mask(t);
-	pt_unpin(t);
+	ptrace_put_back_mask(t);
+	ptrace_unpin(t);
 	if (t->task) {
 		struct user_regs_struct regs;
 
 		if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-			pt_settle(t, regs.rip);
+			ptrace_settle(t, regs.rip);
 		emu_task_exit(t->task);
 	}
 	ptrace(PTRACE_DETACH, t->tid, 0, sig);
-	pt_thread_free(t);
+	ptrace_thread_free(t);
 }
 
-static void let_go(struct pt_thread *t)
+static void let_go(struct ptrace_thread *t)
 {
 	switch (t->state) {
-	case PT_HELD:
-		pt_resume(t); /* its next stop detaches it */
+	case PTRACE_TASK_HELD:
+		ptrace_resume(t); /* its next stop detaches it */
 		break;
-	case PT_LISTENING:
-	case PT_NEW:
-	case PT_RUNNING:
+	case PTRACE_TASK_LISTENING:
+	case PTRACE_TASK_NEW:
+	case PTRACE_TASK_RUNNING:
 		/* a step ends by itself; a blocked system call must be interrupted */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 		break;
-	case PT_ORPHAN:
-		pt_detach_thread(t, 0);
+	case PTRACE_TASK_ORPHAN:
+		ptrace_detach_thread(t, 0);
 		break;
-	case PT_EXITING:
+	case PTRACE_TASK_EXITING:
 		break;
 	}
 }
 
-int pt_detach(struct emu *emu, pid_t pid)
+int ptrace_detach(struct emu *emu, pid_t pid)
 {
-	struct pt_process *proc = pt_process_find(pt_engine(emu), pid);
+	struct ptrace_process *proc = ptrace_process_find(ptrace_engine_of(emu), pid);
 
 	if (!proc || !proc->nr_threads)
 		return -ESRCH;
 	proc->detaching = true;
-	pt_next_thread_each(proc, let_go);
+	ptrace_next_thread_each(proc, let_go);
 	return 0;
 }
 
-void pt_detach_all(struct ptrace_engine *e)
+void ptrace_detach_all(struct ptrace_engine *e)
 {
-	for (struct pt_process *proc = e->processes; proc; proc = proc->next) {
+	for (struct ptrace_process *proc = e->processes; proc; proc = proc->next) {
 		if (!proc->nr_threads || proc->detaching)
 			continue;
 		proc->detaching = true;
-		pt_next_thread_each(proc, let_go);
+		ptrace_next_thread_each(proc, let_go);
 	}
 }

@@ -53,38 +53,38 @@ static void read_signal_sets(pid_t tid, struct signal_sets *sets)
 }
 
 /* User code continues, unless a signal comes first: at once, or by restarting a system call. */
-static void go_on(struct pt_thread *t, const struct user_regs_struct *regs)
+static void go_on(struct ptrace_thread *t, const struct user_regs_struct *regs)
 {
-	if (pt_will_restart(regs)) {
+	if (ptrace_will_restart(regs)) {
 		t->late_ip = regs->rip - 2;
 		t->reported = false;
 		t->slow = true;
-		pt_step(t, 0);
+		ptrace_step(t, 0);
 		return;
 	}
-	pt_go(t, regs->rip);
+	ptrace_go(t, regs->rip);
 }
 
 /* ---- signals ---- */
 
-static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *regs,
+static void signal_stop(struct ptrace_thread *t, int sig, struct user_regs_struct *regs,
 			const siginfo_t *info)
 {
 	struct signal_sets sets;
 
-	pt_settle(t, regs->rip);
+	ptrace_settle(t, regs->rip);
 	t->late_ip = 0;
 	t->slow = true;
 	if (t->whole_call) {
 		/* before the call started */
 		t->whole_call = false;
 		t->in_syscall = false;
-		pt_take_mask(t);
+		ptrace_take_mask(t);
 	}
 	if (t->in_syscall)
-		pt_clear_r11(t, regs);
+		ptrace_clear_r11(t, regs);
 	if (t->proc->detaching) {
-		pt_detach_thread(t, sig);
+		ptrace_detach_thread(t, sig);
 		return;
 	}
 	read_signal_sets(t->tid, &sets);
@@ -92,23 +92,23 @@ static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *r
 		t->entering = sig;
 		t->entering_fault = (SYNC_SIGNALS & SIGNAL_BIT(sig)) && info->si_code > 0;
 		t->entering_ip = regs->rip;
-		pt_put_back_mask(t);
+		ptrace_put_back_mask(t);
 		t->in_syscall = false;
-		pt_step(t, sig); /* stops at the handler's first instruction */
+		ptrace_step(t, sig); /* stops at the handler's first instruction */
 	} else if ((sets.ignored | IGNORE_SIGNALS) & SIGNAL_BIT(sig)) {
 		go_on(t, regs);
 	} else if (STOP_SIGNALS & SIGNAL_BIT(sig)) {
 		/* ignored after all, in an orphaned process group */
-		t->late_ip = pt_will_restart(regs) ? regs->rip - 2 : regs->rip;
-		pt_step(t, sig);
+		t->late_ip = ptrace_will_restart(regs) ? regs->rip - 2 : regs->rip;
+		ptrace_step(t, sig);
 	} else {
-		pt_die_of(t, sig, info);
+		ptrace_die_of(t, sig, info);
 	}
 }
 
 /* ---- steps that need further checks ---- */
 
-static bool ours(const struct pt_thread *t, const siginfo_t *info)
+static bool ours(const struct ptrace_thread *t, const siginfo_t *info)
 {
 	switch (info->si_code) {
 	case TRAP_TRACE:
@@ -123,7 +123,7 @@ static bool ours(const struct pt_thread *t, const siginfo_t *info)
 }
 
 /* PUSHF wrote our TF into the program's memory. */
-void pt_clear_tf(struct pt_thread *t, u64 addr, const struct user_regs_struct *regs)
+void ptrace_clear_tf(struct ptrace_thread *t, u64 addr, const struct user_regs_struct *regs)
 {
 	long word;
 
@@ -142,40 +142,40 @@ void pt_clear_tf(struct pt_thread *t, u64 addr, const struct user_regs_struct *r
  * to the program. A CONT that ends before user code resets that. False: the thread stopped for
  * another reason, which has been handled.
  */
-static bool begin_anew(struct pt_thread *t)
+static bool begin_anew(struct ptrace_thread *t)
 {
 	int status;
 
 	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) || ptrace(PTRACE_CONT, t->tid, 0, 0))
 		return false;
-	if (pt_await(t->engine, t->tid, &status, AWAIT_MS))
+	if (ptrace_await(t->engine, t->tid, &status, AWAIT_MS))
 		return false; /* frozen: when it stops, the loop continues from there */
 	if (!WIFSTOPPED(status)) {
-		pt_defer(t, status); /* after the ends of its threads, which were deferred */
+		ptrace_defer(t, status); /* after the ends of its threads, which were deferred */
 		return false;
 	}
 	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
 		return true;
-	pt_stop(t, status);
+	ptrace_stop(t, status);
 	return false;
 }
 
-static void become_passive(struct pt_thread *t, const char *why)
+static void become_passive(struct ptrace_thread *t, const char *why)
 {
 	emu_untraced(t->engine->emu, t->proc->pid, why);
 	t->proc->passive = true;
 	t->reported = false;
 	t->late_ip = 0;
 	t->slow = true;
-	t->state = PT_RUNNING;
+	t->state = PTRACE_TASK_RUNNING;
 	if (t->task)
 		emu_task_offline(t->task);
 	/* no longer stepped: if the tracer dies, the thread can continue without it */
-	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PT_OPTIONS & ~PTRACE_O_EXITKILL);
+	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_OUR_OPTIONS & ~PTRACE_O_EXITKILL);
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
 
-static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const siginfo_t *info)
+static void step_stop(struct ptrace_thread *t, struct user_regs_struct *regs, const siginfo_t *info)
 {
 	bool ran = t->reported || t->late_ip;
 	bool was_own_tf = t->own_tf; /* POPF that sets TF does not trap yet */
@@ -185,15 +185,15 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 	if (t->reported && info->si_code == TRAP_BRKPT && t->insn.cls != X86_SYSCALL &&
 	    regs->rip == t->ip) {
 		/* left over from a system call: the reported instruction has not run */
-		pt_step(t, 0);
+		ptrace_step(t, 0);
 		return;
 	}
-	if (t->reported && !pt_plausible(t, regs->rip))
-		pt_find_lost(t, regs);
+	if (t->reported && !ptrace_plausible(t, regs->rip))
+		ptrace_find_lost(t, regs);
 	else if (!t->reported && t->late_ip)
-		pt_report_late(t);
+		ptrace_report_late(t);
 	if (ran && (t->insn.flags & X86_INSN_PUSHF))
-		pt_clear_tf(t, regs->rsp, regs);
+		ptrace_clear_tf(t, regs->rsp, regs);
 	if (ran && ((flags | t->insn.flags) & X86_INSN_POPF)) {
 		t->own_tf = regs->eflags & TF;
 		if (!t->own_tf && !begin_anew(t))
@@ -201,14 +201,14 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 	}
 	was_syscall = t->in_syscall;
 	if (was_syscall)
-		pt_after_syscall(t, regs);
+		ptrace_after_syscall(t, regs);
 	if (regs->cs == USER32_CS) {
-		pt_settle(t, regs->rip);
+		ptrace_settle(t, regs->rip);
 		become_passive(t, "32-bit code is not traced");
 		return;
 	}
 	if (t->proc->detaching) {
-		pt_detach_thread(t, 0);
+		ptrace_detach_thread(t, 0);
 		return;
 	}
 	if (was_own_tf && ran && !was_syscall && info->si_code == TRAP_TRACE) {
@@ -217,16 +217,16 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 		signal_stop(t, SIGTRAP, regs, info);
 		return;
 	}
-	if (was_syscall && pt_will_restart(regs)) {
-		pt_settle(t, regs->rip);
+	if (was_syscall && ptrace_will_restart(regs)) {
+		ptrace_settle(t, regs->rip);
 		go_on(t, regs);
 		return;
 	}
-	pt_go(t, regs->rip);
+	ptrace_go(t, regs->rip);
 }
 
 /* A system call that runs from entry to exit without a step: its entry and exit stops. */
-static void whole_call_stop(struct pt_thread *t)
+static void whole_call_stop(struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
 
@@ -236,26 +236,26 @@ static void whole_call_stop(struct pt_thread *t)
 		/* entered: it did start */
 		t->reported = false;
 		emu_task_in_kernel(t->task);
-		pt_step(t, 0);
+		ptrace_step(t, 0);
 		return;
 	}
 	t->whole_call = false;
-	pt_take_mask(t);
-	pt_after_syscall(t, &regs);
+	ptrace_take_mask(t);
+	ptrace_after_syscall(t, &regs);
 	if (t->proc->detaching)
-		pt_detach_thread(t, 0);
+		ptrace_detach_thread(t, 0);
 	else
-		pt_go(t, regs.rip);
+		ptrace_go(t, regs.rip);
 }
 
 /* A signal on its way to the program: a forwarded one keeps its sender. */
-static void note_signal(struct pt_thread *t, siginfo_t *info)
+static void note_signal(struct ptrace_thread *t, siginfo_t *info)
 {
 	if (emu_signal_seen(t->engine->emu, t->proc->pid, info))
 		ptrace(PTRACE_SETSIGINFO, t->tid, 0, info);
 }
 
-static void trap_or_signal(struct pt_thread *t, int sig)
+static void trap_or_signal(struct ptrace_thread *t, int sig)
 {
 	struct user_regs_struct regs;
 	siginfo_t info;
@@ -266,7 +266,7 @@ static void trap_or_signal(struct pt_thread *t, int sig)
 	note_signal(t, &info);
 	if (sig == SIGTRAP && info.si_code == SIGTRAP) {
 		/* in the handler more signals are blocked, and TF is off */
-		pt_take_mask(t);
+		ptrace_take_mask(t);
 		t->own_tf = false;
 		if (t->entering && t->entering_fault)
 			emu_task_fault(t->task, t->entering_ip, t->entering);
@@ -289,33 +289,34 @@ static bool same_memory(pid_t a, pid_t b)
 	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
 }
 
-static struct pt_process *process_of_child(struct pt_thread *parent, pid_t tid)
+static struct ptrace_process *process_of_child(struct ptrace_thread *parent, pid_t tid)
 {
-	pid_t tgid = pt_tgid(tid);
-	struct pt_process *proc;
-	struct pt_mm *mm;
+	pid_t tgid = ptrace_tgid(tid);
+	struct ptrace_process *proc;
+	struct ptrace_mm *mm;
 
 	if (tgid == parent->proc->pid)
 		return parent->proc;
 	if (same_memory(parent->tid, tid))
-		mm = pt_mm_get(parent->mm);
+		mm = ptrace_mm_get(parent->mm);
 	else
-		mm = pt_mm_copy(parent->mm);
-	proc = mm ? pt_process_new(parent->engine, tgid > 0 ? tgid : tid, mm) : NULL;
+		mm = ptrace_mm_copy(parent->mm);
+	proc = mm ? ptrace_process_new(parent->engine, tgid > 0 ? tgid : tid, mm) : NULL;
 	if (proc)
 		proc->passive = parent->proc->passive;
 	return proc;
 }
 
 /* The new thread's own first stop, which is still to come, or came before the event. */
-static int first_stop(struct pt_thread *child, int *status)
+static int first_stop(struct ptrace_thread *child, int *status)
 {
 	*status = SIGTRAP << 8 | 0x7f;
-	return child->state == PT_ORPHAN ? 0 :
-					   pt_await(child->engine, child->tid, status, AWAIT_MS);
+	return child->state == PTRACE_TASK_ORPHAN ?
+		       0 :
+		       ptrace_await(child->engine, child->tid, status, AWAIT_MS);
 }
 
-static void start_child(struct pt_thread *parent, struct pt_thread *child)
+static void start_child(struct ptrace_thread *parent, struct ptrace_thread *child)
 {
 	struct user_regs_struct regs;
 	char comm[16];
@@ -326,45 +327,45 @@ static void start_child(struct pt_thread *parent, struct pt_thread *child)
 	child->slow = true;
 	if (!ptrace(PTRACE_GETREGS, child->tid, 0, &regs)) {
 		child->own_tf = regs.eflags & TF;
-		pt_clear_r11(child, &regs);
+		ptrace_clear_r11(child, &regs);
 	}
 	if (child->proc->passive) {
-		child->state = PT_RUNNING;
+		child->state = PTRACE_TASK_RUNNING;
 		ptrace(PTRACE_CONT, child->tid, 0, 0);
 		return;
 	}
-	pt_read_comm(child->tid, comm);
+	ptrace_read_comm(child->tid, comm);
 	child->task =
 		emu_task_new(child->engine->emu, parent->task, child->proc->pid, child->tid, comm);
 	if (!child->task) {
-		pt_detach_thread(child, 0);
+		ptrace_detach_thread(child, 0);
 		return;
 	}
 	emu_task_set_priv(child->task, child);
-	child->state = PT_HELD;
+	child->state = PTRACE_TASK_HELD;
 	child->resume_sig = 0;
 	child->resume_in_user = true;
 	if (parent->proc->detaching) {
 		child->proc->detaching = true;
-		pt_detach_thread(child, 0);
+		ptrace_detach_thread(child, 0);
 	}
 }
 
-static void clone_event(struct pt_thread *t)
+static void clone_event(struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
 	unsigned long tid = 0;
-	struct pt_thread *child;
-	struct pt_process *proc;
+	struct ptrace_thread *child;
+	struct ptrace_process *proc;
 	int status, err;
 
 	if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-		pt_settle(t, regs.rip);
+		ptrace_settle(t, regs.rip);
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) || !tid)
 		goto go;
-	child = pt_find(t->engine, (pid_t)tid);
+	child = ptrace_find(t->engine, (pid_t)tid);
 	if (!child)
-		child = pt_thread_new(t->engine, (pid_t)tid, NULL);
+		child = ptrace_thread_new(t->engine, (pid_t)tid, NULL);
 	if (!child) {
 		emu_untraced(t->engine->emu, t->proc->pid, "no memory for a new thread");
 		goto go;
@@ -380,14 +381,14 @@ static void clone_event(struct pt_thread *t)
 		goto go;
 	}
 	if (err) {
-		pt_thread_free(child);
+		ptrace_thread_free(child);
 		goto go;
 	}
 	proc = process_of_child(t, (pid_t)tid);
 	if (!proc) {
 		emu_untraced(t->engine->emu, (pid_t)tid, "no memory for a new process");
 		ptrace(PTRACE_DETACH, (pid_t)tid, 0, 0);
-		pt_thread_free(child);
+		ptrace_thread_free(child);
 		goto go;
 	}
 	child->proc = proc;
@@ -396,19 +397,19 @@ static void clone_event(struct pt_thread *t)
 	if (WIFSTOPPED(status))
 		start_child(t, child);
 	else
-		pt_gone(child, status); /* killed before it started */
+		ptrace_gone(child, status); /* killed before it started */
 go:
 	t->slow = true;
 	if (t->proc->passive)
 		ptrace(PTRACE_CONT, t->tid, 0, 0);
 	else
-		pt_step(t, 0);
+		ptrace_step(t, 0);
 }
 
 /* exec by a thread other than the leader: it continues under the leader's tid. */
-static void take_over(struct pt_thread *t, pid_t old_tid)
+static void take_over(struct ptrace_thread *t, pid_t old_tid)
 {
-	struct pt_thread *old = old_tid != t->tid ? pt_find(t->engine, old_tid) : NULL;
+	struct ptrace_thread *old = old_tid != t->tid ? ptrace_find(t->engine, old_tid) : NULL;
 
 	if (!old)
 		return;
@@ -422,11 +423,11 @@ static void take_over(struct pt_thread *t, pid_t old_tid)
 	t->pinned = old->pinned;
 	t->trap_blocked = old->trap_blocked;
 	old->task = NULL;
-	pt_thread_free(old);
+	ptrace_thread_free(old);
 }
 
 /* A set-user-ID program, which does not gain its privileges under this tracer. */
-static void report_unprivileged(const struct pt_thread *t)
+static void report_unprivileged(const struct ptrace_thread *t)
 {
 	char path[32], line[128];
 	unsigned int euid = 0;
@@ -448,22 +449,22 @@ static void report_unprivileged(const struct pt_thread *t)
 	fclose(f);
 }
 
-static void exec_event(struct pt_thread *t)
+static void exec_event(struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
 	unsigned long old_tid = 0;
-	struct pt_mm *mm = pt_mm_new();
+	struct ptrace_mm *mm = ptrace_mm_new();
 	bool is_32bit;
 	char comm[16];
 
 	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &old_tid);
 	take_over(t, (pid_t)old_tid);
 	if (mm) {
-		pt_mm_put(t->proc->mm);
+		ptrace_mm_put(t->proc->mm);
 		t->proc->mm = mm;
 		t->mm = mm;
 	} else {
-		pt_code_forget_all(t->mm);
+		ptrace_code_forget_all(t->mm);
 	}
 	is_32bit = !ptrace(PTRACE_GETREGS, t->tid, 0, &regs) && regs.cs == USER32_CS;
 	t->reported = false;
@@ -473,9 +474,9 @@ static void exec_event(struct pt_thread *t)
 	t->slow = true;
 	t->proc->exiting = false;
 	t->proc->passive = false;
-	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PT_OPTIONS);
-	pt_read_comm(t->tid, comm);
-	t->state = PT_HELD;
+	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_OUR_OPTIONS);
+	ptrace_read_comm(t->tid, comm);
+	t->state = PTRACE_TASK_HELD;
 	t->resume_sig = 0;
 	t->resume_in_user = false;
 	if (t->task) {
@@ -483,7 +484,7 @@ static void exec_event(struct pt_thread *t)
 	} else if (!is_32bit) {
 		t->task = emu_task_new(t->engine->emu, NULL, t->proc->pid, t->tid, comm);
 		if (!t->task) {
-			pt_detach_thread(t, 0);
+			ptrace_detach_thread(t, 0);
 			return;
 		}
 		emu_task_set_priv(t->task, t);
@@ -492,71 +493,71 @@ static void exec_event(struct pt_thread *t)
 		become_passive(t, "a 32-bit program is not traced");
 		return;
 	}
-	pt_maps_sync(t, true);
+	ptrace_maps_sync(t, true);
 	report_unprivileged(t);
 	if (t->proc->detaching)
-		pt_step(t, 0);
+		ptrace_step(t, 0);
 }
 
-static void event_stop(struct pt_thread *t, int sig)
+static void event_stop(struct ptrace_thread *t, int sig)
 {
 	struct user_regs_struct regs;
 	struct signal_sets sets;
 
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return;
-	if (t->state == PT_NEW) { /* attached */
+	if (t->state == PTRACE_TASK_NEW) { /* attached */
 		char comm[16];
 
 		t->own_tf = regs.eflags & TF;
 		if (t->proc->detaching) {
-			pt_detach_thread(t, 0);
+			ptrace_detach_thread(t, 0);
 			return;
 		}
 		if (regs.cs == USER32_CS) {
 			become_passive(t, "32-bit code is not traced");
 			return;
 		}
-		pt_read_comm(t->tid, comm);
+		ptrace_read_comm(t->tid, comm);
 		t->task = emu_task_new(t->engine->emu, NULL, t->proc->pid, t->tid, comm);
 		if (!t->task) {
-			pt_detach_thread(t, 0);
+			ptrace_detach_thread(t, 0);
 			return;
 		}
 		emu_task_set_priv(t->task, t);
 		if (!t->mm->nr_maps)
-			pt_maps_sync(t, false);
-		t->state = PT_HELD;
+			ptrace_maps_sync(t, false);
+		t->state = PTRACE_TASK_HELD;
 		t->resume_in_user = true;
 		t->resume_sig = 0;
 		return;
 	}
 	if (t->reported && regs.rip == t->ip && sig == SIGTRAP && !t->proc->detaching) {
-		pt_step(t, 0); /* no event */
+		ptrace_step(t, 0); /* no event */
 		return;
 	}
-	pt_settle(t, regs.rip);
+	ptrace_settle(t, regs.rip);
 	t->slow = true;
 	if (t->whole_call && regs.rip == t->ip) {
 		/* before the call started */
 		t->whole_call = false;
 		t->in_syscall = false;
-		pt_take_mask(t);
+		ptrace_take_mask(t);
 	}
 	read_signal_sets(t->tid, &sets);
 	if (sets.pending & SIGNAL_BIT(SIGTRAP)) {
 		/* the last step's trap is still to come, at this address */
 		t->late_ip = 0;
-		pt_step(t, 0);
+		ptrace_step(t, 0);
 		return;
 	}
 	if (t->proc->detaching) {
 		if (t->in_syscall)
-			pt_clear_r11(t, &regs);
-		pt_detach_thread(t, 0);
+			ptrace_clear_r11(t, &regs);
+		ptrace_detach_thread(t, 0);
 	} else if (sig != SIGTRAP) {
 		emu_task_offline(t->task);
-		t->state = PT_LISTENING;
+		t->state = PTRACE_TASK_LISTENING;
 		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
 	} else {
 		go_on(t, &regs);
@@ -564,7 +565,7 @@ static void event_stop(struct pt_thread *t, int sig)
 }
 
 /* A process that cannot be traced: signals and stops pass, its children are followed. */
-static void passive_stop(struct pt_thread *t, int status)
+static void passive_stop(struct ptrace_thread *t, int status)
 {
 	int event = status >> 16;
 	siginfo_t info;
@@ -572,23 +573,23 @@ static void passive_stop(struct pt_thread *t, int status)
 	if (!event && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
 		note_signal(t, &info);
 	if (t->proc->detaching)
-		pt_detach_thread(t, event ? 0 : WSTOPSIG(status));
+		ptrace_detach_thread(t, event ? 0 : WSTOPSIG(status));
 	else if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP)
 		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
 	else
 		ptrace(PTRACE_CONT, t->tid, 0, event ? 0 : WSTOPSIG(status));
 }
 
-void pt_stop(struct pt_thread *t, int status)
+void ptrace_stop(struct ptrace_thread *t, int status)
 {
 	if (!WIFSTOPPED(status)) {
-		pt_gone(t, status);
+		ptrace_gone(t, status);
 		return;
 	}
 	if (!t->proc) {
 		/* an orphan keeps its state, unless it is killed */
 		if (t->late)
-			pt_detach_thread(t, 0);
+			ptrace_detach_thread(t, 0);
 		else if (status >> 16 == PTRACE_EVENT_EXIT)
 			ptrace(PTRACE_CONT, t->tid, 0, 0);
 		return;
@@ -603,7 +604,7 @@ void pt_stop(struct pt_thread *t, int status)
 		exec_event(t);
 		return;
 	case PTRACE_EVENT_EXIT:
-		pt_exit_event(t);
+		ptrace_exit_event(t);
 		return;
 	default:
 		break;
@@ -629,7 +630,7 @@ static bool maker_is_known(struct ptrace_engine *e, pid_t tid)
 	f = fopen(path, "re");
 	while (f && !known && fgets(line, sizeof(line), f))
 		if (sscanf(line, "Tgid: %d", &pid) == 1 || sscanf(line, "PPid: %d", &pid) == 1)
-			known = pt_process_find(e, pid) || pid == getpid();
+			known = ptrace_process_find(e, pid) || pid == getpid();
 	if (f)
 		fclose(f);
 	return known;
@@ -639,19 +640,19 @@ static bool maker_is_known(struct ptrace_engine *e, pid_t tid)
  * SIGKILL took the parent out of its fork stop before we saw it: no event will say whose child it
  * is. It continues untraced.
  */
-void pt_orphans(struct ptrace_engine *e)
+void ptrace_orphans(struct ptrace_engine *e)
 {
 	e->orphans_due = false;
 	for (int i = 0; i < THREAD_HASH; i++) {
-		struct pt_thread *t = e->threads[i], *next;
+		struct ptrace_thread *t = e->threads[i], *next;
 
 		for (; t; t = next) {
 			next = t->hash_next;
-			if (t->state != PT_ORPHAN || t->proc || maker_is_known(e, t->tid))
+			if (t->state != PTRACE_TASK_ORPHAN || t->proc || maker_is_known(e, t->tid))
 				continue;
 			emu_untraced(e->emu, t->tid,
 				     "its parent was killed before it reported the fork");
-			pt_detach_thread(t, 0);
+			ptrace_detach_thread(t, 0);
 		}
 	}
 }
@@ -660,55 +661,55 @@ void pt_orphans(struct ptrace_engine *e)
  * An unknown thread: a new one whose stop comes before its parent's event, or the end of a detached
  * child.
  */
-void pt_foreign(struct ptrace_engine *e, pid_t tid, int status)
+void ptrace_foreign(struct ptrace_engine *e, pid_t tid, int status)
 {
-	struct pt_process *proc = pt_process_find(e, tid);
+	struct ptrace_process *proc = ptrace_process_find(e, tid);
 
 	if (WIFSTOPPED(status)) {
-		struct pt_thread *t = pt_thread_new(e, tid, NULL);
+		struct ptrace_thread *t = ptrace_thread_new(e, tid, NULL);
 
 		if (t)
-			t->state = PT_ORPHAN;
+			t->state = PTRACE_TASK_ORPHAN;
 		if (t && status >> 16 == PTRACE_EVENT_EXIT)
 			ptrace(PTRACE_CONT, tid, 0, 0); /* killed before it started */
 		else if (t && !maker_is_known(e, tid))
-			pt_orphans(e);
+			ptrace_orphans(e);
 		return;
 	}
 	if (proc && !proc->nr_threads) {
 		emu_process_exit(e->emu, tid, status);
-		pt_process_free(proc);
+		ptrace_process_free(proc);
 	}
 }
 
-int pt_resume(struct pt_thread *t)
+int ptrace_resume(struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
 
 	if (!t->proc)
-		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
+		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
 	if (t->proc->passive)
 		return 0; /* an exec was reported, and then turned out to be of a 32-bit program */
-	if (t->state != PT_HELD)
-		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
+	if (t->state != PTRACE_TASK_HELD)
+		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
 	if (!t->resume_in_user) {
 		/* after exec a trap is pending; a signal is delivered by itself */
 		if (t->resume_sig == SIGKILL) /* not a signal stop: none can be injected */
 			return kill(t->proc->pid, SIGKILL) ? -errno : 0;
-		pt_step(t, t->resume_sig);
+		ptrace_step(t, t->resume_sig);
 		return 0;
 	}
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return -errno;
 	t->resume_in_user = false;
 	if (t->proc && t->proc->detaching)
-		pt_detach_thread(t, 0);
+		ptrace_detach_thread(t, 0);
 	else
 		go_on(t, &regs);
 	return 0;
 }
 
-int pt_regs(struct emu_task *task, struct auxtap_regs *out)
+int ptrace_regs(struct emu_task *task, struct auxtap_regs *out)
 {
 	struct user_regs_struct in;
 

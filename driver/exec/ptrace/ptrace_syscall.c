@@ -15,7 +15,7 @@
 #define ERESTARTNOHAND	      514
 #define ERESTART_RESTARTBLOCK 516
 
-bool pt_will_restart(const struct user_regs_struct *regs)
+bool ptrace_will_restart(const struct user_regs_struct *regs)
 {
 	long ret = (long)regs->rax;
 
@@ -25,7 +25,7 @@ bool pt_will_restart(const struct user_regs_struct *regs)
 }
 
 /* SYSCALL leaves rflags in r11, with the TF of our step. */
-void pt_clear_r11(struct pt_thread *t, struct user_regs_struct *regs)
+void ptrace_clear_r11(struct ptrace_thread *t, struct user_regs_struct *regs)
 {
 	if (t->own_tf || !(regs->r11 & TF))
 		return;
@@ -38,7 +38,7 @@ void pt_clear_r11(struct pt_thread *t, struct user_regs_struct *regs)
  * the program's handler. So it is never blocked while we step: trap_blocked keeps the program's own
  * setting, which is restored whenever the mask can be observed.
  */
-void pt_put_back_mask(struct pt_thread *t)
+void ptrace_put_back_mask(struct ptrace_thread *t)
 {
 	u64 mask;
 
@@ -48,7 +48,7 @@ void pt_put_back_mask(struct pt_thread *t)
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask);
 }
 
-void pt_take_mask(struct pt_thread *t)
+void ptrace_take_mask(struct ptrace_thread *t)
 {
 	u64 mask;
 
@@ -61,17 +61,17 @@ void pt_take_mask(struct pt_thread *t)
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask);
 }
 
-static void before_affinity(struct pt_thread *t)
+static void before_affinity(struct ptrace_thread *t)
 {
-	struct pt_thread *target = t->sys.rdi ? pt_find(t->engine, (pid_t)t->sys.rdi) : t;
+	struct ptrace_thread *target = t->sys.rdi ? ptrace_find(t->engine, (pid_t)t->sys.rdi) : t;
 
 	if (!target || !target->pinned)
 		return;
-	pt_unpin(target);
+	ptrace_unpin(target);
 	t->unpinned = target->tid;
 }
 
-void pt_before_syscall(struct pt_thread *t)
+void ptrace_before_syscall(struct ptrace_thread *t)
 {
 	t->in_syscall = true;
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->sys)) {
@@ -82,7 +82,7 @@ void pt_before_syscall(struct pt_thread *t)
 	case SYS_rt_sigprocmask:
 	case SYS_rt_sigreturn:
 		/* from entry to exit without a step: no trap is forced through the new mask */
-		pt_put_back_mask(t);
+		ptrace_put_back_mask(t);
 		t->whole_call = true;
 		break;
 	case SYS_sched_getaffinity:
@@ -94,19 +94,19 @@ void pt_before_syscall(struct pt_thread *t)
 	}
 }
 
-static void after_affinity(struct pt_thread *t)
+static void after_affinity(struct ptrace_thread *t)
 {
-	struct pt_thread *target = t->unpinned ? pt_find(t->engine, t->unpinned) : NULL;
+	struct ptrace_thread *target = t->unpinned ? ptrace_find(t->engine, t->unpinned) : NULL;
 
 	t->unpinned = 0;
 	if (!target)
 		return;
 	if (t->sys.rax == SYS_sched_setaffinity)
 		sched_getaffinity(target->tid, sizeof(target->affinity), &target->affinity);
-	pt_pin(target);
+	ptrace_pin(target);
 }
 
-static void after_mm(struct pt_thread *t, u64 ret)
+static void after_mm(struct ptrace_thread *t, u64 ret)
 {
 	const struct user_regs_struct *in = &t->sys;
 	bool failed = ret > -4096ull;
@@ -115,42 +115,42 @@ static void after_mm(struct pt_thread *t, u64 ret)
 	case SYS_mmap:
 		if (failed)
 			return;
-		pt_code_forget(t->mm, ret, in->rsi);
+		ptrace_code_forget(t->mm, ret, in->rsi);
 		if (in->rdx & PROT_EXEC)
-			pt_maps_sync(t, true);
+			ptrace_maps_sync(t, true);
 		break;
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
 		/* even a failed call may have changed part of the range */
-		pt_code_forget(t->mm, in->rdi, in->rsi);
+		ptrace_code_forget(t->mm, in->rdi, in->rsi);
 		if (in->rdx & PROT_EXEC)
-			pt_maps_sync(t, true);
+			ptrace_maps_sync(t, true);
 		break;
 	case SYS_munmap:
-		pt_code_forget(t->mm, in->rdi, in->rsi);
+		ptrace_code_forget(t->mm, in->rdi, in->rsi);
 		break;
 	case SYS_mremap:
-		pt_code_forget(t->mm, in->rdi, in->rsi);
+		ptrace_code_forget(t->mm, in->rdi, in->rsi);
 		if (!failed)
-			pt_code_forget(t->mm, ret, in->rdx);
-		pt_maps_sync(t, true);
+			ptrace_code_forget(t->mm, ret, in->rdx);
+		ptrace_maps_sync(t, true);
 		break;
 	case SYS_shmat:
 	case SYS_shmdt:
 	case SYS_remap_file_pages:
-		pt_code_forget_all(t->mm);
-		pt_maps_sync(t, true);
+		ptrace_code_forget_all(t->mm);
+		ptrace_maps_sync(t, true);
 		break;
 	default:
 		break;
 	}
 }
 
-void pt_after_syscall(struct pt_thread *t, struct user_regs_struct *regs)
+void ptrace_after_syscall(struct ptrace_thread *t, struct user_regs_struct *regs)
 {
 	t->in_syscall = false;
 	if ((long)t->sys.rax != SYS_rt_sigreturn)
-		pt_clear_r11(t, regs);
+		ptrace_clear_r11(t, regs);
 	switch ((long)t->sys.rax) {
 	case SYS_rt_sigreturn:
 		t->own_tf = regs->eflags & TF;

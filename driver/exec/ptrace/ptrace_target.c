@@ -25,10 +25,11 @@ struct branch {
 };
 
 /* Reads prefixes and opcode of what is known to be an instruction. */
-static bool read_branch(struct pt_thread *t, u64 ip, const struct x86_insn *insn, struct branch *b)
+static bool read_branch(struct ptrace_thread *t, u64 ip, const struct x86_insn *insn,
+			struct branch *b)
 {
 	memset(b, 0, sizeof(*b));
-	if (!pt_code_bytes(t, ip, b->code, insn->len))
+	if (!ptrace_code_bytes(t, ip, b->code, insn->len))
 		return false;
 	for (; b->at < insn->len; b->at++) {
 		u8 byte = b->code[b->at];
@@ -122,10 +123,10 @@ static u64 address(const struct branch *b, const struct user_regs_struct *r, u64
 	return addr;
 }
 
-static bool read_word(struct pt_thread *t, u64 addr, unsigned int size, u64 *word)
+static bool read_word(struct ptrace_thread *t, u64 addr, unsigned int size, u64 *word)
 {
 	*word = 0;
-	return pt_mem_read(t->tid, addr, word, size) == (ssize_t)size;
+	return ptrace_mem_read(t->tid, addr, word, size) == (ssize_t)size;
 }
 
 static bool condition(unsigned int code, u64 flags)
@@ -182,8 +183,8 @@ static bool taken(const struct branch *b, const struct user_regs_struct *r)
 	}
 }
 
-bool pt_target(struct pt_thread *t, u64 ip, const struct x86_insn *insn,
-	       const struct user_regs_struct *regs, u64 *target)
+bool ptrace_target(struct ptrace_thread *t, u64 ip, const struct x86_insn *insn,
+		   const struct user_regs_struct *regs, u64 *target)
 {
 	u64 fall = ip + insn->len;
 	struct branch b;

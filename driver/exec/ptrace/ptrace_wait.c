@@ -20,14 +20,14 @@ static u64 now_ms(void)
 }
 
 /* A thread does not run until its stop is answered: a later status is its death. */
-void pt_defer(struct pt_thread *t, int status)
+void ptrace_defer(struct ptrace_thread *t, int status)
 {
 	t->engine->nr_deferred += !t->deferred;
 	t->deferred = true;
 	t->deferred_status = status;
 }
 
-static pid_t take(struct pt_thread *t, int *status)
+static pid_t take(struct ptrace_thread *t, int *status)
 {
 	t->engine->nr_deferred--;
 	t->deferred = false;
@@ -36,12 +36,12 @@ static pid_t take(struct pt_thread *t, int *status)
 }
 
 /* Leaders last: the kernel reports their end after that of their threads. */
-pid_t pt_deferred(struct ptrace_engine *e, int *status)
+pid_t ptrace_deferred(struct ptrace_engine *e, int *status)
 {
-	struct pt_thread *leader = NULL;
+	struct ptrace_thread *leader = NULL;
 
 	for (int i = 0; e->nr_deferred && i < THREAD_HASH; i++) {
-		for (struct pt_thread *t = e->threads[i]; t; t = t->hash_next) {
+		for (struct ptrace_thread *t = e->threads[i]; t; t = t->hash_next) {
 			if (t->deferred && !(t->proc && t->proc->pid == t->tid))
 				return take(t, status);
 			if (t->deferred)
@@ -51,9 +51,9 @@ pid_t pt_deferred(struct ptrace_engine *e, int *status)
 	return leader ? take(leader, status) : 0;
 }
 
-pid_t pt_poll(struct ptrace_engine *e, pid_t tid, int *status)
+pid_t ptrace_poll(struct ptrace_engine *e, pid_t tid, int *status)
 {
-	struct pt_thread *t = tid > 0 ? pt_find(e, tid) : NULL;
+	struct ptrace_thread *t = tid > 0 ? ptrace_find(e, tid) : NULL;
 	pid_t got;
 
 	if (t && t->deferred)
@@ -66,7 +66,7 @@ pid_t pt_poll(struct ptrace_engine *e, pid_t tid, int *status)
 
 static void put_others_aside(struct ptrace_engine *e, pid_t tid)
 {
-	struct pt_thread *t;
+	struct ptrace_thread *t;
 	siginfo_t info;
 	int status;
 
@@ -75,17 +75,17 @@ static void put_others_aside(struct ptrace_engine *e, pid_t tid)
 		if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
 		    !info.si_pid || info.si_pid == tid)
 			return;
-		if (pt_poll(e, info.si_pid, &status) != info.si_pid)
+		if (ptrace_poll(e, info.si_pid, &status) != info.si_pid)
 			return;
-		t = pt_find(e, info.si_pid);
+		t = ptrace_find(e, info.si_pid);
 		if (t)
-			pt_defer(t, status);
+			ptrace_defer(t, status);
 		else
-			pt_foreign(e, info.si_pid, status);
+			ptrace_foreign(e, info.si_pid, status);
 	}
 }
 
-int pt_await(struct ptrace_engine *e, pid_t tid, int *status, int timeout_ms)
+int ptrace_await(struct ptrace_engine *e, pid_t tid, int *status, int timeout_ms)
 {
 	u64 until_ms = now_ms() + (u64)timeout_ms;
 	sigset_t chld, old;
@@ -97,7 +97,7 @@ int pt_await(struct ptrace_engine *e, pid_t tid, int *status, int timeout_ms)
 	sigprocmask(SIG_BLOCK, &chld, &old);
 	do {
 		const struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
-		pid_t got = pt_poll(e, tid, status);
+		pid_t got = ptrace_poll(e, tid, status);
 
 		if (got) {
 			ret = got == tid ? 0 : -ESRCH;
