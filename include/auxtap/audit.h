@@ -29,6 +29,7 @@ enum auxtap_severity {
 
 /* A check; docs/audit.md has a table with one line for each. */
 struct auxtap_invariant {
+	size_t size;	  /* of this library's struct */
 	const char *name; /* "aux-overlap" */
 	enum auxtap_severity severity;
 	const char *rules; /* "D12" */

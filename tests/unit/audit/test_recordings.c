@@ -600,6 +600,7 @@ static void test_table(void **state)
 
 	(void)state;
 	for (; (inv = auxtap_audit_get_invariant(nr)); nr++) {
+		assert_int_equal(inv->size, sizeof(*inv));
 		assert_true(*inv->name && *inv->what);
 		assert_false(inv->of_log && inv->of_both);
 		assert_ptr_equal(audit_invariant_by_name(inv->name), inv);
