@@ -3,9 +3,10 @@
  * The reader's side of a perf ring: data ring and AUX area of one mmapped event.
  * The writer is another process or the kernel: every number it gives is checked.
  */
-#include <auxtap/ring.h>
+#include "ring_private.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,8 +39,8 @@ static bool power_of_two_or_0(uint64_t n)
 	return (n & (n - 1)) == 0;
 }
 
-int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_size,
-		     const void *aux, size_t aux_size, bool aux_overwrite, struct auxtap_error *err)
+int ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_size, const void *aux,
+	      size_t aux_size, bool aux_overwrite, struct auxtap_error *err)
 {
 	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t data_off = page_size, data_size;
@@ -78,6 +79,28 @@ int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_s
 		__atomic_load_n(&pg->data_tail, __ATOMIC_RELAXED);
 	ring->aux_prev_abs = aux_overwrite ? 0 : __atomic_load_n(&pg->aux_tail, __ATOMIC_RELAXED);
 	return 0;
+}
+
+int auxtap_ring_open(struct auxtap_ring **ring, void *page, size_t page_mapping_size,
+		     const void *aux, size_t aux_size, bool aux_overwrite, struct auxtap_error *err)
+{
+	struct auxtap_ring *new = malloc(sizeof(*new));
+	int ret;
+
+	*ring = NULL;
+	if (!new)
+		return auxtap_error_set(err, -ENOMEM, "ring", "out of memory");
+	ret = ring_init(new, page, page_mapping_size, aux, aux_size, aux_overwrite, err);
+	if (ret)
+		free(new);
+	else
+		*ring = new;
+	return ret;
+}
+
+void auxtap_ring_close(struct auxtap_ring *ring)
+{
+	free(ring);
 }
 
 /* [from_abs, from_abs + size) of a buffer of buf_size bytes, in one or two parts. */
@@ -173,6 +196,11 @@ void auxtap_ring_aux_consume(struct auxtap_ring *ring, const struct auxtap_span 
 		return;
 	ring->aux_prev_abs = span->offset_abs + span->size1 + span->size2;
 	store_aux_tail(ring, ring->aux_prev_abs);
+}
+
+uint64_t auxtap_ring_aux_overrun(const struct auxtap_ring *ring)
+{
+	return ring->aux_overrun;
 }
 
 static size_t leading_zeros(const unsigned char *p, size_t size)

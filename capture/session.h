@@ -9,12 +9,12 @@
 
 #include "event_parser.h"
 #include "mapped_ids.h"
+#include "ring_private.h"
 #include "sideband_write.h"
 
 #include <auxtap/capture.h>
 #include <auxtap/gap.h>
 #include <auxtap/perfdata.h>
-#include <auxtap/ring.h>
 
 #define SNAP_KEY 64
 #define MAX_GAPS 65536 /* of a file; then one for the rest */

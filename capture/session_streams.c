@@ -129,8 +129,8 @@ int session_map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 	}
 	if (s->ring_bytes > s->stats.peak_rings)
 		s->stats.peak_rings = s->ring_bytes;
-	return auxtap_ring_init(&st->ring, st->base, st->base_size, st->aux, st->aux_size,
-				s->recorder->overwrite, err);
+	return ring_init(&st->ring, st->base, st->base_size, st->aux, st->aux_size,
+			 s->recorder->overwrite, err);
 }
 
 int session_learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,

@@ -38,7 +38,7 @@ struct live {
 	int fd;
 	void *base, *aux;
 	size_t base_size, aux_size;
-	struct auxtap_ring ring;
+	struct auxtap_ring *ring;
 	struct auxtap_perfdata_writer *writer;
 	struct follow *follow;
 	bool truncated; /* since it was enabled */
@@ -154,7 +154,7 @@ static void take_aux(struct live *v, const uint64_t *body)
 		return;
 	/* the last one of all: where it ends the head is */
 	follow_record(v->follow, &f,
-		      v->off && f.offset + f.nr_bytes == auxtap_ring_aux_head(&v->ring));
+		      v->off && f.offset + f.nr_bytes == auxtap_ring_aux_head(v->ring));
 	if (!f.agrees) {
 		differs(v, "AUX record %llu, offset %llu, size %llu: %s", (LL)v->r->nr_records,
 			(LL)f.offset, (LL)f.nr_bytes, f.text);
@@ -206,13 +206,13 @@ static int drain(struct live *v, struct auxtap_error *err)
 
 	/* what is not seen now comes after every tail that was stored (E: barriers) */
 	__sync_synchronize();
-	while ((ret = auxtap_ring_data_next(&v->ring, &span, err)) == 1) {
+	while ((ret = auxtap_ring_data_next(v->ring, &span, err)) == 1) {
 		take_record(v, &span);
 		ret = auxtap_perfdata_writer_record(v->writer, span.part1, span.size1, span.part2,
 						    span.size2, err);
 		if (ret)
 			return ret;
-		auxtap_ring_data_consume(&v->ring);
+		auxtap_ring_data_consume(v->ring);
 		v->news_ns = now_ns();
 	}
 	if (v->r->agrees)
@@ -226,7 +226,7 @@ static uint64_t unread(struct live *v)
 {
 	struct auxtap_span span;
 
-	return auxtap_ring_aux_next(&v->ring, &span) ? span.size1 + span.size2 : 0;
+	return auxtap_ring_aux_next(v->ring, &span) ? span.size1 + span.size2 : 0;
 }
 
 /* Saves all stored trace to the file and frees its space. */
@@ -236,7 +236,7 @@ static int read_all(struct live *v, struct auxtap_error *err)
 	struct auxtap_span span;
 	int ret;
 
-	if (!auxtap_ring_aux_next(&v->ring, &span))
+	if (!auxtap_ring_aux_next(v->ring, &span))
 		return 0;
 	/* D15: the records of these bytes are there; they come first, here as in the kernel */
 	ret = drain(v, err);
@@ -248,7 +248,7 @@ static int read_all(struct live *v, struct auxtap_error *err)
 					      span.size2, err);
 	if (ret)
 		return ret;
-	auxtap_ring_aux_consume(&v->ring, &span);
+	auxtap_ring_aux_consume(v->ring, &span);
 	v->r->nr_reads++;
 	if (v->r->agrees)
 		follow_read(v->follow, span.offset_abs + span.size1 + span.size2);
@@ -412,7 +412,7 @@ static int with_model(struct live *v, struct auxtap_error *err)
 			v->r->expected_refusal);
 		return 0;
 	}
-	ret = auxtap_ring_init(&v->ring, v->base, v->base_size, v->aux, v->aux_size, false, err);
+	ret = auxtap_ring_open(&v->ring, v->base, v->base_size, v->aux, v->aux_size, false, err);
 	if (!ret)
 		ret = open_file(v, err);
 	if (!ret)
@@ -470,6 +470,7 @@ int auxtap_watermark_live(const struct auxtap_watermark_config *config,
 	if (!v.follow && !*result->expected_refusal)
 		return err->code;
 	ret = with_model(&v, err);
+	auxtap_ring_close(v.ring);
 	close_event(&v);
 	if (v.follow)
 		follow_close(v.follow);

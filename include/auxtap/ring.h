@@ -18,19 +18,7 @@
 extern "C" {
 #endif
 
-/* Filled by auxtap_ring_init(); the mappings belong to the caller. */
-struct auxtap_ring {
-	struct perf_event_mmap_page *page;
-	const unsigned char *data;
-	uint64_t data_size; /* power of two, may be 0 (B16) */
-	const unsigned char *aux;
-	uint64_t aux_size;	/* power of two, 0: no AUX area */
-	bool aux_overwrite;	/* AUX mapped without PROT_WRITE: snapshot */
-	uint64_t data_prev_abs; /* the reader has read up to here */
-	uint64_t data_next_abs; /* end of the last record from data_next() */
-	uint64_t aux_prev_abs;
-	uint64_t aux_overrun; /* bytes by which a head exceeded the size of the area */
-};
+struct auxtap_ring; /* opaque */
 
 /*
  * A part of a buffer: two pieces if it wraps. Not copied, points into the ring.
@@ -44,12 +32,14 @@ struct auxtap_span {
 };
 
 /*
- * page: the mapping of control page + data; aux may be NULL. -EINVAL: sizes not a power of two, or
- * beyond the mapping.
+ * page: the mapping of control page + data; aux may be NULL. Both mappings belong to the caller and
+ * must outlive the ring. aux_overwrite: the AUX area is mapped without PROT_WRITE (snapshot).
+ * -EINVAL: sizes not a power of two, or beyond the mapping; -ENOMEM.
  */
-AUXTAP_API int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_size,
+AUXTAP_API int auxtap_ring_open(struct auxtap_ring **ring, void *page, size_t page_mapping_size,
 				const void *aux, size_t aux_size, bool aux_overwrite,
 				struct auxtap_error *err);
+AUXTAP_API void auxtap_ring_close(struct auxtap_ring *ring);
 
 /*
  * The writer's position in the data ring. A reader that stops there ends, even if the writer is
@@ -72,6 +62,11 @@ AUXTAP_API void auxtap_ring_data_consume(struct auxtap_ring *ring);
 /* Linear mode: all unread AUX bytes (K1). consume() moves aux_tail to their end. */
 AUXTAP_API bool auxtap_ring_aux_next(struct auxtap_ring *ring, struct auxtap_span *span);
 AUXTAP_API void auxtap_ring_aux_consume(struct auxtap_ring *ring, const struct auxtap_span *span);
+/*
+ * Linear mode: bytes that the writer wrote over before they were read, because a head was more than
+ * the area ahead. No correct writer does that (D5).
+ */
+AUXTAP_API uint64_t auxtap_ring_aux_overrun(const struct auxtap_ring *ring);
 
 /*
  * Overwrite mode, writer stopped: the newest bytes of the area, oldest first, at most max (0: all).

@@ -20,7 +20,7 @@ struct rig {
 	void *page;
 	size_t page_mapping;
 	unsigned char *aux;
-	struct auxtap_ring ring;
+	struct auxtap_ring *ring;
 };
 
 static void rig_make(struct rig *rig, bool overwrite)
@@ -32,13 +32,19 @@ static void rig_make(struct rig *rig, bool overwrite)
 	rig->aux = aligned_alloc(page_size, AUX_SIZE);
 	memset(rig->page, 0, rig->page_mapping);
 	memset(rig->aux, 0, AUX_SIZE);
-	assert_int_equal(auxtap_ring_init(&rig->ring, rig->page, rig->page_mapping, rig->aux,
+	assert_int_equal(auxtap_ring_open(&rig->ring, rig->page, rig->page_mapping, rig->aux,
 					  AUX_SIZE, overwrite, NULL),
 			 0);
 }
 
+static unsigned char *rig_data(const struct rig *rig)
+{
+	return (unsigned char *)rig->page + rig->page_mapping - DATA_SIZE;
+}
+
 static void rig_free(struct rig *rig)
 {
+	auxtap_ring_close(rig->ring);
 	free(rig->page);
 	free(rig->aux);
 }
@@ -64,7 +70,7 @@ static void *writer(void *arg)
 {
 	struct rig *rig = arg;
 	struct perf_event_mmap_page *page = rig->page;
-	unsigned char *data = (unsigned char *)(uintptr_t)rig->ring.data;
+	unsigned char *data = rig_data(rig);
 	uint64_t head = 0, aux_head = 0;
 
 	for (uint32_t n = 0; n < NR_RECORDS; n++) {
@@ -112,7 +118,7 @@ static void test_concurrent(void **state)
 		aux_total += i % 97;
 	assert_int_equal(pthread_create(&thread, NULL, writer, &rig), 0);
 	while (n < NR_RECORDS || aux_seen < aux_total) {
-		int r = auxtap_ring_data_next(&rig.ring, &span, NULL);
+		int r = auxtap_ring_data_next(rig.ring, &span, NULL);
 
 		assert_true(r >= 0);
 		if (r) {
@@ -122,10 +128,10 @@ static void test_concurrent(void **state)
 			get(record, &span);
 			for (size_t i = 1; i < size / 8; i++)
 				assert_int_equal(record[i], n + i);
-			auxtap_ring_data_consume(&rig.ring);
+			auxtap_ring_data_consume(rig.ring);
 			n++;
 		}
-		if (auxtap_ring_aux_next(&rig.ring, &span)) {
+		if (auxtap_ring_aux_next(rig.ring, &span)) {
 			unsigned char copy[AUX_SIZE];
 
 			assert_int_equal(span.offset_abs, aux_seen);
@@ -133,14 +139,14 @@ static void test_concurrent(void **state)
 			for (size_t i = 0; i < span.size1 + span.size2; i++)
 				assert_int_equal(copy[i], (unsigned char)((aux_seen + i) * 7));
 			aux_seen += span.size1 + span.size2;
-			auxtap_ring_aux_consume(&rig.ring, &span);
+			auxtap_ring_aux_consume(rig.ring, &span);
 		} else if (!r) {
 			sched_yield();
 		}
 	}
 	pthread_join(thread, NULL);
-	assert_int_equal(auxtap_ring_data_next(&rig.ring, &span, NULL), 0);
-	assert_int_equal(rig.ring.aux_overrun, 0);
+	assert_int_equal(auxtap_ring_data_next(rig.ring, &span, NULL), 0);
+	assert_int_equal(auxtap_ring_aux_overrun(rig.ring), 0);
 	rig_free(&rig);
 }
 
@@ -165,10 +171,10 @@ static void test_damaged(void **state)
 
 		rig_make(&rig, false);
 		page = rig.page;
-		memcpy((void *)(uintptr_t)rig.ring.data, &header, sizeof(header));
+		memcpy(rig_data(&rig), &header, sizeof(header));
 		page->data_head = cases[i].head;
-		assert_int_equal(auxtap_ring_data_head(&rig.ring), cases[i].head);
-		assert_int_equal(auxtap_ring_data_next(&rig.ring, &span, &err), -EBADMSG);
+		assert_int_equal(auxtap_ring_data_head(rig.ring), cases[i].head);
+		assert_int_equal(auxtap_ring_data_next(rig.ring, &span, &err), -EBADMSG);
 		assert_int_equal(err.offset, 0);
 		rig_free(&rig);
 	}
@@ -178,10 +184,10 @@ static void test_damaged(void **state)
 	 */
 	rig_make(&rig, false);
 	((struct perf_event_mmap_page *)rig.page)->aux_head = AUX_SIZE + 100;
-	assert_true(auxtap_ring_aux_next(&rig.ring, &span));
+	assert_true(auxtap_ring_aux_next(rig.ring, &span));
 	assert_int_equal(span.size1 + span.size2, AUX_SIZE);
 	assert_int_equal(span.offset_abs, 100);
-	assert_int_equal(rig.ring.aux_overrun, 100);
+	assert_int_equal(auxtap_ring_aux_overrun(rig.ring), 100);
 	rig_free(&rig);
 }
 
@@ -189,27 +195,30 @@ static void test_bad_sizes(void **state)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_mmap_page *page = aligned_alloc(page_size, 4 * page_size);
-	struct auxtap_ring ring;
+	struct auxtap_ring *ring;
 
 	(void)state;
 	memset(page, 0, 4 * page_size);
-	assert_int_equal(auxtap_ring_init(&ring, page, 4 * page_size, NULL, 0, false, NULL),
+	assert_int_equal(auxtap_ring_open(&ring, page, 4 * page_size, NULL, 0, false, NULL),
 			 -EINVAL); /* three data pages */
-	assert_int_equal(auxtap_ring_init(&ring, page, 8, NULL, 0, false, NULL), -EINVAL);
-	assert_int_equal(auxtap_ring_init(&ring, page, 3 * page_size, page, 3 * page_size, false,
+	assert_null(ring);
+	assert_int_equal(auxtap_ring_open(&ring, page, 8, NULL, 0, false, NULL), -EINVAL);
+	assert_int_equal(auxtap_ring_open(&ring, page, 3 * page_size, page, 3 * page_size, false,
 					  NULL),
 			 -EINVAL);
 	page->data_offset = page_size;
 	page->data_size = 64 * page_size;
-	assert_int_equal(auxtap_ring_init(&ring, page, 3 * page_size, NULL, 0, false, NULL),
+	assert_int_equal(auxtap_ring_open(&ring, page, 3 * page_size, NULL, 0, false, NULL),
 			 -EINVAL);
 	page->data_offset = UINT64_MAX;
 	page->data_size = page_size;
-	assert_int_equal(auxtap_ring_init(&ring, page, 3 * page_size, NULL, 0, false, NULL),
+	assert_int_equal(auxtap_ring_open(&ring, page, 3 * page_size, NULL, 0, false, NULL),
 			 -EINVAL);
-	assert_int_equal(auxtap_ring_init(&ring, page, page_size, NULL, 0, false, NULL), -EINVAL);
+	assert_int_equal(auxtap_ring_open(&ring, page, page_size, NULL, 0, false, NULL), -EINVAL);
 	page->data_size = 0;
-	assert_int_equal(auxtap_ring_init(&ring, page, page_size, NULL, 0, false, NULL), 0);
+	assert_int_equal(auxtap_ring_open(&ring, page, page_size, NULL, 0, false, NULL), 0);
+	auxtap_ring_close(ring);
+	auxtap_ring_close(NULL);
 	free(page);
 }
 
@@ -233,12 +242,12 @@ static void test_snapshot_alignments(void **state)
 			rig.aux[(total - 1) & (AUX_SIZE - 1)] =
 				(unsigned char)(1 + (total - 1) % 255);
 		page->aux_head = total & 1 ? total : total & (AUX_SIZE - 1);
-		auxtap_ring_aux_snapshot(&rig.ring, 0, &span);
+		auxtap_ring_aux_snapshot(rig.ring, 0, &span);
 		assert_int_equal(span.size1 + span.size2, expect);
 		get(copy, &span);
 		for (uint64_t i = 0; i < expect; i += total % 61 + 1)
 			assert_int_equal(copy[i], 1 + (total - expect + i) % 255);
-		auxtap_ring_aux_snapshot(&rig.ring, 1000, &span);
+		auxtap_ring_aux_snapshot(rig.ring, 1000, &span);
 		if (expect > 1000)
 			expect = 1000;
 		assert_int_equal(span.size1 + span.size2, expect);
