@@ -129,7 +129,8 @@ static const char *word_of(struct decode_locations *locations, const struct auxt
 const char *location_op(struct decode_locations *locations, uint8_t op_class, uint8_t op,
 			size_t *len)
 {
-	struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_OPERATION,
+	struct auxtap_spe_packet pkt = {.size = sizeof(pkt),
+					.type = AUXTAP_SPE_OPERATION,
 					.index = op_class,
 					.payload = op};
 
@@ -138,7 +139,9 @@ const char *location_op(struct decode_locations *locations, uint8_t op_class, ui
 
 const char *location_events(struct decode_locations *locations, uint64_t events, size_t *len)
 {
-	struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_EVENTS, .payload = events};
+	struct auxtap_spe_packet pkt = {.size = sizeof(pkt),
+					.type = AUXTAP_SPE_EVENTS,
+					.payload = events};
 
 	return word_of(locations, &pkt, WORD_EVENTS, events, 3, len);
 }

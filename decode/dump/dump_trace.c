@@ -56,9 +56,9 @@ static int print_pt_packet(FILE *out, const struct auxtap_packet *pkt)
 
 	if (!strcmp(pkt->name, "pad"))
 		return 0;
-	for (unsigned int i = 0; i < pkt->size; i++)
+	for (unsigned int i = 0; i < pkt->nr_bytes; i++)
 		sprintf(bytes + 2 * i, "%02x", pkt->bytes[i]);
-	bytes[2 * pkt->size] = '\0';
+	bytes[2 * pkt->nr_bytes] = '\0';
 	while (*operands == ' ')
 		operands++;
 	fprintf(out, "%016" PRIx64 "  %-32s  ", pkt->offset, bytes);
@@ -77,7 +77,7 @@ static int print_spe_packet(FILE *out, const struct auxtap_packet *pkt)
 {
 	char bytes[3 * sizeof(pkt->bytes) + 1] = "";
 
-	for (unsigned int i = 0; i < pkt->size; i++)
+	for (unsigned int i = 0; i < pkt->nr_bytes; i++)
 		sprintf(bytes + 3 * i, "%02x ", pkt->bytes[i]);
 	fprintf(out, "%08" PRIx64 "  %-49s%s\n", pkt->offset, bytes, pkt->text);
 	return dump_output_failed(out);

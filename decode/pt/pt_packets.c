@@ -221,7 +221,8 @@ static int report(struct packet_iter *w, struct auxtap_packet *out, uint64_t at,
 	size_t bytes = size < sizeof(out->bytes) ? (size_t)size : sizeof(out->bytes);
 
 	out->offset = w->offset + at;
-	out->size = (uint8_t)bytes;
+	out->size = sizeof(*out);
+	out->nr_bytes = (uint8_t)bytes;
 	memcpy(out->bytes, w->trace + at, bytes);
 	return w->fn(w->ctx, out);
 }

@@ -257,7 +257,7 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_queue *q)
 		.tid = ev->tid,
 		.time_begin = q->time,
 		.time_end = q->time,
-		.nr_bytes = q->item->record.size,
+		.nr_bytes = q->item->record.nr_bytes,
 		.exact = true,
 	};
 	snprintf(ev->gap->text, sizeof(ev->gap->text), "at offset %llu of the trace: %s",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The bytes of Arm SPE: what is a packet, and where to resume after bytes that are not. */
+#include "util/sized.h"
 #include "spe_packets.h"
+#include "spe_reader.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -72,7 +74,7 @@ static bool plain(unsigned int header, struct auxtap_spe_packet *pkt)
 	return true;
 }
 
-int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt)
+int spe_get_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt)
 {
 	const unsigned char *at = trace;
 	unsigned int nr_header = 1, nr_payload, header;
@@ -83,7 +85,7 @@ int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_pack
 	header = at[0];
 	if (!header || header == HEADER_END) {
 		pkt->type = header ? AUXTAP_SPE_END : AUXTAP_SPE_PAD;
-		pkt->size = 1;
+		pkt->nr_bytes = 1;
 		return 1;
 	}
 	if ((header & 0xf0) == HEADER_EXTENDED) {
@@ -92,7 +94,7 @@ int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_pack
 		if (!at[1]) {
 			pkt->type = AUXTAP_SPE_ALIGNMENT;
 			pkt->payload = 2ull << (header & 0xf);
-			pkt->size = 2;
+			pkt->nr_bytes = 2;
 			return 2;
 		}
 		if (header & 0xc || !indexed(at[1], header & 3, pkt))
@@ -106,8 +108,21 @@ int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_pack
 	if (size < nr_header + nr_payload)
 		return 0;
 	pkt->payload = little_endian(at + nr_header, header >> 4 & 3);
-	pkt->size = (uint8_t)(nr_header + nr_payload);
-	return pkt->size;
+	pkt->nr_bytes = (uint8_t)(nr_header + nr_payload);
+	return pkt->nr_bytes;
+}
+
+int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt)
+{
+	struct auxtap_spe_packet known;
+	int ret = sized_check(pkt, sizeof(known), SIZED_UP_TO(struct auxtap_spe_packet, payload),
+			      "struct auxtap_spe_packet", NULL);
+
+	if (ret)
+		return ret;
+	ret = spe_get_packet(trace, size, &known);
+	sized_give(pkt, &known, sizeof(known));
+	return ret;
 }
 
 uint64_t auxtap_spe_get_address(const struct auxtap_spe_packet *pkt)
@@ -135,7 +150,7 @@ static bool record_at(const unsigned char *at, size_t size)
 		return false; /* padding: before a record or after one */
 	while (done < RECORD_MAX) {
 		struct auxtap_spe_packet pkt;
-		int ret = auxtap_spe_get_packet(at + done, size - done, &pkt);
+		int ret = spe_get_packet(at + done, size - done, &pkt);
 		uint64_t kind = 1ull << ((pkt.type * 8u + pkt.index) % 64);
 
 		if (ret < 0)
@@ -179,8 +194,9 @@ struct packet_iter {
 static int report(struct packet_iter *w, struct auxtap_packet *out, size_t nr_bytes)
 {
 	out->offset = w->offset + w->at;
-	out->size = (uint8_t)(nr_bytes < sizeof(out->bytes) ? nr_bytes : sizeof(out->bytes));
-	memcpy(out->bytes, w->trace + w->at, out->size);
+	out->size = sizeof(*out);
+	out->nr_bytes = (uint8_t)(nr_bytes < sizeof(out->bytes) ? nr_bytes : sizeof(out->bytes));
+	memcpy(out->bytes, w->trace + w->at, out->nr_bytes);
 	w->at += nr_bytes;
 	return w->fn(w->ctx, out);
 }
@@ -214,14 +230,14 @@ static int report_packet(struct packet_iter *w, const struct auxtap_spe_packet *
 	out.has_ip = pkt->type == AUXTAP_SPE_ADDRESS && pkt->index == AUXTAP_SPE_ADDR_PC;
 	if (out.has_ip)
 		out.ip = auxtap_spe_get_address(pkt);
-	auxtap_spe_packet_text(pkt, out.text, sizeof(out.text));
+	spe_packet_text(pkt, out.text, sizeof(out.text));
 	if (pkt->type == AUXTAP_SPE_ALIGNMENT) {
 		uint64_t here = w->offset + w->at;
 
 		/* its own two bytes stand before the boundary */
 		w->stream->align_to = (here | (pkt->payload - 1)) + 1;
 	}
-	return report(w, &out, pkt->size);
+	return report(w, &out, pkt->nr_bytes);
 }
 
 /* How many bytes are padding here, at most a line of them. */
@@ -261,7 +277,7 @@ static int one(struct packet_iter *w, int *word)
 	if (w->stream->lost && !record_at(w->trace + w->at, left))
 		return skip_error(w, word);
 	w->stream->lost = false;
-	ret = auxtap_spe_get_packet(w->trace + w->at, left, &pkt);
+	ret = spe_get_packet(w->trace + w->at, left, &pkt);
 	if (ret > 0) {
 		*word = report_packet(w, &pkt);
 		return 1;

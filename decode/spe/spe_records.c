@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* SPE records: the packets of one sampled operation, up to its time stamp or END. */
+#include "util/sized.h"
 #include "spe_packets.h"
+#include "spe_reader.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a packet contains, as a bit of has; 0: nothing that a record keeps. */
@@ -119,7 +122,7 @@ static int damaged(const struct auxtap_spe_reader *reader, struct auxtap_spe_rec
 {
 	memset(r, 0, sizeof(*r));
 	r->offset = reader->offset + begin;
-	r->size = (uint32_t)(reader->at - begin);
+	r->nr_bytes = (uint32_t)(reader->at - begin);
 	r->error = why;
 	return -EBADMSG;
 }
@@ -272,7 +275,7 @@ static void set_facts(struct auxtap_spe_record *r, const struct plain *p)
 }
 
 /*
- * Takes packets as auxtap_spe_next() does, up to one that needs a closer look, whatever the
+ * Takes packets as spe_next() does, up to one that needs a closer look, whatever the
  * reason: the reader then stands before it. True: the record is complete.
  */
 static bool take_plain(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
@@ -318,22 +321,22 @@ static bool take_plain(struct auxtap_spe_reader *reader, struct auxtap_spe_recor
 	return done;
 }
 
-int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
+int spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 {
 	size_t begin, left;
 
 	skip_padding(reader);
 	begin = reader->at;
 	r->offset = reader->offset + begin;
-	r->size = 0;
+	r->nr_bytes = 0;
 	if (take_plain(reader, r)) {
-		r->size = (uint32_t)(reader->at - begin);
+		r->nr_bytes = (uint32_t)(reader->at - begin);
 		return 1;
 	}
 	while ((left = reader->size - reader->at)) {
 		const uint8_t *here = reader->trace + reader->at;
 		struct auxtap_spe_packet pkt;
-		int size = auxtap_spe_get_packet(here, left, &pkt);
+		int size = spe_get_packet(here, left, &pkt);
 		uint32_t fact;
 
 		if (size < 0) {
@@ -360,7 +363,7 @@ int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *
 			if (!(r->has & ~(uint32_t)AUXTAP_SPE_HAS_TIMESTAMP))
 				return damaged(reader, r, begin,
 					       "the end of a record without begin");
-			r->size = (uint32_t)(reader->at - begin);
+			r->nr_bytes = (uint32_t)(reader->at - begin);
 			return 1;
 		}
 		skip_padding(reader);
@@ -370,4 +373,34 @@ int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *
 	if (reader->at == begin)
 		return 0;
 	return damaged(reader, r, begin, "the trace ends inside a record");
+}
+
+int auxtap_spe_reader_open(struct auxtap_spe_reader **reader, const void *trace, size_t size,
+			   uint64_t offset)
+{
+	*reader = malloc(sizeof(**reader));
+	if (!*reader)
+		return -ENOMEM;
+	spe_reader_init(*reader, trace, size, offset);
+	return 0;
+}
+
+void auxtap_spe_reader_close(struct auxtap_spe_reader *reader)
+{
+	free(reader);
+}
+
+int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *record)
+{
+	struct auxtap_spe_record known;
+	int ret = sized_check(record, sizeof(known), SIZED_UP_TO(struct auxtap_spe_record, error),
+			      "struct auxtap_spe_record", NULL);
+
+	if (ret)
+		return ret;
+	memset(&known, 0, sizeof(known));
+	ret = spe_next(reader, &known);
+	if (ret)
+		sized_give(record, &known, sizeof(known));
+	return ret;
 }

@@ -85,7 +85,7 @@ static int next_record(struct spe_streams *ss, struct spe_stream *s, struct spe_
 	for (;;) {
 		struct auxtap_spe_reader before = s->reader;
 
-		ret = s->buf ? auxtap_spe_next(&s->reader, record) : 0;
+		ret = s->buf ? spe_next(&s->reader, record) : 0;
 		if (ret > 0 || (ret < 0 && s->reader.at < s->reader.size))
 			return ret;
 		if (ret < 0) /* try it again, with more after it */
@@ -95,7 +95,7 @@ static int next_record(struct spe_streams *ss, struct spe_stream *s, struct spe_
 		if (!ret || batch->error)
 			return 0;
 		/* more_bytes() has moved the bytes to the front */
-		return auxtap_spe_next(&s->reader, record);
+		return spe_next(&s->reader, record);
 	}
 }
 

@@ -8,7 +8,7 @@
 
 #include "decode/stream/trace_queue.h"
 
-#include <auxtap/spe.h>
+#include "spe_reader.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #define SPE_BATCH 256
 
 struct spe_item {
-	int ret; /* auxtap_spe_next()'s: 1, or negative and record says what is none */
+	int ret; /* spe_next()'s: 1, or negative and record says what is none */
 	struct auxtap_spe_record record;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* SPE packets in words: those that stock perf uses, so that listings can be compared. */
-#include <auxtap/spe.h>
+#include "util/sized.h"
+#include "spe_reader.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -193,7 +194,7 @@ static void put_counter(struct text *t, const struct auxtap_spe_packet *pkt)
 		put(t, " (%u)", pkt->index);
 }
 
-size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text, size_t size)
+size_t spe_packet_text(const struct auxtap_spe_packet *pkt, char *text, size_t size)
 {
 	struct text t = {text, size, 0};
 
@@ -233,4 +234,14 @@ size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text, s
 		break;
 	}
 	return t.len;
+}
+
+size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text, size_t size)
+{
+	if (!sized_check(pkt, sizeof(*pkt), SIZED_UP_TO(struct auxtap_spe_packet, payload),
+			 "struct auxtap_spe_packet", NULL))
+		return spe_packet_text(pkt, text, size);
+	if (size)
+		*text = '\0';
+	return 0;
 }

@@ -177,8 +177,9 @@ AUXTAP_API void auxtap_decoder_leave_library(void);
 
 /* One packet of a buffer that starts at a packet boundary or must be synchronised first. */
 struct auxtap_packet {
+	size_t size;	 /* of this library's struct */
 	uint64_t offset; /* in the stream */
-	uint8_t size;
+	uint8_t nr_bytes;
 	uint8_t bytes[16];
 	char text[384];	  /* "tip.pge 3: 0000000000400511" */
 	const char *name; /* "tip.pge" */

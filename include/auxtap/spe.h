@@ -74,16 +74,23 @@ enum auxtap_spe_event {
 };
 
 struct auxtap_spe_packet {
+	size_t size;
 	enum auxtap_spe_packet_type type;
 	uint8_t index;	  /* see the types */
-	uint8_t size;	  /* bytes, header included */
+	uint8_t nr_bytes; /* header included */
 	uint64_t payload; /* unmodified; an address has tag or level in its top byte */
 };
 
-/* The packet at the start of trace. Returns its size; 0: too few bytes; -EBADMSG: no packet. */
+/*
+ * The packet at the start of trace. Returns how many bytes it has; 0: too few bytes; -EBADMSG: no
+ * packet; -EINVAL: the size of *pkt is not set.
+ */
 AUXTAP_API int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt);
 
-/* "LD GP-REG": the same text as in stock perf. Returns the length, less than size. */
+/*
+ * "LD GP-REG": the same text as in stock perf. Returns the length, less than size; 0, and an empty
+ * text: the size of *pkt is not set.
+ */
 AUXTAP_API size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text,
 					 size_t size);
 
@@ -123,9 +130,10 @@ AUXTAP_API int auxtap_spe_packets(const void *trace, size_t size, uint64_t offse
 #define AUXTAP_SPE_HAS_TIMESTAMP   0x1000
 
 struct auxtap_spe_record {
-	uint64_t offset; /* in the stream, of its first packet or of the error */
-	uint32_t size;	 /* to the end of its last packet */
-	uint32_t has;	 /* mask of AUXTAP_SPE_HAS_…; other fields are 0 */
+	size_t size;
+	uint64_t offset;   /* in the stream, of its first packet or of the error */
+	uint32_t nr_bytes; /* to the end of its last packet */
+	uint32_t has;	   /* mask of AUXTAP_SPE_HAS_…; other fields are 0 */
 	/* addresses as from auxtap_spe_get_address() */
 	uint64_t pc, target, virt, phys, prev_target;
 	uint8_t pc_el, target_el; /* exception levels */
@@ -141,29 +149,21 @@ struct auxtap_spe_record {
 	const char *error; /* why it is not a record; a static string */
 };
 
-/* The position of a reader of records. The trace belongs to the caller and must outlive it. */
-struct auxtap_spe_reader {
-	const uint8_t *trace;
-	size_t size, at;
-	uint64_t offset; /* of trace in its stream */
-	uint64_t align_to;
-};
+struct auxtap_spe_reader; /* opaque */
 
-/* trace must start with a packet. */
-static inline void auxtap_spe_reader_init(struct auxtap_spe_reader *reader, const void *trace,
-					  size_t size, uint64_t offset)
-{
-	reader->trace = (const uint8_t *)trace;
-	reader->size = size;
-	reader->at = 0;
-	reader->offset = offset;
-	reader->align_to = 0;
-}
+/*
+ * trace must start with a packet; it belongs to the caller and must outlive the reader. offset: its
+ * position in the stream. 0 or -ENOMEM.
+ */
+AUXTAP_API int auxtap_spe_reader_open(struct auxtap_spe_reader **reader, const void *trace,
+				      size_t size, uint64_t offset);
+AUXTAP_API void auxtap_spe_reader_close(struct auxtap_spe_reader *reader);
 
 /*
  * The next record: 1; 0: no more. -EBADMSG: bytes that are not a record, described by
- * record->offset, size and error; reading can continue. A packet of a kind that the record already
- * has counts as the start of the next record: the end of this one was lost.
+ * record->offset, nr_bytes and error; reading can continue. A packet of a kind that the record
+ * already has counts as the start of the next record: the end of this one was lost. -EINVAL: the
+ * size of *record is not set.
  */
 AUXTAP_API int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *record);
 

@@ -15,7 +15,8 @@ static int add(void *ctx, const struct auxtap_packet *pkt)
 {
 	struct sum *sum = ctx;
 
-	if (pkt->offset < sum->last_end || !pkt->size || !memchr(pkt->text, 0, sizeof(pkt->text)))
+	if (pkt->offset < sum->last_end || !pkt->nr_bytes ||
+	    !memchr(pkt->text, 0, sizeof(pkt->text)))
 		abort();
 	sum->last_end = pkt->offset + 1;
 	/* An error may be reported in parts; the positions of packets must not change.

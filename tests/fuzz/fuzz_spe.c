@@ -22,24 +22,27 @@ static int on_packet(void *ctx, const struct auxtap_packet *pkt)
 
 	if (pkt->offset < next_offset || pkt->offset >= *size)
 		abort();
-	next_offset = pkt->offset + pkt->size;
+	next_offset = pkt->offset + pkt->nr_bytes;
 	return 0;
 }
 
 static uint64_t records(const uint8_t *data, size_t size)
 {
-	struct auxtap_spe_reader reader;
-	struct auxtap_spe_record record;
+	struct auxtap_spe_reader *reader;
+	struct auxtap_spe_record record = {.size = sizeof(record)};
 	uint64_t nr = 0, at = 0;
 	int ret;
 
-	auxtap_spe_reader_init(&reader, data, size, 0);
-	while ((ret = auxtap_spe_next(&reader, &record))) {
-		if (record.offset < at || !record.size || record.offset + record.size > size ||
-		    (ret < 0) != (record.error != NULL) || ++nr > size)
+	if (auxtap_spe_reader_open(&reader, data, size, 0))
+		abort();
+	while ((ret = auxtap_spe_next(reader, &record))) {
+		if (record.offset < at || !record.nr_bytes ||
+		    record.offset + record.nr_bytes > size || (ret < 0) != (record.error != NULL) ||
+		    ++nr > size)
 			abort();
-		at = record.offset + record.size;
+		at = record.offset + record.nr_bytes;
 	}
+	auxtap_spe_reader_close(reader);
 	return nr;
 }
 

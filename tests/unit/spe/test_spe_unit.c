@@ -11,7 +11,7 @@
 #include <cmocka.h>
 // clang-format on
 #include "hw/spe_unit.h"
-#include <auxtap/spe.h>
+#include "decode/spe/spe_reader.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,11 +69,11 @@ static size_t nr_bytes(void)
 static struct auxtap_spe_record one(const struct spe_op *op, u64 pmscr)
 {
 	struct auxtap_spe_reader reader;
-	struct auxtap_spe_record record, more;
+	struct auxtap_spe_record record = {.size = sizeof(record)}, more = record;
 
 	begin(pmscr);
 	spe_unit_sample(&unit, op);
-	auxtap_spe_reader_init(&reader, memory, nr_bytes(), 0);
+	spe_reader_init(&reader, memory, nr_bytes(), 0);
 	assert_int_equal(auxtap_spe_next(&reader, &record), 1);
 	assert_null(record.error);
 	assert_int_equal(auxtap_spe_next(&reader, &more), 0);
@@ -130,7 +130,7 @@ static void test_classes(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		struct spe_op op = {.pc = 0x400000, .code = ops[i].code, .next = 0x400004};
-		struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_OPERATION};
+		struct auxtap_spe_packet pkt = {.size = sizeof(pkt), .type = AUXTAP_SPE_OPERATION};
 		struct auxtap_spe_record r = one(&op, 0);
 		char text[64];
 
@@ -154,7 +154,7 @@ static void test_fields(void **state)
 			      .size = 8,
 			      .addr = 0x55007ffff008};
 	struct spe_op back = {.pc = 0x401000, .code = 0x54ffff00, .next = 0x400fe0};
-	struct auxtap_spe_record r;
+	struct auxtap_spe_record r = {.size = sizeof(r)};
 
 	(void)state;
 	clock_ticks = 0x123456789a;
@@ -197,7 +197,7 @@ static void test_caches(void **state)
 			    .size = 8,
 			    .addr = 0x10000};
 	struct auxtap_spe_reader reader;
-	struct auxtap_spe_record r;
+	struct auxtap_spe_record r = {.size = sizeof(r)};
 	static const u8 source[] = {14, 0, 14, 14, 14, 14, 8, 0};
 	/*
 	 * the same line; four more of its set, which is full then; the first moves to the next
@@ -211,7 +211,7 @@ static void test_caches(void **state)
 		op.addr = 0x10000 + (step[i] == 8 ? 8 : (u64)step[i] * 64 * SPE_L1_SETS);
 		spe_unit_sample(&unit, &op);
 	}
-	auxtap_spe_reader_init(&reader, memory, nr_bytes(), 0);
+	spe_reader_init(&reader, memory, nr_bytes(), 0);
 	for (int i = 0; i < 8; i++) {
 		assert_int_equal(auxtap_spe_next(&reader, &r), 1);
 		assert_int_equal(r.source, source[i]);
@@ -235,7 +235,7 @@ static void test_random(void **state)
 	static const u32 codes[] = {0xf9400020, 0xf9000020, 0x54000040, 0xd61f0020, 0x8b020020};
 	static struct spe_op ops[10000];
 	struct auxtap_spe_reader reader;
-	struct auxtap_spe_record r;
+	struct auxtap_spe_record r = {.size = sizeof(r)};
 	u32 seed = 1;
 
 	(void)state;
@@ -255,7 +255,7 @@ static void test_random(void **state)
 	}
 	assert_int_equal(unit.nr_samples, 10000);
 	assert_int_equal(unit.out.nr_records, 10000);
-	auxtap_spe_reader_init(&reader, memory, nr_bytes(), 0);
+	spe_reader_init(&reader, memory, nr_bytes(), 0);
 	for (int i = 0; i < 10000; i++) {
 		const struct spe_op *op = &ops[i];
 
@@ -274,7 +274,7 @@ static void test_random(void **state)
 		spe_unit_sample(&unit, &ops[i]);
 	assert_int_equal(nr_irqs, 1);
 	assert_int_equal(unit.out.nr_records + unit.out.nr_records_dropped, 20000);
-	auxtap_spe_reader_init(&reader, memory, nr_bytes(), 0);
+	spe_reader_init(&reader, memory, nr_bytes(), 0);
 	for (u64 i = 0; i < unit.out.nr_records; i++)
 		assert_int_equal(auxtap_spe_next(&reader, &r), 1);
 	assert_int_equal(auxtap_spe_next(&reader, &r), 0);

@@ -98,7 +98,7 @@ static int cut(void *ctx, const struct auxtap_packet *pkt)
 		c->cut = false;
 		return 0;
 	}
-	append(c->slice, pkt->bytes, pkt->size);
+	append(c->slice, pkt->bytes, pkt->nr_bytes);
 	c->off = !strcmp(pkt->name, "tip.pgd");
 	return 0;
 }

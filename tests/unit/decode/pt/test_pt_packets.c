@@ -23,10 +23,11 @@ static int put(void *ctx, const struct auxtap_packet *pkt)
 {
 	struct list *list = ctx;
 	int n = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%lx:%u %s",
-			 (unsigned long)pkt->offset, pkt->size, pkt->text);
+			 (unsigned long)pkt->offset, pkt->nr_bytes, pkt->text);
 
 	list->used += (size_t)n;
 	assert_true(list->used < sizeof(list->text) - 64);
+	assert_int_equal(pkt->size, sizeof(*pkt));
 	assert_memory_equal(pkt->text, pkt->name, strlen(pkt->name));
 	if (pkt->has_ip)
 		list->used +=

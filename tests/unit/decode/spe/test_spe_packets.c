@@ -23,9 +23,10 @@ static int put(void *ctx, const struct auxtap_packet *pkt)
 {
 	struct list *list = ctx;
 
+	assert_int_equal(pkt->size, sizeof(*pkt));
 	list->used +=
 		(size_t)snprintf(list->text + list->used, sizeof(list->text) - list->used,
-				 "%lx:%u %s", (unsigned long)pkt->offset, pkt->size, pkt->text);
+				 "%lx:%u %s", (unsigned long)pkt->offset, pkt->nr_bytes, pkt->text);
 	assert_true(list->used < sizeof(list->text) - 512);
 	if (pkt->has_ip)
 		list->used +=
@@ -37,11 +38,11 @@ static int put(void *ctx, const struct auxtap_packet *pkt)
 
 static void one(const char *bytes, size_t size, const char *expected)
 {
-	struct auxtap_spe_packet pkt;
+	struct auxtap_spe_packet pkt = {.size = sizeof(pkt)};
 	char text[384];
 
 	assert_int_equal(auxtap_spe_get_packet(bytes, size, &pkt), (int)size);
-	assert_int_equal(pkt.size, size);
+	assert_int_equal(pkt.nr_bytes, size);
 	assert_int_equal(auxtap_spe_packet_text(&pkt, text, sizeof(text)), strlen(expected));
 	assert_string_equal(text, expected);
 	for (size_t less = 1; less < size; less++)
@@ -120,7 +121,9 @@ static void test_events(void **state)
 	ONE("\x52\x02\xf0", "EV RETIRED 0xf000");
 	/* all at once still fit into a packet's text */
 	{
-		struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_EVENTS, .payload = UINT64_MAX};
+		struct auxtap_spe_packet pkt = {.size = sizeof(pkt),
+						.type = AUXTAP_SPE_EVENTS,
+						.payload = UINT64_MAX};
 		char all[384], cut[20];
 
 		assert_true(auxtap_spe_packet_text(&pkt, all, sizeof(all)) < sizeof(all) - 1);
@@ -133,7 +136,7 @@ static void test_no_packet(void **state)
 {
 	static const unsigned char headers[] = {0x02, 0x10, 0x41, 0x44, 0x60, 0x68,
 						0x70, 0x80, 0x90, 0xa0, 0xc0, 0xff};
-	struct auxtap_spe_packet pkt;
+	struct auxtap_spe_packet pkt = {.size = sizeof(pkt)};
 	unsigned char bytes[16] = {0};
 
 	(void)state;
@@ -147,7 +150,9 @@ static void test_no_packet(void **state)
 
 static void test_address(void **state)
 {
-	struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_ADDRESS, .payload = 0xc0ffb7ee29f38200};
+	struct auxtap_spe_packet pkt = {.size = sizeof(pkt),
+					.type = AUXTAP_SPE_ADDRESS,
+					.payload = 0xc0ffb7ee29f38200};
 
 	(void)state;
 	assert_int_equal(auxtap_spe_get_address(&pkt), 0xffffb7ee29f38200);
@@ -159,6 +164,34 @@ static void test_address(void **state)
 	pkt.index = AUXTAP_SPE_ADDR_PHYS;
 	pkt.payload = 0x80ff08032c955a43;
 	assert_int_equal(auxtap_spe_get_address(&pkt), 0xff08032c955a43);
+}
+
+/* The size of a packet's struct: of an older caller, of a newer one, not set. */
+static void test_sizes(void **state)
+{
+	struct {
+		struct auxtap_spe_packet pkt;
+		uint64_t newer;
+	} longer = {.pkt = {.size = sizeof(longer)}, .newer = 1};
+	const size_t wrong[] = {0, 1, sizeof(longer.pkt) - 1, SIZE_MAX};
+	char text[32];
+
+	(void)state;
+	assert_int_equal(auxtap_spe_get_packet("\x71\x32\0\0\0\0\0\0\0", 9, &longer.pkt), 9);
+	assert_int_equal(longer.pkt.size, sizeof(longer));
+	assert_int_equal(longer.pkt.payload, 0x32);
+	assert_int_equal(longer.newer, 0);
+	assert_int_equal(auxtap_spe_packet_text(&longer.pkt, text, sizeof(text)), 5);
+	assert_string_equal(text, "TS 50");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		longer.pkt.size = wrong[i];
+		assert_int_equal(auxtap_spe_get_packet("\x01", 1, &longer.pkt), -EINVAL);
+		assert_int_equal(longer.pkt.payload, 0x32); /* untouched */
+		strcpy(text, "before");
+		assert_int_equal(auxtap_spe_packet_text(&longer.pkt, text, sizeof(text)), 0);
+		assert_string_equal(text, "");
+		assert_int_equal(auxtap_spe_packet_text(&longer.pkt, text, 0), 0);
+	}
 }
 
 /* ---- streams ---- */
@@ -237,7 +270,7 @@ struct sum {
 static int follow(void *ctx, const struct auxtap_packet *pkt)
 {
 	struct sum *sum = ctx;
-	unsigned int nr_bytes = pkt->size;
+	unsigned int nr_bytes = pkt->nr_bytes;
 	const char *count = strrchr(pkt->text, ':');
 
 	assert_int_equal(pkt->offset, sum->next);
@@ -280,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_events),	   cmocka_unit_test(test_no_packet),
 		cmocka_unit_test(test_address),	   cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_errors),	   cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_sizes),
 	};
 	/* clang-format on */
 

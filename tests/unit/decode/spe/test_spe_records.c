@@ -3,7 +3,7 @@
  * SPE records: every field of a record written by hand; cut records; and the real ones, compared
  * with other decoders' results (the shared traces; skipped without).
  */
-#include <auxtap/spe.h>
+#include "decode/spe/spe_reader.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -26,20 +26,20 @@
 
 static void init(struct auxtap_spe_reader *reader, const void *trace, size_t size)
 {
-	auxtap_spe_reader_init(reader, trace, size, 0x1000);
+	spe_reader_init(reader, trace, size, 0x1000);
 }
 
 static void test_facts(void **state)
 {
 	static const char trace[] = LOAD "\x00\x00" STAMP BRANCH "\x01";
 	struct auxtap_spe_reader reader;
-	struct auxtap_spe_record r;
+	struct auxtap_spe_record r = {.size = sizeof(r)};
 
 	(void)state;
 	init(&reader, trace, sizeof(trace) - 1);
 	assert_int_equal(auxtap_spe_next(&reader, &r), 1);
 	assert_int_equal(r.offset, 0x1000);
-	assert_int_equal(r.size, sizeof(LOAD STAMP) - 1 + 2);
+	assert_int_equal(r.nr_bytes, sizeof(LOAD STAMP) - 1 + 2);
 	assert_int_equal(r.has, AUXTAP_SPE_HAS_PC | AUXTAP_SPE_HAS_VIRT | AUXTAP_SPE_HAS_PHYS |
 					AUXTAP_SPE_HAS_LAT_TOTAL | AUXTAP_SPE_HAS_LAT_ISSUE |
 					AUXTAP_SPE_HAS_LAT_XLAT | AUXTAP_SPE_HAS_CONTEXT |
@@ -82,18 +82,18 @@ static void test_facts(void **state)
 static void expect_bad(struct auxtap_spe_reader *reader, uint64_t offset, uint32_t size,
 		       const char *why)
 {
-	struct auxtap_spe_record r;
+	struct auxtap_spe_record r = {.size = sizeof(r)};
 
 	assert_int_equal(auxtap_spe_next(reader, &r), -EBADMSG);
 	assert_int_equal(r.offset, 0x1000 + offset);
-	assert_int_equal(r.size, size);
+	assert_int_equal(r.nr_bytes, size);
 	assert_int_equal(r.has, 0);
 	assert_string_equal(r.error, why);
 }
 
 static void expect_pc(struct auxtap_spe_reader *reader, uint64_t pc)
 {
-	struct auxtap_spe_record r;
+	struct auxtap_spe_record r = {.size = sizeof(r)};
 
 	assert_int_equal(auxtap_spe_next(reader, &r), 1);
 	assert_int_equal(r.pc, pc);
@@ -112,7 +112,7 @@ static void test_cut(void **state)
 		"\xff\xff" BRANCH "\x01";
 	const uint64_t pc = 0xffffb7ee29f38200;
 	struct auxtap_spe_reader reader;
-	struct auxtap_spe_record r;
+	struct auxtap_spe_record r = {.size = sizeof(r)};
 
 	(void)state;
 	init(&reader, no_end, sizeof(no_end) - 1);
@@ -148,7 +148,7 @@ static void test_noise(void **state)
 	for (int round = 0; round < 3000; round++) {
 		unsigned char bytes[500];
 		struct auxtap_spe_reader reader;
-		struct auxtap_spe_record r;
+		struct auxtap_spe_record r = {.size = sizeof(r)};
 		uint64_t end = 0x1000;
 		int ret;
 
@@ -158,9 +158,9 @@ static void test_noise(void **state)
 			memcpy(bytes + i, BRANCH "\x01", 32);
 		init(&reader, bytes, sizeof(bytes));
 		while ((ret = auxtap_spe_next(&reader, &r))) {
-			assert_true(r.offset >= end && r.size > 0);
+			assert_true(r.offset >= end && r.nr_bytes > 0);
 			assert_int_equal(ret < 0, r.error != NULL);
-			end = r.offset + r.size;
+			end = r.offset + r.nr_bytes;
 			assert_true(end <= 0x1000 + sizeof(bytes));
 		}
 		assert_int_equal(reader.at, sizeof(bytes));
@@ -190,7 +190,7 @@ static size_t load(const char *name, unsigned char *buf, size_t size)
 static void test_real(void **state)
 {
 	struct auxtap_spe_reader reader;
-	struct auxtap_spe_record r;
+	struct auxtap_spe_record r = {.size = sizeof(r)};
 	unsigned char trace[4096];
 	static char script[8192];
 	size_t size = load("kunpeng920-branch-16/spe.bin", trace, sizeof(trace));
@@ -203,7 +203,7 @@ static void test_real(void **state)
 	/* 'ls 107690 [005]  7969.191665: 1 branch-miss: ffffb7ee29f38200 do_mmap+...' */
 	assert_true(load("kunpeng920-branch-16/expected/perf-script.txt", (unsigned char *)script,
 			 sizeof(script) - 1) > 0);
-	auxtap_spe_reader_init(&reader, trace, size, 0);
+	spe_reader_init(&reader, trace, size, 0);
 	/* perf made samples of mispredicted branches; the trace lacks the records of two */
 	for (line = strtok(script, "\n"); line; line = strtok(NULL, "\n")) {
 		unsigned long long sec, usec;
@@ -226,7 +226,7 @@ static void test_real(void **state)
 
 	/* record.csv beside it */
 	size = load("windowsperf-branch-ts1/spe.bin", trace, sizeof(trace));
-	auxtap_spe_reader_init(&reader, trace, size, 0);
+	spe_reader_init(&reader, trace, size, 0);
 	assert_int_equal(auxtap_spe_next(&reader, &r), 1);
 	assert_int_equal(r.pc, 0x7ffdbf2143e0);
 	assert_int_equal(r.pc_el, 0);
@@ -258,7 +258,7 @@ static void test_plain(void **state)
 	for (unsigned int turn = 0; turn < 50000; turn++) {
 		uint8_t alone[80], followed[200] = {0};
 		struct auxtap_spe_reader a, b;
-		struct auxtap_spe_record r = {0}, s = {0};
+		struct auxtap_spe_record r = {.size = sizeof(r)}, s = r;
 		size_t size = 0;
 		int ret;
 
@@ -274,8 +274,8 @@ static void test_plain(void **state)
 			alone[size++] = (uint8_t)rand_r(&seed);
 		assert_true(size < 72); /* so few bytes are read packet by packet */
 		memcpy(followed, alone, size);
-		auxtap_spe_reader_init(&a, alone, size, 64);
-		auxtap_spe_reader_init(&b, followed, sizeof(followed), 64);
+		spe_reader_init(&a, alone, size, 64);
+		spe_reader_init(&b, followed, sizeof(followed), 64);
 		ret = auxtap_spe_next(&a, &r);
 		assert_int_equal(auxtap_spe_next(&b, &s) > 0, ret > 0);
 		nr_bad += ret < 0;
@@ -284,7 +284,7 @@ static void test_plain(void **state)
 		nr_good++;
 		assert_int_equal(a.at, b.at);
 		assert_int_equal(r.offset, s.offset);
-		assert_int_equal(r.size, s.size);
+		assert_int_equal(r.nr_bytes, s.nr_bytes);
 		assert_int_equal(r.has, s.has);
 		assert_true(r.pc == s.pc && r.target == s.target && r.virt == s.virt &&
 			    r.phys == s.phys);
@@ -301,6 +301,40 @@ static void test_plain(void **state)
 	assert_true(nr_good > 10000 && nr_bad > 1000);
 }
 
+/* The reader as a program has it, with records of every size. */
+static void test_sizes(void **state)
+{
+	static const char trace[] = BRANCH "\x01" BRANCH BRANCH "\x01";
+	const size_t wrong[] = {0, 1, sizeof(struct auxtap_spe_record) - 1, SIZE_MAX};
+	struct {
+		struct auxtap_spe_record r;
+		uint64_t newer;
+	} longer = {.r = {.size = sizeof(longer)}, .newer = 1};
+	struct auxtap_spe_reader *reader;
+
+	(void)state;
+	assert_int_equal(auxtap_spe_reader_open(&reader, trace, sizeof(trace) - 1, 0x1000), 0);
+	assert_int_equal(auxtap_spe_next(reader, &longer.r), 1);
+	assert_int_equal(longer.r.size, sizeof(longer));
+	assert_int_equal(longer.r.nr_bytes, 32);
+	assert_int_equal(longer.newer, 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		longer.r.size = wrong[i];
+		assert_int_equal(auxtap_spe_next(reader, &longer.r), -EINVAL);
+		assert_int_equal(longer.r.offset, 0x1000); /* untouched */
+	}
+	longer.r.size = sizeof(longer.r);
+	/* the refused calls have read nothing */
+	assert_int_equal(auxtap_spe_next(reader, &longer.r), -EBADMSG);
+	assert_int_equal(longer.r.offset, 0x1020);
+	assert_string_equal(longer.r.error, "a record without end");
+	assert_int_equal(auxtap_spe_next(reader, &longer.r), 1);
+	assert_int_equal(longer.r.offset, 0x103f);
+	assert_int_equal(auxtap_spe_next(reader, &longer.r), 0);
+	auxtap_spe_reader_close(reader);
+	auxtap_spe_reader_close(NULL);
+}
+
 int main(void)
 {
 	/* clang-format off */
@@ -310,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_real),
+		cmocka_unit_test(test_sizes),
 	};
 	/* clang-format on */
 
