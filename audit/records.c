@@ -309,7 +309,7 @@ static int read_all(struct collect *c, struct auxtap_perfdata *pd)
 {
 	struct auxtap_error damage = AUXTAP_ERROR_INIT;
 	struct auxtap_audit *audit = c->audit;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	uint64_t seq = 0;
 	int ret;
 

@@ -10,7 +10,7 @@ int main(int argc, char **argv)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	unsigned long long counts[NR_KINDS] = {0}, trace = 0;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	int ret;
 
 	if (argc != 2) {

@@ -140,7 +140,7 @@ static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxt
 	memset(rec, 0, sizeof(*rec));
 	rec->offset = cur->pos;
 	rec->header = (const void *)cur->record;
-	rec->size = size32;
+	rec->file_size = size32;
 	if (payload(cur, rec, &size32, &trailing, range->end))
 		return damage(cur, cur->pos, err,
 			      "an AUXTRACE record of %u bytes at offset %" PRIu64 " is too short",

@@ -88,7 +88,7 @@ int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec, struct 
 				err, -EBADMSG, cur->pd->path, rec->offset,
 				"a COMPRESSED2 record of %u bytes at offset %" PRIu64
 				" is too short",
-				rec->size, rec->offset);
+				rec->file_size, rec->offset);
 		memcpy(&data_size, data, sizeof(data_size));
 		data += sizeof(data_size);
 		size -= sizeof(data_size);
@@ -185,7 +185,7 @@ int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap
 	rec->decompressed_off = at;
 	rec->decompressed = true;
 	rec->header = (const void *)cur->record;
-	rec->size = header.size;
+	rec->file_size = header.size;
 	pd_identify(cur->pd, rec, header.size);
 	return 1;
 }

@@ -136,6 +136,9 @@ size_t pd_zstd_left(const struct pd_cursor *cur);
 void pd_zstd_reset(struct pd_cursor *cur);
 void pd_zstd_free(struct pd_cursor *cur);
 
+/* sorted.c */
+int pd_sorted_next(struct auxtap_perfdata *pd, struct auxtap_record *rec, struct auxtap_error *err);
+
 /* scan.c */
 int pd_scan(struct auxtap_perfdata *pd);
 

@@ -35,10 +35,10 @@ static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec, ui
 	*pos = pd->spool_size | PD_SORTED_SPOOLED;
 	if (pwrite(pd->spool_fd, &head, sizeof(head), (off_t)pd->spool_size) !=
 		    (ssize_t)sizeof(head) ||
-	    pwrite(pd->spool_fd, rec->header, rec->size, (off_t)(pd->spool_size + sizeof(head))) !=
-		    (ssize_t)rec->size)
+	    pwrite(pd->spool_fd, rec->header, rec->file_size,
+		   (off_t)(pd->spool_size + sizeof(head))) != (ssize_t)rec->file_size)
 		return -ENOSPC;
-	pd->spool_size += sizeof(head) + rec->size;
+	pd->spool_size += sizeof(head) + rec->file_size;
 	return 0;
 }
 
@@ -136,13 +136,12 @@ static int read_again(struct auxtap_perfdata *pd, const struct pd_sorted *entry,
 	rec->offset = head.offset;
 	rec->decompressed_off = head.decompressed_off;
 	rec->header = header;
-	rec->size = header->size;
-	pd_identify(pd, rec, rec->size);
+	rec->file_size = header->size;
+	pd_identify(pd, rec, rec->file_size);
 	return 0;
 }
 
-int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record *rec,
-				struct auxtap_error *err)
+int pd_sorted_next(struct auxtap_perfdata *pd, struct auxtap_record *rec, struct auxtap_error *err)
 {
 	const struct pd_sorted *entry;
 	int ret;

@@ -84,7 +84,7 @@ void cs_extents_free(struct cs_extents *extents)
 int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 			struct auxtap_error *err)
 {
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	const uint64_t *priv;
 	uint64_t hw_id;
 	uint32_t type;
@@ -110,7 +110,7 @@ int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 
 static int read_auxes(struct trace_auxes *auxes, struct auxtap_perfdata *pd)
 {
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	struct trace_aux aux;
 
 	auxtap_perfdata_rewind(pd);

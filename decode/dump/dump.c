@@ -142,7 +142,7 @@ static void put_record(const struct auxtap_record *rec, FILE *out)
 	fprintf(out, "0x%" PRIx64, rec->offset);
 	if (rec->decompressed)
 		fprintf(out, "+0x%" PRIx64, rec->decompressed_off);
-	fprintf(out, " [0x%x] %s", rec->size, name);
+	fprintf(out, " [0x%x] %s", rec->file_size, name);
 	if (rec->have & AUXTAP_REC_PID_TID)
 		fprintf(out, " %d/%d", (int)rec->pid, (int)rec->tid);
 	if (rec->have & AUXTAP_REC_CPU)
@@ -179,7 +179,7 @@ int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_
 static int dump_records(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 			struct dump_trace *trace, struct totals *totals, struct auxtap_error *err)
 {
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	int ret, failed;
 
 	auxtap_perfdata_rewind(pd);

@@ -122,7 +122,7 @@ static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	const struct auxtap_build_id *ids;
 	struct auxtap_error damage = AUXTAP_ERROR_INIT;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	size_t nr;
 	int ret;
 
@@ -175,7 +175,7 @@ static int add_losts(struct auxtap_decoder *dec)
 void decoder_time_conv(struct auxtap_decoder *dec)
 {
 	struct time_conv *conv = &dec->sideband.conv;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	uint64_t v[5] = {0};
 	uint8_t cap[2] = {1, 0};
 

@@ -58,7 +58,7 @@ static int by_id(const void *a, const void *b)
 static int read_ids(struct auxtap_perfdata *pd, struct ids *ids)
 {
 	struct auxtap_error ignored = AUXTAP_ERROR_INIT; /* reported by the sideband's reader */
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 
 	auxtap_perfdata_rewind(pd);
 	while (auxtap_perfdata_next(pd, &rec, &ignored) == 1) {
@@ -160,7 +160,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 {
 	struct auxtap_error ignored = AUXTAP_ERROR_INIT;
 	struct ids ids = {NULL, 0};
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	const char *why = NULL;
 	size_t nr_unread = 0;
 	uint64_t first_unread = 0;

@@ -60,8 +60,9 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 	}
 	while (fread(buf, sizeof(struct perf_event_header), 1, file) == 1) {
 		struct perf_event_header *header = (struct perf_event_header *)buf;
-		struct auxtap_record rec = {.offset = offset,
-					    .size = header->size,
+		struct auxtap_record rec = {.size = sizeof(rec),
+					    .offset = offset,
+					    .file_size = header->size,
 					    .header = header};
 		size_t body;
 

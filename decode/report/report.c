@@ -132,7 +132,7 @@ static void follow_maps(const struct report *r, struct thread_view *view,
 
 static int find_execs(struct report *r, struct auxtap_error *err)
 {
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	struct exec_event *grown;
 
 	while (auxtap_perfdata_next_sorted(r->pd, &rec, NULL) == 1) {

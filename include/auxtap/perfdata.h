@@ -125,6 +125,7 @@ struct auxtap_perfdata_attr {
  * header->size - 8 bytes of body; valid until the next call on the same reader.
  */
 struct auxtap_record {
+	size_t size;
 	/*
 	 * Of the record in the file (in a directory: in the concatenation of its data files); if
 	 * decompressed, of the enclosing record that completes it.
@@ -132,7 +133,8 @@ struct auxtap_record {
 	uint64_t offset;
 	uint64_t decompressed_off; /* offset in the stream of decompressed bytes; 0 otherwise */
 	bool decompressed;
-	uint32_t size;	    /* in the file, header included; simpleperf's may exceed header->size */
+	/* in the file, header included; simpleperf's may exceed header->size */
+	uint32_t file_size;
 	uint32_t body_size; /* at header + 1: without sample id for non-samples; at most 64 KiB */
 	const struct perf_event_header *header;
 	const struct auxtap_perfdata_attr *attr; /* NULL: unknown, or a user record */
@@ -177,9 +179,10 @@ AUXTAP_API const struct auxtap_perfdata_attr *
 auxtap_perfdata_get_attr(const struct auxtap_perfdata *pd, uint32_t index);
 
 /*
- * Next record in file order. 1: *rec is filled; 0: end of data; negative: the data is damaged at
- * err->offset and cannot be read after it (all records before it were returned). A compressed
- * record is returned first, then the records in it.
+ * Next record in file order. The caller sets rec->size once. 1: *rec is filled; 0: end of data;
+ * negative: the data is damaged at err->offset and cannot be read after it (all records before it
+ * were returned), or -EINVAL: rec->size is not set. A compressed record is returned first, then the
+ * records in it.
  */
 AUXTAP_API int auxtap_perfdata_next(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 				    struct auxtap_error *err);

@@ -26,7 +26,7 @@ static void read_records(struct auxtap_perfdata *pd)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	const struct auxtap_perfdata_aux *aux;
 	const struct auxtap_build_id *ids;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	uint64_t sum = 0;
 	size_t nr;
 

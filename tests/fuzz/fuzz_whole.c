@@ -65,7 +65,7 @@ static void read_all(const char *path)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	const struct auxtap_build_id *ids;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	const void *data;
 	size_t nr;
 

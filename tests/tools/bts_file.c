@@ -80,7 +80,7 @@ static void collect(struct auxtap_perfdata *pd)
 /* All but the trace's own records, with the one attribute that they are of. */
 static void copy_records(struct auxtap_perfdata *pd, struct auxtap_perfdata_writer *w)
 {
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 
 	auxtap_perfdata_rewind(pd);
 	while (auxtap_perfdata_next(pd, &rec, NULL) == 1)

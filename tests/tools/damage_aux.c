@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 	const struct auxtap_perfdata_attr *attr;
 	uint64_t nr_aux = 0, nr_trace = 0;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	bool of_trace;
 	int ret;
 

@@ -86,7 +86,7 @@ static void put_map(FILE *out, const struct auxtap_record *rec)
 static void put_sideband(struct auxtap_perfdata *pd)
 {
 	FILE *out = create("sideband", "wb"), *images = create("images", "w");
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	uint64_t aux[3];
 
 	while (auxtap_perfdata_next_sorted(pd, &rec, NULL) == 1) {

@@ -175,7 +175,7 @@ static void check_file(const struct fake *f, enum recorder recorder, enum layout
 	const struct auxtap_perfdata_aux *aux;
 	unsigned int nr_comms = 0;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	const uint64_t *priv;
 	size_t nr, nr_priv;
 	uint32_t type;
@@ -337,7 +337,7 @@ static void count_in(const char *path, unsigned int *nr_pauses, unsigned int *nr
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 
 	*nr_pauses = *nr_maps = 0;
 	if (auxtap_perfdata_open(&pd, path, &err))
@@ -616,7 +616,7 @@ static void test_families(void **state)
 		struct auxtap_session_stats stats;
 		unsigned int nr_time_convs = 0;
 		struct auxtap_perfdata *pd;
-		struct auxtap_record rec;
+		struct auxtap_record rec = {.size = sizeof(rec)};
 		const uint64_t *priv;
 		bool has_cpu;
 		size_t nr_priv;

@@ -153,7 +153,7 @@ static struct listed *find(struct listed *list, size_t nr, const struct auxtap_r
 	for (; low < nr && list[low].offset + base == rec->offset; low++) {
 		struct listed *l = &list[low];
 
-		if (!l->shown && l->size == rec->size && name && !strcmp(l->name, name) &&
+		if (!l->shown && l->size == rec->file_size && name && !strcmp(l->name, name) &&
 		    (!rec->decompressed || !l->time || l->time == rec->time))
 			return l;
 	}
@@ -166,7 +166,7 @@ static int check_records(const struct trace_case *c, const char *listing, struct
 {
 	static uint64_t counts[65536];
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	struct listed *list = NULL;
 	size_t nr = 0, missing = 0;
 	uint64_t base;
@@ -201,7 +201,7 @@ static int check_records(const struct trace_case *c, const char *listing, struct
 		if (rec.header->type != AUXTAP_RECORD_COMPRESSED &&
 		    rec.header->type != AUXTAP_RECORD_COMPRESSED2 && rec.header->type < 32768)
 			fail_msg("%s: %s at 0x%" PRIx64 " [0x%x] is not in %s", c->name,
-				 auxtap_record_name(rec.header->type), rec.offset, rec.size,
+				 auxtap_record_name(rec.header->type), rec.offset, rec.file_size,
 				 listing);
 	}
 	for (size_t i = 0; i < nr; i++)
@@ -291,7 +291,7 @@ static void test_sorted(void **state)
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
 		uint64_t nr = 0, sum = 0, nr_sorted = 0, sum_sorted = 0, last = 0;
 		struct auxtap_perfdata *pd;
-		struct auxtap_record rec;
+		struct auxtap_record rec = {.size = sizeof(rec)};
 
 		if (!strcmp(cases[i].name, INVALID))
 			continue;

@@ -113,7 +113,7 @@ static void test_attr_sizes(void **state)
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
 		const struct auxtap_perfdata_attr *got;
 		struct auxtap_perfdata *pd;
-		struct auxtap_record rec;
+		struct auxtap_record rec = {.size = sizeof(rec)};
 		struct {
 			uint64_t lost[2];
 			struct trailer t;
@@ -150,7 +150,7 @@ static void test_old_headers(void **state)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	uint64_t lost[2] = {0, 3};
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 
 	(void)state;
 	for (int old = 0; old < 3; old++) {
@@ -184,7 +184,7 @@ static void test_sample_ids(void **state)
 	for (unsigned int set = 0; set < 256; set++) {
 		struct perf_event_attr attrs[2] = {plain, plain};
 		struct auxtap_perfdata *pd;
-		struct auxtap_record rec;
+		struct auxtap_record rec = {.size = sizeof(rec)};
 		uint64_t type = 0;
 
 		for (int i = 0; i < 8; i++)
@@ -253,7 +253,7 @@ static void test_compressed(void **state)
 		for (size_t step = 7; step < 6000; step = step * 3 + 1) {
 			struct auxtap_error err = AUXTAP_ERROR_INIT;
 			struct auxtap_perfdata *pd;
-			struct auxtap_record rec;
+			struct auxtap_record rec = {.size = sizeof(rec)};
 			uint64_t expected = 0, plain_off = 0;
 			ZSTD_inBuffer in = {plain_bytes, nr_plain, 0};
 
@@ -289,10 +289,11 @@ static void test_compressed(void **state)
 					continue;
 				memcpy(&number, rec.header + 1, 8);
 				assert_int_equal(number, expected);
-				assert_int_equal(rec.size, 24 + 8 * (number % 30));
+				assert_int_equal(rec.file_size, 24 + 8 * (number % 30));
 				assert_int_equal(rec.decompressed_off, plain_off);
-				assert_memory_equal(rec.header, plain_bytes + plain_off, rec.size);
-				plain_off += rec.size;
+				assert_memory_equal(rec.header, plain_bytes + plain_off,
+						    rec.file_size);
+				plain_off += rec.file_size;
 				expected++;
 			}
 			assert_int_equal(err.code, 0);
@@ -331,7 +332,7 @@ static void test_expanding(void **state)
 	ZSTD_CStream *z = ZSTD_createCStream();
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	uint64_t nr = 0;
 
 	(void)state;
@@ -349,7 +350,7 @@ static void test_expanding(void **state)
 	end_data();
 	assert_int_equal(open_image(&pd, &err), 0);
 	while (auxtap_perfdata_next(pd, &rec, &err) > 0) {
-		assert_true(!rec.decompressed || rec.size == sizeof(record));
+		assert_true(!rec.decompressed || rec.file_size == sizeof(record));
 		nr += rec.decompressed;
 	}
 	assert_int_equal(err.code, 0);
@@ -432,7 +433,7 @@ static void test_damaged_records(void **state)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	uint64_t lost[2] = {1, 2};
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	size_t bad;
 
 	(void)state;
@@ -465,7 +466,7 @@ static void test_unknown(void **state)
 	struct perf_event_header large = {32776, 1, 8 + 4464}; /* 0x10000 + 4472 */
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 
 	(void)state;
 	begin(PD_HEADER_SIZE, 112, 1, &plain);
@@ -483,11 +484,58 @@ static void test_unknown(void **state)
 	assert_int_equal(rec.header->type, 4000);
 	assert_int_equal(rec.body_size, 8);
 	assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
-	assert_int_equal(rec.size, 65536 + 4472);
+	assert_int_equal(rec.file_size, 65536 + 4472);
 	assert_true(rec.body_size < 65536);
 	assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
 	assert_int_equal(rec.header->type, PERF_RECORD_LOST);
 	assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 0);
+	auxtap_perfdata_close(pd);
+}
+
+typedef int next_fn(struct auxtap_perfdata *pd, struct auxtap_record *rec,
+		    struct auxtap_error *err);
+
+/* The size of a record's struct: of an older caller, of a newer one, not set. */
+static void test_struct_sizes(void **state)
+{
+	static next_fn *const fns[] = {auxtap_perfdata_next, auxtap_perfdata_next_sorted};
+	const size_t wrong[] = {0, 1, sizeof(struct auxtap_record) - 1, SIZE_MAX};
+	struct {
+		struct auxtap_record rec;
+		uint64_t newer;
+	} longer = {.rec = {.size = sizeof(longer)}};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	uint64_t lost[2] = {1, 2};
+	struct auxtap_perfdata *pd;
+
+	(void)state;
+	begin(PD_HEADER_SIZE, 112, 1, &plain);
+	put_record(PERF_RECORD_LOST, lost, sizeof(lost));
+	put_record(PERF_RECORD_LOST, lost, sizeof(lost));
+	end_data();
+	assert_int_equal(open_image(&pd, &err), 0);
+	for (size_t f = 0; f < 2; f++) {
+		struct auxtap_record rec = {.size = sizeof(rec)};
+
+		for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+			rec.size = wrong[i];
+			assert_int_equal(fns[f](pd, &rec, &err), -EINVAL);
+			assert_string_equal(err.what, "struct auxtap_record");
+			assert_null(rec.header); /* untouched */
+		}
+		longer.newer = 1;
+		assert_int_equal(fns[f](pd, &longer.rec, &err), 1);
+		assert_int_equal(longer.rec.size, sizeof(longer));
+		assert_int_equal(longer.rec.file_size, 24);
+		assert_int_equal(longer.rec.header->type, PERF_RECORD_LOST);
+		assert_int_equal(longer.newer, 0);
+		rec.size = sizeof(rec);
+		assert_int_equal(fns[f](pd, &rec, &err), 1);
+		assert_int_equal(rec.size, sizeof(rec));
+		assert_int_equal(rec.offset, longer.rec.offset + 24);
+		assert_int_equal(fns[f](pd, &rec, &err), 0);
+		assert_int_equal(rec.size, sizeof(rec));
+	}
 	auxtap_perfdata_close(pd);
 }
 
@@ -504,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_overlapping_ids),
 		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_struct_sizes),
 	};
 	/* clang-format on */
 

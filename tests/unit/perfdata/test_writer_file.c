@@ -42,7 +42,7 @@ static void assert_text(const char *path, const char *text)
 static int read_records(const char *path, uint64_t *nr, struct auxtap_error *err)
 {
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	int ret;
 
 	memset(nr, 0, 128 * sizeof(*nr));
@@ -176,7 +176,7 @@ static void test_fragments(void **state)
 	struct auxtap_auxtrace head = {.tid = PTFILE_PID, .cpu = (uint32_t)-1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	struct ptfile pt;
 	int seen = 0, ret;
 
@@ -423,7 +423,7 @@ static void test_directory(void **state)
 	uint64_t nr[128], split[128], trace[2][2];
 	const struct auxtap_perfdata_aux *aux;
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	uint64_t data_off, end;
 	struct ptfile pt;
 	size_t nr_aux;
@@ -456,7 +456,7 @@ static void test_directory(void **state)
 		assert_int_equal(run_command(&out,
 					     "tail -c +%llu %s | head -c %llu >> %s/d/data.%d",
 					     (unsigned long long)rec.offset + 1, pt.data,
-					     (unsigned long long)(rec.size + rec.trace_size),
+					     (unsigned long long)(rec.file_size + rec.trace_size),
 					     pt.dir, file + 4),
 				 0);
 		free(out);

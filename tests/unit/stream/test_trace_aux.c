@@ -39,7 +39,8 @@ struct record {
 static void test_read(void **state)
 {
 	struct record body = {{PERF_RECORD_AUX, 0, sizeof(body)}, {0x1000, 0x200, TRUNCATED}};
-	struct auxtap_record rec = {.header = &body.header,
+	struct auxtap_record rec = {.size = sizeof(rec),
+				    .header = &body.header,
 				    .body_size = sizeof(body.v),
 				    .have = AUXTAP_REC_CPU | AUXTAP_REC_TIME | AUXTAP_REC_PID_TID,
 				    .cpu = 3,

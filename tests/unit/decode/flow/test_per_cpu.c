@@ -285,7 +285,7 @@ static void write_file(const char *path, enum reporter reporter)
 	uint64_t info[AUXTAP_PT_INFO_NR], time = START;
 	struct auxtap_perfdata *pd;
 	struct out out = {.id = 0};
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	const uint64_t *priv;
 	char from[256];
 	uint32_t type;
@@ -444,7 +444,7 @@ static void expect_truth_of_perf(const char *path, int32_t tid)
 static void export(struct auxtap_perfdata *pd)
 {
 	const struct auxtap_perfdata_aux *aux;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	FILE *out[NR_CPUS];
 	char path[256];
 	size_t nr;

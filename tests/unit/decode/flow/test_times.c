@@ -55,7 +55,7 @@ static void state_ratios(const char *path)
 		      {AUXTAP_PT_INFO_TSC_CTC_D, 2},
 		      {AUXTAP_PT_INFO_MAX_NONTURBO_RATIO, 10}};
 	struct auxtap_perfdata *pd;
-	struct auxtap_record rec;
+	struct auxtap_record rec = {.size = sizeof(rec)};
 	FILE *file = fopen(path, "r+b");
 
 	assert_non_null(file);
