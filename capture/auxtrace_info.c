@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What a perf.data file says of its trace unit: AUXTRACE_INFO, and for Arm the clock. */
+#include "emulated.h"
 #include "pmu_family.h"
 
 #include <errno.h>
@@ -57,7 +58,11 @@ int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pa
 static int parse(struct capture_event *ev, const char *event, const struct auxtap_backend *be,
 		 struct auxtap_error *err)
 {
-	return capture_event_parse(ev, event, be->perf, be->perf_ctx, be->perf->emulated, err);
+	int ret = backend_check(be, err);
+
+	return ret ? ret :
+		     capture_event_parse(ev, event, be->perf, be->perf_ctx, be->perf->emulated,
+					 err);
 }
 
 int auxtap_event_attr(struct perf_event_attr *attr, const char *event,

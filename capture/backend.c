@@ -23,11 +23,42 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define BACKEND_FIRST_SIZE SIZED_UP_TO(struct auxtap_backend, slowdown)
+
+int backend_check(const struct auxtap_backend *be, struct auxtap_error *err)
+{
+	int ret = sized_check(be, sizeof(*be), BACKEND_FIRST_SIZE, "struct auxtap_backend", err);
+
+	if (!ret && !be->perf)
+		ret = auxtap_error_set(err, -EINVAL, "struct auxtap_backend", "is not open");
+	if (!ret)
+		ret = sized_check(be->perf, sizeof(*be->perf),
+				  SIZED_UP_TO(struct auxtap_perf_ops, emulated),
+				  "struct auxtap_perf_ops", err);
+	if (!ret && be->target)
+		ret = sized_check(be->target, sizeof(*be->target),
+				  SIZED_UP_TO(struct auxtap_target_ops, native),
+				  "struct auxtap_target_ops", err);
+	return ret;
+}
+
+/* All but its size. */
+static void clear(struct auxtap_backend *be)
+{
+	const struct auxtap_backend none = {.size = sizeof(none)};
+
+	sized_give(be, &none, sizeof(none));
+}
+
 int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err)
 {
-	struct native_target *target = malloc(sizeof(*target));
+	struct native_target *target;
+	int ret = sized_check(be, sizeof(*be), BACKEND_FIRST_SIZE, "struct auxtap_backend", err);
 
-	memset(be, 0, sizeof(*be));
+	if (ret)
+		return ret;
+	clear(be);
+	target = malloc(sizeof(*target));
 	if (!target)
 		return auxtap_error_set(err, -ENOMEM, "kernel backend", "no memory");
 	native_target_init(target);
@@ -85,9 +116,11 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 	enum auxtap_engine engine = known->engine, first = engine;
 	const char *unit = known->trace_unit;
 	struct emu_link *link;
-	int ret;
+	int ret = sized_check(be, sizeof(*be), BACKEND_FIRST_SIZE, "struct auxtap_backend", err);
 
-	memset(be, 0, sizeof(*be));
+	if (ret)
+		return ret;
+	clear(be);
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
@@ -139,12 +172,13 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 		sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_emulation, trace_unit),
 			   emulation, "struct auxtap_emulation", err);
 
-	memset(be, 0, sizeof(*be));
 	return ret ? ret : open_emulation(be, &known, err);
 }
 
 void auxtap_backend_close(struct auxtap_backend *be)
 {
+	if (sized_check(be, sizeof(*be), BACKEND_FIRST_SIZE, "struct auxtap_backend", NULL))
+		return; /* no open has accepted it */
 	if (be->target == &target_native_ops) {
 		native_target_free(be->target_ctx);
 		free(be->target_ctx);
@@ -152,7 +186,7 @@ void auxtap_backend_close(struct auxtap_backend *be)
 		emu_link_stop(be->target_ctx);
 		free(be->target_ctx);
 	}
-	memset(be, 0, sizeof(*be));
+	clear(be);
 }
 
 /* A child that waits to be traced, and whose memory holds what is expected. */

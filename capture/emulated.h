@@ -89,6 +89,8 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args);
 /* 1: *ev filled; 0: none; -EPIPE: the server is gone. Never blocks. */
 int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev);
 
+/* A backend that a caller hands in, with its tables: sizes that are set, and an interface. */
+int backend_check(const struct auxtap_backend *be, struct auxtap_error *err);
 /* After spawn the engine may be another one (qemu could not, ptrace can): name it anew. */
 void backend_refresh(struct auxtap_backend *be);
 /* How the emulated kernel died; NULL: it lives, or was never started. */

@@ -3,6 +3,7 @@
  * struct auxtap_perf_ops on the emulated kernel: each call is a message to auxtap-emu,
  * each mapping a memfd of it. A descriptor is the event's wakeup eventfd.
  */
+#include "util/sized.h"
 #include "emulated.h"
 
 #include <errno.h>
@@ -277,6 +278,7 @@ static uint64_t emulated_clock(void *ctx)
 static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stats)
 {
 	struct emu_link *link = ctx;
+	struct auxtap_unit_stats known = {.size = sizeof(known)};
 	struct emu_event_stats raw = {0};
 	struct emu_call_args args = {
 		.call = EMU_STATS,
@@ -286,6 +288,9 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 	};
 	int64_t ret;
 
+	if (sized_check(stats, sizeof(known), SIZED_UP_TO(struct auxtap_unit_stats, nr_untraced),
+			"struct auxtap_unit_stats", NULL))
+		return -EINVAL;
 	if (!args.event)
 		return -EBADF;
 	ret = emu_link_call(link, &args);
@@ -293,13 +298,12 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 		return (int)ret;
 	if (args.out_size != sizeof(raw))
 		return -EPROTO;
-	*stats = (struct auxtap_unit_stats){
-		.nr_produced = raw.nr_produced,
-		.nr_written = raw.nr_written,
-		.nr_dropped = raw.nr_dropped,
-		.nr_insns = raw.nr_insns,
-		.nr_untraced = raw.nr_untraced,
-	};
+	known.nr_produced = raw.nr_produced;
+	known.nr_written = raw.nr_written;
+	known.nr_dropped = raw.nr_dropped;
+	known.nr_insns = raw.nr_insns;
+	known.nr_untraced = raw.nr_untraced;
+	sized_give(stats, &known, sizeof(known));
 	return 0;
 }
 

@@ -206,6 +206,9 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 	opts = &known;
 	if (!opts->argv && !opts->pid && !opts->tid && !opts->all_cpus && !opts->cpus)
 		return auxtap_error_set(err, -EINVAL, "session", "nothing to trace");
+	ret = backend_check(be, err);
+	if (ret)
+		return ret;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return auxtap_error_set(err, -ENOMEM, "session", "no memory");
@@ -520,7 +523,7 @@ static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		       struct auxtap_error *err)
 {
-	struct auxtap_target_event ev;
+	struct auxtap_target_event ev = {.size = sizeof(ev)};
 	struct auxtap_error local = AUXTAP_ERROR_INIT;
 	bool gone = s->main_pid <= 0;
 	int ret = 0;

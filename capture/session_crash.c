@@ -515,7 +515,10 @@ static void snapshot_path(const struct auxtap_session *s, pid_t pid, bool is_fir
 static int save_process(struct auxtap_session *s, pid_t pid, const char *path,
 			struct auxtap_error *err)
 {
-	const struct auxtap_target_event ev = {.type = AUXTAP_TARGET_NONE, .pid = pid, .tid = pid};
+	const struct auxtap_target_event ev = {.size = sizeof(ev),
+					       .type = AUXTAP_TARGET_NONE,
+					       .pid = pid,
+					       .tid = pid};
 	struct map_list no_maps = {0};
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_TRACE_OFF,

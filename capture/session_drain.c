@@ -37,6 +37,7 @@ bool session_unit_stats(struct auxtap_session *s, const struct stream *st,
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 
+	stats->size = sizeof(*stats);
 	return perf->unit_stats && st->fd >= 0 && !perf->unit_stats(s->be->perf_ctx, st->fd, stats);
 }
 

@@ -484,7 +484,7 @@ static bool can_keep(const char *output)
 
 int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 {
-	struct auxtap_backend be;
+	struct auxtap_backend be = {.size = sizeof(be)};
 	struct capture_options o;
 	char path[4096];
 	int ret = capture_options_parse(&o, kind, argc, argv);

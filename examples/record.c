@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 	struct auxtap_session_opts opts = {.size = sizeof(opts)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	const struct auxtap_session_stats *stats;
-	struct auxtap_backend backend;
+	struct auxtap_backend backend = {.size = sizeof(backend)};
 	struct auxtap_session *session;
 	int ret, status;
 

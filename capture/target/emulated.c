@@ -3,6 +3,7 @@
  * Control of a program that auxtap-emu executes, by ptrace or by qemu: the same messages
  * for both. ptrace itself is owned by the server.
  */
+#include "util/sized.h"
 #include "emulated.h"
 #include "util/vector.h"
 
@@ -234,10 +235,17 @@ static int emulated_fd(void *ctx)
 
 static int emulated_wait(void *ctx, struct auxtap_target_event *ev)
 {
+	struct auxtap_target_event known;
 	struct emu_link *link = ctx;
-	int ret = emu_link_next_event(link, ev);
+	int ret =
+		sized_check(ev, sizeof(known), SIZED_UP_TO(struct auxtap_target_event, frame_signo),
+			    "struct auxtap_target_event", NULL);
 
+	if (ret)
+		return ret;
+	ret = emu_link_next_event(link, &known);
 	if (ret == 1) {
+		sized_give(ev, &known, sizeof(known));
 		if (ev->type == AUXTAP_TARGET_FORK || ev->type == AUXTAP_TARGET_THREAD)
 			add_pid(link, ev->pid);
 		else if (ev->type == AUXTAP_TARGET_PROCESS_EXIT ||

@@ -2,6 +2,7 @@
 /*
  * struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd; or ptrace.
  */
+#include "util/sized.h"
 #include "native.h"
 
 #include <dirent.h>
@@ -252,9 +253,8 @@ static int native_fd(void *ctx)
 	return t->trace.on ? t->trace.fd : t->pidfd;
 }
 
-static int native_wait(void *ctx, struct auxtap_target_event *ev)
+static int next_event(struct native_target *t, struct auxtap_target_event *ev)
 {
-	struct native_target *t = ctx;
 	struct pollfd pfd = {.fd = t->pidfd, .events = POLLIN};
 	int status = 0;
 
@@ -286,6 +286,20 @@ static int native_wait(void *ctx, struct auxtap_target_event *ev)
 	ev->pid = ev->tid = t->pid;
 	ev->status = status;
 	return 1;
+}
+
+static int native_wait(void *ctx, struct auxtap_target_event *ev)
+{
+	struct auxtap_target_event known;
+	int ret =
+		sized_check(ev, sizeof(known), SIZED_UP_TO(struct auxtap_target_event, frame_signo),
+			    "struct auxtap_target_event", NULL);
+
+	if (!ret)
+		ret = next_event(ctx, &known);
+	if (ret == 1)
+		sized_give(ev, &known, sizeof(known));
+	return ret;
 }
 
 static int native_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)

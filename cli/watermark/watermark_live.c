@@ -525,6 +525,7 @@ int watermark_live(int argc, char **argv)
 			 .max_overshoot = MAX_OVERSHOOT,
 			 .on_record = on_record,
 			 .ctx = &l},
+		.backend = {.size = sizeof(l.backend)},
 		.readers = {true, true},
 		.load = true,
 	};

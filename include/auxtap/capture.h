@@ -24,6 +24,7 @@ extern "C" {
 
 /* Exact statistics of the trace unit of one event; only the emulated backend knows them. */
 struct auxtap_unit_stats {
+	size_t size;
 	uint64_t nr_produced; /* packet bytes */
 	uint64_t nr_written;  /* reached the AUX area */
 	uint64_t nr_dropped;  /* produced while the output was stopped */
@@ -54,7 +55,7 @@ struct auxtap_perf_ops {
 	ssize_t (*pmu_attr)(void *ctx, const char *pmu, const char *attr, char *buf, size_t size);
 	/* The current time of the clock that records use. */
 	uint64_t (*clock)(void *ctx);
-	/* NULL: unknown. */
+	/* stats->size is set, and stays. NULL: unknown. */
 	int (*unit_stats)(void *ctx, int fd, struct auxtap_unit_stats *stats);
 	/* Only nr_written of unit_stats, even after the emulator has died. May be NULL. */
 	int (*unit_written)(void *ctx, int fd, uint64_t *nr_bytes);
@@ -88,6 +89,7 @@ enum auxtap_untraced {
 };
 
 struct auxtap_target_event {
+	size_t size;
 	enum auxtap_target_event_type type;
 	pid_t pid, tid;
 	pid_t parent_pid, parent_tid; /* THREAD, FORK */
@@ -130,7 +132,10 @@ struct auxtap_target_ops {
 		      struct auxtap_error *err);
 	/* Readable when wait() has an event. */
 	int (*fd)(void *ctx);
-	/* Never blocks. 1: *ev is filled; 0: nothing; -ECHILD: no traced process is left. */
+	/*
+	 * Never blocks. 1: *ev is filled; 0: nothing; -ECHILD: no traced process is left. ev->size
+	 * is set, and stays.
+	 */
 	int (*wait)(void *ctx, struct auxtap_target_event *ev);
 	/* The next four: the thread must be stopped by THREAD, FORK, EXEC or DYING. */
 	int (*regs)(void *ctx, pid_t tid, struct auxtap_regs *regs);
@@ -169,8 +174,13 @@ enum auxtap_engine {
 	AUXTAP_ENGINE_PTRACE,
 };
 
-/* A backend: both tables and their contexts. Freed by auxtap_backend_close(). */
+/*
+ * A backend: both tables and their contexts. Your program sets its size, before it opens one of the
+ * library's or fills in its own; auxtap_backend_close() frees what was opened. The session updates
+ * target, description and slowdown when the engine changes.
+ */
 struct auxtap_backend {
+	size_t size;
 	const struct auxtap_perf_ops *perf;
 	void *perf_ctx;
 	const struct auxtap_target_ops *target;

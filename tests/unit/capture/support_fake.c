@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Both tables of a backend without a kernel: see support_fake.h. */
+#include "util/sized.h"
 #include "support_fake.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +15,8 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 /* True if this call must fail. */
 static bool fails(struct fake *f, enum fake_call call)
@@ -193,7 +199,8 @@ static int fake_wait(void *ctx, struct auxtap_target_event *ev)
 		return 0;
 	if (f->at == f->nr_events)
 		return -ECHILD;
-	*ev = f->events[f->at++];
+	assert_int_equal(ev->size, sizeof(*ev));
+	sized_give(ev, &f->events[f->at++], sizeof(*ev));
 	return 1;
 }
 
@@ -322,6 +329,7 @@ static const struct auxtap_target_ops target_ops = {
 void fake_backend(struct fake *f, struct auxtap_backend *be, bool per_cpu)
 {
 	memset(be, 0, sizeof(*be));
+	be->size = sizeof(*be);
 	be->perf = per_cpu ? &per_cpu_ops : &per_thread_ops;
 	be->perf_ctx = f;
 	be->target = &target_ops;

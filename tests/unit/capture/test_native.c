@@ -179,7 +179,7 @@ static void look_at_dead(struct auxtap_backend *be, const struct auxtap_target_e
 static void follow(struct auxtap_backend *be, pid_t pid, struct reported *reported)
 {
 	struct progress progress = {.roots = &pid, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
-	struct auxtap_target_event ev;
+	struct auxtap_target_event ev = {.size = sizeof(ev)};
 	int ret = 0;
 
 	memset(reported, 0, sizeof(*reported));
@@ -206,7 +206,7 @@ static void follow(struct auxtap_backend *be, pid_t pid, struct reported *report
 
 static void run(const char *role, struct reported *reported, pid_t *pid)
 {
-	struct auxtap_backend be;
+	struct auxtap_backend be = {.size = sizeof(be)};
 
 	start(&be, role, pid);
 	follow(&be, *pid, reported);
@@ -336,7 +336,7 @@ static void test_signals_before_exec(void **state)
 	struct sigaction act = {.sa_handler = do_nothing}, old_cont, old_term;
 	char *argv[] = {own_path, (char[]){"handler"}, NULL};
 	struct auxtap_spawn spawn = {.size = sizeof(spawn), .argv = argv};
-	struct auxtap_backend be;
+	struct auxtap_backend be = {.size = sizeof(be)};
 	struct reported reported;
 	pid_t pid;
 
@@ -371,8 +371,8 @@ static void test_signals_before_exec(void **state)
 /* A program in a group stop stays stopped until SIGCONT, then continues. */
 static void test_stops(void **state)
 {
-	struct auxtap_target_event ev;
-	struct auxtap_backend be;
+	struct auxtap_target_event ev = {.size = sizeof(ev)};
+	struct auxtap_backend be = {.size = sizeof(be)};
 	struct reported reported;
 	int nr_stopped = 0;
 	pid_t pid;
@@ -395,7 +395,7 @@ static void test_stops(void **state)
 /* A running process, not our child: attached, detached, attached again until it dies. */
 static void test_attach(void **state)
 {
-	struct auxtap_backend be;
+	struct auxtap_backend be = {.size = sizeof(be)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct reported reported;
 	pid_t pid = fork();

@@ -473,7 +473,9 @@ static int dropping_unit(void *ctx, int fd, struct auxtap_unit_stats *stats)
 {
 	(void)ctx;
 	(void)fd;
-	*stats = (struct auxtap_unit_stats){.nr_produced = AUX_BYTES + NR_DROPPED,
+	assert_int_equal(stats->size, sizeof(*stats));
+	*stats = (struct auxtap_unit_stats){.size = stats->size,
+					    .nr_produced = AUX_BYTES + NR_DROPPED,
 					    .nr_written = AUX_BYTES,
 					    .nr_dropped = NR_DROPPED};
 	return 0;

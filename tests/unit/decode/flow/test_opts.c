@@ -84,14 +84,14 @@ static int use_audit(const void *opts, struct auxtap_error *err)
 static int use_session(const void *opts, struct auxtap_error *err)
 {
 	struct auxtap_session *s;
-	struct auxtap_backend be = {0};
+	struct auxtap_backend be = {.size = sizeof(be)};
 
 	return auxtap_session_open(&s, &be, opts, err); /* nothing to trace */
 }
 
 static int use_emulation(const void *opts, struct auxtap_error *err)
 {
-	struct auxtap_backend be;
+	struct auxtap_backend be = {.size = sizeof(be)};
 	int ret;
 
 	setenv("AUXTAP_EMU", MISSING, 1);
