@@ -72,17 +72,17 @@ int main(int argc, char **argv)
 	printf("ready %d\n", getpid());
 	while (stat("end", &st)) {
 		char line[256] = "got";
-		int sum = 0;
+		int now[NR], sum = 0;
 
-		usleep(1000);
-		for (size_t i = 0; i < NR; i++) {
-			sum += count[caught[i]];
-			snprintf(line + strlen(line), 40, " %s=%d", sigabbrev_np(caught[i]),
-				 (int)count[caught[i]]);
-		}
+		usleep(5000); /* few instructions while it waits: each may be a single step */
+		for (size_t i = 0; i < NR; i++)
+			sum += now[i] = count[caught[i]];
 		if (sum == last)
 			continue;
 		last = sum;
+		for (size_t i = 0; i < NR; i++)
+			snprintf(line + strlen(line), 40, " %s=%d", sigabbrev_np(caught[i]),
+				 now[i]);
 		puts(line);
 	}
 	if (!strcmp(argv[1], "dies")) {
