@@ -9,6 +9,16 @@ FIXTURES=$(dirname "$BIN")/fixtures
 TOOLS=$(dirname "$BIN")/tests
 AUXTAP=$BIN/auxtap
 AUXTAP_TRACES=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-$SRC/../shared/traces}}
+# Programs get few variables: at its start the C library looks at each of them, in 500 instructions,
+# which the ptrace engine executes as single steps.
+for name in $(compgen -e); do
+	case $name in
+	PATH | HOME | TMPDIR | LANG | LC_* | LD_* | *SAN_OPTIONS | AUXTAP_* | XDG_* | CC | CXX | \
+		CCACHE_* | CMAKE_*) ;;
+	*) export -n "$name" ;;
+	esac
+done
+unset name
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 cd "$WORK" || exit 1

@@ -271,13 +271,18 @@ static int restart(void)
 static int shared;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *worker(void *arg)
+static void add(int what, int times)
 {
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < times; i++) {
 		pthread_mutex_lock(&lock);
-		shared += (int)(intptr_t)arg;
+		shared += what;
 		pthread_mutex_unlock(&lock);
 	}
+}
+
+static void *worker(void *arg)
+{
+	add((int)(intptr_t)arg, 200);
 	return NULL;
 }
 
@@ -519,7 +524,7 @@ static void *storm_worker(void *arg)
 	const struct timespec t = {.tv_nsec = 1000000};
 
 	for (int i = 0; i < 30; i++) {
-		worker(arg);
+		add((int)(intptr_t)arg, 50);
 		if (i % 3 == 0)
 			nanosleep(&t, NULL);
 		if (i % 5 == 0)
@@ -555,7 +560,7 @@ static int storm(void)
 	}
 	for (int i = 0; i < 3; i++)
 		CHECK(pthread_join(t[i], NULL) == 0);
-	CHECK(shared == 3 * 30 * 200);
+	CHECK(shared == 3 * 30 * 50);
 	CHECK(hits > 10);
 	return GOOD;
 }

@@ -19,8 +19,6 @@
 
 #define DATA_PAGES 64
 
-extern char **environ;
-
 void client_start(struct client *c, char *const *options)
 {
 	const char *argv[16] = {"auxtap-emu", "ptrace"};
@@ -420,6 +418,8 @@ bool client_wait_event(struct client *c, struct auxtap_target_event *ev)
 
 pid_t client_spawn(struct client *c, char *const *argv)
 {
+	/* few: the C library of the program looks at each of them, step by step */
+	static const char *const variables[] = {"PATH", "HOME"};
 	static char buf[EMU_DATA_MAX];
 	char cwd[4096];
 	uint32_t nr[2] = {0, 0};
@@ -430,8 +430,12 @@ pid_t client_spawn(struct client *c, char *const *argv)
 	at += (size_t)sprintf(buf + at, "%s", cwd) + 1;
 	for (; argv[nr[0]]; nr[0]++)
 		at += (size_t)sprintf(buf + at, "%s", argv[nr[0]]) + 1;
-	for (; environ[nr[1]]; nr[1]++)
-		at += (size_t)sprintf(buf + at, "%s", environ[nr[1]]) + 1;
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		if (!getenv(variables[i]))
+			continue;
+		at += (size_t)sprintf(buf + at, "%s=%s", variables[i], getenv(variables[i])) + 1;
+		nr[1]++;
+	}
 	at += (size_t)sprintf(buf + at, "%s", c->truth) + 1;
 	memcpy(buf, nr, sizeof(nr));
 	pid = client_call(c, EMU_SPAWN, 0, NULL, buf, at, c->stdio, 3);
