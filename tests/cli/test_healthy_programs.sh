@@ -262,6 +262,12 @@ C
 for program in timers children altstack jumps queue aligned leaf replaced joined own; do
 	cc -g -O1 -pthread -o $program $program.c 2>cc.err || skip "cc does not work: $(tail -n 1 cc.err)"
 done
+# for single steps, most of which a dynamic program would take in ld.so
+mkdir static
+for program in timers children altstack jumps queue aligned leaf own; do
+	cc -g -O1 -pthread -static -o static/$program $program.c 2>cc.err ||
+		cp $program static/$program
+done
 engines=ptrace version=0
 # the qemu that auxtap finds and can use
 version=$("$BIN/auxtap-emu" engines | awk -F '\t' '$1 == "x86_64" { print int($2) }')
@@ -271,11 +277,12 @@ if [ "${version:=0}" -gt 0 ]; then
 fi
 # healthy ENGINE PROGRAM: the same result as natively
 healthy() {
-	local native status
+	local native status program=./$2
+	[ "$1" = qemu ] || [ ! -e static/$2 ] || program=static/$2
 	./"$2" >want 2>/dev/null
 	native=$?
 	rm -f data
-	"$AUXTAP" crash --source "$1" -o data -- ./"$2" >out 2>err </dev/null
+	"$AUXTAP" crash --source "$1" -o data -- $program >out 2>err </dev/null
 	status=$?
 	[ $status -eq $native ] || fail "$2, $1: status $status, natively $native: $(tail -n 3 err)"
 	cmp -s want out || fail "$2, $1: prints $(head -n 2 out), natively $(head -n 2 want)"
@@ -303,8 +310,10 @@ for program in aligned leaf; do
 	fi
 done
 for engine in $engines; do
+	program=./own
+	[ $engine = qemu ] || program=static/own
 	for how in plain handler; do
-		"$AUXTAP" crash --source $engine -o data -- ./own $how >out 2>err </dev/null
+		"$AUXTAP" crash --source $engine -o data -- $program $how >out 2>err </dev/null
 		status=$?
 		[ $status -eq 139 ] || fail "own, $how, $engine: status $status: $(tail -n 3 err)"
 		grep -q 'limit of the emulator' data.report.txt && fail "own, $how, $engine: blames the emulator"

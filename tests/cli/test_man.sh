@@ -52,7 +52,8 @@ done >missing
 mandoc -T utf8 -O width=1000 "$SRC/docs/man/auxtap-record.1" | col -b >text
 grep -A 1 -- '--aux-watermark BYTES' text | grep -q 'default is a quarter of the area' ||
 	fail "auxtap-record: the default watermark: $(grep -A 1 -- '--aux-watermark BYTES' text | tail -n 1)"
-if "$AUXTAP" record --backend emulated --source ptrace -m 8,16 -o watermark -- true 2>err; then
+quick_program
+if "$AUXTAP" record --backend emulated --source ptrace -m 8,16 -o watermark -- "$QUICK" 2>err; then
 	"$AUXTAP" dump watermark | grep -q 'aux_watermark 16384' || fail "-m 8,16: $("$AUXTAP" dump watermark | grep -i watermark)"
 else
 	fail "record: $(tail -n 1 err)"

@@ -41,7 +41,9 @@ int main(void)
 	return *at;
 }
 C
-if cc -g -o dies dies.c 2>cc.err; then
+# static, if possible: the steps of the ptrace engine are not spent in ld.so
+build() { cc -g -static -o "$1" "$1.c" 2>cc.err || cc -g -o "$1" "$1.c" 2>cc.err; }
+if build dies; then
 	for limit in $(seq 20000 20000 200000); do
 		{ (ulimit -c 0; ulimit -v "$limit"; exec "$AUXTAP" crash --source ptrace -m 8,64 \
 			-o died -- ./dies) >out 2>err </dev/null; } 2>/dev/null
@@ -96,7 +98,7 @@ void *dwfl_begin(const void *callbacks)
 }
 C
 printf '#include <stdlib.h>\nint main(void) { abort(); }\n' >aborts.c
-if cc -g -o aborts aborts.c 2>cc.err && cc -shared -fPIC -o ends.so ends.c 2>cc.err; then
+if build aborts && cc -shared -fPIC -o ends.so ends.c 2>cc.err; then
 	for variable in LIBDW_EXITS=1 LIBDW_DIES=1; do
 		rm -f died*
 		env LD_PRELOAD="$WORK/ends.so" $variable "$AUXTAP" crash --source ptrace -m 8,64 \

@@ -84,8 +84,9 @@ status=$?
 grep -qx err err || fail "stderr: $(cat err)"
 [ "$(grep -c '^auxtap: backend emulated, source ptrace, event intel_pt//u: expect' err)" -eq 1 ] ||
 	fail "no message about emulation: $(cat err)"
+quick_program
 for sizes in 16,16 8,64K ,32; do
-	"$AUXTAP" record --source ptrace -m "$sizes" -o sizes -- true 2>err || fail "-m $sizes: $(tail -n 1 err)"
+	"$AUXTAP" record --source ptrace -m "$sizes" -o sizes -- "$QUICK" 2>err || fail "-m $sizes: $(tail -n 1 err)"
 	"$AUXTAP" dump --no-packets sizes | grep -q "CMDLINE.* -m $sizes -o" ||
 		fail "-m $sizes: $("$AUXTAP" dump --no-packets sizes | grep CMDLINE)"
 done
@@ -96,7 +97,7 @@ status=$?
 [ -e data.old ] || fail "the old file was not kept"
 
 # No crash: one line, no file.
-"$AUXTAP" crash --source ptrace -o none -- /bin/true 2>err
+"$AUXTAP" crash --source ptrace -o none -- "$QUICK" 2>err
 status=$?
 [ "$status" -eq 0 ] || fail "crash on true: status $status"
 grep -q 'ended with status 0; no crash, no snapshot' err || fail "no message 'no crash': $(cat err)"

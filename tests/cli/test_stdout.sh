@@ -3,7 +3,8 @@
 # failure. A reader that has exited is not a failure.
 . "$(dirname "$0")/lib.sh"
 [ -w /dev/full ] || skip "no /dev/full"
-"$AUXTAP" record --backend emulated --source ptrace -m 8,64 -o data -- true 2>err </dev/null ||
+quick_program
+"$AUXTAP" record --backend emulated --source ptrace -m 8,64 -o data -- "$QUICK" 2>err </dev/null ||
 	fail "record: $(tail -n 1 err)"
 
 full() { # STATUS COMMAND...
@@ -54,7 +55,7 @@ grep -q '^<!DOCTYPE html>' page && grep -q '^</body></html>' page || fail "sim -
 # closed from the start; a program's own output is not auxtap's
 "$AUXTAP" list >&- 2>err
 [ $? -eq 3 ] || fail "closed: status $?"
-"$AUXTAP" record --backend emulated --source ptrace -m 8,64 -o more -- true >&- 2>err || fail "record, closed: $(cat err)"
+"$AUXTAP" record --backend emulated --source ptrace -m 8,64 -o more -- "$QUICK" >&- 2>err || fail "record, closed: $(cat err)"
 
 # a reader that has exited: SIGPIPE ignored, as under Python
 for command in list "watermark sim --events" "dump data" "watermark faults --list"; do
