@@ -533,8 +533,12 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		ret = s->be->target->resume(s->be->target_ctx, s->main_pid);
 		if (ret && backend_death(s->be))
 			return emulator_died(s, err);
-		if (ret)
-			return auxtap_error_set(err, ret, s->opts.argv[0], "%s", strerror(-ret));
+		if (ret) {
+			/* the kernel backend executes the program with the first resume */
+			auxtap_error_set(err, ret, s->opts.argv[0], "%s", strerror(-ret));
+			auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
+			return ret;
+		}
 	}
 	while (!stop || !*stop) {
 		session_forward_signals(s);

@@ -387,33 +387,38 @@ static void no_leak_check(const struct auxtap_backend *be, const struct capture_
 	fputc('\n', stderr);
 }
 
+/* Only exec notices a missing interpreter or a file that is not a program. */
+static int failure_status(const struct auxtap_error *err)
+{
+	if (err->subject != AUXTAP_ERROR_PROGRAM)
+		return CLI_RUN_FAILED;
+	if (err->code == -ENOENT)
+		return CLI_NOT_FOUND;
+	return err->code == -EACCES || err->code == -ENOEXEC ? CLI_NOT_EXECUTABLE : CLI_RUN_FAILED;
+}
+
 static int run(struct auxtap_backend *be, struct capture_options *o)
 {
 	char event[128];
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_session_stats stats;
 	struct auxtap_session *s;
-	int ret, failed;
+	int ret, failed, status = CLI_OK;
 
 	attached = !o->session.argv;
 	takes_snapshots = !o->session.crash;
 	catch_signals();
 	if (auxtap_session_open(&s, be, &o->session, &err)) {
 		cli_error(&err);
-		/* Only exec notices a missing interpreter or a file that is not a program. */
-		if (o->session.argv && !strcmp(err.what, o->session.argv[0])) {
-			if (err.code == -ENOENT)
-				return CLI_NOT_FOUND;
-			if (err.code == -EACCES || err.code == -ENOEXEC)
-				return CLI_NOT_EXECUTABLE;
-		}
-		return CLI_RUN_FAILED;
+		return failure_status(&err);
 	}
 	snprintf(event, sizeof(event), "%s", auxtap_session_event(s));
 	say_emulated(be, event);
 	start_forwarding(s);
 	failed = auxtap_session_run(s, &stop, &err);
 	stats = *auxtap_session_get_stats(s);
+	if (failed)
+		status = failure_status(&err);
 	if (failed && !stats.error_reported)
 		cli_error(&err);
 	if (stats.emulator_died && stats.exit_status < 0)
@@ -427,12 +432,9 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		cli_error(&err);
 	if (!failed && !ret)
 		say_end(o, &stats);
-	if (failed == -ENOENT || failed == -EACCES || failed == -ENOEXEC) {
-		/* kernel backend: the error of exec arrives with the first resume */
-		if (o->session.argv && !strcmp(err.what, o->session.argv[0]))
-			return failed == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
-	}
-	if (failed || ret || stats.truth_failed || nothing_traced(o, event, &stats))
+	if (status)
+		return status;
+	if (ret || stats.truth_failed || nothing_traced(o, event, &stats))
 		return CLI_RUN_FAILED;
 	if (o->error_exitcode && stats.crashes)
 		return o->error_exitcode;

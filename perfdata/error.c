@@ -13,6 +13,7 @@ static void fill(struct auxtap_error *err, int code, const char *what, uint64_t 
 	err->code = code;
 	err->cpu = -1;
 	err->offset = offset;
+	err->subject = AUXTAP_ERROR_OTHER;
 	err->todo[0] = '\0';
 	snprintf(err->what, sizeof(err->what), "%s", what);
 	vsnprintf(err->why, sizeof(err->why), why_fmt, args);
@@ -48,4 +49,10 @@ void auxtap_error_todo(struct auxtap_error *err, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(err->todo, sizeof(err->todo), fmt, args);
 	va_end(args);
+}
+
+void auxtap_error_set_subject(struct auxtap_error *err, enum auxtap_error_subject subject)
+{
+	if (err)
+		err->subject = subject;
 }

@@ -180,6 +180,8 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 	if (ret < 0) {
 		code = explain(link, ret == -ENOPKG ? "source qemu" : spawn->argv[0], (int)ret,
 			       &args, why, err);
+		if (ret != -ENOPKG && !link->dead)
+			auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
 		if (ret == -EPERM)
 			auxtap_error_todo(err, "allow ptrace: kernel.yama.ptrace_scope below 3, "
 					       "and in a container --cap-add SYS_PTRACE");

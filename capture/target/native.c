@@ -83,8 +83,11 @@ static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		return auxtap_error_set(err, -ENOTSUP, spawn->truth_path,
 					"only an emulated run knows every executed address");
 	ret = auxtap_find_program(spawn->argv[0], path, sizeof(path));
-	if (ret)
-		return auxtap_error_set(err, ret, spawn->argv[0], "%s", strerror(-ret));
+	if (ret) {
+		auxtap_error_set(err, ret, spawn->argv[0], "%s", strerror(-ret));
+		auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
+		return ret;
+	}
 	if (pipe2(hold, O_CLOEXEC))
 		return auxtap_error_set(err, -errno, spawn->argv[0], "pipe: %m");
 	if (pipe2(result, O_CLOEXEC)) {

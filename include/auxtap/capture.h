@@ -121,7 +121,10 @@ struct auxtap_target_ops {
 	 * are. The death of a process that it is not permitted to trace is only a PROCESS_EXIT.
 	 */
 	int (*report_deaths)(void *ctx, struct auxtap_error *err);
-	/* Starts argv stopped before its first instruction. -ENOENT and -EACCES as execvp(). */
+	/*
+	 * Starts argv stopped before its first instruction. -ENOENT and -EACCES as execvp(), and
+	 * the error's subject is AUXTAP_ERROR_PROGRAM.
+	 */
 	int (*spawn)(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		     struct auxtap_error *err);
 	/*

@@ -24,6 +24,13 @@ extern "C" {
 #define AUXTAP_PRINTF(fmt, args)
 #endif
 
+/* What failed, as far as a program has to know: 'what' is a text for users. */
+enum auxtap_error_subject {
+	AUXTAP_ERROR_OTHER,
+	/* The program to trace could not be executed; code: why, as of execve(). */
+	AUXTAP_ERROR_PROGRAM,
+};
+
 /*
  * One failure. Each string is complete on its own and always terminated: 'what' is the object (a
  * file, a program, an option), 'why' is the problem, 'todo' what the user can do; it may be empty.
@@ -33,20 +40,21 @@ struct auxtap_error {
 	int code;	 /* negative errno; 0: no error recorded */
 	int cpu;	 /* CPU the failure is bound to; -1: none */
 	uint64_t offset; /* bytes into the file or stream; AUXTAP_OFFSET_NONE: none */
+	enum auxtap_error_subject subject;
 	char what[256];
 	char why[384];
 	char todo[256];
 };
 
 /* Members in order, not by name: C++17, too. */
-#define AUXTAP_ERROR_INIT                             \
-	{                                             \
-		0, -1, AUXTAP_OFFSET_NONE, "", "", "" \
+#define AUXTAP_ERROR_INIT                                                 \
+	{                                                                 \
+		0, -1, AUXTAP_OFFSET_NONE, AUXTAP_ERROR_OTHER, "", "", "" \
 	}
 
 /*
- * Fill *err (may be NULL), clear its offset, cpu and todo; returns code, so that a caller can
- * return it.
+ * Fill *err (may be NULL), clear its offset, cpu, subject and todo; returns code, so that a caller
+ * can return it.
  */
 AUXTAP_API int auxtap_error_set(struct auxtap_error *err, int code, const char *what,
 				const char *why_fmt, ...) AUXTAP_PRINTF(4, 5);
@@ -56,6 +64,9 @@ AUXTAP_API int auxtap_error_set_at(struct auxtap_error *err, int code, const cha
 /* Add what the user can do. Call after auxtap_error_set(). */
 AUXTAP_API void auxtap_error_todo(struct auxtap_error *err, const char *fmt, ...)
 	AUXTAP_PRINTF(2, 3);
+/* Add what failed. Call after auxtap_error_set(). */
+AUXTAP_API void auxtap_error_set_subject(struct auxtap_error *err,
+					 enum auxtap_error_subject subject);
 
 #ifdef __cplusplus
 }

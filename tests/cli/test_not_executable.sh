@@ -41,4 +41,13 @@ for source in ptrace qemu; do
 		fail "$source: a shell runs text itself: $(cat stderr)"
 	grep -qx ran stdout || fail "$source: a shell runs text itself: $(cat stderr)"
 done
+# an error about something else that has the program's name: the directory that is no more
+cp "$(type -P true)" "bin/working directory"
+top=$PWD
+mkdir gone
+(cd gone && rmdir "$top/gone" && "$AUXTAP" record --backend emulated -o "$top/data" -- \
+	"working directory") 2>stderr
+got=$?
+grep -q '^auxtap: working directory: No such file' stderr || fail "no directory: $(cat stderr)"
+[ $got -eq 125 ] || fail "no directory: status $got, not 125"
 finish

@@ -159,9 +159,12 @@ static int fake_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 {
 	struct fake *f = ctx;
 
-	if (fails(f, FAKE_SPAWN))
-		return auxtap_error_set(err, -f->fail_errno, spawn->argv[0], "%s",
-					strerror(f->fail_errno));
+	if (fails(f, FAKE_SPAWN)) {
+		auxtap_error_set(err, -f->fail_errno, spawn->argv[0], "%s",
+				 strerror(f->fail_errno));
+		auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
+		return -f->fail_errno;
+	}
 	*pid = FAKE_PID;
 	return 0;
 }

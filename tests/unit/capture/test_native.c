@@ -368,6 +368,28 @@ static void test_signals_before_exec(void **state)
 	sigaction(SIGTERM, &old_term, NULL);
 }
 
+/* Whether the program is at fault is a field of the error: 'what' names it in both cases. */
+static void test_not_started(void **state)
+{
+	char missing[] = "/nonexistent/program";
+	char *argv[] = {missing, NULL};
+	struct auxtap_spawn spawn = {.size = sizeof(spawn), .argv = argv};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_backend be = {.size = sizeof(be)};
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(auxtap_backend_open_kernel(&be, NULL), 0);
+	assert_int_equal(be.target->spawn(be.target_ctx, &spawn, &pid, &err), -ENOENT);
+	assert_string_equal(err.what, missing);
+	assert_int_equal(err.subject, AUXTAP_ERROR_PROGRAM);
+	spawn.truth_path = missing;
+	assert_int_equal(be.target->spawn(be.target_ctx, &spawn, &pid, &err), -ENOTSUP);
+	assert_string_equal(err.what, missing);
+	assert_int_equal(err.subject, AUXTAP_ERROR_OTHER);
+	auxtap_backend_close(&be);
+}
+
 /* A program in a group stop stays stopped until SIGCONT, then continues. */
 static void test_stops(void **state)
 {
@@ -436,6 +458,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_exec_by_another_thread),
 		cmocka_unit_test(test_seccomp),
 		cmocka_unit_test(test_signals_before_exec),
+		cmocka_unit_test(test_not_started),
 		cmocka_unit_test(test_stops),
 		cmocka_unit_test(test_attach),
 	};

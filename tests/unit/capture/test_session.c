@@ -141,6 +141,8 @@ static void test_open_fails(void **state)
 		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), -cases[i].code);
 		assert_reported(&err, -cases[i].code);
 		assert_int_equal(*err.todo != '\0', cases[i].todo);
+		assert_int_equal(err.subject, cases[i].call == FAKE_SPAWN ? AUXTAP_ERROR_PROGRAM :
+									    AUXTAP_ERROR_OTHER);
 		assert_nothing_left(&f, descriptors);
 		assert_true(old_file_in_place());
 		assert_int_equal(access(old, F_OK), -1);
@@ -221,8 +223,12 @@ static void run(struct fake *f, bool crash, int want, unsigned int want_snapshot
 		fail_msg("open: %s: %s", err.what, err.why);
 	ret = auxtap_session_run(s, NULL, &err);
 	assert_int_equal(ret, want);
-	if (want)
+	if (want) {
 		assert_reported(&err, want);
+		/* the kernel backend executes the program when it resumes it */
+		assert_int_equal(err.subject, f->fail_call == FAKE_RESUME ? AUXTAP_ERROR_PROGRAM :
+									    AUXTAP_ERROR_OTHER);
+	}
 	/* Whatever failed, the program ran to its end as it would alone. */
 	if (f->fail_call != FAKE_WAIT && f->fail_call != FAKE_RESUME) {
 		assert_int_equal(f->at, f->nr_events);
