@@ -475,8 +475,6 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 		ret = auxtap_decoder_open(&dec, pd, images, &cmd->opts, &err);
 	if (ret) {
 		cli_error(&err);
-		if (!strcmp(err.what, "--image") && ret == -EINVAL)
-			status = CLI_USAGE;
 		goto out;
 	}
 	say_not_there(printer, is_spe, cmd->path, is_cs, is_bts);
@@ -543,6 +541,8 @@ int cmd_decode(int argc, char **argv)
 	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "decode", optind < argc);
+	if (!ret)
+		ret = raw_options_parse_images(&cmd.raw);
 	if (ret)
 		return ret;
 	return decode(&cmd, &printer);

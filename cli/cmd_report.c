@@ -85,8 +85,6 @@ static int report(const struct report_cmd *cmd)
 	}
 	if (ret < 0) {
 		cli_error(&err);
-		if (ret == -EINVAL && !strcmp(err.what, "--image"))
-			return CLI_USAGE;
 		return ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
 	}
 	return unfinished ? CLI_DAMAGED : CLI_OK;
@@ -187,6 +185,8 @@ int cmd_report(int argc, char **argv)
 	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "report", optind < argc);
+	if (!ret)
+		ret = raw_options_parse_images(&cmd.raw);
 	if (ret)
 		return ret;
 	return report(&cmd);

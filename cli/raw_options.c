@@ -137,7 +137,7 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 	case RAW_OPT_IMAGE:
 		if (ro->nr_images == RAW_MAX_IMAGES)
 			return cli_bad_value("--image", arg, "accepted: at most 256 images");
-		ro->images[ro->nr_images++] = arg;
+		ro->images[ro->nr_images++].arg = arg;
 		return 0;
 	case RAW_OPT_SIDEBAND:
 		if (ro->raw.nr_sideband == RAW_MAX_SIDEBAND)
@@ -249,33 +249,48 @@ int raw_options_check(const struct raw_options *ro, const char *command, bool ha
 	return 0;
 }
 
-/* FILE[:OFF-END]@ADDR */
-static int add_image(struct auxtap_image_set *images, const char *arg, struct auxtap_error *err)
+static int parse_image(struct raw_image *image)
 {
-	const char *at = strrchr(arg, '@'), *colon, *end;
-	uint64_t addr, from = 0, to = 0;
-	char path[4096];
-	size_t len;
+	const char *arg = image->arg, *at = strrchr(arg, '@'), *colon, *end;
+	uint64_t to = 0;
 
-	if (!at || !number_prefix(at + 1, &end, &addr) || *end || at == arg)
-		return auxtap_error_set(err, -EINVAL, "--image", "'%s' is not FILE[:OFF-END]@ADDR",
-					arg);
-	len = (size_t)(at - arg);
-	colon = memrchr(arg, ':', len);
-	if (colon && number_prefix(colon + 1, &end, &from) && *end == '-' &&
-	    number_prefix(end + 1, &end, &to) && end == at) {
-		len = (size_t)(colon - arg);
-		if (to <= from)
-			return auxtap_error_set(err, -EINVAL, "--image", "'%s': the range is empty",
-						arg);
-	} else {
-		from = to = 0;
+	if (!at || !number_prefix(at + 1, &end, &image->addr) || *end || at == arg)
+		return cli_bad_value("--image", arg, "FILE[:OFF-END]@ADDR");
+	image->path_len = (size_t)(at - arg);
+	colon = memrchr(arg, ':', image->path_len);
+	if (!colon || !number_prefix(colon + 1, &end, &image->from) || *end != '-' ||
+	    !number_prefix(end + 1, &end, &to) || end != at) {
+		image->from = image->size = 0;
+		return 0;
 	}
-	if (len >= sizeof(path))
+	if (to <= image->from) {
+		cli_errorf("--image", NULL, "'%s': the range is empty", arg);
+		return CLI_USAGE;
+	}
+	image->path_len = (size_t)(colon - arg);
+	image->size = to - image->from;
+	return 0;
+}
+
+int raw_options_parse_images(struct raw_options *ro)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < ro->nr_images; i++)
+		ret = parse_image(&ro->images[i]);
+	return ret;
+}
+
+static int add_image(struct auxtap_image_set *images, const struct raw_image *image,
+		     struct auxtap_error *err)
+{
+	char path[4096];
+
+	if (image->path_len >= sizeof(path))
 		return auxtap_error_set(err, -ENAMETOOLONG, "--image", "the path is too long");
-	memcpy(path, arg, len);
-	path[len] = '\0';
-	return auxtap_image_set_raw(images, path, from, to - from, addr, err);
+	memcpy(path, image->arg, image->path_len);
+	path[image->path_len] = '\0';
+	return auxtap_image_set_raw(images, path, image->from, image->size, image->addr, err);
 }
 
 int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *images,
@@ -284,7 +299,7 @@ int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *im
 	int ret = 0;
 
 	for (unsigned int i = 0; !ret && i < ro->nr_images; i++)
-		ret = add_image(images, ro->images[i], err);
+		ret = add_image(images, &ro->images[i], err);
 	return ret;
 }
 

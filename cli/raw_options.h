@@ -44,13 +44,20 @@ enum {
 
 extern const char raw_options_help[];
 
+/* FILE[:OFF-END]@ADDR */
+struct raw_image {
+	const char *arg; /* its first path_len bytes are FILE */
+	size_t path_len;
+	uint64_t from, size, addr; /* size 0: all of the file */
+};
+
 struct raw_options {
 	bool is_raw;
 	uint32_t given; /* bit per option, counted from RAW_OPT_FIRST */
 	struct auxtap_raw_opts raw;
 	char family[16];
 	const char *sideband[RAW_MAX_SIDEBAND];
-	const char *images[RAW_MAX_IMAGES];
+	struct raw_image images[RAW_MAX_IMAGES];
 	const char *etm_configs[RAW_MAX_CONFIGS];
 	unsigned int nr_images;
 };
@@ -62,7 +69,12 @@ bool raw_options_is_spe(const struct raw_options *ro);
 bool raw_options_is_etm(const struct raw_options *ro);
 /* To be called after the last option: 0, or CLI_USAGE after printing the error. */
 int raw_options_check(const struct raw_options *ro, const char *command, bool has_file);
-/* Adds the images of --image. -EINVAL: a value is malformed. */
+/*
+ * For commands that read images, after raw_options_check(): parses the values of --image. 0, or
+ * CLI_USAGE after printing the error.
+ */
+int raw_options_parse_images(struct raw_options *ro);
+/* Adds them. 0 or negative errno. */
 int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *images,
 		       struct auxtap_error *err);
 

@@ -152,7 +152,17 @@ for command in decode report dump; do
 	status 2 $command --raw pt
 	status 3 $command --raw pt nowhere
 done
-status 2 report --raw pt --image code trace
+cp code ./--image
+for command in decode report; do
+	status 2 $command --raw pt --image code trace
+	[ "$(cat err)" = "auxtap: --image: 'code' is not FILE[:OFF-END]@ADDR" ] ||
+		fail "$command, --image: $(cat err)"
+	status 2 $command --raw pt --image code:4-4@0x1000 trace
+	[ "$(cat err)" = "auxtap: --image: 'code:4-4@0x1000': the range is empty" ] ||
+		fail "$command, --image: $(cat err)"
+	# the value is right, the file of that name is too short
+	status 3 $command --raw pt --image=--image:0-999@0x1000 trace
+done
 status 2 decode --no-such-option trace
 status 2 decode --events nonsense trace
 status 2 decode -F nonsense trace
@@ -162,7 +172,6 @@ status 2 decode --time 5 trace
 status 2 decode --last x trace
 status 2 decode --raw etm9 trace
 status 2 decode --image "$WORK/code@0" trace
-status 2 decode --raw pt --image "$WORK/code" trace
 status 2 decode a b
 status 3 decode --raw pt --image "$WORK/nowhere@0x1000" trace
 status 3 decode --raw pt nowhere
