@@ -124,7 +124,7 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
-	if (unit && strcmp(unit, "ete") && strcmp(unit, "etmv4")) {
+	if (unit && !auxtap_event_has_trace_unit(NULL, unit)) {
 		ret = auxtap_error_set(err, -EINVAL, unit, "is no trace unit that is emulated");
 		auxtap_error_todo(err, "ete and etmv4 are");
 		goto free_link;

@@ -11,10 +11,12 @@ static const struct pmu_family *const families[] = {
 };
 #define NR_FAMILIES (sizeof(families) / sizeof(families[0]))
 
-static bool has_name(const struct pmu_family *family, const char *name)
+/* The first len characters of name. */
+static bool has_name(const struct pmu_family *family, const char *name, size_t len)
 {
-	return family->numbered ? !strncmp(name, family->pmu, strlen(family->pmu)) :
-				  !strcmp(name, family->pmu);
+	size_t own = strlen(family->pmu);
+
+	return (family->numbered ? len >= own : len == own) && !strncmp(name, family->pmu, own);
 }
 
 const struct pmu_family *pmu_family_of(const struct pmu *pmu)
@@ -23,7 +25,7 @@ const struct pmu_family *pmu_family_of(const struct pmu *pmu)
 	struct term_format format;
 
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
-		if (has_name(families[i], pmu->name))
+		if (has_name(families[i], pmu->name, strlen(pmu->name)))
 			return families[i];
 	}
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
@@ -41,4 +43,23 @@ const char *pmu_family_default_event(int machine)
 			return families[i]->default_event;
 	}
 	return families[0]->default_event;
+}
+
+static bool has_trace_unit(const struct pmu_family *family, const char *unit)
+{
+	for (const char *const *u = family->trace_units; u && *u; u++) {
+		if (!strcmp(*u, unit))
+			return true;
+	}
+	return false;
+}
+
+bool auxtap_event_has_trace_unit(const char *event, const char *unit)
+{
+	for (size_t i = 0; i < NR_FAMILIES; i++) {
+		if ((!event || has_name(families[i], event, strcspn(event, "/"))) &&
+		    has_trace_unit(families[i], unit))
+			return true;
+	}
+	return false;
 }

@@ -19,6 +19,8 @@ struct pmu_family {
 	uint32_t auxtrace;	   /* AUXTAP_AUXTRACE_… */
 	int machine;		   /* EM_…: programs that its emulated unit traces */
 	const char *default_event; /* of such programs; NULL: of another family */
+	/* The trace units that an emulated PMU can have, up to NULL; NULL: there is no choice. */
+	const char *const *trace_units;
 	/* A snapshot of fewer bytes may contain no place where decoding can begin; 0: any may do.
 	 */
 	uint64_t least_snapshot;

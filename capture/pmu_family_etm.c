@@ -73,11 +73,14 @@ static size_t etm_info(uint64_t *priv, const struct capture_event *ev, const str
 	return capture_etm_info(priv, ev, pmu->ops, pmu->ctx, rings->snapshot);
 }
 
+static const char *const trace_units[] = {"ete", "etmv4", NULL};
+
 const struct pmu_family pmu_family_etm = {
 	.pmu = "cs_etm",
 	.auxtrace = AUXTAP_AUXTRACE_CS_ETM,
 	.machine = EM_AARCH64,
 	.default_event = "cs_etm//u",
+	.trace_units = trace_units,
 	/* Kernels let an ETM synchronise every 4096 bytes and offer no term for it: two of these.
 	 */
 	.least_snapshot = 8192,

@@ -165,7 +165,7 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		o->engine_given = choice != 0;
 		return 0;
 	case OPT_TRACE_UNIT:
-		if (strcmp(optarg, "ete") && strcmp(optarg, "etmv4")) {
+		if (!auxtap_event_has_trace_unit(NULL, optarg)) {
 			cli_errorf("--trace-unit", NULL, "'%s' is not one of ete, etmv4", optarg);
 			return -1;
 		}
@@ -232,7 +232,7 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 			   "limits emulated processes; the kernel backend runs programs natively");
 		return -1;
 	}
-	if (o->trace_unit && (!s->event || strncmp(s->event, "cs_etm", 6))) {
+	if (o->trace_unit && (!s->event || !auxtap_event_has_trace_unit(s->event, o->trace_unit))) {
 		cli_errorf("--trace-unit", "trace with -e cs_etm//u", "requires a cs_etm event");
 		return -1;
 	}

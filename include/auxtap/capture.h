@@ -225,6 +225,11 @@ AUXTAP_API void auxtap_backend_close(struct auxtap_backend *be);
 AUXTAP_API int auxtap_event_attr(struct perf_event_attr *attr, const char *event,
 				 const struct auxtap_backend *be, struct auxtap_error *err);
 /*
+ * Whether the emulated PMU of an event ("cs_etm//u") can have this trace unit (trace_unit of struct
+ * auxtap_emulation). event NULL: whether any PMU can.
+ */
+AUXTAP_API bool auxtap_event_has_trace_unit(const char *event, const char *unit);
+/*
  * Writes the records that describe the event's trace unit to the reader of a perf.data file
  * (AUXTRACE_INFO; for Arm also the clock), for rings of whole CPUs in linear mode. page: of one of
  * the rings; path: for messages.

@@ -29,6 +29,8 @@ for command in record crash; do
 	expect 125 'not one of ete, etmv4' $command --trace-unit etmv3 -e cs_etm//u true
 	expect 125 'requires a cs_etm event' $command --trace-unit ete true
 	expect 125 'requires a cs_etm event' $command --trace-unit ete -e intel_pt//u true
+	expect 125 'requires a cs_etm event' $command --trace-unit ete -e cs_etmv4//u true
+	expect 125 'requires a cs_etm event' $command --trace-unit ete -e arm_spe_0//u true
 	expect 125 'the trace unit of a real CPU is fixed' \
 		$command --trace-unit ete -e cs_etm//u --backend kernel true
 	expect 125 'more than one' $command -p 1 true

@@ -307,12 +307,28 @@ static void test_families(void **state)
 	assert_string_equal(pmu_family_default_event(0), "intel_pt//u");
 }
 
+/* Of emulated PMUs those of CoreSight alone have a choice of trace units. */
+static void test_trace_units(void **state)
+{
+	(void)state;
+	assert_true(auxtap_event_has_trace_unit(NULL, "ete"));
+	assert_true(auxtap_event_has_trace_unit(NULL, "etmv4"));
+	assert_false(auxtap_event_has_trace_unit(NULL, "etmv3"));
+	assert_true(auxtap_event_has_trace_unit("cs_etm/timestamp/u", "etmv4"));
+	assert_true(auxtap_event_has_trace_unit("cs_etm", "ete"));
+	assert_false(auxtap_event_has_trace_unit("cs_etm//u", "etmv3"));
+	assert_false(auxtap_event_has_trace_unit("cs_etm2//u", "ete"));
+	assert_false(auxtap_event_has_trace_unit("cs//u", "ete"));
+	assert_false(auxtap_event_has_trace_unit("intel_pt//u", "ete"));
+	assert_false(auxtap_event_has_trace_unit("arm_spe_0//u", "ete"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_info),	 cmocka_unit_test(test_coresight),
-		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_families), cmocka_unit_test(test_trace_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
