@@ -3,7 +3,7 @@
  * CoreSight's replacement for the decoder's queues: a stream for each trace unit of each buffer,
  * merged by time. What no unit of ours can decode is a gap with its bytes.
  */
-#include "cs_limits.h"
+#include "cs_follow.h"
 #include "cs_extents.h"
 #include "decode/flow/decoder_private.h"
 
@@ -222,20 +222,36 @@ static uint64_t unit_bytes(const struct cs_buffer *buffer, const struct cs_unit 
 	return nr;
 }
 
-/* Is the unit's trace more than the library can be believed with? Why. */
-static bool beyond_library(const struct cs_buffer *buffer, const struct cs_unit *unit, char *text,
-			   size_t size)
+static enum flow_speculation speculation_of(const struct auxtap_decoder *dec,
+					    const struct cs_unit *unit)
 {
-	bool cycles, speculated = buffer->raw_scan.speculated;
+	const struct cs_flow_source source = {.unit = unit};
 
-	if (!cs_limits_speculation(cs_tree_version_number(), unit, &cycles))
+	return dec->flow_ops->speculation ? dec->flow_ops->speculation(&source) :
+					    FLOW_SPECULATION_FOLLOWED;
+}
+
+/* Whether the decoder of the flow would be wrong about some of the unit's trace, and why. */
+static bool cannot_follow(const struct auxtap_decoder *dec, const struct cs_buffer *buffer,
+			  const struct cs_unit *unit, char *text, size_t size)
+{
+	const char *with = "cycle counts";
+	char name[48];
+
+	switch (speculation_of(dec, unit)) {
+	case FLOW_SPECULATION_NOT_TIMED:
+		break;
+	case FLOW_SPECULATION_NOT_ACROSS_SYNC:
+		if (!buffer->raw_scan.speculated &&
+		    !(unit->id < CS_NR_IDS && buffer->speculated[unit->id]))
+			return false;
+		with = "elements from before a synchronisation";
+		break;
+	default:
 		return false;
-	if (unit->id < CS_NR_IDS)
-		speculated = speculated || buffer->speculated[unit->id];
-	if (!cycles && !speculated)
-		return false;
-	snprintf(text, size, "OpenCSD %s cannot follow speculation with %s", cs_tree_version(),
-		 cycles ? "cycle counts" : "elements from before a synchronisation");
+	}
+	dec->flow_ops->version(name, sizeof(name));
+	snprintf(text, size, "%s cannot follow speculation with %s", name, with);
 	return true;
 }
 
@@ -244,14 +260,14 @@ static int add_stream(struct auxtap_decoder *dec, const struct cs_buffer *buffer
 {
 	struct cs_decoder *cs = cs_of(dec);
 	struct cs_stream *s;
-	char text[96];
+	char text[128];
 
 	if (!flow_listed(dec->opts.cpus, dec->opts.nr_cpus, unit->cpu))
 		return 0;
 	/* words of programs, no flow */
 	if (unit->protocol == CS_PROTOCOL_STM || unit->protocol == CS_PROTOCOL_ITM)
 		return 0;
-	if (beyond_library(buffer, unit, text, sizeof(text)))
+	if (cannot_follow(dec, buffer, unit, text, sizeof(text)))
 		return undecoded(dec, buffer, unit_bytes(buffer, unit), text);
 	if (cs->nr == cs->max) {
 		size_t max = cs->max ? 2 * cs->max : 16;
@@ -285,17 +301,16 @@ static ssize_t read_fd(void *ctx, void *buf, size_t size, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
-/* Is there a unit whose speculation the library may not follow? */
+/* Whether there is a unit whose speculation the decoder of the flow may not follow. */
 static bool may_speculate(const struct auxtap_decoder *dec)
 {
 	const struct cs_decoder *cs = cs_of(dec);
-	uint32_t version = cs_tree_version_number();
-	bool found = false, cycles;
+	bool found = false;
 
 	for (size_t i = 0; i < cs->config.nr && !found; i++)
-		found = cs_limits_speculation(version, &cs->config.units[i], &cycles);
+		found = speculation_of(dec, &cs->config.units[i]) != FLOW_SPECULATION_FOLLOWED;
 	for (size_t i = 0; i < cs->ss.nr_units && !found; i++)
-		found = cs_limits_speculation(version, &cs->ss.units[i].unit, &cycles);
+		found = speculation_of(dec, &cs->ss.units[i].unit) != FLOW_SPECULATION_FOLLOWED;
 	return found;
 }
 

@@ -410,6 +410,16 @@ static void close_library(void *shared)
 	(void)shared;
 }
 
+static enum flow_speculation speculation(const void *source)
+{
+	const struct cs_flow_source *s = source;
+	bool cycles;
+
+	if (!cs_limits_speculation(cs_tree_version_number(), s->unit, &cycles))
+		return FLOW_SPECULATION_FOLLOWED;
+	return cycles ? FLOW_SPECULATION_NOT_TIMED : FLOW_SPECULATION_NOT_ACROSS_SYNC;
+}
+
 static struct flow *create(void *shared, const void *source)
 {
 	struct follow *f = calloc(1, sizeof(*f));
@@ -491,6 +501,7 @@ const struct flow_ops cs_follow = {
 	.version = cs_tree_name,
 	.open = open_library,
 	.close = close_library,
+	.speculation = speculation,
 	.create = create,
 	.destroy = destroy,
 	.set_code = set_code,

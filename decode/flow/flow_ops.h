@@ -108,6 +108,15 @@ struct flow_bytes {
 	bool joins, last;
 };
 
+/* Whether a decoder follows instructions that the unit traced before they were committed. */
+enum flow_speculation {
+	FLOW_SPECULATION_FOLLOWED,
+	/* not where some of them come before a synchronisation point and commit after it */
+	FLOW_SPECULATION_NOT_ACROSS_SYNC,
+	/* not with cycle counts, which the unit traces: so none of its trace */
+	FLOW_SPECULATION_NOT_TIMED,
+};
+
 struct flow;
 
 struct flow_ops {
@@ -118,6 +127,9 @@ struct flow_ops {
 	/* config: of the family. NULL: out of memory. */
 	void *(*open)(const void *config);
 	void (*close)(void *shared);
+
+	/* source: as in create, but only its trace unit is set. NULL: FOLLOWED. */
+	enum flow_speculation (*speculation)(const void *source);
 
 	/* source: of the family. NULL: out of memory. */
 	struct flow *(*create)(void *shared, const void *source);

@@ -43,6 +43,9 @@ static struct {
 	struct flow_step steps[16];
 } stage;
 
+/* What the decoder says of its unit. */
+static enum flow_speculation speculation;
+
 static void script_version(char *text, size_t size)
 {
 	snprintf(text, size, "a script");
@@ -60,6 +63,14 @@ static void script_close(void *shared)
 	assert_ptr_equal(shared, &stage);
 	assert_int_equal(stage.nr_flows, 0);
 	stage.nr_open--;
+}
+
+static enum flow_speculation script_speculation(const void *source)
+{
+	const struct cs_flow_source *s = source;
+
+	assert_int_equal(s->unit->protocol, CS_PROTOCOL_ETE);
+	return speculation;
 }
 
 static struct flow *script_create(void *shared, const void *source)
@@ -141,6 +152,7 @@ static const struct flow_ops script_ops = {
 	.version = script_version,
 	.open = script_open,
 	.close = script_close,
+	.speculation = script_speculation,
 	.create = script_create,
 	.destroy = script_destroy,
 	.set_code = script_set_code,
@@ -226,7 +238,7 @@ static void expect(const struct piece *pieces, size_t nr, uint32_t events, const
 	unlink(ini);
 	assert_string_equal(out, lines);
 	assert_int_equal(stage.at, nr); /* all was given */
-	assert_int_equal(stage.nr_code, 1);
+	assert_int_equal(stage.nr_code, nr ? 1 : 0);
 	assert_int_equal(stage.nr_open, 0);
 }
 
@@ -418,11 +430,32 @@ static void test_losses(void **state)
 	       "0 -1 gap decode_error second\n");
 }
 
+/* Whether speculation can be followed says the decoder, and its name is in the gap. */
+static void test_speculation(void **state)
+{
+	const struct flow_step steps[] = {
+		{.kind = FLOW_LOST, .loss = FLOW_LOSS_BROKEN, .pos = 1, .why = "followed"},
+	};
+	const struct piece pieces[] = {
+		{.off = 0, .size = 256, .used = 1, .steps = steps, .nr = NR(steps)},
+	};
+
+	(void)state;
+	/* the trace has no synchronisation point with uncommitted elements */
+	speculation = FLOW_SPECULATION_NOT_ACROSS_SYNC;
+	expect(pieces, NR(pieces), ALL, "0 -1 gap decode_error followed\n");
+	speculation = FLOW_SPECULATION_NOT_TIMED;
+	expect(NULL, 0, ALL,
+	       "0 -1 gap unknown a script cannot follow speculation with cycle counts\n");
+	speculation = FLOW_SPECULATION_FOLLOWED;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_speculation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
