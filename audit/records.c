@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Sorts a recording's records by ring, then checks each ring. */
 #include "audit_private.h"
+#include "decode/stream/trace_ids.h"
 #include "perfdata/capture_note.h"
+#include "perfdata/id_index.h"
 #include "util/vector.h"
 
 #include <auxtap/gap.h>
@@ -13,16 +15,9 @@
 
 #define REPEATED_MAX 256 /* records: so far back is looked for the first one */
 
-/* ID_INDEX: whose ring an event's records go to. */
-struct owner {
-	uint64_t id;
-	int32_t cpu, tid;
-};
-
 struct collect {
 	struct auxtap_audit *audit;
-	struct owner *owners; /* by id once all are there */
-	size_t nr_owners, max_owners;
+	struct trace_ids ids;
 	bool of_threads; /* trace belongs to threads, not to CPUs */
 	bool has_trace, has_info;
 	uint64_t watermark;
@@ -64,23 +59,17 @@ static struct entry *add_entry(struct auxtap_audit *audit, enum entry_kind kind,
 	return e;
 }
 
-static int add_owners(struct collect *c, const struct auxtap_record *rec)
+static int take_ids(struct collect *c, const struct auxtap_record *rec)
 {
-	uint64_t nr = word(rec, 0), have = (rec->body_size - 8u) / 32;
+	size_t nr = id_index_entries(rec);
+	int ret = 0;
 
-	if (rec->body_size < 8)
-		return 0;
-	if (nr > have)
-		nr = have;
-	if (vector_reserve(c->owners, c->nr_owners + nr, c->max_owners))
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		c->owners[c->nr_owners++] = (struct owner){
-			.id = word(rec, 1 + 4 * i),
-			.cpu = (int32_t)word(rec, 3 + 4 * i),
-			.tid = (int32_t)word(rec, 4 + 4 * i),
-		};
-	return 0;
+	for (size_t i = 0; !ret && i < nr; i++) {
+		struct auxtap_perfdata_id id = id_index_entry(rec, i);
+
+		ret = trace_ids_add(&c->ids, &id);
+	}
+	return ret;
 }
 
 static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq)
@@ -97,7 +86,7 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 		e->off = word(rec, 0);
 		e->size = word(rec, 1);
 		e->flags = word(rec, 2);
-		e->key = rec->have & AUXTAP_REC_ID ? rec->id : 0; /* until all owners are known */
+		e->key = rec->have & AUXTAP_REC_ID ? rec->id : 0; /* until all events are known */
 		e->inherited = !rec->attr || rec->attr->attr.inherit;
 		if (rec->attr) {
 			e->watermark = rec->attr->attr.aux_watermark;
@@ -123,7 +112,7 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 		audit->facts.nr_hw_ids++;
 		break;
 	case AUXTAP_RECORD_ID_INDEX:
-		return add_owners(c, rec);
+		return take_ids(c, rec);
 	case AUXTAP_RECORD_AUXTRACE_INFO:
 		/* taken here: asking the reader for it would be another pass over the file */
 		audit->family = audit_family_of((uint32_t)word(rec, 0));
@@ -151,13 +140,6 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 	return 0;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const struct owner *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
 static int by_ring(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -170,17 +152,14 @@ static int by_ring(const void *a, const void *b)
 /* Which ring each record belongs to. */
 static void set_keys(struct collect *c)
 {
-	if (c->nr_owners)
-		qsort(c->owners, c->nr_owners, sizeof(*c->owners), by_id);
 	for (size_t i = 0; i < c->audit->nr_entries; i++) {
 		struct entry *e = &c->audit->entries[i];
-		struct owner want = {.id = e->key};
-		const struct owner *owner = NULL;
+		const struct auxtap_perfdata_id *owner = NULL;
 		bool of_thread =
 			e->kind == ENTRY_TRACE ? e->cpu == -1 : c->of_threads || e->cpu == -1;
 
-		if (e->kind == ENTRY_AUX && e->key && c->nr_owners)
-			owner = bsearch(&want, c->owners, c->nr_owners, sizeof(want), by_id);
+		if (e->kind == ENTRY_AUX)
+			owner = trace_ids_find(&c->ids, e->key);
 		if (owner && owner->cpu != -1) {
 			of_thread = false;
 			e->cpu = owner->cpu;
@@ -509,7 +488,7 @@ int auxtap_audit_perfdata(struct auxtap_audit **out, struct auxtap_perfdata *pd,
 	c.audit->pd = pd;
 	ret = audit_all(&c, pd, err);
 	c.audit->pd = NULL;
-	free(c.owners);
+	trace_ids_free(&c.ids);
 	if (ret)
 		auxtap_audit_free(c.audit);
 	else

@@ -469,6 +469,7 @@ void auxtap_perfdata_close(struct auxtap_perfdata *pd)
 	free(pd->ids);
 	free(pd->ranges);
 	free(pd->build_ids);
+	free(pd->id_index);
 	free(pd->auxtraces);
 	free(pd->info_priv);
 	free(pd->index);

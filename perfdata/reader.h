@@ -89,6 +89,8 @@ struct auxtap_perfdata {
 	bool scanned;
 	int scan_ret; /* damage found by the scan */
 	struct auxtap_error scan_err;
+	struct auxtap_perfdata_id *id_index;
+	size_t nr_id_index, max_id_index;
 	struct auxtap_perfdata_aux *auxtraces;
 	size_t nr_auxtraces, max_auxtraces;
 	bool have_info;

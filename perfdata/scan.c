@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * One pass over the record headers that collects what others depend on: attributes,
- * features and names of a pipe, AUXTRACE_INFO, the AUXTRACE buffers, BUILD_ID records.
+ * features and names of a pipe, AUXTRACE_INFO, the AUXTRACE buffers, BUILD_ID and ID_INDEX records.
  */
+#include "id_index.h"
 #include "reader.h"
 #include "util/vector.h"
 
@@ -78,6 +79,17 @@ static int take_auxtrace(struct auxtap_perfdata *pd, const struct auxtap_record 
 	return 0;
 }
 
+static int take_ids(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
+{
+	size_t nr = id_index_entries(rec);
+
+	if (vector_reserve(pd->id_index, pd->nr_id_index + nr, pd->max_id_index))
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		pd->id_index[pd->nr_id_index++] = id_index_entry(rec, i);
+	return 0;
+}
+
 static int take_info(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
 {
 	if (pd->have_info || size < 8)
@@ -115,6 +127,8 @@ static int take(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 		return 0;
 	case AUXTAP_RECORD_BUILD_ID:
 		return pd_build_id_add(pd, rec->header, rec->header->size);
+	case AUXTAP_RECORD_ID_INDEX:
+		return take_ids(pd, rec);
 	case AUXTAP_RECORD_AUXTRACE_INFO:
 		return take_info(pd, body, size);
 	case AUXTAP_RECORD_AUXTRACE:
@@ -147,6 +161,17 @@ int pd_scan(struct auxtap_perfdata *pd)
 	pd->scanned = true;
 	pd->scan_ret = ret;
 	return ret;
+}
+
+int auxtap_perfdata_ids(struct auxtap_perfdata *pd, const struct auxtap_perfdata_id **ids,
+			size_t *nr, struct auxtap_error *err)
+{
+	int ret = pd_scan(pd);
+
+	*ids = pd->id_index;
+	*nr = pd->nr_id_index;
+	/* as of the AUXTRACE buffers */
+	return ret == -ENOMEM ? auxtap_error_set(err, ret, pd->path, "no memory") : 0;
 }
 
 int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd, const struct auxtap_perfdata_aux **aux,

@@ -118,6 +118,20 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
 
 /* ---- sideband ---- */
 
+/* Before the records: those of a dying thread name it by its event alone. */
+static int read_ids(struct auxtap_decoder *dec, struct auxtap_error *err)
+{
+	const struct auxtap_perfdata_id *ids;
+	size_t nr;
+	int ret = auxtap_perfdata_ids(dec->pd, &ids, &nr, err);
+
+	for (size_t i = 0; !ret && i < nr; i++)
+		if (trace_ids_add(&dec->sideband.ids, &ids[i]))
+			ret = auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(dec->pd),
+					       "out of memory");
+	return ret;
+}
+
 static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	const struct auxtap_build_id *ids;
@@ -230,6 +244,8 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	ret = auxtap_perfdata_metadata(pd, on_metadata, dec, err);
 	if (!ret)
 		ret = find_kcore(dec, err);
+	if (!ret)
+		ret = read_ids(dec, err);
 	if (!ret)
 		ret = read_sideband(dec, err);
 	if (!ret)

@@ -28,16 +28,6 @@ static const uint64_t fixed_fields[] = {
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Which CPU or thread an id's event belongs to: PERF_RECORD_ID_INDEX. */
-struct id_entry {
-	uint64_t id, idx, cpu, tid;
-};
-
-struct ids {
-	struct id_entry *v;
-	size_t nr;
-};
-
 bool decoder_has_samples(struct auxtap_perfdata *pd)
 {
 	const struct auxtap_perfdata_attr *attr;
@@ -46,43 +36,6 @@ bool decoder_has_samples(struct auxtap_perfdata *pd)
 		if (attr->attr.sample_type & PERF_SAMPLE_AUX)
 			return true;
 	return false;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct id_entry *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int read_ids(struct auxtap_perfdata *pd, struct ids *ids)
-{
-	struct auxtap_error ignored = AUXTAP_ERROR_INIT; /* reported by the sideband's reader */
-	struct auxtap_record rec = {.size = sizeof(rec)};
-
-	auxtap_perfdata_rewind(pd);
-	while (auxtap_perfdata_next(pd, &rec, &ignored) == 1) {
-		uint64_t nr;
-		struct id_entry *grown;
-
-		if (rec.header->type != AUXTAP_RECORD_ID_INDEX || rec.body_size < 8)
-			continue;
-		memcpy(&nr, rec.header + 1, 8);
-		if (nr > (rec.body_size - 8) / sizeof(*grown))
-			nr = (rec.body_size - 8) / sizeof(*grown);
-		if (!nr)
-			continue;
-		grown = realloc(ids->v, (ids->nr + nr) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		ids->v = grown;
-		memcpy(grown + ids->nr, (const uint8_t *)(rec.header + 1) + 8, nr * sizeof(*grown));
-		ids->nr += nr;
-	}
-	auxtap_perfdata_rewind(pd);
-	if (ids->nr)
-		qsort(ids->v, ids->nr, sizeof(*ids->v), by_id);
-	return 0;
 }
 
 /* Where in the body the trace is; 0: not to be found. */
@@ -120,20 +73,19 @@ static uint32_t find_trace(const struct auxtap_record *rec, uint32_t *size)
 	return (uint32_t)at;
 }
 
-static bool find_id(const struct auxtap_record *rec, const struct ids *ids,
+static bool find_id(const struct auxtap_record *rec, const struct trace_ids *ids,
 		    struct decoder_sample *sample)
 {
-	struct id_entry key = {.id = rec->id};
-	const struct id_entry *entry = NULL;
+	const struct auxtap_perfdata_id *event = NULL;
 
 	sample->cpu = -1;
 	sample->tid = -1;
-	if (rec->have & AUXTAP_REC_ID && ids->nr)
-		entry = bsearch(&key, ids->v, ids->nr, sizeof(key), by_id);
-	if (entry && (int64_t)entry->cpu >= 0 && entry->cpu <= INT32_MAX)
-		sample->cpu = (int)entry->cpu;
-	else if (entry && (int64_t)entry->tid > 0 && entry->tid <= INT32_MAX)
-		sample->tid = (int32_t)entry->tid;
+	if (rec->have & AUXTAP_REC_ID)
+		event = trace_ids_find(ids, rec->id);
+	if (event && event->cpu >= 0)
+		sample->cpu = event->cpu;
+	else if (event && event->tid > 0)
+		sample->tid = event->tid;
 	else if (rec->have & AUXTAP_REC_CPU)
 		sample->cpu = (int)rec->cpu;
 	else
@@ -159,18 +111,16 @@ static int report_unread(struct auxtap_decoder *dec, size_t nr, const char *why,
 int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **samples, size_t *nr)
 {
 	struct auxtap_error ignored = AUXTAP_ERROR_INIT;
-	struct ids ids = {NULL, 0};
 	struct auxtap_record rec = {.size = sizeof(rec)};
 	const char *why = NULL;
 	size_t nr_unread = 0;
 	uint64_t first_unread = 0;
-	int ret;
+	int ret = 0;
 
 	*samples = NULL;
 	*nr = 0;
 	if (!decoder_has_samples(dec->pd))
 		return 0;
-	ret = read_ids(dec->pd, &ids);
 	auxtap_perfdata_rewind_sorted(dec->pd);
 	while (!ret && auxtap_perfdata_next_sorted(dec->pd, &rec, &ignored) == 1) {
 		struct decoder_sample sample = {.time = rec.time}, *grown;
@@ -185,7 +135,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 			cannot = "where it lies in the record is not known";
 		else if (rec.decompressed)
 			cannot = "the record is compressed";
-		else if (sample.size && !find_id(&rec, &ids, &sample))
+		else if (sample.size && !find_id(&rec, &dec->sideband.ids, &sample))
 			cannot = "the file does not say whose it is";
 		if (cannot) {
 			why = cannot;
@@ -205,7 +155,6 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 		}
 		(*samples)[(*nr)++] = sample;
 	}
-	free(ids.v);
 	if (!ret && nr_unread)
 		ret = report_unread(dec, nr_unread, why, first_unread);
 	if (ret) {

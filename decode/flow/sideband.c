@@ -31,7 +31,7 @@ void sideband_free(struct sideband *sb)
 	free(sb->lost);
 	free(sb->slices);
 	free(sb->rings);
-	free(sb->events);
+	trace_ids_free(&sb->ids);
 	memset(sb, 0, sizeof(*sb));
 }
 
@@ -450,67 +450,18 @@ struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu)
 	return trace_keys_add(&sb->ring_keys, key, &number) ? NULL : &sb->rings[number];
 }
 
-static size_t event_slot(const struct sideband_event *events, size_t size, uint64_t id)
-{
-	size_t at = (size_t)((id * 0x9e3779b97f4a7c15u) >> 32) & (size - 1);
-
-	while (events[at].id && events[at].id != id)
-		at = (at + 1) & (size - 1);
-	return at;
-}
-
 static int32_t thread_of_event(const struct sideband *sb, uint64_t id)
 {
-	const struct sideband_event *event;
+	const struct auxtap_perfdata_id *event = trace_ids_find(&sb->ids, id);
 
-	if (!id || !sb->events_size)
-		return -1;
-	event = &sb->events[event_slot(sb->events, sb->events_size, id)];
-	return event->id ? event->tid : -1;
-}
-
-static int events_grow(struct sideband *sb)
-{
-	size_t size = sb->events_size ? sb->events_size * 2 : 64;
-	struct sideband_event *grown = calloc(size, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	for (size_t i = 0; i < sb->events_size; i++)
-		if (sb->events[i].id)
-			grown[event_slot(grown, size, sb->events[i].id)] = sb->events[i];
-	free(sb->events);
-	sb->events = grown;
-	sb->events_size = size;
-	return 0;
+	return event && event->tid > 0 ? event->tid : -1;
 }
 
 static int note_event(struct sideband *sb, uint64_t id, int32_t tid)
 {
-	if (!sb->per_thread || tid <= 0 || !id || thread_of_event(sb, id) != -1)
-		return 0;
-	if (sb->nr_events * 2 >= sb->events_size && events_grow(sb))
-		return -ENOMEM;
-	sb->events[event_slot(sb->events, sb->events_size, id)] = (struct sideband_event){id, tid};
-	sb->nr_events++;
-	return 0;
-}
+	const struct auxtap_perfdata_id event = {.id = id, .cpu = -1, .tid = tid};
 
-static int on_id_index(struct sideband *sb, struct body b)
-{
-	uint64_t nr = get_u64(&b);
-
-	for (; nr && b.left >= 32; nr--) {
-		uint64_t id = get_u64(&b);
-		int32_t tid;
-
-		get_u64(&b); /* index, CPU */
-		get_u64(&b);
-		tid = (int32_t)get_u64(&b);
-		if (note_event(sb, id, tid))
-			return -ENOMEM;
-	}
-	return 0;
+	return sb->per_thread && tid > 0 ? trace_ids_add(&sb->ids, &event) : 0;
 }
 
 /* A dying thread's records have no number of it any more, but that of its event. */
@@ -687,8 +638,6 @@ int sideband_record(struct sideband *sb, const struct auxtap_record *rec)
 		return on_switch(sb, rec, b);
 	case PERF_RECORD_ITRACE_START:
 		return on_itrace_start(sb, rec, b);
-	case AUXTAP_RECORD_ID_INDEX:
-		return on_id_index(sb, b);
 	case PERF_RECORD_SAMPLE:
 		return on_sample(sb, rec, b);
 	default:

@@ -8,6 +8,7 @@
 #define AUXTAP_SIDEBAND_H
 
 #include "decode/stream/trace_aux.h"
+#include "decode/stream/trace_ids.h"
 #include "decode/stream/trace_keys.h"
 
 #include <auxtap/decode.h>
@@ -55,12 +56,6 @@ struct sideband_ring {
 	uint64_t written;    /* by the unit, as auxtap's recorder noted; 0: not known */
 };
 
-/* Whose event an identifier is, by ID_INDEX or the thread's own records. */
-struct sideband_event {
-	uint64_t id;
-	int32_t tid;
-};
-
 struct sideband_lost {
 	uint64_t time, nr;
 	int32_t tid;
@@ -85,8 +80,7 @@ struct sideband {
 	struct sideband_ring *rings; /* not of snapshots; by the number of their key */
 	struct trace_keys ring_keys;
 	size_t max_rings;
-	struct sideband_event *events; /* open addressing by id; 0: a free slot */
-	size_t nr_events, events_size;
+	struct trace_ids ids; /* of events: the file's; per_thread by the threads' records, too */
 	struct sideband_lost *lost;
 	size_t nr_lost, max_lost;
 	struct time_conv conv;

@@ -202,6 +202,19 @@ AUXTAP_API void auxtap_perfdata_rewind_sorted(struct auxtap_perfdata *pd);
 AUXTAP_API ssize_t auxtap_perfdata_pread(struct auxtap_perfdata *pd, void *buf, size_t size,
 					 uint64_t offset);
 
+/* Whose ring an event's records go to. */
+struct auxtap_perfdata_id {
+	uint64_t id;
+	/* -1: the event is not of one CPU, not of one thread, or its number is out of range */
+	int cpu;
+	int32_t tid;
+};
+/* What ID_INDEX records say, in file order; the first call scans the records. Owned by the reader.
+ */
+AUXTAP_API int auxtap_perfdata_ids(struct auxtap_perfdata *pd,
+				   const struct auxtap_perfdata_id **ids, size_t *nr,
+				   struct auxtap_error *err);
+
 /*
  * All AUXTRACE buffers in file order; the first call scans the records. Owned by the reader.
  */

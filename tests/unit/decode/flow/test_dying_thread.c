@@ -17,6 +17,8 @@
 
 #define FIRST_TID 100
 #define NR	  3
+#define UNKNOWN	  (NR + 1)
+#define IN_INDEX  (NR + 2)
 
 static struct auxtap_perfdata_writer *w;
 static uint64_t time_ns;
@@ -45,6 +47,17 @@ static void aux(uint64_t off, uint64_t size, uint64_t flags, int32_t tid, uint64
 	assert_int_equal(auxtap_perfdata_writer_record(w, &rec, sizeof(rec), NULL, 0, NULL), 0);
 }
 
+/* The event of the second thread that no other record has. */
+static void put_index(uint64_t id)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t nr, id, idx, cpu, tid;
+	} rec = {{AUXTAP_RECORD_ID_INDEX, 0, sizeof(rec)}, 1, id, 0, UINT64_MAX, FIRST_TID + 1};
+
+	assert_int_equal(auxtap_perfdata_writer_record(w, &rec, sizeof(rec), NULL, 0, NULL), 0);
+}
+
 /* Threads whose trace goes on after a loss of the second one. */
 static void write_file(const char *path, uint64_t id_of_loss)
 {
@@ -58,13 +71,13 @@ static void write_file(const char *path, uint64_t id_of_loss)
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 	assert_int_equal(auxtap_perfdata_writer_create(&w, path, NULL), 0);
 	assert_int_equal(auxtap_perfdata_writer_add_attr(w, &attr, "intel_pt//u"), 0);
-	for (uint64_t id = 1; id <= NR; id++)
+	for (uint64_t id = 1; id <= IN_INDEX; id++)
 		auxtap_perfdata_writer_add_id(w, 0, id);
-	auxtap_perfdata_writer_add_id(w, 0, NR + 1);
 	assert_int_equal(auxtap_perfdata_writer_begin(w, NULL), 0);
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_INTEL_PT, info,
 							      AUXTAP_PT_INFO_NR, NULL),
 			 0);
+	put_index(IN_INDEX);
 	for (unsigned int i = 0; i < NR; i++)
 		start(FIRST_TID + (int32_t)i, i + 1);
 	for (unsigned int i = 0; i < NR; i++) {
@@ -126,13 +139,24 @@ static void test_named_by_its_event(void **state)
 	assert_int_equal(nr[2], 0);
 }
 
+static void test_named_by_the_index(void **state)
+{
+	unsigned int nr[NR];
+
+	(void)state;
+	gaps(IN_INDEX, nr);
+	assert_int_equal(nr[0], 0);
+	assert_int_equal(nr[1], 1);
+	assert_int_equal(nr[2], 0);
+}
+
 /* No thread has this event. */
 static void test_not_named(void **state)
 {
 	unsigned int nr[NR];
 
 	(void)state;
-	gaps(NR + 1, nr);
+	gaps(UNKNOWN, nr);
 	for (unsigned int i = 0; i < NR; i++)
 		assert_int_equal(nr[i], 1);
 }
@@ -141,6 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_named_by_its_event),
+		cmocka_unit_test(test_named_by_the_index),
 		cmocka_unit_test(test_not_named),
 	};
 
