@@ -150,7 +150,8 @@ static int add_samples(struct auxtap_decoder *dec, struct trace_queues *queues)
 }
 
 /* Breaks the queue's trace where the kernel reported losses, and hands it to the decoder's. */
-static int fill_queue(struct auxtap_decoder *dec, struct trace_queue *from, struct pt_queue *q)
+static int fill_queue(struct auxtap_decoder *dec, struct trace_queue *from, struct pt_queue *q,
+		      bool only)
 {
 	const struct trace_aux **lossy;
 	size_t nr;
@@ -158,7 +159,7 @@ static int fill_queue(struct auxtap_decoder *dec, struct trace_queue *from, stru
 				     q->per_cpu ? q->cpu : q->queue_tid, &lossy, &nr);
 
 	if (!ret)
-		ret = trace_queue_split(from, lossy, nr);
+		ret = trace_queue_split(from, lossy, nr, q->per_cpu || only);
 	free((void *)lossy);
 	q->stream.extents = from->extents;
 	q->stream.nr_extents = from->nr;
@@ -166,6 +167,16 @@ static int fill_queue(struct auxtap_decoder *dec, struct trace_queue *from, stru
 	from->extents = NULL;
 	from->nr = from->max = 0;
 	return ret;
+}
+
+/* Whether the recording has one ring, whichever are decoded. */
+static bool has_one_ring(const struct auxtap_decoder *dec, const struct auxtap_perfdata_aux *aux,
+			 size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		if (aux[i].head.cpu != aux[0].head.cpu || aux[i].head.tid != aux[0].head.tid)
+			return false;
+	return dec->sideband.ring_keys.nr <= 1;
 }
 
 int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
@@ -177,10 +188,12 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					       .ctx = dec}};
 	const struct auxtap_perfdata_aux *aux;
 	size_t nr;
+	bool only;
 	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
 
 	if (ret)
 		return ret;
+	only = has_one_ring(dec, aux, nr);
 	ret = add_buffers(dec, &queues, aux, nr);
 	if (!ret)
 		ret = add_samples(dec, &queues);
@@ -189,7 +202,7 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	for (size_t i = 0; !ret && i < queues.keys.nr; i++) {
 		ret = add_queue(dec, &queues.queues[i]);
 		if (!ret)
-			ret = fill_queue(dec, &queues.queues[i], &pt->queues[i]->pt);
+			ret = fill_queue(dec, &queues.queues[i], &pt->queues[i]->pt, only);
 	}
 	trace_queues_free(&queues);
 	if (ret)

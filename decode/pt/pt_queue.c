@@ -225,16 +225,20 @@ static void gap_ends(struct pt_queue *q, struct flow_event *ev)
 static void run_starts(struct pt_queue *q, const struct pt_segment *seg)
 {
 	const struct trace_extent *run = seg->run;
+	const char *whose =
+		run->unsure ? "; the record of the loss names no thread, it may be another's" : "";
 
 	if (run->border == TRACE_STARTS && !seg->nr_skipped)
 		return;
 	if (seg->nr_skipped)
 		boundary_gap(q, run->cause, run->nr_lost + seg->nr_skipped, run->exact,
-			     "%llu bytes before the first synchronisation point at offset 0x%llx",
-			     (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off);
+			     "%llu bytes before the first synchronisation point at offset 0x%llx%s",
+			     (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off,
+			     whose);
 	else
 		boundary_gap(q, run->cause, run->nr_lost, run->exact,
-			     "the trace goes on at offset 0x%llx", (unsigned long long)seg->off);
+			     "the trace goes on at offset 0x%llx%s", (unsigned long long)seg->off,
+			     whose);
 }
 
 static bool finish(struct pt_queue *q, struct pt_batch *out)

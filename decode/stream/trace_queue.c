@@ -168,17 +168,28 @@ void trace_ends_free(struct trace_ends *ends)
 
 /* ---- losses within the trace ---- */
 
-static void flag(struct trace_extent *extent, const struct trace_aux *aux)
+/* only: as in trace_queue_split() */
+static void flag(struct trace_extent *extent, const struct trace_aux *aux, bool only)
 {
 	extent->border = TRACE_FLAGGED;
 	extent->cause = trace_aux_cause(aux->flags);
-	extent->nr_lost = aux->nr_lost;
-	extent->exact = aux->exact;
+	extent->unsure = aux->tid < 0 && !only;
+	extent->nr_lost = extent->unsure ? 0 : aux->nr_lost;
+	extent->exact = !extent->unsure && aux->exact;
+}
+
+/* One more record that ends where the extent begins: what is sure replaces what is not. */
+static void flag_again(struct trace_extent *extent, const struct trace_aux *aux, bool only)
+{
+	if (extent->unsure)
+		flag(extent, aux, only);
+	else if (aux->tid >= 0 || only)
+		extent->nr_lost += aux->nr_lost;
 }
 
 /* Splits *rest at the ends of lossy records that lie in it; what is left of it stays in *rest. */
 static int split_one(struct trace_queue *out, struct trace_extent *rest,
-		     const struct trace_aux *const *lossy, size_t nr, size_t *at)
+		     const struct trace_aux *const *lossy, size_t nr, bool only, size_t *at)
 {
 	uint64_t extent_end = trace_extent_end(rest);
 
@@ -192,15 +203,16 @@ static int split_one(struct trace_queue *out, struct trace_extent *rest,
 		rest->off += part.size;
 		rest->file_off += part.size;
 		rest->size -= part.size;
-		flag(rest, lossy[*at]);
+		flag(rest, lossy[*at], only);
 		/* several records end there: what each of them lost */
 		for (++*at; *at < nr && trace_aux_end(lossy[*at]) == end; ++*at)
-			rest->nr_lost += lossy[*at]->nr_lost;
+			flag_again(rest, lossy[*at], only);
 	}
 	return 0;
 }
 
-int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *lossy, size_t nr)
+int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *lossy, size_t nr,
+		      bool only)
 {
 	struct trace_queue out = {.key = q->key};
 	size_t at = 0;
@@ -211,7 +223,7 @@ int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *loss
 	for (size_t i = 0; !ret && i < q->nr; i++) {
 		struct trace_extent rest = q->extents[i], *next;
 
-		ret = split_one(&out, &rest, lossy, nr, &at);
+		ret = split_one(&out, &rest, lossy, nr, only, &at);
 		next = i + 1 < q->nr ? &q->extents[i + 1] : NULL;
 		/* what follows the flagged record may be in the next buffer */
 		if (!rest.size && rest.border != TRACE_JOINS && next &&
@@ -220,6 +232,7 @@ int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *loss
 			next->cause = rest.cause;
 			next->nr_lost = rest.nr_lost;
 			next->exact = rest.exact;
+			next->unsure = rest.unsure;
 		} else if (!ret) {
 			ret = add(&out, &rest);
 		}
@@ -227,7 +240,7 @@ int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *loss
 	for (; !ret && at < nr; at++) {
 		struct trace_extent tail = {.off = trace_aux_end(lossy[at])};
 
-		flag(&tail, lossy[at]);
+		flag(&tail, lossy[at], only);
 		ret = add(&out, &tail);
 	}
 	free(q->extents);

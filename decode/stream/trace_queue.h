@@ -33,6 +33,7 @@ struct trace_extent {
 	enum auxtap_gap_cause cause;
 	uint64_t nr_lost;
 	bool exact;
+	bool unsure; /* FLAGGED: the record names no thread, another ring may have lost the bytes */
 };
 
 struct trace_queue {
@@ -75,8 +76,12 @@ int trace_queue_add_sample(const struct trace_queue_opts *opts, struct trace_que
  * When all extents have been added: splits them where records with flags of loss end; lossy are
  * those of the queue, by their ends. One that ends after the last extent becomes an empty extent. 0
  * or -ENOMEM.
+ *
+ * Several threads' queues are split at a record that names none of them: the flow of one of them
+ * must not continue there as if nothing was lost. only: there is no other ring.
  */
-int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *lossy, size_t nr);
+int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *lossy, size_t nr,
+		      bool only);
 /* At most UINT64_MAX. */
 static inline uint64_t trace_extent_end(const struct trace_extent *extent)
 {

@@ -425,7 +425,7 @@ static void test_split_at_losses(void **state)
 	put(&qs, 0, 100, 1000);
 	put(&qs, 100, 100, 2000);
 	q = put(&qs, 210, 90, 3000);
-	assert_int_equal(trace_queue_split(q, flagged, 6), 0);
+	assert_int_equal(trace_queue_split(q, flagged, 6, false), 0);
 	assert_int_equal(q->nr, 7);
 	expect(q, 0, TRACE_STARTS, 0, 0, 0);
 	expect(q, 1, TRACE_FLAGGED, 0, 40, 0);
@@ -461,7 +461,7 @@ static void test_split_before_a_hole(void **state)
 	put(&qs, 0, 100, 1000);
 	put(&qs, 100, 100, 2000);
 	q = put(&qs, 210, 90, 3000);
-	assert_int_equal(trace_queue_split(q, flagged, 2), 0);
+	assert_int_equal(trace_queue_split(q, flagged, 2, false), 0);
 	assert_int_equal(q->nr, 5);
 	expect(q, 0, TRACE_STARTS, 0, 40, 0);
 	expect(q, 1, TRACE_FLAGGED, 40, 60, 7);
@@ -469,6 +469,71 @@ static void test_split_before_a_hole(void **state)
 	expect(q, 3, TRACE_FLAGGED, 200, 0, 9);
 	expect(q, 4, TRACE_LACKS, 210, 90, 10);
 	trace_queues_free(&qs);
+}
+
+/*
+ * Records that name no thread: only where there is no other ring it is known that the queue has
+ * lost the bytes. One that names the thread and ends at the same place is sure.
+ */
+static void test_split_at_unnamed(void **state)
+{
+	(void)state;
+	for (int only = 0; only < 2; only++) {
+		struct trace_aux aux[] = {
+			{.off = 40,
+			 .flags = PERF_AUX_FLAG_TRUNCATED,
+			 .tid = -1,
+			 .nr_lost = 7,
+			 .exact = true},
+			{.off = 60, .flags = PERF_AUX_FLAG_PARTIAL, .tid = -1, .nr_lost = 1},
+			{.off = 60,
+			 .flags = PERF_AUX_FLAG_TRUNCATED,
+			 .tid = 9,
+			 .nr_lost = 2,
+			 .exact = true},
+			{.off = 60,
+			 .flags = PERF_AUX_FLAG_TRUNCATED,
+			 .tid = -1,
+			 .nr_lost = 4,
+			 .exact = true},
+			{.off = 100,
+			 .flags = PERF_AUX_FLAG_TRUNCATED,
+			 .tid = -1,
+			 .nr_lost = 8,
+			 .exact = true},
+			{.off = 200,
+			 .flags = PERF_AUX_FLAG_TRUNCATED,
+			 .tid = -1,
+			 .nr_lost = 16,
+			 .exact = true},
+		};
+		const struct trace_aux *flagged[] = {&aux[0], &aux[1], &aux[2],
+						     &aux[3], &aux[4], &aux[5]};
+		struct trace_queues qs = linear();
+		struct trace_queue *q;
+
+		put(&qs, 0, 100, 1000);
+		q = put(&qs, 100, 100, 2000);
+		assert_int_equal(trace_queue_split(q, flagged, 6, only), 0);
+		assert_int_equal(q->nr, 5);
+		expect(q, 0, TRACE_STARTS, 0, 40, 0);
+		expect(q, 1, TRACE_FLAGGED, 40, 20, only ? 7 : 0);
+		assert_int_equal(q->extents[1].exact, only);
+		assert_int_equal(q->extents[1].unsure, !only);
+		expect(q, 2, TRACE_FLAGGED, 60, 40, only ? 7 : 2);
+		assert_int_equal(q->extents[2].cause,
+				 only ? AUXTAP_GAP_PARTIAL : AUXTAP_GAP_TRUNCATED);
+		assert_int_equal(q->extents[2].exact, !only);
+		assert_false(q->extents[2].unsure);
+		/* the next buffer begins with it */
+		expect(q, 3, TRACE_FLAGGED, 100, 100, only ? 8 : 0);
+		assert_int_equal(q->extents[3].exact, only);
+		assert_int_equal(q->extents[3].unsure, !only);
+		expect(q, 4, TRACE_FLAGGED, 200, 0, only ? 16 : 0);
+		assert_int_equal(q->extents[4].exact, only);
+		assert_int_equal(q->extents[4].unsure, !only);
+		trace_queues_free(&qs);
+	}
 }
 
 /* ---- ends ---- */
@@ -510,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_split_at_losses),
 		cmocka_unit_test(test_split_before_a_hole),
+		cmocka_unit_test(test_split_at_unnamed),
 		cmocka_unit_test(test_ends_of_rings),
 	};
 
