@@ -25,8 +25,8 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 int main(int argc, char **argv)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_watermark_config config;
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_config config = {.size = sizeof(config)};
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	uint64_t nr_losses = 0;
 
 	if (argc != 4) {
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
-	auxtap_watermark_defaults(&config, argv[1]); /* of all other options */
+	auxtap_watermark_typical(&config, argv[1]);
 	config.watermark = strtoull(argv[2], NULL, 0);
 	config.reader_latency_ns = strtoull(argv[3], NULL, 0);
 	if (auxtap_watermark_run(&config, on_event, &nr_losses, &r, &err)) {

@@ -1,35 +1,83 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A configuration's defaults, and the check of its values. */
+#include "util/sized.h"
 #include "sim.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-void auxtap_watermark_defaults(struct auxtap_watermark_config *c, const char *driver)
-{
-	const struct sim_driver *d = sim_driver_find(driver);
+#define FIRST_SIZE SIZED_UP_TO(struct auxtap_watermark_config, contents)
+#define WHAT	   "struct auxtap_watermark_config"
 
+static void set_u64(uint64_t *value, uint64_t otherwise)
+{
+	if (!*value)
+		*value = otherwise;
+}
+
+static void set_u32(uint32_t *value, uint32_t otherwise)
+{
+	if (!*value)
+		*value = otherwise;
+}
+
+/* Puts values in the place of zeros. data_pages is 0 then only where there is no data ring. */
+static void set_defaults(struct auxtap_watermark_config *c)
+{
+	const struct sim_driver *d;
+
+	if (!c->driver)
+		c->driver = "intel_pt";
+	if (!c->kernel)
+		c->kernel = core_kernels[0]->name;
+	set_u64(&c->page_size, 4096);
+	set_u64(&c->nr_pages, 16);
+	set_u64(&c->data_pages, 16);
+	if (c->no_data_ring)
+		c->data_pages = 0;
+	set_u64(&c->rate, 100000000);
+	if (!c->max_transactions && !c->max_ns)
+		set_u64(&c->max_bytes, 16 << 20);
+	d = sim_driver_find(c->driver);
+	if (!d)
+		return;
+	set_u32(&c->setup.align, d->setup.align);
+	set_u32(&c->setup.record_bytes, d->setup.record_bytes);
+	set_u32(&c->setup.max_record, d->setup.max_record);
+}
+
+void config_typical(struct auxtap_watermark_config *c, const char *driver)
+{
 	*c = (struct auxtap_watermark_config){
 		.size = sizeof(*c),
 		.driver = driver,
-		.kernel = core_kernels[0]->name,
-		.page_size = 4096,
-		.nr_pages = 16,
-		.data_pages = 16,
 		.cpu = 1,
-		.max_order = -1,
-		.rate = 100000000,
 		.irq_latency_ns = 2000,
 		.irq_jitter_ns = 500,
 		.reader_latency_ns = 50000,
 		.reader_jitter_ns = 10000,
 		.reader_rate = 2000000000,
 		.seed = 1,
-		.max_bytes = 16 << 20,
 	};
-	if (d)
-		c->setup = d->setup;
+	set_defaults(c);
+}
+
+int config_give(struct auxtap_watermark_config *given, const struct auxtap_watermark_config *known)
+{
+	int ret = sized_check(given, sizeof(*known), FIRST_SIZE, WHAT, NULL);
+
+	if (!ret)
+		sized_give(given, known, sizeof(*known));
+	return ret;
+}
+
+int auxtap_watermark_typical(struct auxtap_watermark_config *config, const char *driver)
+{
+	struct auxtap_watermark_config known;
+
+	config_typical(&known, driver);
+	return config_give(config, &known);
 }
 
 const char *auxtap_watermark_kernel(unsigned int n)
@@ -56,12 +104,12 @@ static int check_kernel(const struct auxtap_watermark_config *c, struct auxtap_e
 {
 	char names[128] = "";
 
-	if (c->kernel && core_kernel_find(c->kernel))
+	if (core_kernel_find(c->kernel))
 		return 0;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 			 *names ? ", " : "", (*k)->name);
-	return bad(err, c->kernel ? c->kernel : "kernel", "no such set of rules", names);
+	return bad(err, c->kernel, "no such set of rules", names);
 }
 
 static int check_area(const struct auxtap_watermark_config *c, const struct sim_driver *d,
@@ -76,6 +124,9 @@ static int check_area(const struct auxtap_watermark_config *c, const struct sim_
 	if (c->data_pages && !power_of_2(c->data_pages))
 		return bad(err, "pages of the data ring",
 			   "the kernel takes powers of two only (B4)", "0, 1, 2, 4, …");
+	if (c->max_alloc_pages && !power_of_2(c->max_alloc_pages))
+		return bad(err, "largest allocation", "the kernel allocates powers of two (C5)",
+			   "1, 2, 4, … pages, or 0 for any");
 	if (c->watermark > UINT32_MAX)
 		return bad(err, "watermark", "attr.aux_watermark has 32 bits",
 			   "0 (the kernel's choice: half of the area) to 4294967295 bytes");
@@ -121,9 +172,6 @@ static int check_time(const struct auxtap_watermark_config *c, struct auxtap_err
 	} else if (!c->rate || c->rate > 1000000000000) {
 		return bad(err, "rate", "out of range", "use 1 byte to 1 TB a second");
 	}
-	if (!c->max_bytes && !c->max_transactions && !c->max_ns)
-		return bad(err, "length", "no end condition",
-			   "give --bytes, --transactions or --time");
 	return 0;
 }
 
@@ -131,11 +179,13 @@ static int check_time(const struct auxtap_watermark_config *c, struct auxtap_err
 static int check_model(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
 	const struct auxtap_trace_unit *u = c->unit;
+	struct auxtap_trace_unit known;
+	int ret =
+		sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_trace_unit, irq_level),
+			   u, "trace unit", err);
 
-	if (u->size != sizeof(*u))
-		return bad(
-			err, "trace unit", "struct of another size",
-			"set '.size = sizeof(struct auxtap_trace_unit)' and use this version's header");
+	if (ret)
+		return ret;
 	if (!u->name || !u->driver || !u->create || !u->destroy || !u->reg_read || !u->reg_write ||
 	    !u->produce)
 		return bad(err, u->name ? u->name : "trace unit", "incomplete trace unit",
@@ -150,17 +200,13 @@ static int check_model(const struct auxtap_watermark_config *c, struct auxtap_er
 	return 0;
 }
 
-int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+static int check(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
 	const struct sim_driver *d = sim_driver_find(c->driver);
 	int ret;
 
-	if (c->size != sizeof(*c))
-		return bad(err, "configuration", "of another version of the library",
-			   "begin with auxtap_watermark_defaults()");
 	if (!d)
-		return bad(err, c->driver ? c->driver : "driver", "no such driver",
-			   "intel_pt, arm_spe, trbe");
+		return bad(err, c->driver, "no such driver", "intel_pt, arm_spe, trbe");
 	ret = c->unit ? check_model(c, err) : 0;
 	if (!ret)
 		ret = check_kernel(c, err);
@@ -169,4 +215,22 @@ int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *e
 	if (!ret)
 		ret = check_unit(c, d, err);
 	return ret ? ret : check_time(c, err);
+}
+
+int config_take(struct auxtap_watermark_config *known, const struct auxtap_watermark_config *given,
+		struct auxtap_error *err)
+{
+	int ret = sized_take(known, sizeof(*known), FIRST_SIZE, given, WHAT, err);
+
+	if (!ret)
+		set_defaults(known);
+	return ret;
+}
+
+int config_take_valid(struct auxtap_watermark_config *known,
+		      const struct auxtap_watermark_config *given, struct auxtap_error *err)
+{
+	int ret = config_take(known, given, err);
+
+	return ret ? ret : check(known, err);
 }

@@ -6,6 +6,7 @@
  * What one action does: actions.c.
  */
 #include "explore.h"
+#include "util/sized.h"
 #include "util/vector.h"
 
 #include <errno.h>
@@ -536,20 +537,16 @@ static int explorable(const struct auxtap_watermark_config *c, struct auxtap_err
 	return 0;
 }
 
-int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint64_t max_states,
-			     struct auxtap_explore_result *result, struct auxtap_error *err)
+static int explore(const struct auxtap_watermark_config *config, uint64_t max_states,
+		   struct auxtap_explore_result *result, struct auxtap_error *err)
 {
-	struct auxtap_error own = AUXTAP_ERROR_INIT;
 	struct auxtap_watermark_result wr;
 	struct search s = {.r = result, .max_states = max_states};
-	int ret = explorable(config, err);
+	int ret;
 
-	memset(result, 0, sizeof(*result));
-	if (ret)
-		return ret;
-	s.w = explore_sim(config, &wr, err ? err : &own);
+	s.w = explore_sim(config, &wr, err);
 	if (!s.w)
-		return err ? err->code : own.code;
+		return err->code;
 	if (wr.refused) {
 		result->refused = 1;
 		memcpy(result->refusal, wr.refusal, sizeof(result->refusal));
@@ -562,7 +559,7 @@ int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint6
 	result->nr_states = s.nr_seen;
 	search_close(&s);
 	if (!ret && result->complete && !result->violated)
-		ret = unmap_all(&s, config, err ? err : &own);
+		ret = unmap_all(&s, config, err);
 	if (ret == 1)
 		ret = result->complete = 0;
 	search_free(&s);
@@ -571,20 +568,36 @@ int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint6
 	return ret;
 }
 
-int auxtap_watermark_play(const struct auxtap_watermark_config *config, const char *path,
-			  void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
-			  void *ctx, struct auxtap_watermark_result *result,
-			  struct auxtap_error *err)
+int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint64_t max_states,
+			     struct auxtap_explore_result *result, struct auxtap_error *err)
 {
+	struct auxtap_watermark_config known;
+	struct auxtap_explore_result r = {.size = sizeof(r)};
 	struct auxtap_error own = AUXTAP_ERROR_INIT;
-	struct sim *w = explore_sim(config, result, err ? err : &own);
+	int ret;
+
+	if (!err)
+		err = &own;
+	ret = sized_check(result, sizeof(r),
+			  SIZED_UP_TO(struct auxtap_explore_result, nr_stall_checks),
+			  "struct auxtap_explore_result", err);
+	if (ret)
+		return ret;
+	ret = config_take_valid(&known, config, err);
+	if (!ret)
+		ret = explorable(&known, err);
+	if (!ret)
+		ret = explore(&known, max_states, &r, err);
+	sized_give(result, &r, sizeof(r));
+	return ret;
+}
+
+/* Each action of the path, if it can happen. */
+static int play(struct sim *w, const char *path, struct auxtap_error *err)
+{
 	int ret = 0;
 
-	if (!w)
-		return err ? err->code : own.code;
-	w->on_event = on_event;
-	w->ctx = ctx;
-	for (const char *at = path; *at && !result->refused && !ret; at++) {
+	for (const char *at = path; *at && !w->r->refused && !ret; at++) {
 		u8 actions[MAX_ACTIONS];
 		unsigned int n = explore_actions(w, actions), i;
 
@@ -604,7 +617,35 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 		w->now++; /* so that events have an order */
 		explore_act(w, (u8)*at);
 	}
-	w->on_event = NULL;
-	close_sim(w);
+	return ret;
+}
+
+int auxtap_watermark_play(const struct auxtap_watermark_config *config, const char *path,
+			  void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
+			  void *ctx, struct auxtap_watermark_result *result,
+			  struct auxtap_error *err)
+{
+	struct auxtap_watermark_config known;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
+	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	struct sim *w = NULL;
+	int ret;
+
+	if (!err)
+		err = &own;
+	ret = result_check(result, err);
+	if (ret)
+		return ret;
+	ret = config_take_valid(&known, config, err);
+	if (!ret && !(w = explore_sim(&known, &r, err)))
+		ret = err->code;
+	if (w) {
+		w->on_event = on_event;
+		w->ctx = ctx;
+		ret = play(w, path, err);
+		w->on_event = NULL;
+		close_sim(w);
+	}
+	sized_give(result, &r, sizeof(r));
 	return ret;
 }

@@ -18,49 +18,59 @@
 #define TRBSR	   0xc4db
 
 /* clang-format off */
-const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
-	{"wakeup-by-one", "aux_wakeup goes on by one watermark, however many were passed",
-	 AUXTAP_INV_WAKEUP_AHEAD, ALL, 0},
-	{"overwrite-watermark", "an area that is overwritten has a watermark",
-	 AUXTAP_INV_OVERWRITE_SILENT, ALL, 0},
-	{"truncation-goes-on", "a truncated event is not disabled", AUXTAP_INV_TRUNCATED_DISABLED,
-	 ALL, 0},
-	{"disable-lost-on-cpu-0", "the CPU's number marks the event for disable, so CPU 0 never does",
-	 AUXTAP_INV_TRUNCATED_DISABLED, ALL, 0},
-	{"refcount-first", "begin takes its reference before it looks who maps the area",
-	 AUXTAP_INV_FREED_ONCE, ALL, 0},
-	{"partial-as-truncated", "PARTIAL is reported as TRUNCATED", AUXTAP_INV_FLAG_HAS_CAUSE,
-	 "intel_pt", 0},
-	{"head-32-bit", "aux_head has 32 bits", AUXTAP_INV_BYTES_ADD_UP, ALL, 0},
-	{"skip-without-wakeup", "a skip that passes a watermark does not wake",
-	 AUXTAP_INV_WAKEUP_AT_WATERMARK, ARM, 0},
-	{"interrupt-late", "an interrupt takes a millisecond more, now and then",
-	 AUXTAP_INV_IRQ_IN_TIME, ALL, 1},
-	{"interrupt-lost", "every third interrupt does not come", AUXTAP_INV_IRQ_IN_TIME, ALL, 1},
-	{"interrupt-doubled", "an interrupt comes twice", AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1},
-	{"interrupt-page-off", "the interrupt line goes up a page after the threshold",
-	 AUXTAP_INV_IRQ_AT_THRESHOLD, ALL, 1},
-	{"past-limit", "the unit writes on beyond its STOP or limit", AUXTAP_INV_LIMIT_KEPT, ALL, 1},
-	{"stale-status", "what the driver clears in the status register stays",
-	 AUXTAP_INV_PROGRESS, ALL, 1},
-	{"flag-missing", "the unit stops, and its status register does not say so (STOPPED)",
-	 AUXTAP_INV_LOSS_FLAGGED, "intel_pt", 1},
-	{"flag-missing", "the buffer is filled, and the status register does not say so (WRAP)",
-	 AUXTAP_INV_RECORDS_TRUE, "trbe", 1},
-	{"wrong-wrap", "after the end of the area the unit goes on a page too far",
-	 AUXTAP_INV_RECORDS_TRUE, "intel_pt trbe", 1},
-	{"padding-missing", "what is skipped is not filled with padding",
-	 AUXTAP_INV_CONTENTS_TRUE, ARM, 1},
-	{"interrupt-while-stopping", "the line goes up while the unit is being switched off",
-	 AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1},
-	{0},
+#define FAULT(...) {sizeof(struct auxtap_watermark_fault), __VA_ARGS__}
+
+static const struct auxtap_watermark_fault faults[] = {
+	FAULT("wakeup-by-one", "aux_wakeup goes on by one watermark, however many were passed",
+	 AUXTAP_INV_WAKEUP_AHEAD, ALL, 0),
+	FAULT("overwrite-watermark", "an area that is overwritten has a watermark",
+	 AUXTAP_INV_OVERWRITE_SILENT, ALL, 0),
+	FAULT("truncation-goes-on", "a truncated event is not disabled",
+	 AUXTAP_INV_TRUNCATED_DISABLED, ALL, 0),
+	FAULT("disable-lost-on-cpu-0", "the CPU's number marks the event for disable, so CPU 0 never does",
+	 AUXTAP_INV_TRUNCATED_DISABLED, ALL, 0),
+	FAULT("refcount-first", "begin takes its reference before it looks who maps the area",
+	 AUXTAP_INV_FREED_ONCE, ALL, 0),
+	FAULT("partial-as-truncated", "PARTIAL is reported as TRUNCATED", AUXTAP_INV_FLAG_HAS_CAUSE,
+	 "intel_pt", 0),
+	FAULT("head-32-bit", "aux_head has 32 bits", AUXTAP_INV_BYTES_ADD_UP, ALL, 0),
+	FAULT("skip-without-wakeup", "a skip that passes a watermark does not wake",
+	 AUXTAP_INV_WAKEUP_AT_WATERMARK, ARM, 0),
+	FAULT("interrupt-late", "an interrupt takes a millisecond more, now and then",
+	 AUXTAP_INV_IRQ_IN_TIME, ALL, 1),
+	FAULT("interrupt-lost", "every third interrupt does not come",
+	 AUXTAP_INV_IRQ_IN_TIME, ALL, 1),
+	FAULT("interrupt-doubled", "an interrupt comes twice", AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1),
+	FAULT("interrupt-page-off", "the interrupt line goes up a page after the threshold",
+	 AUXTAP_INV_IRQ_AT_THRESHOLD, ALL, 1),
+	FAULT("past-limit", "the unit writes on beyond its STOP or limit",
+	 AUXTAP_INV_LIMIT_KEPT, ALL, 1),
+	FAULT("stale-status", "what the driver clears in the status register stays",
+	 AUXTAP_INV_PROGRESS, ALL, 1),
+	FAULT("flag-missing", "the unit stops, and its status register does not say so (STOPPED)",
+	 AUXTAP_INV_LOSS_FLAGGED, "intel_pt", 1),
+	FAULT("flag-missing", "the buffer is filled, and the status register does not say so (WRAP)",
+	 AUXTAP_INV_RECORDS_TRUE, "trbe", 1),
+	FAULT("wrong-wrap", "after the end of the area the unit goes on a page too far",
+	 AUXTAP_INV_RECORDS_TRUE, "intel_pt trbe", 1),
+	FAULT("padding-missing", "what is skipped is not filled with padding",
+	 AUXTAP_INV_CONTENTS_TRUE, ARM, 1),
+	FAULT("interrupt-while-stopping", "the line goes up while the unit is being switched off",
+	 AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1),
 };
 /* clang-format on */
+
+#define NR_FAULTS (sizeof(faults) / sizeof(faults[0]))
+
+const struct auxtap_watermark_fault *auxtap_watermark_get_fault(size_t index)
+{
+	return index < NR_FAULTS ? &faults[index] : NULL;
+}
 
 static const struct auxtap_watermark_fault *find(const char *name, const char *driver, bool *known)
 {
 	*known = false;
-	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++) {
+	for (const struct auxtap_watermark_fault *f = faults; f < faults + NR_FAULTS; f++) {
 		if (strcmp(f->name, name) != 0)
 			continue;
 		*known = true;
@@ -78,13 +88,8 @@ static int no_such(const char *name, const char *driver, bool known, struct auxt
 	return -EINVAL;
 }
 
-int auxtap_watermark_fault_config(struct auxtap_watermark_config *c, const char *fault,
-				  struct auxtap_error *err)
+static void set_config(struct auxtap_watermark_config *c, const char *fault)
 {
-	bool known;
-
-	if (!find(fault, c->driver, &known))
-		return no_such(fault, c->driver, known, err);
 	c->fault = fault;
 	if (!strcmp(fault, "wakeup-by-one"))
 		c->watermark = 1000;
@@ -122,7 +127,21 @@ int auxtap_watermark_fault_config(struct auxtap_watermark_config *c, const char 
 	}
 	if (!strcmp(fault, "interrupt-while-stopping"))
 		c->switch_ns = 100000;
-	return 0;
+}
+
+int auxtap_watermark_fault_config(struct auxtap_watermark_config *config, const char *fault,
+				  struct auxtap_error *err)
+{
+	struct auxtap_watermark_config c;
+	int ret = config_take(&c, config, err);
+	bool known;
+
+	if (ret)
+		return ret;
+	if (!find(fault, c.driver, &known))
+		return no_such(fault, c.driver, known, err);
+	set_config(&c, fault);
+	return config_give(config, &c);
 }
 
 int faults_set(struct sim *w, struct auxtap_error *err)

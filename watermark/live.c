@@ -26,6 +26,7 @@
 /* Nothing has come for so long: is trace off? Longer where the model is not sure of it. */
 #define IDLE_NS	       30000000ull
 #define IDLE_PROMPT_NS 500000000ull
+#define NS	       1000000000ull
 
 struct live {
 	const struct auxtap_watermark_config *c;
@@ -168,8 +169,13 @@ static void take_aux(struct live *v, const uint64_t *body)
 				(LL)v->r->nr_records, (LL)f.offset, (LL)f.offset + (LL)f.nr_bytes,
 				(LL)f.overshoot, (LL)v->opts->max_overshoot);
 	}
-	reported = (struct auxtap_live_record){f.offset,    f.nr_bytes, f.flags,
-					       f.threshold, f.limit,	f.by_interrupt};
+	reported = (struct auxtap_live_record){.size = sizeof(reported),
+					       .offset = f.offset,
+					       .nr_bytes = f.nr_bytes,
+					       .flags = f.flags,
+					       .threshold = f.threshold,
+					       .limit = f.limit,
+					       .by_interrupt = f.by_interrupt};
 	if (v->opts->on_record)
 		v->opts->on_record(v->opts->ctx, &reported);
 }
@@ -208,8 +214,9 @@ static int drain(struct live *v, struct auxtap_error *err)
 	__sync_synchronize();
 	while ((ret = auxtap_ring_data_next(v->ring, &span, err)) == 1) {
 		take_record(v, &span);
-		ret = auxtap_perfdata_writer_record(v->writer, span.part1, span.size1, span.part2,
-						    span.size2, err);
+		ret = v->writer ? auxtap_perfdata_writer_record(v->writer, span.part1, span.size1,
+								span.part2, span.size2, err) :
+				  0;
 		if (ret)
 			return ret;
 		auxtap_ring_data_consume(v->ring);
@@ -244,8 +251,9 @@ static int read_all(struct live *v, struct auxtap_error *err)
 		return ret;
 	head.offset = span.offset_abs;
 	head.reference = ++v->reference;
-	ret = auxtap_perfdata_writer_auxtrace(v->writer, &head, span.part1, span.size1, span.part2,
-					      span.size2, err);
+	ret = v->writer ? auxtap_perfdata_writer_auxtrace(v->writer, &head, span.part1, span.size1,
+							  span.part2, span.size2, err) :
+			  0;
 	if (ret)
 		return ret;
 	auxtap_ring_aux_consume(v->ring, &span);
@@ -367,7 +375,8 @@ static int run(struct live *v, struct auxtap_error *err)
 	int ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_ENABLE, 0);
 
 	v->news_ns = begin;
-	while (!ret && v->r->agrees && v->r->nr_bytes < v->opts->max_bytes &&
+	while (!ret && v->r->agrees &&
+	       (!v->opts->max_bytes || v->r->nr_bytes < v->opts->max_bytes) &&
 	       now_ns() - begin < v->opts->max_ns)
 		ret = poll_round(v, err);
 	if (!ret)
@@ -398,7 +407,7 @@ static int check(const struct auxtap_watermark_config *c, struct auxtap_error *e
 				 sysconf(_SC_PAGESIZE));
 		return -EINVAL;
 	}
-	return config_check(c, err);
+	return 0;
 }
 
 static int with_model(struct live *v, struct auxtap_error *err)
@@ -413,13 +422,13 @@ static int with_model(struct live *v, struct auxtap_error *err)
 		return 0;
 	}
 	ret = auxtap_ring_open(&v->ring, v->base, v->base_size, v->aux, v->aux_size, false, err);
-	if (!ret)
+	if (!ret && v->opts->path)
 		ret = open_file(v, err);
 	if (!ret)
 		ret = run(v, err);
 	if (ret && !err->code)
 		auxtap_error_set(err, ret, v->opts->event, "%s", strerror(-ret));
-	if (!ret)
+	if (!ret && v->writer)
 		ret = auxtap_perfdata_writer_finish(v->writer, err);
 	else if (v->writer)
 		auxtap_perfdata_writer_abort(v->writer);
@@ -434,46 +443,73 @@ static int with_model(struct live *v, struct auxtap_error *err)
 	return ret;
 }
 
-int auxtap_watermark_live(const struct auxtap_watermark_config *config,
-			  struct auxtap_backend *backend, const struct auxtap_live_opts *opts,
-			  struct auxtap_live_result *result, struct auxtap_error *err)
+/* Options that the caller leaves out. event: space for the name of one. */
+static void set_defaults(struct auxtap_live_opts *opts, const struct auxtap_watermark_config *c,
+			 char *event, size_t size)
 {
-	struct auxtap_error own = AUXTAP_ERROR_INIT;
-	struct auxtap_live_opts known;
-	struct live v = {.c = config, .opts = &known, .r = result, .be = backend, .fd = -1};
-	int ret;
+	if (!opts->event) {
+		snprintf(event, size, "%s//u", sim_driver_find(c->driver)->pmu);
+		opts->event = event;
+	}
+	if (!opts->max_ns)
+		opts->max_ns = NS;
+}
 
-	if (!err)
-		err = &own;
-	ret = sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_live_opts, ctx), opts,
-			 "struct auxtap_live_opts", err);
-	opts = &known;
-	if (!ret)
-		ret = check(config, err);
-	memset(result, 0, sizeof(*result));
-	result->agrees = 1;
-	v.ops = backend->perf;
-	v.ctx = backend->perf_ctx;
-	if (ret)
-		return ret;
-	ret = auxtap_event_attr(&v.attr, opts->event, backend, err);
+static int compare(struct live *v, const struct auxtap_watermark_config *c,
+		   struct auxtap_error *err)
+{
+	int ret = auxtap_event_attr(&v->attr, v->opts->event, v->be, err);
+
 	if (ret == -ENOENT || ret == -ENODEV)
 		auxtap_error_todo(err, "'auxtap list' prints what this machine has");
 	if (ret < 0)
 		return ret;
 	if (!ret) {
-		auxtap_error_set(err, -EINVAL, opts->event, "this PMU has no AUX area");
+		auxtap_error_set(err, -EINVAL, v->opts->event, "this PMU has no AUX area");
 		return -EINVAL;
 	}
-	v.follow = follow_open(config, result->expected_refusal, sizeof(result->expected_refusal),
-			       err);
-	if (!v.follow && !*result->expected_refusal)
+	v->ops = v->be->perf;
+	v->ctx = v->be->perf_ctx;
+	v->follow = follow_open(c, v->r->expected_refusal, sizeof(v->r->expected_refusal), err);
+	if (!v->follow && !*v->r->expected_refusal)
 		return err->code;
-	ret = with_model(&v, err);
-	auxtap_ring_close(v.ring);
-	close_event(&v);
-	if (v.follow)
-		follow_close(v.follow);
+	ret = with_model(v, err);
+	auxtap_ring_close(v->ring);
+	close_event(v);
+	if (v->follow)
+		follow_close(v->follow);
+	return ret;
+}
+
+int auxtap_watermark_live(const struct auxtap_watermark_config *config,
+			  struct auxtap_backend *backend, const struct auxtap_live_opts *opts,
+			  struct auxtap_live_result *result, struct auxtap_error *err)
+{
+	struct auxtap_live_result r = {.size = sizeof(r), .agrees = 1};
+	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	struct auxtap_watermark_config c;
+	struct auxtap_live_opts known;
+	struct live v = {.c = &c, .opts = &known, .r = &r, .be = backend, .fd = -1};
+	char event[64];
+	int ret;
+
+	if (!err)
+		err = &own;
+	ret = sized_check(result, sizeof(r), SIZED_UP_TO(struct auxtap_live_result, text),
+			  "struct auxtap_live_result", err);
+	if (ret)
+		return ret;
+	ret = sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_live_opts, ctx), opts,
+			 "struct auxtap_live_opts", err);
+	if (!ret)
+		ret = config_take_valid(&c, config, err);
+	if (!ret)
+		ret = check(&c, err);
+	if (!ret) {
+		set_defaults(&known, &c, event, sizeof(event));
+		ret = compare(&v, &c, err);
+	}
+	sized_give(result, &r, sizeof(r));
 	return ret;
 }
 

@@ -3,6 +3,7 @@
  * Simulated time: how much trace the program generates when, and what comes next: interrupt,
  * reader, scheduler. The rest of the machine: sim.h.
  */
+#include "util/sized.h"
 #include "sim.h"
 #include "units.h"
 
@@ -17,7 +18,8 @@ typedef unsigned __int128 u128;
 
 void sim_event_at(struct sim *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
 {
-	struct auxtap_watermark_event e = {.time_ns = time, .what = what, .a = a, .b = b, .c = c};
+	const struct auxtap_watermark_event e =
+		{.size = sizeof(e), .time_ns = time, .what = what, .a = a, .b = b, .c = c};
 
 	if (w->on_event)
 		w->on_event(w->ctx, &e);
@@ -32,8 +34,13 @@ void sim_event(struct sim *w, enum auxtap_watermark_what what, u64 a, u64 b, u64
 static void event_text(struct sim *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b,
 		       u64 c, const char *text)
 {
-	struct auxtap_watermark_event e =
-		{.time_ns = time, .what = what, .a = a, .b = b, .c = c, .text = text};
+	const struct auxtap_watermark_event e = {.size = sizeof(e),
+						 .time_ns = time,
+						 .what = what,
+						 .a = a,
+						 .b = b,
+						 .c = c,
+						 .text = text};
 
 	if (w->on_event)
 		w->on_event(w->ctx, &e);
@@ -410,8 +417,6 @@ struct sim *sim_new(const struct auxtap_watermark_config *config, struct auxtap_
 	int ret;
 
 	memset(r, 0, sizeof(*r));
-	if (config_check(config, err))
-		return NULL;
 	if (current_sim) {
 		auxtap_error_set(err, -EBUSY, "simulation", "this thread runs one already");
 		return NULL;
@@ -458,25 +463,43 @@ void sim_free(struct sim *w)
 	free(w);
 }
 
+int result_check(const struct auxtap_watermark_result *result, struct auxtap_error *err)
+{
+	return sized_check(result, sizeof(*result),
+			   SIZED_UP_TO(struct auxtap_watermark_result, finding),
+			   "struct auxtap_watermark_result", err);
+}
+
 int auxtap_watermark_run(const struct auxtap_watermark_config *config,
 			 void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
 			 void *ctx, struct auxtap_watermark_result *result,
 			 struct auxtap_error *err)
 {
+	struct auxtap_watermark_config known;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	struct auxtap_error own = AUXTAP_ERROR_INIT;
-	struct sim *w = sim_new(config, result, err ? err : &own);
-	int ret = 0;
+	struct sim *w = NULL;
+	int ret;
 
-	if (!w)
-		return err ? err->code : own.code;
-	w->on_event = on_event;
-	w->ctx = ctx;
-	if (!result->refused)
-		run(w);
-	if (w->broken)
-		ret = unit_broken(w, err);
-	result->head = w->page ? w->page->aux_head : 0;
-	result->time_ns = w->now;
-	sim_free(w);
+	if (!err)
+		err = &own;
+	ret = result_check(result, err);
+	if (ret)
+		return ret;
+	ret = config_take_valid(&known, config, err);
+	if (!ret && !(w = sim_new(&known, &r, err)))
+		ret = err->code;
+	if (w) {
+		w->on_event = on_event;
+		w->ctx = ctx;
+		if (!r.refused)
+			run(w);
+		if (w->broken)
+			ret = unit_broken(w, err);
+		r.head = w->page ? w->page->aux_head : 0;
+		r.time_ns = w->now;
+		sim_free(w);
+	}
+	sized_give(result, &r, sizeof(r));
 	return ret;
 }

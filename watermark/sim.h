@@ -269,17 +269,28 @@ u64 faults_reg_read(struct sim *w, u32 reg, u64 value);
 u64 faults_reg_write(struct sim *w, u32 reg, u64 value);
 void faults_stopping(struct sim *w);
 
-/* config.c */
-int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err);
+/* config.c: a caller's configuration with the defaults that it leaves out; whether it can run */
+int config_take(struct auxtap_watermark_config *known, const struct auxtap_watermark_config *given,
+		struct auxtap_error *err);
+int config_take_valid(struct auxtap_watermark_config *known,
+		      const struct auxtap_watermark_config *given, struct auxtap_error *err);
+/* Into a caller's struct. -EINVAL: its size is not set. */
+int config_give(struct auxtap_watermark_config *given, const struct auxtap_watermark_config *known);
+void config_typical(struct auxtap_watermark_config *c, const char *driver);
 
 /* sim.c */
+/* Whether the caller has set the size of its result. */
+int result_check(const struct auxtap_watermark_result *result, struct auxtap_error *err);
 /* Hands the unit an extent of trace; bytes may be NULL. Returns and *taken: as its produce(). */
 u64 sim_give(struct sim *w, const u8 *bytes, u64 nr_bytes, u64 *taken);
 void sim_line(struct sim *w); /* the unit's interrupt line has gone up */
 void sim_send_irq(struct sim *w, u64 delay);
 /* Now; inside an extent: when its last byte so far was made, less some of them. */
 u64 sim_time(const struct sim *w, u64 less);
-/* A machine as the configuration says, not yet running. NULL: see err, or r->refused. */
+/*
+ * A machine as the configuration says, not yet running. config: from config_take_valid(). NULL: see
+ * err, or r->refused.
+ */
 struct sim *sim_new(const struct auxtap_watermark_config *config, struct auxtap_watermark_result *r,
 		    struct auxtap_error *err);
 void sim_free(struct sim *w);

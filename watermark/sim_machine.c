@@ -94,8 +94,12 @@ static void core_woken(void *ctx, struct perf_event *event)
 static int order_of(void *ctx, int order)
 {
 	const struct sim *w = ctx;
+	int max;
 
-	return w->c.max_order < 0 || order < w->c.max_order ? order : w->c.max_order;
+	if (!w->c.max_alloc_pages)
+		return order;
+	max = __builtin_ctzll(w->c.max_alloc_pages);
+	return order < max ? order : max;
 }
 
 static void core_warned(void *ctx, const char *file, int line, const char *what)
@@ -180,7 +184,7 @@ int machine_open(struct sim *w, struct auxtap_error *err)
 		.warn = core_warned,
 		.observer = &monitor_observer,
 	};
-	w->bus = (struct auxtap_unit_bus){w, bus_load, bus_store, bus_irq};
+	w->bus = (struct auxtap_unit_bus){sizeof(w->bus), w, bus_load, bus_store, bus_irq};
 	setup = w->c.setup;
 	setup.overshoot_bytes += unit_faults_overshoot(&w->faults.unit, w->c.page_size);
 	w->u = w->unit->create(&w->bus, &setup);

@@ -2,10 +2,18 @@
 /* The standard sweep: which machines, areas, watermarks and readers. */
 #include "sim.h"
 
-const struct auxtap_sweep_machine auxtap_sweep_machines[] = {
-	{"intel_pt", 4096}, {"arm_spe", 4096}, {"arm_spe", 16384}, {"arm_spe", 65536},
-	{"trbe", 4096},	    {"trbe", 16384},   {"trbe", 65536},	   {0},
+#define SIZE sizeof(struct auxtap_sweep_machine)
+
+static const struct auxtap_sweep_machine machines[] = {
+	{SIZE, "intel_pt", 4096}, {SIZE, "arm_spe", 4096}, {SIZE, "arm_spe", 16384},
+	{SIZE, "arm_spe", 65536}, {SIZE, "trbe", 4096},	   {SIZE, "trbe", 16384},
+	{SIZE, "trbe", 65536},
 };
+
+const struct auxtap_sweep_machine *auxtap_watermark_get_machine(size_t index)
+{
+	return index < sizeof(machines) / sizeof(machines[0]) ? &machines[index] : NULL;
+}
 
 struct watermarks {
 	uint64_t at[AUXTAP_SWEEP_WATERMARKS];
@@ -49,18 +57,19 @@ static void fill(struct watermarks *m, uint64_t page, uint64_t area)
 		add_parts(m, area, n);
 }
 
-void auxtap_watermark_sweep_config(struct auxtap_watermark_config *c, const char *driver,
-				   uint64_t page_size, unsigned int area, unsigned int watermark,
-				   unsigned int reader)
+int auxtap_watermark_sweep_config(struct auxtap_watermark_config *config, const char *driver,
+				  uint64_t page_size, unsigned int area, unsigned int watermark,
+				  unsigned int reader)
 {
 	static const struct {
 		uint64_t times, parts;
 	} latency[AUXTAP_SWEEP_READERS] = {{0, 1}, {1, 8}, {1, 2}, {2, 1}};
 	const struct sim_driver *d = sim_driver_find(driver);
+	struct auxtap_watermark_config known, *c = &known;
 	struct watermarks watermarks = {0};
 	uint64_t fill_ns, bytes;
 
-	auxtap_watermark_defaults(c, driver);
+	config_typical(c, driver);
 	c->page_size = page_size;
 	c->nr_pages = 2ull << (area % AUXTAP_SWEEP_AREAS);
 	bytes = c->nr_pages * page_size;
@@ -79,4 +88,5 @@ void auxtap_watermark_sweep_config(struct auxtap_watermark_config *c, const char
 	c->max_bytes = 0;
 	c->max_transactions = 96;
 	c->max_ns = 40 * fill_ns;
+	return config_give(config, c);
 }

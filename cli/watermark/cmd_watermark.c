@@ -174,7 +174,7 @@ static int run_one(struct sim *s, uint64_t pages, uint64_t watermark)
 {
 	struct auxtap_watermark_config c = s->o.c;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	int ret;
 
 	c.nr_pages = pages;
@@ -324,6 +324,10 @@ int watermark_sim(int argc, char **argv)
 	}
 	if (!wm_options_finish(&s.o))
 		goto usage_error;
+	if (!s.o.c.max_bytes && !s.o.c.max_transactions && !s.o.c.max_ns) {
+		cli_errorf("length", "give --bytes, --transactions or --time", "no end condition");
+		goto usage_error;
+	}
 	ret = run_into(&s);
 	wm_options_free(&s.o);
 	return ret;

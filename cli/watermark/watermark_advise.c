@@ -178,7 +178,8 @@ static void put_record(const struct advise *a, char *buf, size_t size)
 	char data[24], area[24];
 
 	snprintf(buf, size, "auxtap record -e %s -m %s,%s --aux-watermark %llu",
-		 wm_driver(a->c.driver)->event, wm_size(a->c.data_pages * a->c.page_size, data),
+		 wm_driver(a->c.driver)->event,
+		 wm_size(wm_data_pages(&a->c) * a->c.page_size, data),
 		 wm_size(a->c.nr_pages * a->c.page_size, area), (LL)a->c.watermark);
 }
 
@@ -187,7 +188,7 @@ static void put_perf(const struct advise *a, char *buf, size_t size)
 	char data[24], area[24];
 
 	snprintf(buf, size, "perf record -e %s -m %s,%s", wm_driver(a->c.driver)->event,
-		 wm_size(a->c.data_pages * a->c.page_size, data), wm_size(a->perf_area, area));
+		 wm_size(wm_data_pages(&a->c) * a->c.page_size, data), wm_size(a->perf_area, area));
 }
 
 static void print_commands(const struct advise *a)
@@ -416,7 +417,7 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 	m->ask.nr_transactions = 100000;
 	wm_options_peek(&peek, argc, argv, letters, options);
 	wm_options_init(&m->o, &peek);
-	m->o.c.max_order = 10; /* C5: the largest order of the allocator on x86-64 */
+	m->o.c.max_alloc_pages = 1 << 10; /* C5: the largest order of the allocator on x86-64 */
 	m->o.c.max_bytes = 0;
 	if (!take_all(m, argc, argv))
 		goto out;

@@ -105,7 +105,7 @@ static int try_one(const struct advise_ask *ask, struct advise *a, uint64_t area
 		   unsigned int i, char *refusal, struct auxtap_error *err)
 {
 	struct auxtap_watermark_config c = ask->c;
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	int ret;
 
 	c.nr_pages = area / c.page_size;
@@ -225,6 +225,7 @@ static int confirm(const struct advise_ask *ask, struct advise *a, uint64_t wate
 			if (c->contents && c->max_transactions > CONTENT_BYTES / watermark)
 				c->max_transactions = CONTENT_BYTES / watermark + 1;
 		}
+		a->results[i].size = sizeof(a->results[i]);
 		ret = auxtap_watermark_run(c, NULL, NULL, &a->results[i], err);
 		if (ret)
 			return ret;

@@ -89,7 +89,7 @@ static void print_config(FILE *out, const struct auxtap_watermark_config *c)
 		c->setup.errata ? " errata" : "",
 		c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? " overwrite" : "",
 		c->setup.errata & AUXTAP_ERRATUM_BEYOND ? " beyond" : "",
-		c->max_order ? "" : " single pages");
+		c->max_alloc_pages == 1 ? " single pages" : "");
 }
 
 static void print_violation(FILE *out, const struct auxtap_watermark_config *c,
@@ -112,7 +112,7 @@ static void print_violation(FILE *out, const struct auxtap_watermark_config *c,
 
 static int run_one(const struct auxtap_watermark_config *c, uint64_t max_states)
 {
-	struct auxtap_explore_result r;
+	struct auxtap_explore_result r = {.size = sizeof(r)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	int ret = auxtap_watermark_explore(c, max_states, &r, &err);
 
@@ -148,7 +148,7 @@ static int run_one(const struct auxtap_watermark_config *c, uint64_t max_states)
 
 static int play(const struct auxtap_watermark_config *c, const char *path)
 {
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	int ret = auxtap_watermark_play(c, path, print_event, NULL, &r, &err);
 
@@ -189,7 +189,7 @@ static void add(struct configs *all, const struct auxtap_watermark_config *c)
 static void small_config(struct auxtap_watermark_config *c, const char *driver, uint64_t nr_pages,
 			 bool quick)
 {
-	auxtap_watermark_defaults(c, driver);
+	wm_typical(c, driver);
 	c->nr_pages = nr_pages;
 	c->setup.record_bytes = nr_pages <= 4 && !quick ? 1024 : 2048;
 	if (wm_driver(driver)->has_max_record)
@@ -221,9 +221,9 @@ static void add_odd(struct configs *all, const char *driver, const char *kernel,
 	c.kernel = kernel;
 	step = c.setup.record_bytes;
 	if (wm_driver(driver)->contiguous) {
-		c.max_order = 0;
+		c.max_alloc_pages = 1;
 		add_watermarks(all, &c, step);
-		c.max_order = -1;
+		c.max_alloc_pages = 0;
 	}
 	/* independent of the kernel */
 	if (wm_driver(driver)->searched_errata && !strcmp(kernel, auxtap_watermark_kernel(0))) {
@@ -309,7 +309,7 @@ static void work(struct share *mine, struct share *first, const struct configs *
 {
 	for (;;) {
 		size_t i = __atomic_fetch_add(&first->next, 1, __ATOMIC_RELAXED);
-		struct auxtap_explore_result r;
+		struct auxtap_explore_result r = {.size = sizeof(r)};
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
 
 		if (i >= all->nr)

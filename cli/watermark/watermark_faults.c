@@ -22,12 +22,12 @@ static bool applies(const struct auxtap_watermark_fault *f, const char *driver)
 static const char *run_fault(const struct auxtap_watermark_fault *f, const char *driver)
 {
 	struct auxtap_watermark_config c;
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
 	if (!applies(f, driver))
 		return "-";
-	auxtap_watermark_defaults(&c, driver);
+	wm_typical(&c, driver);
 	if (auxtap_watermark_fault_config(&c, f->name, &err) ||
 	    auxtap_watermark_run(&c, NULL, NULL, &r, &err)) {
 		cli_error(&err);
@@ -43,6 +43,7 @@ static int run_correct(unsigned int every, bool *failed)
 			       .every = every,
 			       .jobs = sweep_jobs()};
 	struct sweep_sum sums[SWEEP_MACHINES] = {0};
+	const struct auxtap_sweep_machine *machine;
 	int ret;
 
 	printf("%-26s", "(none; machines that pass)");
@@ -57,8 +58,8 @@ static int run_correct(unsigned int every, bool *failed)
 		unsigned long long runs = 0, bad = 0;
 		char cell[32];
 
-		for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
-			if (!strcmp(auxtap_sweep_machines[m].driver, drivers[i])) {
+		for (size_t m = 0; (machine = auxtap_watermark_get_machine(m)); m++)
+			if (!strcmp(machine->driver, drivers[i])) {
 				runs += sums[m].runs;
 				bad += sums[m].failed;
 			}
@@ -72,13 +73,14 @@ static int run_correct(unsigned int every, bool *failed)
 
 static int run_faults(unsigned int every)
 {
+	const struct auxtap_watermark_fault *f;
 	bool missed = false;
 
 	printf("%-26s %-9s %-9s %-9s %s\n", "fault", drivers[0], drivers[1], drivers[2],
 	       "invariant");
 	if (run_correct(every, &missed))
 		return CLI_FAILED;
-	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++) {
+	for (size_t n = 0; (f = auxtap_watermark_get_fault(n)); n++) {
 		printf("%-26s", f->name);
 		for (size_t i = 0; i < NR_DRIVERS; i++) {
 			const char *verdict = run_fault(f, drivers[i]);
@@ -96,7 +98,9 @@ static int run_faults(unsigned int every)
 
 static void list_faults(void)
 {
-	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++)
+	const struct auxtap_watermark_fault *f;
+
+	for (size_t n = 0; (f = auxtap_watermark_get_fault(n)); n++)
 		printf("%s (%s; %s)\n    %s\n    caught by %s: %s\n", f->name,
 		       f->hardware ? "hardware" : "kernel", f->drivers, f->text,
 		       auxtap_watermark_get_invariant(f->caught)->name,
@@ -166,10 +170,10 @@ int watermark_faults(int argc, char **argv)
 static int show(const char *driver, const char *title, uint64_t watermark, uint64_t reader_latency)
 {
 	struct auxtap_watermark_config c;
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
-	auxtap_watermark_defaults(&c, driver);
+	wm_typical(&c, driver);
 	c.watermark = watermark;
 	if (reader_latency)
 		c.reader_latency_ns = reader_latency;

@@ -230,7 +230,7 @@ static void print_command(const struct live *l, const struct auxtap_watermark_co
 	struct auxtap_watermark_config usual;
 	char size[24];
 
-	auxtap_watermark_defaults(&usual, c->driver);
+	wm_typical(&usual, c->driver);
 	printf("    auxtap watermark live -e %s --cpu %d%s --driver %s --kernel %s --pages %llu "
 	       "--watermark %llu --reader %s --skid %s",
 	       l->opts.event, l->opts.cpu, l->load ? "" : " --no-load", c->driver, c->kernel,
@@ -297,7 +297,7 @@ static void print_run(struct live *l, const struct auxtap_watermark_config *c,
 static int run_one(struct live *l, struct auxtap_watermark_config *c)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_live_result r;
+	struct auxtap_live_result r = {.size = sizeof(r)};
 	char text[512] = "";
 	int ret;
 
@@ -354,12 +354,11 @@ static void print_row(struct live *l, uint64_t pages)
 
 static int run_area(struct live *l, uint64_t pages, bool given)
 {
-	struct auxtap_watermark_config sweep, c = l->o.c;
+	struct auxtap_watermark_config sweep = {.size = sizeof(sweep)}, c = l->o.c;
 	unsigned int area = 0;
 	int ret = 0;
 
 	c.nr_pages = pages;
-	c.max_bytes = 1; /* the model does not use it; it must not be 0 */
 	while (area < AUXTAP_SWEEP_AREAS - 1 && 2ull << area < pages)
 		area++;
 	for (size_t i = 0; !ret && i < (given ? l->o.nr_watermarks : AUXTAP_SWEEP_WATERMARKS);
@@ -506,6 +505,10 @@ static bool options_done(struct live *l, const char *driver, bool pages_given)
 			   "no rules for a kernel that old");
 		return false;
 	}
+	if (!l->o.c.max_ns) {
+		cli_errorf("--time", "give more than 0", "no time to run");
+		return false;
+	}
 	for (unsigned int i = 0; !pages_given && i < AREAS; i++) {
 		uint64_t *more = realloc(l->o.pages, (i + 1) * sizeof(*more));
 
@@ -544,7 +547,7 @@ int watermark_live(int argc, char **argv)
 	}
 	uname(&l.machine);
 	l.opts.cpu = last_cpu();
-	auxtap_watermark_defaults(&l.o.c, driver ? driver : driver_of(l.opts.event));
+	wm_typical(&l.o.c, driver ? driver : driver_of(l.opts.event));
 	l.o.c.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	l.o.c.data_pages = 64;
 	l.o.c.max_bytes = 0;

@@ -80,6 +80,22 @@ static bool open_unit(struct wm_options *o, const char *path)
 	return o->c.unit;
 }
 
+void wm_typical(struct auxtap_watermark_config *c, const char *driver)
+{
+	c->size = sizeof(*c);
+	auxtap_watermark_typical(c, driver); /* fails only without a size */
+}
+
+uint64_t wm_data_pages(const struct auxtap_watermark_config *c)
+{
+	return c->no_data_ring ? 0 : c->data_pages;
+}
+
+int wm_max_order(const struct auxtap_watermark_config *c)
+{
+	return c->max_alloc_pages ? __builtin_ctzll(c->max_alloc_pages) : -1;
+}
+
 /*
  * Parses the options exactly as the command will, so that abbreviations, values that look like
  * options and "--" have the same meaning.
@@ -113,7 +129,7 @@ void wm_options_init(struct wm_options *o, const struct wm_peek *peek)
 		like = auxtap_trace_unit_find(o->c.unit->driver);
 	if (like)
 		driver = like->driver;
-	auxtap_watermark_defaults(&o->c, driver ? driver : "intel_pt");
+	wm_typical(&o->c, driver ? driver : "intel_pt");
 	/* a fault sets the configuration that shows it; options override that */
 	o->fault = peek->fault;
 	if (o->fault)
@@ -187,13 +203,32 @@ static bool take_watermarks(struct wm_options *o, const char *arg)
 	return take_list(&l, arg);
 }
 
-static bool take_pages(struct wm_options *o, const char *arg)
+/*
+ * In a configuration zero is the default. An option that says 0 is refused here, as the library
+ * refuses the values around it.
+ */
+static bool not_zero(uint64_t value, const char *what, const char *why, const char *todo,
+		     bool *reported)
+{
+	if (value)
+		return true;
+	cli_errorf(what, todo, "%s", why);
+	*reported = true;
+	return false;
+}
+
+static bool take_pages(struct wm_options *o, const char *arg, bool *reported)
 {
 	struct list l = {&o->pages, &o->nr_pages, true, 1};
 
 	o->nr_pages = 0;
 	if (!take_list(&l, arg))
 		return false;
+	for (size_t i = 0; i < o->nr_pages; i++)
+		if (!not_zero(o->pages[i], "pages of the AUX area",
+			      "the kernel takes powers of two only (B8)", "1, 2, 4, … 1048576",
+			      reported))
+			return false;
 	o->c.nr_pages = o->pages[0];
 	return true;
 }
@@ -298,6 +333,24 @@ static bool take_u32(const char *arg, uint32_t *value)
 	return true;
 }
 
+static bool take_data_pages(struct auxtap_watermark_config *c, const char *arg)
+{
+	if (!wm_parse_size(arg, &c->data_pages))
+		return false;
+	c->no_data_ring = !c->data_pages;
+	return true;
+}
+
+static bool take_order(struct auxtap_watermark_config *c, const char *arg)
+{
+	int order;
+
+	if (!take_int(arg, &order))
+		return false;
+	c->max_alloc_pages = 1ull << (order < 63 ? order : 63);
+	return true;
+}
+
 static bool take(struct wm_options *o, int opt, const char *arg, bool *reported)
 {
 	struct auxtap_watermark_config *c = &o->c;
@@ -313,34 +366,45 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *reported)
 		*reported = true;
 		return load_unit(o, arg);
 	case WM_OPT_PAGES:
-		return take_pages(o, arg);
+		return take_pages(o, arg, reported);
 	case WM_OPT_PAGE_SIZE:
-		return wm_parse_size(arg, &c->page_size);
+		return wm_parse_size(arg, &c->page_size) &&
+		       not_zero(c->page_size, "page size", "not supported",
+				"use 4096 (Arm drivers: also 16384, 65536)", reported);
 	case WM_OPT_WATERMARK:
 		return take_watermarks(o, arg);
 	case WM_OPT_DATA_PAGES:
-		return wm_parse_size(arg, &c->data_pages);
+		return take_data_pages(c, arg);
 	case WM_OPT_SNAPSHOT:
 		c->snapshot = 1;
 		return true;
 	case WM_OPT_CPU:
 		return take_int(arg, &c->cpu);
 	case WM_OPT_ORDER:
-		return take_int(arg, &c->max_order);
+		return take_order(c, arg);
 	case WM_OPT_SKID:
 		return wm_parse_size(arg, &c->setup.overshoot_bytes);
 	case WM_OPT_ALIGN:
 		o->align_given = true;
-		return take_u32(arg, &c->setup.align);
+		return take_u32(arg, &c->setup.align) &&
+		       not_zero(c->setup.align, "alignment", "not a supported power of two",
+				"use 1 to 2048 bytes", reported);
 	case WM_OPT_RECORD:
-		return take_u32(arg, &c->setup.record_bytes);
+		return take_u32(arg, &c->setup.record_bytes) &&
+		       not_zero(c->setup.record_bytes, "record size", "out of range",
+				"use 1 to 2048 bytes", reported);
 	case WM_OPT_MAX_RECORD:
 		o->max_record_given = true;
-		return take_u32(arg, &c->setup.max_record);
+		return take_u32(arg, &c->setup.max_record) &&
+		       not_zero(c->setup.max_record, "largest record",
+				"SPE has 16 to 2048 bytes (I1)",
+				"a power of two, not less than the record size", reported);
 	case WM_OPT_ERRATA:
 		return take_errata(o, arg);
 	case WM_OPT_RATE:
-		return wm_parse_size(arg, &c->rate);
+		return wm_parse_size(arg, &c->rate) &&
+		       not_zero(c->rate, "rate", "out of range", "use 1 byte to 1 TB a second",
+				reported);
 	case WM_OPT_RATES:
 		*reported = true;
 		return read_rates(o, arg);
@@ -480,7 +544,7 @@ void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t
 	Dl_info info;
 	size_t len;
 
-	auxtap_watermark_defaults(&d, c->driver);
+	wm_typical(&d, c->driver);
 	snprintf(buf, size, "auxtap watermark sim --driver %s", c->driver);
 	len = strlen(buf);
 	if (c->unit && dladdr(c->unit, &info)) {
@@ -497,12 +561,12 @@ void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t
 	add(buf, size, "pages", c->nr_pages, d.nr_pages);
 	add(buf, size, "page-size", c->page_size, d.page_size);
 	add(buf, size, "watermark", c->watermark, d.watermark);
-	add(buf, size, "data-pages", c->data_pages, d.data_pages);
+	add(buf, size, "data-pages", wm_data_pages(c), wm_data_pages(&d));
 	if (c->snapshot && !d.snapshot)
 		snprintf(buf + strlen(buf), size - strlen(buf), " --snapshot");
 	add(buf, size, "cpu", (uint64_t)c->cpu, (uint64_t)d.cpu);
-	if (c->max_order >= 0)
-		add(buf, size, "order", (uint64_t)c->max_order, UINT64_MAX);
+	if (c->max_alloc_pages)
+		add(buf, size, "order", (uint64_t)wm_max_order(c), UINT64_MAX);
 	add(buf, size, "skid", c->setup.overshoot_bytes, d.setup.overshoot_bytes);
 	add(buf, size, "align", c->setup.align, d.setup.align);
 	add(buf, size, "record", c->setup.record_bytes, d.setup.record_bytes);

@@ -151,6 +151,12 @@ void wm_options_free(struct wm_options *o);
 bool wm_parse_size(const char *text, uint64_t *value);
 bool wm_parse_time(const char *text, uint64_t *value_ns);
 
+/* A driver's typical machine, into a configuration that may be uninitialised. */
+void wm_typical(struct auxtap_watermark_config *c, const char *driver);
+uint64_t wm_data_pages(const struct auxtap_watermark_config *c); /* 0: no data ring */
+/* log2 of the largest contiguous allocation in pages; -1: any */
+int wm_max_order(const struct auxtap_watermark_config *c);
+
 /* The command line for this configuration, without options that have their defaults. */
 void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t size);
 

@@ -43,7 +43,7 @@ static unsigned int nr_machines(void)
 {
 	unsigned int nr = 0;
 
-	while (auxtap_sweep_machines[nr].driver)
+	while (auxtap_watermark_get_machine(nr))
 		nr++;
 	return nr;
 }
@@ -57,10 +57,11 @@ static unsigned int machine_of(const struct sweep_opts *o, unsigned int i)
 
 static void config_of(const struct sweep_opts *o, unsigned int i, struct auxtap_watermark_config *c)
 {
-	const struct auxtap_sweep_machine *machine = &auxtap_sweep_machines[machine_of(o, i)];
+	const struct auxtap_sweep_machine *machine = auxtap_watermark_get_machine(machine_of(o, i));
 	unsigned int n = i * o->every % CONFIGS_PER_MACHINE, reader = n % AUXTAP_SWEEP_READERS;
 
 	n /= AUXTAP_SWEEP_READERS;
+	c->size = sizeof(*c);
 	auxtap_watermark_sweep_config(c, machine->driver, machine->page_size,
 				      n / AUXTAP_SWEEP_WATERMARKS, n % AUXTAP_SWEEP_WATERMARKS,
 				      reader);
@@ -105,7 +106,7 @@ static void *work(void *arg)
 	while (!atomic_load(&s->stop) && (i = atomic_fetch_add(&s->next, 1)) < s->nr) {
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
 		struct auxtap_watermark_config c;
-		struct auxtap_watermark_result r;
+		struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 		config_of(s->opts, i, &c);
 		if (auxtap_watermark_run(&c, NULL, NULL, &r, &err)) {
@@ -223,6 +224,7 @@ static int run_kernel(struct sweep_opts *o)
 {
 	struct sweep_sum sums[SWEEP_MACHINES] = {0};
 	unsigned long long failed = 0, transactions = 0;
+	const struct auxtap_sweep_machine *machine;
 	char page[24];
 	int ret = sweep_run(o, sums);
 
@@ -230,12 +232,11 @@ static int run_kernel(struct sweep_opts *o)
 		cli_errorf("sweep", NULL, "%s", strerror(-ret));
 		return CLI_FAILED;
 	}
-	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++) {
+	for (unsigned int m = 0; (machine = auxtap_watermark_get_machine(m)); m++) {
 		const struct sweep_sum *s = &sums[m];
 
 		printf("%-8s  %-9s %5s  %9llu %8llu %8llu %13llu %8llu\n", o->kernel,
-		       auxtap_sweep_machines[m].driver,
-		       wm_size(auxtap_sweep_machines[m].page_size, page), s->runs, s->refused,
+		       machine->driver, wm_size(machine->page_size, page), s->runs, s->refused,
 		       s->lossy, s->transactions, s->failed);
 		failed += s->failed;
 		transactions += s->transactions;

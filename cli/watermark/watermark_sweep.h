@@ -3,7 +3,7 @@
 #ifndef AUXTAP_CLI_WATERMARK_SWEEP_H
 #define AUXTAP_CLI_WATERMARK_SWEEP_H
 
-#define SWEEP_MACHINES 8   /* at least as many as auxtap_sweep_machines */
+#define SWEEP_MACHINES 8   /* at least as many as auxtap_watermark_get_machine() */
 #define SWEEP_MAX_JOBS 128 /* simulations that a process can run at the same time */
 
 struct sweep_opts {
@@ -14,7 +14,8 @@ struct sweep_opts {
 struct sweep_sum {
 	unsigned long long runs, refused, lossy, failed, transactions;
 };
-/* Adds to sums, one for each of auxtap_sweep_machines. Failures go to stderr. Negative errno. */
+/* Adds to sums, one for each auxtap_watermark_get_machine(). Failures go to stderr. Negative errno.
+ */
 int sweep_run(const struct sweep_opts *opts, struct sweep_sum *sums);
 unsigned int sweep_jobs(void); /* the number of CPUs */
 

@@ -28,7 +28,8 @@ struct auxtap_backend; /* auxtap/capture.h */
 
 /* The machine around a trace unit. Owned by the simulator, valid until destroy(). */
 struct auxtap_unit_bus {
-	void *ctx; /* first argument of the functions */
+	size_t size; /* of the simulator's struct */
+	void *ctx;   /* first argument of the functions */
 	/*
 	 * Reads memory: at a physical address for intel_pt (its tables), at a virtual one for the
 	 * others. 0, or -EFAULT: no memory there.
@@ -115,23 +116,29 @@ AUXTAP_API const struct auxtap_trace_unit *auxtap_trace_unit_find(const char *dr
 
 /* ---- a configuration ---- */
 
+/*
+ * Zero and NULL are the defaults: a machine whose interrupt and reader take no time.
+ * auxtap_watermark_typical() fills in one that takes some.
+ */
 struct auxtap_watermark_config {
-	size_t size;			      /* of this struct */
-	const char *driver;		      /* "intel_pt", "arm_spe", "trbe" */
+	size_t size;
+	const char *driver;		      /* "intel_pt" (NULL), "arm_spe", "trbe" */
 	const struct auxtap_trace_unit *unit; /* NULL: the driver's own */
-	const char *kernel;		      /* auxtap_watermark_kernel() */
-	const char *fault;		      /* of auxtap_watermark_faults; NULL: none */
-	uint64_t page_size;		      /* 4096, 16384, 65536 */
-	uint64_t nr_pages;		      /* of the AUX area: a power of two */
+	const char *kernel;		      /* NULL: auxtap_watermark_kernel(0) */
+	const char *fault;		      /* auxtap_watermark_get_fault(); NULL: none */
+	uint64_t page_size;		      /* 4096 (0), 16384, 65536 */
+	uint64_t nr_pages;		      /* of the AUX area: a power of two; 0: 16 */
 	/* attr.aux_watermark, bytes; 0: the kernel's choice (C2) */
 	uint64_t watermark;
-	uint64_t data_pages; /* of the data ring: a power of two, or 0 */
+	uint64_t data_pages; /* of the data ring: a power of two; 0: 16 */
+	int no_data_ring;    /* a data ring without pages (B16); data_pages is ignored */
 	int snapshot;	     /* overwrite mode */
 	int cpu;	     /* 0 … 7: the CPU that the program runs on */
-	/* log2 of the largest contiguous allocation in pages (C5); -1: any */
-	int max_order;
+	/* largest contiguous allocation in pages (C5): a power of two; 0: any */
+	uint64_t max_alloc_pages;
+	/* align, record_bytes and max_record 0: those of the driver's own unit */
 	struct auxtap_unit_setup setup;
-	uint64_t rate;		     /* trace, bytes per second */
+	uint64_t rate;		     /* trace, bytes per second; 0: 100,000,000 */
 	uint64_t burst_ns, pause_ns; /* rate for burst_ns, no trace for pause_ns; 0: always */
 	/* or the rate over time: rate applies until time_ns; sorted; NULL: as above */
 	const struct auxtap_watermark_rate {
@@ -145,14 +152,17 @@ struct auxtap_watermark_config {
 	uint64_t reader_rate; /* bytes per second; 0: copying takes no time */
 	uint64_t switch_ns;   /* interval at which the program is switched out; 0: never */
 	uint64_t seed;
-	uint64_t max_bytes; /* trace to generate; 0: no limit, then set one of the next two */
-	uint64_t max_transactions, max_ns;
+	/* the end, whichever comes first: trace to generate, transactions, time; all 0: 16 MiB */
+	uint64_t max_bytes, max_transactions, max_ns;
 	int contents; /* store and compare bytes, not only positions */
 };
 
-/* Sets all fields to their defaults for a driver (page size and record size depend on it). */
-AUXTAP_API void auxtap_watermark_defaults(struct auxtap_watermark_config *config,
-					  const char *driver);
+/*
+ * Sets all fields but the size: a driver's unit at 100 MB/s, an interrupt after 2 us and a reader
+ * after 50 us that copies 2 GB/s, until 16 MiB of trace were generated. -EINVAL: the size is not
+ * set.
+ */
+AUXTAP_API int auxtap_watermark_typical(struct auxtap_watermark_config *config, const char *driver);
 
 /* ---- results ---- */
 
@@ -178,10 +188,12 @@ enum auxtap_watermark_invariant {
 	AUXTAP_NR_INVARIANTS
 };
 struct auxtap_invariant_info {
+	size_t size;	   /* of this library's struct */
 	const char *name;  /* "unread-kept" */
 	const char *rules; /* of docs/kernel-rules.md */
 	const char *text;  /* one sentence */
 };
+/* NULL: no such invariant. */
 AUXTAP_API const struct auxtap_invariant_info *
 auxtap_watermark_get_invariant(enum auxtap_watermark_invariant inv);
 
@@ -223,6 +235,7 @@ enum auxtap_watermark_what {
 				(UINT64_MAX: none); text: the bits of a */
 };
 struct auxtap_watermark_event {
+	size_t size; /* of this library's struct */
 	uint64_t time_ns;
 	enum auxtap_watermark_what what;
 	uint64_t a, b, c;
@@ -235,7 +248,11 @@ AUXTAP_API uint64_t auxtap_overshoot_bucket_from(unsigned int bucket);
 
 #define AUXTAP_WM_VIOLATIONS 8	  /* kept with their text; further ones are only counted */
 #define AUXTAP_WM_ENOUGH     1000 /* violations that end a run */
+/* Space for those of later versions: arrays in the middle of a struct cannot grow. */
+#define AUXTAP_WM_MAX_INVARIANTS 32
+#define AUXTAP_WM_MAX_LOSSES	 8
 struct auxtap_watermark_result {
+	size_t size;
 	int refused; /* the kernel or the driver refuses this configuration */
 	char refusal[160];
 	uint64_t time_ns;
@@ -243,16 +260,16 @@ struct auxtap_watermark_result {
 	uint64_t nr_truncated, nr_reenabled;
 	/* bytes. produced = stored + sum of lost; head = recorded + skipped + record_lost */
 	uint64_t produced, stored, recorded, skipped, record_lost, head;
-	uint64_t lost[AUXTAP_NR_LOSSES];
-	uint64_t unreported; /* of lost: the kernel has no flag for it */
-	uint64_t max_lag;    /* largest head - tail */
+	uint64_t lost[AUXTAP_WM_MAX_LOSSES]; /* by enum auxtap_watermark_loss */
+	uint64_t unreported;		     /* of lost: the kernel has no flag for it */
+	uint64_t max_lag;		     /* largest head - tail */
 	/* over all transactions: distance from the watermark (aux_wakeup + W) to the threshold */
 	int64_t threshold_min, threshold_max;
 	/* the head had already passed them: the interrupt comes a wrap later at the earliest */
 	uint64_t nr_thresholds, nr_thresholds_passed;
 	uint64_t overshoot_max; /* bytes from the threshold to the driver's handler */
 	uint64_t overshoots[AUXTAP_OVERSHOOT_BUCKETS]; /* histogram of the overshoot */
-	uint64_t nr_violations, by_invariant[AUXTAP_NR_INVARIANTS];
+	uint64_t nr_violations, by_invariant[AUXTAP_WM_MAX_INVARIANTS];
 	struct auxtap_watermark_violation {
 		enum auxtap_watermark_invariant invariant;
 		uint64_t time_ns;
@@ -276,8 +293,8 @@ AUXTAP_API enum auxtap_watermark_verdict
 auxtap_watermark_get_verdict(const struct auxtap_watermark_result *result);
 
 /*
- * Runs one configuration. on_event may be NULL. 0: done, see result; -EINVAL: a value is invalid
- * (err says which and what is allowed); -EBUSY; -ENOMEM.
+ * Runs one configuration; NULL: all defaults. on_event may be NULL. 0: done, see result; -EINVAL: a
+ * value is invalid (err says which and what is allowed); -EBUSY; -ENOMEM.
  */
 AUXTAP_API int
 auxtap_watermark_run(const struct auxtap_watermark_config *config,
@@ -292,18 +309,19 @@ auxtap_watermark_run(const struct auxtap_watermark_config *config,
 #define AUXTAP_SWEEP_READERS 4
 /*
  * One configuration of the sweep, with the default kernel; each index starts at 0. Drivers and page
- * sizes of the standard sweep: auxtap_sweep_machines.
+ * sizes of the standard sweep: auxtap_watermark_get_machine(). -EINVAL: the size is not set.
  */
-AUXTAP_API void auxtap_watermark_sweep_config(struct auxtap_watermark_config *config,
-					      const char *driver, uint64_t page_size,
-					      unsigned int area, unsigned int watermark,
-					      unsigned int reader);
+AUXTAP_API int auxtap_watermark_sweep_config(struct auxtap_watermark_config *config,
+					     const char *driver, uint64_t page_size,
+					     unsigned int area, unsigned int watermark,
+					     unsigned int reader);
 struct auxtap_sweep_machine {
+	size_t size; /* of this library's struct */
 	const char *driver;
 	uint64_t page_size;
 };
-/* Terminated by a NULL driver. */
-AUXTAP_API extern const struct auxtap_sweep_machine auxtap_sweep_machines[];
+/* NULL past the end. */
+AUXTAP_API const struct auxtap_sweep_machine *auxtap_watermark_get_machine(size_t index);
 
 /* ---- exhaustive search ---- */
 
@@ -314,6 +332,7 @@ AUXTAP_API extern const struct auxtap_sweep_machine auxtap_sweep_machines[];
  * all) and reenables the event. Times, rates and latencies of the configuration are ignored.
  */
 struct auxtap_explore_result {
+	size_t size;
 	int refused;
 	char refusal[160];
 	uint64_t nr_states, nr_steps; /* steps: the transitions from all states */
@@ -351,15 +370,19 @@ auxtap_watermark_play(const struct auxtap_watermark_config *config, const char *
 /* ---- the fault catalogue ---- */
 
 struct auxtap_watermark_fault {
+	size_t size; /* of this library's struct */
 	const char *name;
 	const char *text;			/* the fault in one sentence */
 	enum auxtap_watermark_invariant caught; /* the invariant that catches it */
 	const char *drivers;			/* drivers that can have it, separated by blanks */
 	int hardware; /* 1: of the unit or the interrupt; 0: of the kernel */
 };
-/* Terminated by a NULL name. */
-AUXTAP_API extern const struct auxtap_watermark_fault auxtap_watermark_faults[];
-/* Sets the sizes and rates at which the fault shows; to be called after the defaults. */
+/* NULL past the end. A name may come twice, for different drivers. */
+AUXTAP_API const struct auxtap_watermark_fault *auxtap_watermark_get_fault(size_t index);
+/*
+ * Injects a fault: sets the sizes and rates at which it shows; to be called after
+ * auxtap_watermark_typical().
+ */
 AUXTAP_API int auxtap_watermark_fault_config(struct auxtap_watermark_config *config,
 					     const char *fault, struct auxtap_error *err);
 
@@ -372,6 +395,7 @@ enum auxtap_live_reader {
 
 /* An AUX record of the real kernel. Positions count bytes from the start. */
 struct auxtap_live_record {
+	size_t size; /* of this library's struct */
 	uint64_t offset, nr_bytes, flags;
 	uint64_t threshold, limit; /* threshold and limit that the driver should have set for it;
 				 UINT64_MAX: none, or passed before the record starts (H4) */
@@ -380,20 +404,23 @@ struct auxtap_live_record {
 
 struct auxtap_live_opts {
 	size_t size;
-	/* in perf's syntax: "intel_pt//u"; any PMU name */
+	/* in perf's syntax: "intel_pt//u"; any PMU name. NULL: the driver's PMU */
 	const char *event;
 	int cpu; /* the CPU of the trace unit; the event is per CPU */
 	enum auxtap_live_reader reader;
-	uint64_t max_bytes;	/* of trace; then the event is disabled */
-	uint64_t max_ns;	/* the event is disabled at the latest after this time */
-	uint64_t max_overshoot; /* allowed overshoot of an interrupt, in bytes */
-	const char *path;	/* the capture, perf.data */
+	/* of trace; then the event is disabled. 0: no limit */
+	uint64_t max_bytes;
+	/* the event is disabled at the latest after this time; 0: one second */
+	uint64_t max_ns;
+	uint64_t max_overshoot; /* allowed overshoot of an interrupt, in bytes; 0: none */
+	const char *path;	/* the capture, perf.data; NULL: none is written */
 	/* Called for each AUX record with the expected values. May be NULL. */
 	void (*on_record)(void *ctx, const struct auxtap_live_record *record);
 	void *ctx;
 };
 
 struct auxtap_live_result {
+	size_t size;
 	int refused, refusal;	    /* by the kernel, with this errno */
 	char expected_refusal[160]; /* by the model; empty: none */
 	uint64_t nr_records, nr_bytes, nr_truncated, nr_reads, nr_enabled;

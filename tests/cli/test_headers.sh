@@ -48,7 +48,7 @@ grep -hoE '\bauxtap_[a-z0-9_]+\(' "$HEADERS"/auxtap/*.h | tr -d '(' |
 both=$(comm -12 types functions)
 [ -z "$both" ] || fail "a type and a function have the same name: $both"
 
-# The tables of docs/api.md list the structs without a size, and only those.
+# The table of docs/api.md lists the structs without a size, and only those.
 awk '$2 != "size_t" || $3 != "size" {print $1}' structs | sort -u >without_size
 sed -nE 's/^\| `struct (auxtap_[a-z0-9_]+)` .*/\1/p' "$SRC/docs/api.md" | sort -u >excepted
 if ! diff excepted without_size >difference; then

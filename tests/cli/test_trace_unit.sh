@@ -187,7 +187,7 @@ wrong 3 "take 1 byte to all" --unit ./greedy.so
 wrong 3 "handed 0 to store()" --unit ./liar.so
 wrong 2 "only irq_level may be NULL" --unit ./torso.so
 wrong 2 "contains no trace unit" --unit ./nameless.so
-wrong 2 "struct of another size" --unit ./old.so
+wrong 2 "trace unit: size is " --unit ./old.so
 wrong 2 "registers of 'trbe', not of 'arm_spe'" --unit ./mine.so --driver arm_spe
 wrong 2 "cannot open shared object file" --unit ./nothing.so
 wrong 2 "invalid ELF header" --unit ./mine.c

@@ -264,7 +264,7 @@ invariants=0
 while read -r name rules; do
 	grep -qF "**$name** ($rules)." "$doc" || fail "docs/watermark.md has no paragraph: **$name** ($rules)."
 	invariants=$((invariants + 1))
-done < <(sed -nE 's/.*= \{"([a-z-]+)", "([A-Z0-9 ]+)",$/\1 \2/p' "$SRC/watermark/invariants.c")
+done < <(sed -nE 's/.*= INFO\("([a-z-]+)", "([A-Z0-9 ]+)",$/\1 \2/p' "$SRC/watermark/invariants.c")
 [ "$invariants" -ge 17 ] || fail "docs/watermark.md: only $invariants invariants looked for"
 for fault in $("$AUXTAP" watermark faults --list | sed -nE 's/^([a-z0-9-]+) \(.*/\1/p'); do
 	grep -q "^| $fault | " "$doc" || fail "docs/watermark.md has no fault $fault"
@@ -280,6 +280,12 @@ wrong() {
 	[ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
 }
 wrong 2 "rate: out of range" sim --rate 0
+wrong 2 "pages of the AUX area" sim --pages 0
+wrong 2 "page size: not supported" sim --page-size 0
+wrong 2 "record size: out of range" sim --record 0
+wrong 2 "alignment: not a supported power of two" sim --driver trbe --align 0
+wrong 2 "largest record: SPE has 16 to 2048" sim --driver arm_spe --max-record 0
+wrong 2 "length: no end condition" sim --bytes 0
 wrong 2 "no such fault" sim --fault nothing
 wrong 2 "arm_spe cannot have this fault" sim --fault wrong-wrap --driver arm_spe
 wrong 2 "intel_pt, arm_spe, trbe" sim --driver pt

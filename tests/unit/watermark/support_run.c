@@ -8,9 +8,9 @@ const char *const run_drivers[] = {"intel_pt", "arm_spe", "trbe", NULL};
 
 struct auxtap_watermark_config run_config(const char *driver)
 {
-	struct auxtap_watermark_config c;
+	struct auxtap_watermark_config c = {.size = sizeof(c)};
 
-	auxtap_watermark_defaults(&c, driver);
+	auxtap_watermark_typical(&c, driver);
 	c.max_bytes = 1 << 20;
 	return c;
 }

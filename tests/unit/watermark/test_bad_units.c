@@ -94,7 +94,8 @@ static void *create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_
 
 	assert_non_null(bad);
 	bad->outer = bus;
-	bad->bus = (struct auxtap_unit_bus){bad, load, store, irq};
+	assert_int_equal(bus->size, sizeof(*bus));
+	bad->bus = (struct auxtap_unit_bus){sizeof(bad->bus), bad, load, store, irq};
 	bad->unit = inner->create(&bad->bus, setup);
 	assert_non_null(bad->unit);
 	return bad;
@@ -263,7 +264,7 @@ static void test_cases(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		for (const char *const *driver = run_drivers; *driver; driver++) {
 			struct auxtap_watermark_config c = config_for(*driver);
-			struct auxtap_watermark_result r;
+			struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 			if (!strstr(cases[i].drivers, *driver))
 				continue;
@@ -291,7 +292,7 @@ static void test_no_trick(void **state)
 	(void)state;
 	for (const char *const *driver = run_drivers; *driver; driver++) {
 		struct auxtap_watermark_config c = config_for(*driver);
-		struct auxtap_watermark_result r, built_in;
+		struct auxtap_watermark_result r = {.size = sizeof(r)}, built_in = r;
 
 		assert_int_equal(run_bad(*driver, NO_TRICK, &c, &r, NULL), 0);
 		run_assert_clean(&c, &r);
@@ -304,7 +305,7 @@ static void test_no_trick(void **state)
 static void test_no_progress(void **state)
 {
 	struct auxtap_watermark_config c = config_for("trbe");
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 	(void)state;
 	assert_int_equal(run_bad("trbe", STORE_NOTHING, &c, &r, NULL), 0);
@@ -321,7 +322,7 @@ static void test_impossible_counts(void **state)
 	static const enum trick tricks[] = {TAKE_NOTHING, TAKE_TOO_MUCH, STORE_MORE_THAN_TAKEN,
 					    STORE_WITHOUT_BUS};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(tricks) / sizeof(tricks[0]); i++)
@@ -338,7 +339,7 @@ static void test_impossible_counts(void **state)
 static void test_enough(void **state)
 {
 	struct auxtap_watermark_config c = config_for("intel_pt");
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	uint64_t sum = 0;
 
 	(void)state;

@@ -30,7 +30,7 @@ static void test_complete(void **state)
 	(void)state;
 	for (const char *const *driver = run_drivers; *driver; driver++) {
 		struct auxtap_watermark_config c = small(*driver);
-		struct auxtap_explore_result r, again;
+		struct auxtap_explore_result r = {.size = sizeof(r)}, again = r;
 
 		explore(&c, 1000000, &r);
 		if (r.violated)
@@ -54,7 +54,7 @@ static void test_overwrite(void **state)
 	(void)state;
 	for (const char *const *driver = run_drivers; *driver; driver++) {
 		struct auxtap_watermark_config c = small(*driver);
-		struct auxtap_explore_result r;
+		struct auxtap_explore_result r = {.size = sizeof(r)};
 
 		c.snapshot = 1;
 		explore(&c, 10000, &r);
@@ -69,7 +69,7 @@ static void test_kernels(void **state)
 	(void)state;
 	for (unsigned int i = 0; (kernel = auxtap_watermark_kernel(i)); i++) {
 		struct auxtap_watermark_config c = small("intel_pt");
-		struct auxtap_explore_result r;
+		struct auxtap_explore_result r = {.size = sizeof(r)};
 
 		c.kernel = kernel;
 		explore(&c, 1000000, &r);
@@ -81,7 +81,7 @@ static void test_kernels(void **state)
 static void check_found(const struct auxtap_watermark_config *c,
 			const struct auxtap_explore_result *r)
 {
-	struct auxtap_watermark_result played;
+	struct auxtap_watermark_result played = {.size = sizeof(played)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	char shorter[sizeof(r->path)];
 	size_t len = strlen(r->path);
@@ -119,7 +119,7 @@ static void test_faults(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct auxtap_watermark_config c = small(cases[i].driver);
-		struct auxtap_explore_result r;
+		struct auxtap_explore_result r = {.size = sizeof(r)};
 
 		c.fault = cases[i].fault;
 		c.watermark = cases[i].watermark;
@@ -135,7 +135,7 @@ static void test_faults(void **state)
 static void test_refused(void **state)
 {
 	struct auxtap_watermark_config c = small("trbe");
-	struct auxtap_explore_result r;
+	struct auxtap_explore_result r = {.size = sizeof(r)};
 
 	(void)state;
 	c.nr_pages = 1;
@@ -150,8 +150,8 @@ static void test_errors(void **state)
 	struct auxtap_watermark_config c = small("intel_pt");
 	struct auxtap_trace_unit unit = *auxtap_trace_unit_find("intel_pt");
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_watermark_result played;
-	struct auxtap_explore_result r;
+	struct auxtap_watermark_result played = {.size = sizeof(played)};
+	struct auxtap_explore_result r = {.size = sizeof(r)};
 
 	(void)state;
 	c.contents = 1;

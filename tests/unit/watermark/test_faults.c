@@ -12,15 +12,17 @@ static bool is_long(const struct auxtap_watermark_fault *fault)
 
 static void test_each_fault(void **state)
 {
+	const struct auxtap_watermark_fault *f;
+
 	(void)state;
-	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++)
+	for (size_t i = 0; (f = auxtap_watermark_get_fault(i)); i++)
 		for (const char *const *driver = run_drivers; *driver; driver++) {
 			struct auxtap_watermark_config c = run_config(*driver);
-			struct auxtap_watermark_result r;
+			struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 			if (!strstr(f->drivers, *driver) || is_long(f))
 				continue;
-			auxtap_watermark_defaults(&c, *driver);
+			auxtap_watermark_typical(&c, *driver);
 			assert_int_equal(auxtap_watermark_fault_config(&c, f->name, NULL), 0);
 			run_sim(&c, NULL, &r);
 			run_assert_violated(&c, &r, f->caught);
@@ -46,10 +48,10 @@ static void test_unknown_faults(void **state)
 
 static struct auxtap_watermark_result run_fault(const char *driver, const char *fault)
 {
-	struct auxtap_watermark_config c;
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_config c = {.size = sizeof(c)};
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 
-	auxtap_watermark_defaults(&c, driver);
+	auxtap_watermark_typical(&c, driver);
 	assert_int_equal(auxtap_watermark_fault_config(&c, fault, NULL), 0);
 	run_sim(&c, NULL, &r);
 	return r;
@@ -69,12 +71,14 @@ static void test_consequences(void **state)
 /* Every kernel fault and every hardware fault has drivers that exist. */
 static void test_table(void **state)
 {
+	const struct auxtap_watermark_fault *f;
 	unsigned int nr_hardware = 0, nr_kernel = 0;
 
 	(void)state;
-	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++) {
+	for (size_t i = 0; (f = auxtap_watermark_get_fault(i)); i++) {
 		unsigned int nr = 0;
 
+		assert_int_equal(f->size, sizeof(*f));
 		for (const char *const *driver = run_drivers; *driver; driver++)
 			nr += strstr(f->drivers, *driver) != NULL;
 		assert_true(nr > 0);

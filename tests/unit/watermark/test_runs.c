@@ -122,7 +122,7 @@ static void test_sums(void **state)
 	(void)state;
 	for (const char *const *driver = run_drivers; *driver; driver++) {
 		struct auxtap_watermark_config c = run_config(*driver);
-		struct auxtap_watermark_result r;
+		struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 		c.contents = 1;
 		check_run(&c, &r);
@@ -153,7 +153,7 @@ static void test_kernels(void **state)
 		for (const char *const *driver = run_drivers; *driver; driver++)
 			for (int cpu = 0; cpu < 2; cpu++) {
 				struct auxtap_watermark_config c = run_config(*driver);
-				struct auxtap_watermark_result r;
+				struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 				c.kernel = kernel;
 				c.cpu = cpu;
@@ -169,7 +169,7 @@ static void test_kernels(void **state)
 static void test_lost_records(void **state)
 {
 	struct auxtap_watermark_config c = run_config("intel_pt");
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 	(void)state;
 	c.data_pages = 1;
@@ -185,7 +185,7 @@ static void test_overwrite(void **state)
 	(void)state;
 	for (const char *const *driver = run_drivers; *driver; driver++) {
 		struct auxtap_watermark_config c = run_config(*driver);
-		struct auxtap_watermark_result r;
+		struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 		c.snapshot = 1;
 		c.contents = 1;
@@ -232,7 +232,7 @@ static void test_status(void **state)
 	for (int i = 0; run_drivers[i]; i++) {
 		struct auxtap_watermark_config c = run_config(run_drivers[i]);
 		struct status s = {c.nr_pages * c.page_size, false, stopped[i], 0, 0};
-		struct auxtap_watermark_result r;
+		struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 		c.reader_latency_ns = 3000000;
 		assert_int_equal(auxtap_watermark_run(&c, check_status, &s, &r, NULL), 0);
@@ -246,7 +246,7 @@ static void test_reader_rate(void **state)
 {
 	struct auxtap_watermark_config c = run_config("intel_pt");
 	struct run_events events = {0};
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	uint64_t woken = 0, nr = 0;
 
 	(void)state;
@@ -274,7 +274,7 @@ static void test_times(void **state)
 {
 	struct auxtap_watermark_config c = run_config("intel_pt");
 	struct run_events events = {0};
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 	(void)state;
 	c.switch_ns = 70000;
@@ -295,7 +295,7 @@ static void test_no_progress(void **state)
 	static const char *const texts[] = {"want of space", "8 times in a row", "not traced for",
 					    "none of"};
 	struct auxtap_watermark_config c = run_config("trbe");
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 	(void)state;
 	c.setup.errata = AUXTAP_ERRATUM_BEYOND;
@@ -318,7 +318,7 @@ static void test_thresholds(void **state)
 	for (const char *const *driver = run_drivers; *driver; driver++) {
 		bool pt = !strcmp(*driver, "intel_pt");
 		struct auxtap_watermark_config c = run_config(*driver);
-		struct auxtap_watermark_result r;
+		struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 		c.reader_latency_ns = c.reader_jitter_ns = 0;
 		c.watermark = 2 * c.page_size;
@@ -342,7 +342,7 @@ static void assert_same(const struct auxtap_watermark_config *c, const struct ru
 			bool same)
 {
 	struct run_events again = {0};
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 	run_sim(c, &again, &r);
 	assert_int_equal(again.nr == events->nr &&
@@ -358,7 +358,7 @@ static void test_seeds(void **state)
 	for (const char *const *driver = run_drivers; *driver; driver++) {
 		struct auxtap_watermark_config c = run_config(*driver);
 		struct run_events events = {0};
-		struct auxtap_watermark_result r;
+		struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 		run_sim(&c, &events, &r);
 		assert_same(&c, &events, true);
@@ -372,17 +372,20 @@ static void test_seeds(void **state)
 
 static void test_sweep_configs(void **state)
 {
+	const struct auxtap_sweep_machine *machine;
+	unsigned int nr = 0;
+
 	(void)state;
-	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
+	for (; (machine = auxtap_watermark_get_machine(nr)); nr++)
 		for (unsigned int area = 0; area < AUXTAP_SWEEP_AREAS; area++) {
-			uint64_t page = auxtap_sweep_machines[m].page_size;
+			uint64_t page = machine->page_size;
 			uint64_t seen[AUXTAP_SWEEP_WATERMARKS];
 
 			for (unsigned int w = 0; w < AUXTAP_SWEEP_WATERMARKS; w++) {
-				struct auxtap_watermark_config c;
+				struct auxtap_watermark_config c = {.size = sizeof(c)};
 
-				auxtap_watermark_sweep_config(&c, auxtap_sweep_machines[m].driver,
-							      page, area, w, 0);
+				auxtap_watermark_sweep_config(&c, machine->driver, page, area, w,
+							      0);
 				assert_int_equal(c.nr_pages, 2ull << area);
 				assert_int_equal(c.seed, 1 + 64 * area + w); /* each its own */
 				assert_int_equal(c.page_size, page);
@@ -391,12 +394,14 @@ static void test_sweep_configs(void **state)
 					assert_int_not_equal(seen[k], c.watermark);
 				seen[w] = c.watermark;
 			}
+			assert_int_equal(machine->size, sizeof(*machine));
 		}
+	assert_int_equal(nr, 7);
 }
 
 static void test_sweep_readers(void **state)
 {
-	struct auxtap_watermark_config c;
+	struct auxtap_watermark_config c = {.size = sizeof(c)};
 	uint64_t fill_ns;
 
 	(void)state;
@@ -422,14 +427,14 @@ static void test_sweep_readers(void **state)
 /* A part of it: the small areas, each seventh watermark. */
 static void test_sweep_runs(void **state)
 {
+	const struct auxtap_sweep_machine *machine;
+
 	(void)state;
-	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
+	for (size_t m = 0; (machine = auxtap_watermark_get_machine(m)); m++)
 		for (unsigned int area = 0; area < 4; area++)
 			for (unsigned int w = area; w < AUXTAP_SWEEP_WATERMARKS; w += 7) {
-				const struct auxtap_sweep_machine *machine =
-					&auxtap_sweep_machines[m];
-				struct auxtap_watermark_config c;
-				struct auxtap_watermark_result r;
+				struct auxtap_watermark_config c = {.size = sizeof(c)};
+				struct auxtap_watermark_result r = {.size = sizeof(r)};
 
 				auxtap_watermark_sweep_config(&c, machine->driver,
 							      machine->page_size, area, w, w);

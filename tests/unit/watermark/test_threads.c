@@ -45,6 +45,7 @@ static void fill(struct shared *s)
 		if (i % 12 == 5)
 			assert_int_equal(auxtap_watermark_fault_config(c, "interrupt-lost", NULL),
 					 0);
+		s->alone[i].size = sizeof(s->alone[i]);
 		run_sim(c, NULL, &s->alone[i]);
 	}
 }
@@ -55,9 +56,8 @@ static void *work(void *arg)
 
 	for (unsigned int n = 0; n < 3 * NR_CONFIGS; n++) {
 		unsigned int i = (w->first + n) % NR_CONFIGS;
-		struct auxtap_watermark_result r;
+		struct auxtap_watermark_result r = {.size = sizeof(r)};
 
-		memset(&r, 0, sizeof(r));
 		w->nr_wrong +=
 			auxtap_watermark_run(&w->shared->configs[i], NULL, NULL, &r, NULL) != 0 ||
 			memcmp(&r, &w->shared->alone[i], sizeof(r)) != 0;
@@ -88,6 +88,7 @@ static void *search(void *arg)
 	struct auxtap_explore_result *r = arg;
 	struct auxtap_watermark_config c = run_config("intel_pt");
 
+	r->size = sizeof(*r);
 	c.nr_pages = 2;
 	c.setup.record_bytes = 2048;
 	if (auxtap_watermark_explore(&c, 100000, r, NULL))
@@ -141,7 +142,7 @@ static void meet(void *ctx, const struct auxtap_watermark_event *event)
 static void *run_to_the_limit(void *arg)
 {
 	struct auxtap_watermark_config c = run_config("intel_pt");
-	struct auxtap_watermark_result r;
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	struct limit *l = arg;
 	int ret;
 
