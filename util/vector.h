@@ -8,51 +8,66 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define VECTOR_FIRST_CAPACITY 16
+#define VECTOR_FIRST_CAPACITY 4
+
+/* The most elements that a capacity of this type counts, be it signed or not. */
+#define VECTOR_MOST(capacity) (SIZE_MAX >> (8 * (sizeof(size_t) - sizeof(capacity)) + 1))
 
 /*
- * array: the address of a pointer to elements. Doubles the capacity until need elements fit. 0 or
- * -ENOMEM.
+ * Doubles the capacity until need elements fit, at most to most. The memory with the elements as
+ * they were; NULL: there is not so much, and nothing has changed.
  */
-static inline int vector_reserve_bytes(void *array, size_t *capacity, size_t need, size_t element)
+static inline void *vector_memory(void *array, size_t *capacity, size_t need, size_t most,
+				  size_t element)
 {
-	size_t grown = *capacity ? *capacity : VECTOR_FIRST_CAPACITY, bytes;
-	void *memory;
+	size_t grown = *capacity ? *capacity : VECTOR_FIRST_CAPACITY, nr_bytes;
 
 	while (grown < need)
 		if (__builtin_mul_overflow(grown, 2, &grown))
-			return -ENOMEM;
-	if (__builtin_mul_overflow(grown, element, &bytes))
-		return -ENOMEM;
-	/* by memcpy: the pointer's own type is not known here */
-	memcpy(&memory, array, sizeof(memory));
-	memory = realloc(memory, bytes);
-	if (!memory)
-		return -ENOMEM;
-	memcpy(array, &memory, sizeof(memory));
-	*capacity = grown;
-	return 0;
+			return NULL;
+	if (grown > most || __builtin_mul_overflow(grown, element, &nr_bytes))
+		return NULL;
+	array = realloc(array, nr_bytes);
+	if (array)
+		*capacity = grown;
+	return array;
 }
 
 /*
  * Makes space for need elements. 0; or -ENOMEM, and the array is as it was. What is gained is not
  * initialised.
  */
-#define vector_reserve(array, need, capacity)                                    \
-	({                                                                       \
-		size_t capacity_ = (size_t)(capacity);                           \
-		size_t need_ = (size_t)(need);                                   \
-		int ret_ = 0;                                                    \
-                                                                                 \
-		if (need_ > capacity_) {                                         \
-			ret_ = vector_reserve_bytes(&(array), &capacity_, need_, \
-						    sizeof(*(array)));           \
-			(capacity) = (__typeof__(capacity))capacity_;            \
-		}                                                                \
-		ret_;                                                            \
+#define vector_reserve(array, need, capacity)                                                   \
+	({                                                                                      \
+		size_t capacity_ = (size_t)(capacity);                                          \
+		size_t need_ = (size_t)(need);                                                  \
+		int ret_ = 0;                                                                   \
+                                                                                                \
+		if (need_ > capacity_) {                                                        \
+			void *memory_ = vector_memory((array), &capacity_, need_,               \
+						      VECTOR_MOST(capacity), sizeof(*(array))); \
+                                                                                                \
+			if (memory_) {                                                          \
+				(array) = memory_;                                              \
+				(capacity) = (__typeof__(capacity))capacity_;                   \
+			} else {                                                                \
+				ret_ = -ENOMEM;                                                 \
+			}                                                                       \
+		}                                                                               \
+		ret_;                                                                           \
+	})
+
+/* Makes space for more elements after the first nr. */
+#define vector_grow_by(array, nr, more, capacity)                             \
+	({                                                                    \
+		size_t sum_;                                                  \
+                                                                              \
+		__builtin_add_overflow((size_t)(nr), (size_t)(more), &sum_) ? \
+			-ENOMEM :                                             \
+			vector_reserve(array, sum_, capacity);                \
 	})
 
 /* Makes space for one element after the first nr. */

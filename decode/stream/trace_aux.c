@@ -3,6 +3,8 @@
 #include "trace_aux.h"
 #include "util/vector.h"
 
+#include <string.h>
+
 static const struct {
 	enum auxtap_gap_cause cause;
 	uint64_t flag;
