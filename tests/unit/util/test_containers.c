@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Arrays that grow. */
+/* Arrays that grow, heaps. */
+#include "util/heap.h"
 #include "util/vector.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
@@ -95,6 +97,84 @@ static void test_vector_narrow_capacity(void **state)
 	free(w);
 }
 
+/* ---- heaps ---- */
+
+struct item {
+	unsigned int key, serial;
+};
+
+static bool item_first(struct item a, struct item b)
+{
+	return a.key != b.key ? a.key < b.key : a.serial < b.serial;
+}
+
+static unsigned int random_next(unsigned int *seed)
+{
+	*seed = *seed * 1103515245u + 12345u;
+	return *seed >> 16;
+}
+
+static void pop_all_in_order(struct item *heap, size_t nr)
+{
+	struct item last = {0};
+
+	for (size_t popped = 0, all = nr; popped < all; popped++) {
+		struct item first = heap[0];
+
+		assert_true(!popped || item_first(last, first));
+		last = first;
+		heap_pop(heap, nr, item_first);
+	}
+	assert_int_equal(nr, 0);
+}
+
+static void test_heap_of_each_size(void **state)
+{
+	struct item heap[100];
+	unsigned int seed = 1;
+
+	(void)state;
+	for (size_t all = 1; all <= 100; all++) {
+		size_t nr = 0;
+
+		for (unsigned int i = 0; i < all; i++) {
+			struct item item = {random_next(&seed) % 50, i};
+
+			heap_push(heap, nr, item, item_first);
+		}
+		assert_int_equal(nr, all);
+		pop_all_in_order(heap, nr);
+		for (unsigned int i = 0; i < all; i++)
+			heap[i] = (struct item){random_next(&seed) % 50, i};
+		heap_build(heap, all, item_first);
+		pop_all_in_order(heap, all);
+	}
+}
+
+/* A merge: the first element becomes larger, and moves down. */
+static void test_heap_sifts_down(void **state)
+{
+	struct item *heap[7], items[7];
+	unsigned int seed = 7, last = 0;
+
+	(void)state;
+#define FIRST(a, b) item_first(*(a), *(b))
+	for (unsigned int i = 0; i < 7; i++) {
+		items[i] = (struct item){random_next(&seed) % 50, i};
+		heap[i] = &items[i];
+	}
+	heap_build(heap, 7, FIRST);
+	for (unsigned int round = 0; round < 1000; round++) {
+		assert_true(heap[0]->key >= last);
+		for (unsigned int i = 0; i < 7; i++)
+			assert_false(FIRST(&items[i], heap[0]));
+		last = heap[0]->key;
+		heap[0]->key += random_next(&seed) % 20;
+		heap_sift_down(heap, 7, 0, FIRST);
+	}
+#undef FIRST
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +183,8 @@ int main(void)
 		cmocka_unit_test(test_vector_refuses_overflow),
 		cmocka_unit_test(test_vector_grows_by_several),
 		cmocka_unit_test(test_vector_narrow_capacity),
+		cmocka_unit_test(test_heap_of_each_size),
+		cmocka_unit_test(test_heap_sifts_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
