@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Arrays that grow, heaps. */
+/* Arrays that grow, heaps, hash maps. */
+#include "util/hash_map.h"
 #include "util/heap.h"
 #include "util/vector.h"
 
@@ -175,6 +176,69 @@ static void test_heap_sifts_down(void **state)
 #undef FIRST
 }
 
+/* ---- hash maps ---- */
+
+static void test_hash_map_finds(void **state)
+{
+	struct hash_map map = {0};
+
+	(void)state;
+	assert_true(hash_map_find(&map, hash_number(0)) == HASH_MAP_NONE);
+	for (size_t i = 0; i < NR; i++)
+		assert_int_equal(hash_map_add(&map, hash_number(i << 20), i), 0);
+	assert_true(map.nr_slots >= 2 * map.nr); /* half of it is free */
+	for (size_t i = 0; i < NR; i++)
+		assert_int_equal(hash_map_find(&map, hash_number(i << 20)), i);
+	for (size_t i = 0; i < NR; i++)
+		assert_true(hash_map_find(&map, hash_number((i << 20) + 1)) == HASH_MAP_NONE);
+	hash_map_free(&map);
+	assert_true(hash_map_find(&map, hash_number(0)) == HASH_MAP_NONE);
+}
+
+/* Also where the slots of one hash continue at the start of the table when it grows. */
+static void test_hash_map_keeps_order(void **state)
+{
+	(void)state;
+	for (uint64_t hash = 0; hash < 64; hash++) {
+		struct hash_map map = {0};
+		size_t step = 0, number;
+
+		for (size_t i = 0; i < 40; i++)
+			assert_int_equal(hash_map_add(&map, i & 1 ? hash : hash + 1, i), 0);
+		for (size_t i = 1; i < 40; i += 2) {
+			number = hash_map_next(&map, hash, &step);
+			assert_int_equal(number, i);
+		}
+		assert_true(hash_map_next(&map, hash, &step) == HASH_MAP_NONE);
+		assert_true(hash_map_find(&map, hash + 2) == HASH_MAP_NONE);
+		hash_map_free(&map);
+	}
+}
+
+/* A full table without a free slot ends a search, and what cannot grow is refused. */
+static void test_hash_map_is_bounded(void **state)
+{
+	struct hash_slot slots[4] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}};
+	struct hash_map full = {slots, 4, 4};
+	const struct hash_map large = {NULL, (size_t)1 << 63, (size_t)1 << 63};
+	struct hash_map map = large;
+
+	(void)state;
+	assert_int_equal(hash_map_find(&full, 3), 3);
+	assert_true(hash_map_find(&full, 4) == HASH_MAP_NONE);
+	assert_int_equal(hash_map_add(&map, 0, 0), -ENOMEM);
+	assert_memory_equal(&map, &large, sizeof(map));
+}
+
+static void test_hash_text(void **state)
+{
+	(void)state;
+	assert_true(hash_text("libc.so.6") == hash_text("libc.so.6"));
+	assert_true(hash_text("libc.so.6") != hash_text("libm.so.6"));
+	assert_true(hash_text("ab") != hash_text("ba"));
+	assert_true(hash_text("") != hash_text("\xff"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +249,10 @@ int main(void)
 		cmocka_unit_test(test_vector_narrow_capacity),
 		cmocka_unit_test(test_heap_of_each_size),
 		cmocka_unit_test(test_heap_sifts_down),
+		cmocka_unit_test(test_hash_map_finds),
+		cmocka_unit_test(test_hash_map_keeps_order),
+		cmocka_unit_test(test_hash_map_is_bounded),
+		cmocka_unit_test(test_hash_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

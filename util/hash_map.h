@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds numbers, as those of elements in an array of the caller, by a hash. Several numbers may
+ * have the same hash: the caller compares. Nothing is removed.
+ */
+#ifndef UTIL_HASH_MAP_H
+#define UTIL_HASH_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash_slot {
+	uint64_t hash;
+	size_t number; /* plus 1; 0: a free slot */
+};
+
+/* All zero: empty. */
+struct hash_map {
+	struct hash_slot *slots; /* open addressing; nr_slots is a power of two */
+	size_t nr, nr_slots;
+};
+
+#define HASH_MAP_NONE SIZE_MAX
+
+/* Different numbers have different hashes: of keys that are numbers nothing need be compared. */
+static inline uint64_t hash_number(uint64_t v)
+{
+	v *= 0x9e3779b97f4a7c15u;
+	return v ^ v >> 32;
+}
+
+uint64_t hash_text(const char *text);
+
+/*
+ * The numbers with this hash, one a call, in the order in which they were added. *step is 0 before
+ * the first call. HASH_MAP_NONE after the last.
+ */
+static inline size_t hash_map_next(const struct hash_map *map, uint64_t hash, size_t *step)
+{
+	while (*step < map->nr_slots) {
+		const struct hash_slot *slot =
+			&map->slots[((size_t)hash + (*step)++) & (map->nr_slots - 1)];
+
+		if (!slot->number)
+			break;
+		if (slot->hash == hash)
+			return slot->number - 1;
+	}
+	return HASH_MAP_NONE;
+}
+
+/* The first number with this hash, or HASH_MAP_NONE. */
+static inline size_t hash_map_find(const struct hash_map *map, uint64_t hash)
+{
+	size_t step = 0;
+
+	return hash_map_next(map, hash, &step);
+}
+
+/* Adds a number, which is not HASH_MAP_NONE. 0; or -ENOMEM, and the map is as it was. */
+int hash_map_add(struct hash_map *map, uint64_t hash, size_t number);
+void hash_map_free(struct hash_map *map);
+
+#endif
