@@ -4,6 +4,8 @@
 #ifndef STREAM_TRACE_KEYS_H
 #define STREAM_TRACE_KEYS_H
 
+#include "util/hash_map.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,10 +20,10 @@ struct trace_key {
 struct trace_keys {
 	struct trace_key *keys;
 	size_t nr, max;
-	size_t *slots, nr_slots; /* open addressing: number + 1, 0 is free; a power of two */
+	struct hash_map numbers; /* by hash of the key */
 };
 
-#define TRACE_KEYS_NONE SIZE_MAX
+#define TRACE_KEYS_NONE HASH_MAP_NONE
 
 /* The key's number; TRACE_KEYS_NONE if it was not added. */
 size_t trace_keys_find(const struct trace_keys *keys, struct trace_key key);
