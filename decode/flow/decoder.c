@@ -4,6 +4,7 @@
  * See decoder_private.h for the other parts.
  */
 #include "util/sized.h"
+#include "util/vector.h"
 #include "decoder_private.h"
 
 #include <errno.h>
@@ -92,7 +93,7 @@ int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap
 			     const char *text)
 {
 	const struct auxtap_decode_opts *opts = &dec->opts;
-	struct flow_event *grown, *ev;
+	struct flow_event *ev;
 
 	dec->sum.gaps++;
 	if (!(opts->events & AUXTAP_EVENT_GAP) ||
@@ -102,15 +103,8 @@ int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap
 	if (gap->time_begin && (gap->time_begin < opts->time_start ||
 				(opts->time_stop && gap->time_begin >= opts->time_stop)))
 		return 0;
-	if (dec->nr_unattributed == dec->max_unattributed) {
-		size_t max = dec->max_unattributed ? dec->max_unattributed * 2 : 16;
-
-		grown = realloc(dec->unattributed, max * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		dec->unattributed = grown;
-		dec->max_unattributed = max;
-	}
+	if (vector_grow(dec->unattributed, dec->nr_unattributed, dec->max_unattributed))
+		return -ENOMEM;
 	ev = &dec->unattributed[dec->nr_unattributed];
 	memset(ev, 0, sizeof(*ev));
 	ev->gap = calloc(1, sizeof(*ev->gap));
@@ -199,15 +193,8 @@ static void note_thread(struct auxtap_decoder *dec, int32_t tid)
 	}
 	if (lo < dec->nr_tids && dec->tids[lo] == tid)
 		return;
-	if (dec->nr_tids == dec->max_tids) {
-		size_t max = dec->max_tids ? dec->max_tids * 2 : 16;
-		int32_t *grown = realloc(dec->tids, max * sizeof(*grown));
-
-		if (!grown)
-			return;
-		dec->tids = grown;
-		dec->max_tids = max;
-	}
+	if (vector_grow(dec->tids, dec->nr_tids, dec->max_tids))
+		return;
 	memmove(&dec->tids[lo + 1], &dec->tids[lo], (dec->nr_tids - lo) * sizeof(*dec->tids));
 	dec->tids[lo] = tid;
 	dec->nr_tids++;

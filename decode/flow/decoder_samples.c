@@ -4,6 +4,7 @@
  * found; decoder_open.c makes queues of them, as of the snapshots that they are.
  */
 #include "decoder_private.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -113,7 +114,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 	struct auxtap_error ignored = AUXTAP_ERROR_INIT;
 	struct auxtap_record rec = {.size = sizeof(rec)};
 	const char *why = NULL;
-	size_t nr_unread = 0;
+	size_t nr_unread = 0, max = 0;
 	uint64_t first_unread = 0;
 	int ret = 0;
 
@@ -123,7 +124,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 		return 0;
 	auxtap_perfdata_rewind_sorted(dec->pd);
 	while (!ret && auxtap_perfdata_next_sorted(dec->pd, &rec, &ignored) == 1) {
-		struct decoder_sample sample = {.time = rec.time}, *grown;
+		struct decoder_sample sample = {.time = rec.time};
 		const char *cannot = NULL;
 		uint32_t at;
 
@@ -145,14 +146,9 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 		if (!sample.size) /* G3: one inside of another one's making */
 			continue;
 		sample.file_off = rec.offset + sizeof(*rec.header) + at;
-		if (!(*nr & (*nr - 1))) {
-			grown = realloc(*samples, (*nr ? 2 * *nr : 1) * sizeof(*grown));
-			if (!grown) {
-				ret = -ENOMEM;
-				break;
-			}
-			*samples = grown;
-		}
+		ret = vector_grow(*samples, *nr, max);
+		if (ret)
+			break;
 		(*samples)[(*nr)++] = sample;
 	}
 	if (!ret && nr_unread)

@@ -17,14 +17,14 @@ void sideband_init(struct sideband *sb, struct auxtap_image_set *images)
 
 void sideband_free(struct sideband *sb)
 {
-	for (size_t i = 0; i < sb->threads_size; i++) {
-		if (sb->threads[i])
-			free(sb->threads[i]->comms);
+	for (size_t i = 0; i < sb->nr_threads; i++) {
+		free(sb->threads[i]->comms);
 		free(sb->threads[i]);
 	}
 	for (size_t i = 0; i < sb->nr_cpus; i++)
 		free(sb->cpus[i].switches);
 	free(sb->threads);
+	hash_map_free(&sb->thread_numbers);
 	free(sb->cpus);
 	trace_auxes_free(&sb->lossy);
 	trace_keys_free(&sb->ring_keys);
@@ -35,67 +35,26 @@ void sideband_free(struct sideband *sb)
 	memset(sb, 0, sizeof(*sb));
 }
 
-/* Space for one more element of a growing array. */
-static void *reserve(void **array, size_t nr, size_t *max, size_t elem)
-{
-	if (nr == *max) {
-		size_t grown_max = *max ? *max * 2 : 16;
-		void *grown = realloc(*array, grown_max * elem);
-
-		if (!grown)
-			return NULL;
-		*array = grown;
-		*max = grown_max;
-	}
-	return (char *)*array + nr * elem;
-}
-
 /* ---- threads ---- */
-
-static size_t thread_slot(const struct sideband *sb, int32_t tid)
-{
-	size_t at = ((uint32_t)tid * 2654435761u) & (sb->threads_size - 1);
-
-	while (sb->threads[at] && sb->threads[at]->tid != tid)
-		at = (at + 1) & (sb->threads_size - 1);
-	return at;
-}
-
-static int threads_grow(struct sideband *sb)
-{
-	size_t old_size = sb->threads_size, size = old_size ? old_size * 2 : 64;
-	struct sideband_thread **old = sb->threads;
-	struct sideband_thread **grown = calloc(size, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	sb->threads = grown;
-	sb->threads_size = size;
-	for (size_t i = 0; i < old_size; i++)
-		if (old[i])
-			grown[thread_slot(sb, old[i]->tid)] = old[i];
-	free(old);
-	return 0;
-}
 
 struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create)
 {
+	uint64_t hash = hash_number((uint32_t)tid);
+	size_t number = hash_map_find(&sb->thread_numbers, hash);
 	struct sideband_thread *thread;
 
-	if (create && sb->nr_threads * 2 >= sb->threads_size && threads_grow(sb))
+	if (number != HASH_MAP_NONE)
+		return sb->threads[number];
+	if (!create || vector_grow(sb->threads, sb->nr_threads, sb->max_threads))
 		return NULL;
-	if (!sb->threads_size)
-		return NULL;
-	thread = sb->threads[thread_slot(sb, tid)];
-	if (thread || !create)
-		return thread;
 	thread = calloc(1, sizeof(*thread));
-	if (!thread)
+	if (!thread || hash_map_add(&sb->thread_numbers, hash, sb->nr_threads)) {
+		free(thread);
 		return NULL;
+	}
 	thread->tid = tid;
 	thread->pid = -1;
-	sb->threads[thread_slot(sb, tid)] = thread;
-	sb->nr_threads++;
+	sb->threads[sb->nr_threads++] = thread;
 	return thread;
 }
 
@@ -116,7 +75,7 @@ uint64_t sideband_started(const struct sideband *sb, int32_t tid)
 static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time, const char *comm)
 {
 	struct sideband_thread *thread = sideband_thread(sb, tid, true);
-	struct sideband_comm *grown;
+	struct sideband_comm *comms;
 	char name[16] = "";
 	size_t at;
 
@@ -126,15 +85,14 @@ static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time
 	if (!comm)
 		return 0;
 	memcpy(name, comm, strnlen(comm, 15)); /* may be this thread's own, about to move */
-	grown = realloc(thread->comms, (thread->nr_comms + 1) * sizeof(*grown));
-	if (!grown)
+	if (vector_grow(thread->comms, thread->nr_comms, thread->max_comms))
 		return -ENOMEM;
-	thread->comms = grown;
+	comms = thread->comms;
 	/* several sideband files come one after the other */
-	for (at = thread->nr_comms; at && grown[at - 1].time > time; at--)
-		grown[at] = grown[at - 1];
-	grown[at].time = time;
-	memcpy(grown[at].comm, name, sizeof(name));
+	for (at = thread->nr_comms; at && comms[at - 1].time > time; at--)
+		comms[at] = comms[at - 1];
+	comms[at].time = time;
+	memcpy(comms[at].comm, name, sizeof(name));
 	thread->nr_comms++;
 	return 0;
 }
@@ -158,21 +116,13 @@ const char *sideband_comm(const struct sideband *sb, int32_t tid, uint64_t time)
 
 static struct sideband_cpu *get_cpu(struct sideband *sb, int cpu)
 {
-	struct sideband_cpu *grown;
-
 	for (size_t i = 0; i < sb->nr_cpus; i++)
 		if (sb->cpus[i].cpu == cpu)
 			return &sb->cpus[i];
-	if (sb->nr_cpus >= 65536)
+	if (sb->nr_cpus >= 65536 || vector_grow(sb->cpus, sb->nr_cpus, sb->max_cpus))
 		return NULL;
-	grown = realloc(sb->cpus, (sb->nr_cpus + 1) * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	sb->cpus = grown;
-	memset(&grown[sb->nr_cpus], 0, sizeof(*grown));
-	grown[sb->nr_cpus].cpu = cpu;
-	grown[sb->nr_cpus].start_tid = -1;
-	return &grown[sb->nr_cpus++];
+	sb->cpus[sb->nr_cpus] = (struct sideband_cpu){.cpu = cpu, .start_tid = -1};
+	return &sb->cpus[sb->nr_cpus++];
 }
 
 /* From time on pid/tid runs; 'before' did until then. */
@@ -182,11 +132,9 @@ static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t
 	struct sideband_cpu *line = get_cpu(sb, cpu);
 	struct sideband_switch *sw;
 
-	if (!line)
+	if (!line || vector_grow(line->switches, line->nr, line->max))
 		return -ENOMEM;
-	sw = reserve((void **)&line->switches, line->nr, &line->max, sizeof(*sw));
-	if (!sw)
-		return -ENOMEM;
+	sw = &line->switches[line->nr];
 	*sw = (struct sideband_switch){time, pid, tid};
 	if (!line->nr++) {
 		line->first = *sw;
@@ -249,10 +197,10 @@ static int by_switch_time(const void *a, const void *b)
  */
 static void cut_spaces(struct sideband *sb)
 {
-	for (size_t i = 0; i < sb->threads_size; i++) {
+	for (size_t i = 0; i < sb->nr_threads; i++) {
 		const struct sideband_thread *thread = sb->threads[i];
 
-		if (thread && thread->tid == thread->pid && !thread->started)
+		if (thread->tid == thread->pid && !thread->started)
 			auxtap_image_set_cut(sb->images, thread->pid);
 	}
 }
@@ -420,20 +368,17 @@ static int add_slice(struct sideband *sb, const struct auxtap_record *rec,
 		     const struct trace_aux *aux)
 {
 	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_CPU;
-	struct sideband_slice *slice;
 
 	if (sb->per_thread || sb->snapshot || !aux->size || (rec->have & need) != need ||
 	    (int32_t)rec->tid <= 0)
 		return 0;
-	slice = reserve((void **)&sb->slices, sb->nr_slices, &sb->max_slices, sizeof(*slice));
-	if (!slice)
+	if (vector_grow(sb->slices, sb->nr_slices, sb->max_slices))
 		return -ENOMEM;
-	*slice = (struct sideband_slice){.off = aux->off,
-					 .end = trace_aux_end(aux),
-					 .pid = (int32_t)rec->pid,
-					 .tid = (int32_t)rec->tid,
-					 .cpu = (int)rec->cpu};
-	sb->nr_slices++;
+	sb->slices[sb->nr_slices++] = (struct sideband_slice){.off = aux->off,
+							      .end = trace_aux_end(aux),
+							      .pid = (int32_t)rec->pid,
+							      .tid = (int32_t)rec->tid,
+							      .cpu = (int)rec->cpu};
 	return 0;
 }
 
@@ -525,15 +470,14 @@ static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct 
 	if (b.left < 8)
 		return 0;
 	nr = get_u64(&b);
-	lost = reserve((void **)&sb->lost, sb->nr_lost, &sb->max_lost, sizeof(*lost));
-	if (!lost)
+	if (vector_grow(sb->lost, sb->nr_lost, sb->max_lost))
 		return -ENOMEM;
+	lost = &sb->lost[sb->nr_lost++];
 	*lost = (struct sideband_lost){.time = rec->time, .nr = nr, .tid = -1, .cpu = -1};
 	if (rec->have & AUXTAP_REC_PID_TID)
 		lost->tid = (int32_t)rec->tid;
 	if (rec->have & AUXTAP_REC_CPU)
 		lost->cpu = (int)rec->cpu;
-	sb->nr_lost++;
 	return 0;
 }
 

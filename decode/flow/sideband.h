@@ -22,7 +22,7 @@ struct sideband_thread {
 	int32_t tid, pid;
 	uint64_t started;	     /* its first ITRACE_START; 0: none */
 	struct sideband_comm *comms; /* by time */
-	size_t nr_comms;
+	size_t nr_comms, max_comms;
 };
 
 struct sideband_switch {
@@ -72,10 +72,11 @@ struct time_conv {
 
 struct sideband {
 	struct auxtap_image_set *images;
-	struct sideband_thread **threads; /* open addressing by tid */
-	size_t threads_size, nr_threads;
+	struct sideband_thread **threads;
+	size_t nr_threads, max_threads;
+	struct hash_map thread_numbers; /* by tid */
 	struct sideband_cpu *cpus;
-	size_t nr_cpus;
+	size_t nr_cpus, max_cpus;
 	struct trace_auxes lossy;    /* AUX records with flags of loss */
 	struct sideband_ring *rings; /* not of snapshots; by the number of their key */
 	struct trace_keys ring_keys;
