@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The queues merged by time. Each generates its events a batch at a time. */
 #include "pt_decoder.h"
+#include "util/heap.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 struct pt_merge_queue *pt_add_queue(struct pt_decoder *pt)
 {
-	struct pt_merge_queue **grown, *queue;
+	struct pt_merge_queue *queue;
 
-	if (pt->nr_queues == pt->max_queues) {
-		size_t max = pt->max_queues ? pt->max_queues * 2 : 16;
-
-		grown = realloc(pt->queues, max * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		pt->queues = grown;
-		pt->max_queues = max;
-	}
+	if (vector_grow(pt->queues, pt->nr_queues, pt->max_queues))
+		return NULL;
 	queue = calloc(1, sizeof(*queue));
 	if (!queue)
 		return NULL;
@@ -105,37 +100,13 @@ static bool comes_first(const struct pt_merge_queue *a, const struct pt_merge_qu
 	return x->tid != y->tid ? x->tid < y->tid : a->index < b->index;
 }
 
-static void sift_up(struct pt_decoder *pt, size_t at)
-{
-	struct pt_merge_queue *queue = pt->heap[at];
-
-	while (at && comes_first(queue, pt->heap[(at - 1) / 2])) {
-		pt->heap[at] = pt->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	pt->heap[at] = queue;
-}
-
 /* The first one's head has moved on, or it is finished. */
 static void sift_down(struct pt_decoder *pt)
 {
-	struct pt_merge_queue *queue = pt->heap[0];
-	size_t at = 0, child;
-
-	if (queue->finished) {
-		queue = pt->heap[--pt->nr_heap];
-		if (!pt->nr_heap)
-			return;
-	}
-	while ((child = 2 * at + 1) < pt->nr_heap) {
-		if (child + 1 < pt->nr_heap && comes_first(pt->heap[child + 1], pt->heap[child]))
-			child++;
-		if (!comes_first(pt->heap[child], queue))
-			break;
-		pt->heap[at] = pt->heap[child];
-		at = child;
-	}
-	pt->heap[at] = queue;
+	if (pt->heap[0]->finished)
+		heap_pop(pt->heap, pt->nr_heap, comes_first);
+	else
+		heap_sift_down(pt->heap, pt->nr_heap, 0, comes_first);
 }
 
 /* Begins the queues that may have an event before the first one known. */
@@ -152,8 +123,7 @@ static void open_queues(struct pt_decoder *pt)
 		refill(pt, queue);
 		if (queue->finished)
 			continue;
-		pt->heap[pt->nr_heap] = queue;
-		sift_up(pt, pt->nr_heap++);
+		heap_push(pt->heap, pt->nr_heap, queue, comes_first);
 	}
 }
 

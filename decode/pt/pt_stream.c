@@ -67,21 +67,9 @@ static int make_space(struct pt_stream *stream, size_t need)
 		stream->begin = PT_STREAM_HEADROOM;
 		stream->end = stream->begin + used;
 	}
-	if (!stream->mem || stream->end + need > stream->mem_size) {
-		size_t size = stream->mem_size ? stream->mem_size : CHUNK;
-		uint8_t *grown;
-
-		if (!stream->mem)
-			stream->begin = stream->end = PT_STREAM_HEADROOM;
-		while (size < stream->end + need)
-			size *= 2;
-		grown = realloc(stream->mem, size);
-		if (!grown)
-			return -ENOMEM;
-		stream->mem = grown;
-		stream->mem_size = size;
-	}
-	return 0;
+	if (!stream->mem)
+		stream->begin = stream->end = PT_STREAM_HEADROOM;
+	return vector_grow_by(stream->mem, stream->end, need, stream->mem_size);
 }
 
 /* Appends bytes of the current run. 1: some; 0: the run is over. */
