@@ -6,6 +6,7 @@
  */
 #include "decode/flow/decoder_private.h"
 #include "spe_stream.h"
+#include "util/heap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -307,26 +308,6 @@ static bool comes_first(const struct spe_queue *a, const struct spe_queue *b)
 	return a->ev.tid != b->ev.tid ? a->ev.tid < b->ev.tid : a < b;
 }
 
-/* heap[at] may come later than those below it. */
-static void sift_down(struct spe_decoder *spe, size_t at)
-{
-	struct spe_queue *q = spe->heap[at];
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child >= spe->nr_heap)
-			break;
-		if (child + 1 < spe->nr_heap && comes_first(spe->heap[child + 1], spe->heap[child]))
-			child++;
-		if (!comes_first(spe->heap[child], q))
-			break;
-		spe->heap[at] = spe->heap[child];
-		at = child;
-	}
-	spe->heap[at] = q;
-}
-
 static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
 	struct spe_decoder *spe = spe_of(dec);
@@ -358,8 +339,7 @@ static void start_heap(struct auxtap_decoder *dec)
 	for (size_t i = 0; i < spe->nr_queues && !spe->error; i++)
 		if (refill(dec, &spe->queues[i]))
 			spe->heap[spe->nr_heap++] = &spe->queues[i];
-	for (size_t i = spe->nr_heap / 2; i-- > 0;)
-		sift_down(spe, i);
+	heap_build(spe->heap, spe->nr_heap, comes_first);
 }
 
 static struct flow_event *peek(struct auxtap_decoder *dec)
@@ -370,9 +350,9 @@ static struct flow_event *peek(struct auxtap_decoder *dec)
 		start_heap(dec);
 	} else if (spe->front) { /* its event was taken */
 		if (!refill(dec, spe->front))
-			spe->heap[0] = spe->heap[--spe->nr_heap];
-		if (spe->nr_heap)
-			sift_down(spe, 0);
+			heap_pop(spe->heap, spe->nr_heap, comes_first);
+		else
+			heap_sift_down(spe->heap, spe->nr_heap, 0, comes_first);
 		spe->front = NULL;
 	}
 	dec->sum.bytes = spe->streams.nr_bytes;
