@@ -6,6 +6,8 @@
 #include "cs_follow.h"
 #include "cs_extents.h"
 #include "decode/flow/decoder_private.h"
+#include "util/heap.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,22 +52,6 @@ static void swap(struct cs_decoder *cs, size_t a, size_t b)
 	cs->streams[b] = s;
 }
 
-static void sift_down(struct cs_decoder *cs, size_t at)
-{
-	for (;;) {
-		size_t first = at;
-
-		for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++)
-			if (child < cs->nr_heap &&
-			    comes_first(cs->streams[child], cs->streams[first]))
-				first = child;
-		if (first == at)
-			return;
-		swap(cs, at, first);
-		at = first;
-	}
-}
-
 static bool refill(struct cs_decoder *cs, struct cs_stream *s)
 {
 	s->ev = cs_stream_next(s);
@@ -83,12 +69,12 @@ static struct flow_event *peek(struct auxtap_decoder *dec)
 		for (size_t i = 0; i < cs->nr; i++)
 			if (refill(cs, cs->streams[i]))
 				swap(cs, i, cs->nr_heap++);
-		for (size_t i = cs->nr_heap; i--;)
-			sift_down(cs, i);
+		heap_build(cs->streams, cs->nr_heap, comes_first);
 	} else if (cs->front) {
 		if (!refill(cs, cs->front))
-			swap(cs, 0, --cs->nr_heap);
-		sift_down(cs, 0);
+			swap(cs, 0, --cs->nr_heap); /* it stays in the array */
+		if (cs->nr_heap)
+			heap_sift_down(cs->streams, cs->nr_heap, 0, comes_first);
 	}
 	cs->front = NULL;
 	return cs->nr_heap ? cs->streams[0]->ev : NULL;
@@ -269,15 +255,8 @@ static int add_stream(struct auxtap_decoder *dec, const struct cs_buffer *buffer
 		return 0;
 	if (cannot_follow(dec, buffer, unit, text, sizeof(text)))
 		return undecoded(dec, buffer, unit_bytes(buffer, unit), text);
-	if (cs->nr == cs->max) {
-		size_t max = cs->max ? 2 * cs->max : 16;
-		struct cs_stream **grown = realloc(cs->streams, max * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		cs->streams = grown;
-		cs->max = max;
-	}
+	if (vector_grow(cs->streams, cs->nr, cs->max))
+		return -ENOMEM;
 	s = malloc(sizeof(*s));
 	if (!s)
 		return -ENOMEM;

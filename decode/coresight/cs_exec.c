@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See cs_exec.h. */
 #include "cs_exec.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,16 +25,9 @@ static void add(struct scan *scan, uint64_t addr)
 		starts->elsewhere_off = scan->on_off;
 		return;
 	}
-	if (starts->nr == starts->max) {
-		size_t max = starts->max ? 2 * starts->max : 16;
-		struct cs_start *grown = realloc(starts->list, max * sizeof(*grown));
-
-		if (!grown) {
-			scan->no_memory = true;
-			return;
-		}
-		starts->list = grown;
-		starts->max = max;
+	if (vector_grow(starts->list, starts->nr, starts->max)) {
+		scan->no_memory = true;
+		return;
 	}
 	starts->list[starts->nr++] = (struct cs_start){scan->on_off, addr};
 }

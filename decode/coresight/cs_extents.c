@@ -32,41 +32,25 @@ struct reading {
 	size_t max_rings;
 };
 
-static void *reserve(void **array, size_t nr, size_t *max, size_t elem)
-{
-	if (nr == *max) {
-		size_t grown_max = *max ? *max * 2 : 16;
-		void *grown = realloc(*array, grown_max * elem);
-
-		if (!grown)
-			return NULL;
-		*array = grown;
-		*max = grown_max;
-	}
-	return *array ? memset((char *)*array + nr * elem, 0, elem) : NULL;
-}
-
 struct cs_extent *cs_buffer_add(struct cs_buffer *buffer)
 {
-	struct cs_extent *extent =
-		reserve((void **)&buffer->extents, buffer->nr, &buffer->max, sizeof(*extent));
+	struct cs_extent *extent;
 
-	if (extent)
-		buffer->nr++;
+	if (vector_grow(buffer->extents, buffer->nr, buffer->max))
+		return NULL;
+	extent = &buffer->extents[buffer->nr++];
+	*extent = (struct cs_extent){0};
 	return extent;
 }
 
 struct cs_buffer *cs_extents_add_buffer(struct cs_extents *extents)
 {
-	struct cs_buffer *buffer =
-		reserve((void **)&extents->buffers, extents->nr, &extents->max, sizeof(*buffer));
+	struct cs_buffer *buffer;
 
-	if (!buffer)
+	if (vector_grow(extents->buffers, extents->nr, extents->max))
 		return NULL;
-	extents->nr++;
-	buffer->cpu = -1;
-	buffer->tid = -1;
-	buffer->fd = -1;
+	buffer = &extents->buffers[extents->nr++];
+	*buffer = (struct cs_buffer){.cpu = -1, .tid = -1, .fd = -1};
 	return buffer;
 }
 
@@ -165,18 +149,14 @@ static struct cs_buffer *get_buffer(struct cs_extents *extents, struct ring *rin
 static int add_missing(struct cs_extents *extents, const struct trace_aux *aux, uint64_t nr_bytes,
 		       const char *why)
 {
-	struct cs_missing *missing = reserve((void **)&extents->missing, extents->nr_missing,
-					     &extents->max_missing, sizeof(*missing));
-
-	if (!missing)
+	if (vector_grow(extents->missing, extents->nr_missing, extents->max_missing))
 		return -ENOMEM;
-	extents->nr_missing++;
-	*missing = (struct cs_missing){.cpu = aux->cpu,
-				       .pid = aux->pid,
-				       .tid = aux->tid,
-				       .time = aux->time,
-				       .nr_bytes = nr_bytes,
-				       .why = why};
+	extents->missing[extents->nr_missing++] = (struct cs_missing){.cpu = aux->cpu,
+								      .pid = aux->pid,
+								      .tid = aux->tid,
+								      .time = aux->time,
+								      .nr_bytes = nr_bytes,
+								      .why = why};
 	return 0;
 }
 

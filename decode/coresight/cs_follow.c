@@ -2,6 +2,7 @@
 /* See cs_follow.h. */
 #include "cs_follow.h"
 #include "cs_frames.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -59,16 +60,9 @@ static struct follow *of(struct flow *flow)
 
 static struct flow_step *add_step(struct follow *f, const struct flow_step *from)
 {
-	if (f->nr == f->max) {
-		size_t max = f->max ? 2 * f->max : 64;
-		struct flow_step *grown = realloc(f->steps, max * sizeof(*grown));
-
-		if (!grown) {
-			f->no_memory = true;
-			return NULL;
-		}
-		f->steps = grown;
-		f->max = max;
+	if (vector_grow(f->steps, f->nr, f->max)) {
+		f->no_memory = true;
+		return NULL;
 	}
 	f->steps[f->nr] = *from;
 	return &f->steps[f->nr++];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See cs_ini.h. */
 #include "cs_ini.h"
+#include "util/number.h"
+#include "util/vector.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,15 +29,8 @@ static char *trim(char *s)
 
 static int add(struct cs_ini *ini, const char *section, const char *key, const char *value)
 {
-	if (ini->nr == ini->max) {
-		size_t max = ini->max ? 2 * ini->max : 64;
-		struct cs_ini_entry *grown = realloc(ini->entries, max * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		ini->entries = grown;
-		ini->max = max;
-	}
+	if (vector_grow(ini->entries, ini->nr, ini->max))
+		return -ENOMEM;
 	ini->entries[ini->nr++] = (struct cs_ini_entry){section, key, value};
 	return 0;
 }
@@ -142,11 +137,5 @@ const char *cs_ini_get(const struct cs_ini *ini, const char *section, const char
 
 bool cs_ini_number(const char *value, uint64_t *number)
 {
-	char *end;
-
-	if (!isdigit((unsigned char)*value))
-		return false;
-	errno = 0;
-	*number = strtoull(value, &end, 0);
-	return !errno && !*end;
+	return number_parse(value, UINT64_MAX, number);
 }

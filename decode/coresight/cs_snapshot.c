@@ -3,6 +3,7 @@
 #include "cs_snapshot.h"
 #include "cs_ini.h"
 #include "cs_tree.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -367,8 +368,7 @@ static int add_dump(struct reading *r, size_t core, const struct cs_ini *ini, co
 {
 	const char *file = cs_ini_get(ini, section, "file"), *text;
 	struct cs_snapshot *ss = r->ss;
-	struct cs_snapshot_dump dump = {.core = core, .len = UINT64_MAX, .space = CS_SPACE_ANY},
-				*grown;
+	struct cs_snapshot_dump dump = {.core = core, .len = UINT64_MAX, .space = CS_SPACE_ANY};
 
 	text = cs_ini_get(ini, section, "address");
 	if (!file || !text || !cs_ini_number(text, &dump.addr))
@@ -384,10 +384,8 @@ static int add_dump(struct reading *r, size_t core, const struct cs_ini *ini, co
 		return bad(r, section, "its memory space is not known");
 	if (ss->nr_dumps == MAX_DUMPS)
 		return bad(r, section, "there are too many dumps of memory");
-	grown = realloc(ss->dumps, (ss->nr_dumps + 1) * sizeof(*grown));
-	if (!grown)
+	if (vector_grow(ss->dumps, ss->nr_dumps, ss->max_dumps))
 		return no_memory(r);
-	ss->dumps = grown;
 	dump.path = path_in(r, file);
 	if (!dump.path)
 		return -EBADMSG;
@@ -429,7 +427,7 @@ static int add_buffer(struct reading *r, const struct cs_ini *ini, const char *s
 	const char *name = cs_ini_get(ini, section, "name"),
 		   *file = cs_ini_get(ini, section, "file");
 	const char *format = cs_ini_get(ini, section, "format");
-	struct cs_snapshot_buffer *grown, buffer = {.format = CS_FORMAT_FRAMES};
+	struct cs_snapshot_buffer buffer = {.format = CS_FORMAT_FRAMES};
 
 	if (!name || !file)
 		return bad(r, section, "a trace buffer lacks its name or its file");
@@ -440,10 +438,8 @@ static int add_buffer(struct reading *r, const struct cs_ini *ini, const char *s
 			"dstream_coresight, tpiu, tpiu_hsync");
 	if (r->ss->nr_buffers == MAX_DEVICES)
 		return bad(r, section, "there are too many trace buffers");
-	grown = realloc(r->ss->buffers, (r->ss->nr_buffers + 1) * sizeof(*grown));
-	if (!grown)
+	if (vector_grow(r->ss->buffers, r->ss->nr_buffers, r->ss->max_buffers))
 		return no_memory(r);
-	r->ss->buffers = grown;
 	buffer.path = path_in(r, file);
 	if (!buffer.path)
 		return -EBADMSG;

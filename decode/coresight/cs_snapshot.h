@@ -45,11 +45,11 @@ struct cs_snapshot_dump {
 struct cs_snapshot {
 	char *dir;
 	struct cs_snapshot_buffer *buffers;
-	size_t nr_buffers;
+	size_t nr_buffers, max_buffers;
 	struct cs_snapshot_unit *units;
 	size_t nr_units;
 	struct cs_snapshot_dump *dumps;
-	size_t nr_dumps;
+	size_t nr_dumps, max_dumps;
 };
 
 /* Is there a snapshot.ini in this directory? */

@@ -3,6 +3,7 @@
 #include "cs_exec.h"
 #include "cs_stream.h"
 #include "decode/flow/decoder_private.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,16 +90,9 @@ static bool is_entry(void *ctx, uint64_t addr)
 
 static bool add_exec(struct cs_stream *s, size_t extent, uint64_t off, uint64_t time)
 {
-	if (s->nr_execs == s->max_execs) {
-		size_t max = s->max_execs ? 2 * s->max_execs : CS_EXECS;
-		struct cs_exec *grown = realloc(s->execs, max * sizeof(*grown));
-
-		if (!grown) {
-			s->error = -ENOMEM;
-			return false;
-		}
-		s->execs = grown;
-		s->max_execs = max;
+	if (vector_grow(s->execs, s->nr_execs, s->max_execs)) {
+		s->error = -ENOMEM;
+		return false;
 	}
 	s->execs[s->nr_execs++] = (struct cs_exec){extent, off, time};
 	return true;
