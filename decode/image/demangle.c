@@ -5,6 +5,7 @@
  * is short.
  */
 #include "image_private.h"
+#include "util/vector.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -25,8 +26,6 @@ struct output {
 static void append(const char *part, size_t len, void *opaque)
 {
 	struct output *out = opaque;
-	size_t space = out->space ? out->space : 128;
-	char *text;
 
 	/*
 	 * The demangler has no way to stop it. It holds no memory here, but for one case: a Rust
@@ -34,15 +33,8 @@ static void append(const char *part, size_t len, void *opaque)
 	 */
 	if (len > DEMANGLED_MAX - out->len)
 		longjmp(out->enough, 1);
-	while (space <= out->len + len)
-		space *= 2;
-	if (space != out->space) {
-		text = realloc(out->text, space);
-		if (!text)
-			longjmp(out->enough, 1);
-		out->text = text;
-		out->space = space;
-	}
+	if (vector_grow_by(out->text, out->len, len + 1, out->space))
+		longjmp(out->enough, 1);
 	memcpy(out->text + out->len, part, len);
 	out->len += len;
 	out->text[out->len] = '\0';
@@ -78,13 +70,10 @@ char *image_demangle(const char *name)
 	free(plain);
 	if (done && suffix) {
 		size_t len = strlen(suffix) + 1;
-		char *text = realloc(out.text, out.len + len);
 
-		if (text) {
-			out.text = text;
-			memcpy(text + out.len, suffix, len);
-		}
-		done = text;
+		done = !vector_grow_by(out.text, out.len, len, out.space);
+		if (done)
+			memcpy(out.text + out.len, suffix, len);
 	}
 	if (done)
 		return out.text;

@@ -2,6 +2,7 @@
 /* Units and functions of debug information by address: see dwarf_index.h. */
 #include "dwarf_index.h"
 #include "debug_file.h"
+#include "util/vector.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -39,25 +40,9 @@ struct dwarf_index {
 	struct span_list spans; /* of units */
 };
 
-/* Space for one more element; false without memory. */
-static bool grow(void **array, size_t nr, size_t *max, size_t size)
-{
-	size_t bigger = *max ? *max * 2 : 16;
-	void *grown;
-
-	if (nr < *max)
-		return true;
-	grown = reallocarray(*array, bigger, size);
-	if (!grown)
-		return false;
-	*array = grown;
-	*max = bigger;
-	return true;
-}
-
 static bool span_add(struct span_list *list, Dwarf_Addr low, Dwarf_Addr high, size_t what)
 {
-	if (!grow((void **)&list->at, list->nr, &list->max, sizeof(*list->at)))
+	if (vector_grow(list->at, list->nr, list->max))
 		return false;
 	list->at[list->nr++] = (struct span){low, high, 0, what};
 	return true;
@@ -163,8 +148,8 @@ static bool read_functions(const struct dwarf_index *index, struct dwarf_unit *u
 			if (nr < 0)
 				return false;
 			if (nr) {
-				if (!grow((void **)&unit->functions, unit->nr_functions,
-					  &unit->max_functions, sizeof(*unit->functions)))
+				if (vector_grow(unit->functions, unit->nr_functions,
+						unit->max_functions))
 					return false;
 				unit->functions[unit->nr_functions++] = die;
 			}
@@ -193,7 +178,7 @@ static bool add_unit(struct dwarf_index *index, const Dwarf_Die *lines, const Dw
 	struct dwarf_unit *unit;
 	int nr_ranges;
 
-	if (!grow((void **)&index->units, nr, &index->max_units, sizeof(*index->units)))
+	if (vector_grow(index->units, nr, index->max_units))
 		return false;
 	unit = &index->units[nr];
 	memset(unit, 0, sizeof(*unit));

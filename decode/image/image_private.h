@@ -10,6 +10,7 @@
 #define AUXTAP_IMAGE_PRIVATE_H
 
 #include "perfdata/file_identity.h"
+#include "util/hash_map.h"
 
 #include <errno.h>
 #include <auxtap/image.h>
@@ -60,7 +61,7 @@ struct auxtap_image {
 	struct image_symbol *symbols;
 	size_t nr_symbols;
 	char **owned_names; /* "foo@plt" */
-	size_t nr_owned_names;
+	size_t nr_owned_names, max_owned_names;
 	struct image_eh_entry *eh; /* by start; of files without a search table */
 	size_t nr_eh;
 	bool eh_listed;
@@ -116,16 +117,15 @@ struct auxtap_image_set {
 	bool no_memory;		  /* as of an image */
 	struct auxtap_image **images;
 	size_t nr_images, max_images;
-	size_t *image_hash; /* index + 1; open addressing */
-	size_t image_hash_size;
-	struct image_space **spaces; /* sorted by pid */
+	struct hash_map image_numbers; /* by name */
+	struct image_space **spaces;   /* sorted by pid */
 	size_t nr_spaces, max_spaces;
 	struct image_map *raw; /* given by hand, for every process; the last holds */
-	size_t nr_raw;
+	size_t nr_raw, max_raw;
 	struct image_map *spare; /* kcore: where nothing else has bytes */
-	size_t nr_spare;
+	size_t nr_spare, max_spare;
 	struct image_known_id *ids; /* build-id table of the file */
-	size_t nr_ids;
+	size_t nr_ids, max_ids;
 	size_t capstone[4]; /* csh, by enum auxtap_isa; 0: not opened */
 };
 

@@ -3,6 +3,7 @@
  * The public face of the image store (include/auxtap/image.h): who maps what, reading, resolving.
  */
 #include "util/sized.h"
+#include "util/vector.h"
 #include "image_private.h"
 
 #include <capstone/capstone.h>
@@ -106,7 +107,7 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 		free(set->ids[i].name);
 	free(set->spaces);
 	free(set->images);
-	free(set->image_hash);
+	hash_map_free(&set->image_numbers);
 	free(set->raw);
 	for (size_t isa = 0; isa < sizeof(set->capstone) / sizeof(set->capstone[0]); isa++)
 		if (set->capstone[isa])
@@ -122,58 +123,20 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 
 /* ---- the list of images, found by name and build-id ---- */
 
-static size_t name_hash(const char *name)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (; *name; name++)
-		h = (h ^ (uint8_t)*name) * 0x100000001b3ull;
-	return (size_t)(h ^ (h >> 32));
-}
-
-static int hash_grow(struct auxtap_image_set *set)
-{
-	size_t size = set->image_hash_size ? set->image_hash_size * 2 : 64;
-	size_t *hash = calloc(size, sizeof(*hash));
-
-	if (!hash)
-		return -ENOMEM;
-	for (size_t i = 0; i < set->nr_images; i++) {
-		size_t at = name_hash(set->images[i]->name) & (size - 1);
-
-		while (hash[at])
-			at = (at + 1) & (size - 1);
-		hash[at] = i + 1;
-	}
-	free(set->image_hash);
-	set->image_hash = hash;
-	set->image_hash_size = size;
-	return 0;
-}
-
 static struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name,
 				      const uint8_t *id, unsigned int id_size)
 {
 	struct auxtap_image *image;
-	size_t at;
 
-	if (set->nr_images == set->max_images) {
-		size_t max = set->max_images ? set->max_images * 2 : 16;
-		struct auxtap_image **grown = realloc(set->images, max * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		set->images = grown;
-		set->max_images = max;
-	}
-	if (set->nr_images * 2 >= set->image_hash_size && hash_grow(set))
+	if (vector_grow(set->images, set->nr_images, set->max_images))
 		return NULL;
 	image = calloc(1, sizeof(*image));
 	if (!image)
 		return NULL;
 	image->set = set;
 	image->name = strdup(name);
-	if (!image->name) {
+	if (!image->name || hash_map_add(&set->image_numbers, hash_text(name), set->nr_images)) {
+		free(image->name);
 		free(image);
 		return NULL;
 	}
@@ -182,10 +145,6 @@ static struct auxtap_image *image_add(struct auxtap_image_set *set, const char *
 		image->build_id_size = (uint8_t)id_size;
 	}
 	set->images[set->nr_images++] = image;
-	at = name_hash(name) & (set->image_hash_size - 1);
-	while (set->image_hash[at])
-		at = (at + 1) & (set->image_hash_size - 1);
-	set->image_hash[at] = set->nr_images;
 	return image;
 }
 
@@ -194,13 +153,11 @@ static struct auxtap_image *image_known(struct auxtap_image_set *set, const char
 					const uint8_t *id, unsigned int id_size,
 					const struct file_identity *file)
 {
-	size_t at;
+	uint64_t hash = hash_text(name);
+	size_t step = 0, number;
 
-	if (!set->image_hash_size)
-		return NULL;
-	at = name_hash(name) & (set->image_hash_size - 1);
-	for (; set->image_hash[at]; at = (at + 1) & (set->image_hash_size - 1)) {
-		struct auxtap_image *image = set->images[set->image_hash[at] - 1];
+	while ((number = hash_map_next(&set->image_numbers, hash, &step)) != HASH_MAP_NONE) {
+		struct auxtap_image *image = set->images[number];
 
 		if (strcmp(image->name, name))
 			continue;
@@ -264,17 +221,14 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, c
 int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, const uint8_t *id,
 			      unsigned int size)
 {
-	struct image_known_id *grown;
 	int ret = -ENOMEM;
 
 	if (!size || size > 20)
 		return -EINVAL;
 	pthread_mutex_lock(&set->lock);
-	grown = realloc(set->ids, (set->nr_ids + 1) * sizeof(*grown));
-	if (grown) {
-		struct image_known_id *known = &grown[set->nr_ids];
+	if (!vector_grow(set->ids, set->nr_ids, set->max_ids)) {
+		struct image_known_id *known = &set->ids[set->nr_ids];
 
-		set->ids = grown;
 		memset(known, 0, sizeof(*known));
 		memcpy(known->id, id, size);
 		known->size = (uint8_t)size;
@@ -444,16 +398,12 @@ out:
 	return ret;
 }
 
-static int raw_add(struct image_map **maps, size_t *nr, struct auxtap_image *image, uint64_t off,
-		   uint64_t len, uint64_t addr)
+static int raw_add(struct image_map **maps, size_t *nr, size_t *max, struct auxtap_image *image,
+		   uint64_t off, uint64_t len, uint64_t addr)
 {
-	struct image_map *grown;
-
-	grown = realloc(*maps, (*nr + 1) * sizeof(*grown));
-	if (!grown)
+	if (vector_grow(*maps, *nr, *max))
 		return -ENOMEM;
-	*maps = grown;
-	grown[(*nr)++] =
+	(*maps)[(*nr)++] =
 		(struct image_map){.start = addr, .end = addr + len, .pgoff = off, .image = image};
 	return 0;
 }
@@ -501,13 +451,13 @@ no_memory:
 	return NULL;
 }
 
-static int raw_add_segments(struct image_map **maps, size_t *nr, struct auxtap_image *image,
-			    uint64_t bias)
+static int raw_add_segments(struct image_map **maps, size_t *nr, size_t *max,
+			    struct auxtap_image *image, uint64_t bias)
 {
 	int ret = 0;
 
 	for (unsigned int i = 0; !ret && i < image->nr_loads; i++)
-		ret = raw_add(maps, nr, image, image->loads[i].off, image->loads[i].filesz,
+		ret = raw_add(maps, nr, max, image, image->loads[i].off, image->loads[i].filesz,
 			      image->loads[i].vaddr + bias);
 	return ret;
 }
@@ -524,13 +474,14 @@ int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path, uint64_
 	if (!image)
 		goto out;
 	if (!len && !file_off && image->nr_loads)
-		ret = raw_add_segments(&set->raw, &set->nr_raw, image, raw_bias(image, addr));
+		ret = raw_add_segments(&set->raw, &set->nr_raw, &set->max_raw, image,
+				       raw_bias(image, addr));
 	else if (file_off >= image->size || len > image->size - file_off)
 		ret = auxtap_error_set(err, -EINVAL, path,
 				       "the file ends at %zu, before the end of the range given",
 				       image->size);
 	else
-		ret = raw_add(&set->raw, &set->nr_raw, image, file_off,
+		ret = raw_add(&set->raw, &set->nr_raw, &set->max_raw, image, file_off,
 			      len ? len : image->size - file_off, addr);
 	if (ret == -ENOMEM)
 		auxtap_error_set(err, ret, path, "out of memory");
@@ -560,7 +511,7 @@ int auxtap_image_set_dump(struct auxtap_image_set *set, const char *path, uint64
 		len = UINT64_MAX - addr;
 	*size = len;
 	if (!ret)
-		ret = raw_add(&set->spare, &set->nr_spare, image, off, len, addr);
+		ret = raw_add(&set->spare, &set->nr_spare, &set->max_spare, image, off, len, addr);
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }
@@ -596,7 +547,8 @@ static int add_kcore(struct auxtap_image_set *set, struct auxtap_error *err)
 		ret = auxtap_error_set(err, -EINVAL, set->kcore,
 				       "is not a core of a kernel's memory");
 		auxtap_error_todo(err, "copy one with 'perf buildid-cache --kcore /proc/kcore'");
-	} else if (image && raw_add_segments(&set->spare, &set->nr_spare, image, 0)) {
+	} else if (image &&
+		   raw_add_segments(&set->spare, &set->nr_spare, &set->max_spare, image, 0)) {
 		ret = auxtap_error_set(err, -ENOMEM, set->kcore, "out of memory");
 	}
 	pthread_mutex_unlock(&set->lock);
@@ -624,7 +576,7 @@ int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set)
 		ret = image ? 0 : -ENOMEM;
 	}
 	if (image && image->data)
-		ret = raw_add_segments(&set->spare, &set->nr_spare, image, 0);
+		ret = raw_add_segments(&set->spare, &set->nr_spare, &set->max_spare, image, 0);
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }

@@ -4,6 +4,8 @@
  * A later mapping hides the part of an earlier one that it covers, as mmap does.
  */
 #include "image_private.h"
+#include "util/heap.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,15 +28,8 @@ struct image_space *image_space_get(struct auxtap_image_set *set, pid_t pid, boo
 	}
 	if (!create)
 		return NULL;
-	if (set->nr_spaces == set->max_spaces) {
-		size_t max = set->max_spaces ? set->max_spaces * 2 : 16;
-		struct image_space **grown = realloc(set->spaces, max * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		set->spaces = grown;
-		set->max_spaces = max;
-	}
+	if (vector_grow(set->spaces, set->nr_spaces, set->max_spaces))
+		return NULL;
 	space = calloc(1, sizeof(*space));
 	if (!space)
 		return NULL;
@@ -58,15 +53,8 @@ int image_space_add(struct image_space *space, const struct image_map *map)
 {
 	size_t at = space->nr_changes;
 
-	if (space->nr_changes == space->max_changes) {
-		size_t max = space->max_changes ? space->max_changes * 2 : 16;
-		struct image_map *grown = realloc(space->changes, max * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		space->changes = grown;
-		space->max_changes = max;
-	}
+	if (vector_grow(space->changes, space->nr_changes, space->max_changes))
+		return -ENOMEM;
 	while (at && space->changes[at - 1].time > map->time)
 		at--;
 	if (at != space->nr_changes)
@@ -155,29 +143,9 @@ static int by_start(const void *a, const void *b)
 	return x->age < y->age ? -1 : x->age > y->age;
 }
 
-static void heap_push(struct sweep_item *heap, size_t nr, struct sweep_item item)
+static bool is_newer(struct sweep_item a, struct sweep_item b)
 {
-	while (nr && heap[(nr - 1) / 2].age < item.age) {
-		heap[nr] = heap[(nr - 1) / 2];
-		nr = (nr - 1) / 2;
-	}
-	heap[nr] = item;
-}
-
-static void heap_pop(struct sweep_item *heap, size_t nr)
-{
-	struct sweep_item item = heap[--nr];
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < nr) {
-		if (child + 1 < nr && heap[child + 1].age > heap[child].age)
-			child++;
-		if (heap[child].age < item.age)
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = item;
+	return a.age > b.age;
 }
 
 /* items: sorted by start; heap: space for all of them. How many maps: never more than 2 nr. */
@@ -195,9 +163,9 @@ static size_t sweep(struct image_map *maps, const struct sweep_item *items, stru
 		if (!nr_heap)
 			pos = items[next].map->start;
 		while (next < nr && items[next].map->start <= pos)
-			heap_push(heap, nr_heap++, items[next++]);
+			heap_push(heap, nr_heap, items[next++], is_newer);
 		while (nr_heap && heap[0].map->end <= pos)
-			heap_pop(heap, nr_heap--);
+			heap_pop(heap, nr_heap, is_newer);
 		if (!nr_heap)
 			continue;
 		top = heap[0].map;

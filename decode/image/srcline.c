@@ -7,6 +7,7 @@
 #include "debug_file.h"
 #include "dwarf_index.h"
 #include "image_private.h"
+#include "util/vector.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -18,17 +19,8 @@
 #define MAX_REMEMBERED (1u << 18)
 
 struct image_line {
-	uint64_t vaddr;
 	unsigned int nr;
 	struct auxtap_frame *frames;
-	struct image_line *next;
-};
-
-/* A demangled or qualified name, or a path. */
-struct image_name {
-	char *text;
-	const void *key;
-	struct image_name *next;
 };
 
 struct image_lines {
@@ -38,9 +30,12 @@ struct image_lines {
 	struct dwarf_index *index; /* NULL: no debug information */
 	char *debug_path;
 	Dwfl_Callbacks callbacks;
-	struct image_line *hash[4096];
-	struct image_name *names[1024];
-	unsigned int nr;
+	struct image_line *lines;
+	size_t nr, max;
+	struct hash_map line_numbers; /* by address */
+	char **names;		      /* demangled or qualified names, paths; NULL: there is none */
+	size_t nr_names, max_names;
+	struct hash_map name_numbers; /* by string or DIE of the debug file */
 };
 
 /* Where no code begins at address 0, debug information of address 0 is of discarded code. */
@@ -105,32 +100,29 @@ fail:
 /*
  * What was made of the debug file's string or DIE at 'key', which lives as long as the file; NULL.
  */
-static struct image_name *name_slot(struct image_lines *lines, const void *key, bool *known)
+static char **name_slot(struct image_lines *lines, const void *key, bool *known)
 {
-	struct image_name **slot = &lines->names[((uintptr_t)key >> 2) & 1023], *name;
+	uint64_t hash = hash_number((uintptr_t)key);
+	size_t number = hash_map_find(&lines->name_numbers, hash);
 
-	*known = true;
-	for (name = *slot; name; name = name->next)
-		if (name->key == key)
-			return name;
-	*known = false;
-	name = calloc(1, sizeof(*name));
-	if (!name)
+	*known = number != HASH_MAP_NONE;
+	if (*known)
+		return &lines->names[number];
+	if (vector_grow(lines->names, lines->nr_names, lines->max_names) ||
+	    hash_map_add(&lines->name_numbers, hash, lines->nr_names))
 		return NULL;
-	name->key = key;
-	name->next = *slot;
-	*slot = name;
-	return name;
+	lines->names[lines->nr_names] = NULL;
+	return &lines->names[lines->nr_names++];
 }
 
 static const char *demangled(struct image_lines *lines, const char *linkage)
 {
 	bool known;
-	struct image_name *name = name_slot(lines, linkage, &known);
+	char **name = name_slot(lines, linkage, &known);
 
 	if (name && !known)
-		name->text = image_demangle(linkage);
-	return name && name->text ? name->text : linkage;
+		*name = image_demangle(linkage);
+	return name && *name ? *name : linkage;
 }
 
 /* The declaration that a function's instances refer to, which stands in its namespace or class. */
@@ -200,7 +192,7 @@ static char *qualified(Dwarf_Die *decl, const char *plain)
 
 static const char *die_name(struct image_lines *lines, Dwarf_Die *die)
 {
-	struct image_name *slot;
+	char **slot;
 	Dwarf_Attribute attr;
 	const char *name = NULL;
 	Dwarf_Die decl;
@@ -217,8 +209,8 @@ static const char *die_name(struct image_lines *lines, Dwarf_Die *die)
 		return name;
 	slot = name_slot(lines, decl.addr, &known);
 	if (slot && !known)
-		slot->text = qualified(&decl, name);
-	return slot && slot->text ? slot->text : name;
+		*slot = qualified(&decl, name);
+	return slot && *slot ? *slot : name;
 }
 
 /*
@@ -227,7 +219,7 @@ static const char *die_name(struct image_lines *lines, Dwarf_Die *die)
  */
 static const char *full_path(struct image_lines *lines, Dwarf_Die *unit, const char *file)
 {
-	struct image_name *slot;
+	char **slot;
 	Dwarf_Attribute attr;
 	const char *dir;
 	bool known;
@@ -236,9 +228,9 @@ static const char *full_path(struct image_lines *lines, Dwarf_Die *unit, const c
 		return file;
 	dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
 	slot = dir && *dir == '/' ? name_slot(lines, file, &known) : NULL;
-	if (slot && !known && asprintf(&slot->text, "%s/%s", dir, file) < 0)
-		slot->text = NULL;
-	return slot && slot->text ? slot->text : file;
+	if (slot && !known && asprintf(slot, "%s/%s", dir, file) < 0)
+		*slot = NULL;
+	return slot && *slot ? *slot : file;
 }
 
 /* Where the inlined call at die was made; line 0 is no line of the source. */
@@ -329,44 +321,47 @@ int image_debug_symbols(struct auxtap_image *image,
 	return ret;
 }
 
+static void remember(struct image_lines *lines, uint64_t vaddr, const struct auxtap_frame *frames,
+		     unsigned int nr)
+{
+	struct auxtap_frame *copy = NULL;
+
+	if (lines->nr >= MAX_REMEMBERED || vector_grow(lines->lines, lines->nr, lines->max))
+		return;
+	if (nr) {
+		copy = malloc(nr * sizeof(*copy));
+		if (!copy)
+			return;
+		memcpy(copy, frames, nr * sizeof(*copy));
+	}
+	if (hash_map_add(&lines->line_numbers, hash_number(vaddr), lines->nr)) {
+		free(copy);
+		return;
+	}
+	lines->lines[lines->nr++] = (struct image_line){nr, copy};
+}
+
 static unsigned int find_lines(struct auxtap_image *image, uint64_t vaddr,
 			       struct auxtap_frame *frames, unsigned int max_frames)
 {
-	struct image_line **slot, *line;
+	const struct image_line *line;
 	unsigned int nr;
+	size_t number;
 
 	if (!image->lines_tried)
 		lines_open(image);
 	if (!image->lines)
 		return 0;
-	slot = &image->lines->hash[(vaddr ^ vaddr >> 12) & 4095];
-	for (line = *slot; line; line = line->next) {
-		if (line->vaddr == vaddr) {
-			nr = line->nr < max_frames ? line->nr : max_frames;
-			if (nr)
-				memcpy(frames, line->frames, nr * sizeof(*frames));
-			return nr;
-		}
-	}
-	nr = lookup(image->lines, vaddr, frames, max_frames);
-	if (image->lines->nr >= MAX_REMEMBERED)
+	number = hash_map_find(&image->lines->line_numbers, hash_number(vaddr));
+	if (number == HASH_MAP_NONE) {
+		nr = lookup(image->lines, vaddr, frames, max_frames);
+		remember(image->lines, vaddr, frames, nr);
 		return nr;
-	line = calloc(1, sizeof(*line));
-	if (line && nr) {
-		line->frames = malloc(nr * sizeof(*frames));
-		if (!line->frames) {
-			free(line);
-			return nr;
-		}
-		memcpy(line->frames, frames, nr * sizeof(*frames));
 	}
-	if (line) {
-		line->vaddr = vaddr;
-		line->nr = nr;
-		line->next = *slot;
-		*slot = line;
-		image->lines->nr++;
-	}
+	line = &image->lines->lines[number];
+	nr = line->nr < max_frames ? line->nr : max_frames;
+	if (nr)
+		memcpy(frames, line->frames, nr * sizeof(*frames));
 	return nr;
 }
 
@@ -388,24 +383,14 @@ void image_lines_free(struct auxtap_image *image)
 
 	if (!lines)
 		return;
-	for (size_t i = 0; i < 4096; i++) {
-		while (lines->hash[i]) {
-			struct image_line *line = lines->hash[i];
-
-			lines->hash[i] = line->next;
-			free(line->frames);
-			free(line);
-		}
-	}
-	for (size_t i = 0; i < 1024; i++) {
-		while (lines->names[i]) {
-			struct image_name *name = lines->names[i];
-
-			lines->names[i] = name->next;
-			free(name->text);
-			free(name);
-		}
-	}
+	for (size_t i = 0; i < lines->nr; i++)
+		free(lines->lines[i].frames);
+	for (size_t i = 0; i < lines->nr_names; i++)
+		free(lines->names[i]);
+	free(lines->lines);
+	free(lines->names);
+	hash_map_free(&lines->line_numbers);
+	hash_map_free(&lines->name_numbers);
 	dwarf_index_free(lines->index);
 	dwfl_end(lines->dwfl);
 	free(lines->debug_path);

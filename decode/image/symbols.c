@@ -4,6 +4,7 @@
  * for PLT entries. An address that no symbol covers has no name.
  */
 #include "image_private.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,15 +23,8 @@ struct symbol_list {
 static int list_add(struct symbol_list *list, uint64_t start, uint64_t end, const char *name,
 		    uint8_t rank)
 {
-	if (list->nr == list->max) {
-		size_t max = list->max ? list->max * 2 : 256;
-		struct image_symbol *grown = realloc(list->at, max * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		list->at = grown;
-		list->max = max;
-	}
+	if (vector_grow(list->at, list->nr, list->max))
+		return -ENOMEM;
 	list->at[list->nr++] = (struct image_symbol){start, end, name, NULL, rank};
 	return 0;
 }
@@ -148,15 +142,8 @@ static size_t read_slots(Elf *elf, uint16_t machine, struct slot **out)
 			name = elf_strptr(elf, symhdr.sh_link, sym.st_name);
 			if (!name || !*name)
 				continue;
-			if (nr == max) {
-				struct slot *grown;
-
-				max = max ? max * 2 : 64;
-				grown = realloc(slots, max * sizeof(*grown));
-				if (!grown)
-					goto out;
-				slots = grown;
-			}
+			if (vector_grow(slots, nr, max))
+				goto out;
 			slots[nr++] = (struct slot){rela.r_offset, name};
 		}
 	}
@@ -169,12 +156,9 @@ out:
 
 static int own_name(struct auxtap_image *image, char *name)
 {
-	char **grown = realloc(image->owned_names, (image->nr_owned_names + 1) * sizeof(*grown));
-
-	if (!grown)
+	if (vector_grow(image->owned_names, image->nr_owned_names, image->max_owned_names))
 		return -ENOMEM;
-	image->owned_names = grown;
-	grown[image->nr_owned_names++] = name;
+	image->owned_names[image->nr_owned_names++] = name;
 	return 0;
 }
 
