@@ -7,6 +7,7 @@
 #include "decode/flow/decoder_private.h"
 #include "decode/image/image_private.h"
 #include "util/sized.h"
+#include "util/vector.h"
 #include "report.h"
 #include "fault.h"
 
@@ -53,9 +54,9 @@ struct report {
 	struct thread_view *threads;
 	unsigned int nr_branches, nr_calls;
 	struct exec_event *execs;
-	size_t nr_execs;
+	size_t nr_execs, max_execs;
 	uint64_t *map_times; /* of records of mappings, ascending */
-	size_t nr_maps;
+	size_t nr_maps, max_maps;
 };
 
 static struct thread_view *view_of(struct report *r, const struct auxtap_event *ev)
@@ -102,14 +103,10 @@ static int note_exec(struct report *r, struct thread_view *view, const struct au
 
 static int note_map(struct report *r, uint64_t time)
 {
-	uint64_t *grown;
-
 	if (r->nr_maps && r->map_times[r->nr_maps - 1] >= time)
 		return 0;
-	grown = realloc(r->map_times, (r->nr_maps + 1) * sizeof(*grown));
-	if (!grown)
+	if (vector_grow(r->map_times, r->nr_maps, r->max_maps))
 		return -ENOMEM;
-	r->map_times = grown;
 	r->map_times[r->nr_maps++] = time;
 	return 0;
 }
@@ -133,7 +130,6 @@ static void follow_maps(const struct report *r, struct thread_view *view,
 static int find_execs(struct report *r, struct auxtap_error *err)
 {
 	struct auxtap_record rec = {.size = sizeof(rec)};
-	struct exec_event *grown;
 
 	while (auxtap_perfdata_next_sorted(r->pd, &rec, NULL) == 1) {
 		struct exec_event exec = {0};
@@ -151,10 +147,8 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 		exec.time = rec.time;
 		snprintf(exec.comm, sizeof(exec.comm), "%.*s", (int)rec.body_size - 8,
 			 (const char *)(rec.header + 1) + 8);
-		grown = realloc(r->execs, (r->nr_execs + 1) * sizeof(*grown));
-		if (!grown)
+		if (vector_grow(r->execs, r->nr_execs, r->max_execs))
 			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
-		r->execs = grown;
 		r->execs[r->nr_execs++] = exec;
 	}
 	auxtap_perfdata_rewind_sorted(r->pd);

@@ -35,11 +35,11 @@ struct report_facts {
 	bool have_crash; /* a CRASH note with a signal */
 	struct auxtap_crash crash;
 	struct report_thread *threads;
-	size_t nr_threads;
+	size_t nr_threads, max_threads;
 	struct report_memory *memory;
-	size_t nr_memory;
+	size_t nr_memory, max_memory;
 	struct report_map *maps;
-	size_t nr_maps;
+	size_t nr_maps, max_maps;
 	char *capture; /* "key: value" lines, or NULL */
 };
 

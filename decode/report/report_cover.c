@@ -7,6 +7,7 @@
  */
 #include "report.h"
 #include "perfdata/capture_note.h"
+#include "util/vector.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,21 +73,14 @@ static bool parse(const struct auxtap_record *rec, struct birth *birth)
 
 int report_cover_record(struct report_cover *cover, const struct auxtap_record *rec)
 {
-	struct birth birth, *grown;
+	struct birth birth;
 
 	if (rec->time > cover->last_record)
 		cover->last_record = rec->time;
 	if (!parse(rec, &birth))
 		return 0;
-	if (cover->nr_births == cover->max_births) {
-		size_t max = cover->max_births ? 2 * cover->max_births : 16;
-
-		grown = realloc(cover->births, max * sizeof(*grown));
-		if (!grown)
-			return -1;
-		cover->births = grown;
-		cover->max_births = max;
-	}
+	if (vector_grow(cover->births, cover->nr_births, cover->max_births))
+		return -1;
 	cover->births[cover->nr_births++] = birth;
 	return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "report.h"
 #include "util/key_lines.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,24 +13,21 @@
 
 static int add_thread(struct report_facts *facts, const void *data, size_t size)
 {
-	struct report_thread *grown;
+	struct report_thread *thread;
 
 	if (size < sizeof(struct auxtap_crash_thread))
 		return 0;
-	grown = realloc(facts->threads, (facts->nr_threads + 1) * sizeof(*grown));
-	if (!grown)
+	if (vector_grow(facts->threads, facts->nr_threads, facts->max_threads))
 		return -ENOMEM;
-	facts->threads = grown;
-	memcpy(&grown[facts->nr_threads].note, data, sizeof(struct auxtap_crash_thread));
-	grown[facts->nr_threads].note.comm[sizeof(grown->note.comm) - 1] = '\0';
-	facts->nr_threads++;
+	thread = &facts->threads[facts->nr_threads++];
+	memcpy(&thread->note, data, sizeof(struct auxtap_crash_thread));
+	thread->note.comm[sizeof(thread->note.comm) - 1] = '\0';
 	return 0;
 }
 
 static int add_memory(struct report_facts *facts, const void *data, size_t size)
 {
 	struct auxtap_crash_memory head;
-	struct report_memory *grown;
 	unsigned char *bytes;
 
 	if (size < sizeof(head))
@@ -41,17 +39,15 @@ static int add_memory(struct report_facts *facts, const void *data, size_t size)
 		head.nr_bytes = size - head.size;
 	if (head.nr_bytes == 0 || head.addr + head.nr_bytes < head.addr)
 		return 0;
-	grown = realloc(facts->memory, (facts->nr_memory + 1) * sizeof(*grown));
-	if (!grown)
+	if (vector_grow(facts->memory, facts->nr_memory, facts->max_memory))
 		return -ENOMEM;
-	facts->memory = grown;
 	bytes = malloc(head.nr_bytes);
 	if (!bytes)
 		return -ENOMEM;
 	memcpy(bytes, (const unsigned char *)data + head.size, head.nr_bytes);
-	grown[facts->nr_memory].addr = head.addr;
-	grown[facts->nr_memory].nr_bytes = head.nr_bytes;
-	grown[facts->nr_memory++].bytes = bytes;
+	facts->memory[facts->nr_memory++] = (struct report_memory){.addr = head.addr,
+								   .nr_bytes = head.nr_bytes,
+								   .bytes = bytes};
 	return 0;
 }
 
@@ -59,7 +55,6 @@ static int add_memory(struct report_facts *facts, const void *data, size_t size)
 static int add_map(struct report_facts *facts, char *line)
 {
 	struct report_map map = {0};
-	struct report_map *grown;
 	char *at = line, *end;
 
 	map.start = strtoull(at, &end, 16);
@@ -78,14 +73,12 @@ static int add_map(struct report_facts *facts, char *line)
 		at += strcspn(at, " ");
 	}
 	at += strspn(at, " ");
-	grown = realloc(facts->maps, (facts->nr_maps + 1) * sizeof(*grown));
-	if (!grown)
+	if (vector_grow(facts->maps, facts->nr_maps, facts->max_maps))
 		return -ENOMEM;
-	facts->maps = grown;
 	map.name = strdup(at);
 	if (!map.name)
 		return -ENOMEM;
-	grown[facts->nr_maps++] = map;
+	facts->maps[facts->nr_maps++] = map;
 	return 0;
 }
 

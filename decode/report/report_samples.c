@@ -5,6 +5,7 @@
  */
 #include "report.h"
 #include "decode/spe/spe_sources.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +41,7 @@ struct sampled {
 	struct auxtap_decode_summary sum;
 	void *tree;			     /* of groups */
 	struct group **functions, **sources; /* of tree */
-	size_t nr_functions, nr_sources;
+	size_t nr_functions, nr_sources, max_functions, max_sources;
 	uint64_t nr_loads, nr_stores, nr_branches, nr_mispredicted, nr_others;
 	uint64_t nr_gaps, nr_lost;
 	struct {
@@ -122,8 +123,9 @@ static int compare(const void *a, const void *b)
 /* The group that is like key, made if there is none; NULL: no memory. */
 static struct group *group_of(struct sampled *s, const struct group *key)
 {
-	struct group ***list = key->is_source ? &s->sources : &s->functions, **grown;
+	struct group ***list = key->is_source ? &s->sources : &s->functions;
 	size_t *nr = key->is_source ? &s->nr_sources : &s->nr_functions;
+	size_t *max = key->is_source ? &s->max_sources : &s->max_functions;
 	struct group **found = tfind(key, &s->tree, compare), *made;
 
 	if (found)
@@ -135,12 +137,8 @@ static struct group *group_of(struct sampled *s, const struct group *key)
 	made->name = key->name;
 	made->source = key->source;
 	made->is_source = key->is_source;
-	if (!(*nr & (*nr - 1))) {
-		grown = realloc(*list, (*nr ? *nr * 2 : 1) * sizeof(struct group *));
-		if (!grown)
-			goto no_memory;
-		*list = grown;
-	}
+	if (vector_grow(*list, *nr, *max))
+		goto no_memory;
 	if (!tsearch(made, &s->tree, compare))
 		goto no_memory;
 	(*list)[(*nr)++] = made;
