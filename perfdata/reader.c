@@ -272,15 +272,14 @@ static int read_attrs(struct auxtap_perfdata *pd, struct auxtap_error *err)
 
 static int add_range(struct auxtap_perfdata *pd, uint64_t begin, uint64_t end, bool cut)
 {
-	struct pd_range *ranges = realloc(pd->ranges, (pd->nr_ranges + 1) * sizeof(*ranges));
+	struct pd_range *range;
 
-	if (!ranges)
+	if (vector_grow(pd->ranges, pd->nr_ranges, pd->max_ranges))
 		return -ENOMEM;
-	pd->ranges = ranges;
-	ranges += pd->nr_ranges++;
-	ranges->begin = begin;
-	ranges->end = end;
-	ranges->cut = cut;
+	range = &pd->ranges[pd->nr_ranges++];
+	range->begin = begin;
+	range->end = end;
+	range->cut = cut;
 	return 0;
 }
 

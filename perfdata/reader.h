@@ -69,7 +69,7 @@ struct auxtap_perfdata {
 	struct pd_file_header header;
 	struct auxtap_perfdata_info info;
 	struct pd_range *ranges;
-	unsigned int nr_ranges;
+	unsigned int nr_ranges, max_ranges;
 
 	struct pd_attr *attrs;
 	uint32_t nr_attrs, max_attrs;

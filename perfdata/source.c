@@ -2,6 +2,7 @@
 /* See source.h. */
 #include "source.h"
 #include "layout.h"
+#include "util/vector.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,15 +36,9 @@ int pd_spool_file(void)
 
 static int add_file(struct pd_source *src, int fd, uint64_t size)
 {
-	struct pd_file *files = realloc(src->files, (src->nr_files + 1) * sizeof(*files));
-
-	if (!files)
+	if (vector_grow(src->files, src->nr_files, src->max_files))
 		return -ENOMEM;
-	src->files = files;
-	files += src->nr_files++;
-	files->fd = fd;
-	files->base = src->size;
-	files->size = size;
+	src->files[src->nr_files++] = (struct pd_file){.fd = fd, .base = src->size, .size = size};
 	src->size += size;
 	return 0;
 }

@@ -19,7 +19,7 @@ struct pd_file {
 
 struct pd_source {
 	struct pd_file *files; /* the first holds the header */
-	unsigned int nr_files;
+	unsigned int nr_files, max_files;
 	bool directory;
 	bool has_owner; /* the first is a file of its own, and not what came through a pipe */
 	uid_t owner;

@@ -7,6 +7,7 @@
  */
 #include "writer.h"
 #include "sample_id.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,23 +25,9 @@
 
 static bool blob_reserve(struct pd_blob *blob, size_t size)
 {
-	size_t capacity = blob->capacity ? blob->capacity : 256;
-	unsigned char *data;
-
-	if (blob->failed)
-		return false;
-	if (size <= blob->capacity - blob->size)
-		return true;
-	while (capacity - blob->size < size)
-		capacity *= 2;
-	data = realloc(blob->data, capacity);
-	if (!data) {
+	if (!blob->failed && vector_grow_by(blob->data, blob->size, size, blob->capacity))
 		blob->failed = true;
-		return false;
-	}
-	blob->data = data;
-	blob->capacity = capacity;
-	return true;
+	return !blob->failed;
 }
 
 void pd_blob_append(struct pd_blob *blob, const void *data, size_t size)
@@ -281,23 +268,21 @@ void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *ou
 int auxtap_perfdata_writer_add_attr(struct auxtap_perfdata_writer *w,
 				    const struct perf_event_attr *attr, const char *name)
 {
-	struct pd_writer_attr *attrs;
+	struct pd_writer_attr *added;
 	uint32_t bytes = attr_bytes_needed(attr);
 	char *copy;
 
 	if (w->begun)
 		return -EBUSY;
-	attrs = realloc(w->attrs, (w->nr_attrs + 1) * sizeof(*attrs));
-	if (!attrs)
+	if (vector_grow(w->attrs, w->nr_attrs, w->max_attrs))
 		return -ENOMEM;
-	w->attrs = attrs;
 	copy = strdup(name ? name : "");
 	if (!copy)
 		return -ENOMEM;
-	attrs = &w->attrs[w->nr_attrs];
-	memset(attrs, 0, sizeof(*attrs));
-	attrs->attr = *attr;
-	attrs->name = copy;
+	added = &w->attrs[w->nr_attrs];
+	memset(added, 0, sizeof(*added));
+	added->attr = *attr;
+	added->name = copy;
 	if (bytes > w->attr_bytes)
 		w->attr_bytes = bytes;
 	return (int)w->nr_attrs++;

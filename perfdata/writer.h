@@ -35,7 +35,7 @@ struct auxtap_perfdata_writer {
 	char what_failed[128];
 
 	struct pd_writer_attr *attrs;
-	unsigned int nr_attrs;
+	unsigned int nr_attrs, max_attrs;
 	uint32_t attr_bytes; /* of one attribute in this file, without the section of ids
 			      */
 	uint64_t ids_off;    /* of the space for ids before the data */
