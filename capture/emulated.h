@@ -32,7 +32,7 @@ struct emu_link {
 	char death[128];
 	/* file descriptor -> event number, 0: none */
 	int32_t *event_of_fd;
-	int nr_event_of_fd;
+	int nr_event_of_fd, max_event_of_fd, max_account_of_fd;
 	struct emu_account {
 		uint64_t offset; /* of a counter in 'accounts'; 0: none */
 		uint64_t begin;	 /* its value when the event was opened */
@@ -40,7 +40,7 @@ struct emu_link {
 	void *accounts;		 /* memory of the server's that outlives it; NULL: none */
 	size_t accounts_size;
 	struct emu_link_mapping *mappings;
-	size_t nr_mappings;
+	size_t nr_mappings, max_mappings;
 	/* events that arrived while a reply was awaited */
 	struct auxtap_target_event *queue;
 	size_t queue_head, queue_len, max_queue;

@@ -542,11 +542,11 @@ void emu_link_stop(struct emu_link *link)
 	free(link->queue);
 	free(link->pids);
 	link->event_of_fd = NULL;
-	link->nr_event_of_fd = 0;
+	link->nr_event_of_fd = link->max_event_of_fd = link->max_account_of_fd = 0;
 	link->mappings = NULL;
-	link->nr_mappings = 0;
+	link->nr_mappings = link->max_mappings = 0;
 	link->queue = NULL;
-	link->queue_len = 0;
+	link->queue_len = link->max_queue = 0;
 	link->pids = NULL;
-	link->nr_pids = 0;
+	link->nr_pids = link->reserve_pids = 0;
 }

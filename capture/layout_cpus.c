@@ -4,6 +4,7 @@
  * events, or of whatever runs there.
  */
 #include "session.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,21 +30,21 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 			  struct auxtap_error *err)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
-	struct more_event *more = realloc(st->more, ((size_t)st->nr_more + 1) * sizeof(*more));
+	struct more_event *added;
 	int fd, ret;
 
-	if (!more)
+	if (vector_grow(st->more, st->nr_more, st->max_more))
 		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
-	st->more = more;
 	fd = perf->open(s->be->perf_ctx, &s->attrs[attr_index], tid, st->cpu, -1, 0);
 	if (fd < 0)
 		return session_open_error(s, &s->attrs[attr_index], tid, fd, err);
-	more[st->nr_more++] = (struct more_event){.fd = fd, .traces = attr_index == 0};
+	added = &st->more[st->nr_more++];
+	*added = (struct more_event){.fd = fd, .traces = attr_index == 0};
 	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)st->fd);
 	if (ret < 0)
 		return auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s",
 					strerror(-ret));
-	return session_learn_id(s, fd, attr_index, &more[st->nr_more - 1].id, err);
+	return session_learn_id(s, fd, attr_index, &added->id, err);
 }
 
 /* 1: done; 0: this CPU is offline. */

@@ -5,6 +5,7 @@
  */
 #include "mapped_ids.h"
 #include "build_id.h"
+#include "util/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static bool changed(const struct mapped_id *id)
 const struct mapped_id *mapped_ids_get(struct mapped_ids *ids, const struct mmap2_body *map,
 				       bool mapped_now)
 {
-	struct mapped_id *id, *grown;
+	struct mapped_id *id;
 	bool several = false;
 
 	for (size_t i = 0; i < ids->nr; i++) {
@@ -62,14 +63,8 @@ const struct mapped_id *mapped_ids_get(struct mapped_ids *ids, const struct mmap
 		if (!strcmp(id->name, map->filename))
 			several = id->several = true;
 	}
-	if (ids->nr == FILES_MAX)
+	if (ids->nr == FILES_MAX || vector_grow(ids->files, ids->nr, ids->max))
 		return NULL;
-	if (!(ids->nr & (ids->nr - 1))) {
-		grown = realloc(ids->files, (ids->nr ? 2 * ids->nr : 1) * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		ids->files = grown;
-	}
 	id = &ids->files[ids->nr];
 	*id = (struct mapped_id){.file = {map->maj, map->min, map->ino}, .several = several};
 	id->name = strdup(map->filename);

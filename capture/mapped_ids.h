@@ -18,7 +18,7 @@ struct mapped_id {
 
 struct mapped_ids {
 	struct mapped_id *files;
-	size_t nr;
+	size_t nr, max;
 };
 
 /*

@@ -5,6 +5,7 @@
  */
 #include "util/sized.h"
 #include "emulated.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,24 +50,18 @@ static int emulated_open(void *ctx, const struct perf_event_attr *attr, pid_t pi
 		return -EPROTO;
 	}
 	if (fd >= link->nr_event_of_fd) {
-		int nr = fd + 64;
-		int32_t *table = realloc(link->event_of_fd, (size_t)nr * sizeof(*table));
-		struct emu_account *accounts;
+		int nr = fd + 1;
 
-		if (table)
-			link->event_of_fd = table;
-		accounts =
-			table ? realloc(link->account_of_fd, (size_t)nr * sizeof(*accounts)) : NULL;
-		if (!accounts) {
+		if (vector_reserve(link->event_of_fd, nr, link->max_event_of_fd) ||
+		    vector_reserve(link->account_of_fd, nr, link->max_account_of_fd)) {
 			struct emu_call_args undo = {.call = EMU_CLOSE, .event = (int32_t)number};
 
 			emu_link_call(link, &undo);
 			close(fd);
 			return -ENOMEM;
 		}
-		memset(table + link->nr_event_of_fd, 0,
-		       (size_t)(nr - link->nr_event_of_fd) * sizeof(*table));
-		link->account_of_fd = accounts;
+		memset(link->event_of_fd + link->nr_event_of_fd, 0,
+		       (size_t)(nr - link->nr_event_of_fd) * sizeof(*link->event_of_fd));
 		link->nr_event_of_fd = nr;
 	}
 	link->event_of_fd[fd] = (int32_t)number;
@@ -91,7 +86,6 @@ static void *emulated_mmap(void *ctx, size_t length, int prot, int flags, int fd
 		.event = event_of(link, fd),
 		.arg = {length, (uint64_t)prot, (uint64_t)flags, (uint64_t)offset},
 	};
-	struct emu_link_mapping *mappings;
 	int64_t number;
 	void *addr;
 
@@ -99,12 +93,10 @@ static void *emulated_mmap(void *ctx, size_t length, int prot, int flags, int fd
 		*error = -EBADF;
 		return NULL;
 	}
-	mappings = realloc(link->mappings, (link->nr_mappings + 1) * sizeof(*mappings));
-	if (!mappings) {
+	if (vector_grow(link->mappings, link->nr_mappings, link->max_mappings)) {
 		*error = -ENOMEM;
 		return NULL;
 	}
-	link->mappings = mappings;
 	number = emu_link_call(link, &args);
 	if (number <= 0 || args.out_fd < 0) {
 		*error = number < 0 ? (int)number : args.fd_cut ? -EMFILE : -EPROTO;
@@ -120,9 +112,9 @@ static void *emulated_mmap(void *ctx, size_t length, int prot, int flags, int fd
 		return NULL;
 	}
 	close(args.out_fd);
-	mappings[link->nr_mappings++] = (struct emu_link_mapping){.addr = addr,
-								  .length = length,
-								  .number = (uint64_t)number};
+	link->mappings[link->nr_mappings++] = (struct emu_link_mapping){.addr = addr,
+									.length = length,
+									.number = (uint64_t)number};
 	*error = 0;
 	return addr;
 }

@@ -46,19 +46,17 @@ struct process *process_find(struct process_table *table, pid_t pid)
 
 struct process *process_get(struct process_table *table, pid_t pid)
 {
-	struct process *p = process_find(table, pid), **items;
+	struct process *p = process_find(table, pid);
 
 	if (p)
 		return p;
-	items = realloc(table->items, (table->nr + 1) * sizeof(*items));
-	if (!items)
+	if (vector_grow(table->items, table->nr, table->max))
 		return NULL;
-	table->items = items;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->pid = pid;
-	items[table->nr++] = p;
+	table->items[table->nr++] = p;
 	return p;
 }
 

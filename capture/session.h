@@ -33,7 +33,7 @@ struct stream {
 		bool traces; /* attrs[0], else the dummy's */
 		uint64_t id;
 	} * more;
-	int nr_more;
+	int nr_more, max_more;
 	void *base, *aux;
 	size_t base_size, aux_size;
 	struct auxtap_ring ring;
@@ -175,7 +175,7 @@ struct auxtap_session {
 	} pauses[PAUSES_MAX];
 	unsigned int nr_pauses;
 	char **kept; /* crash: paths of the snapshots, oldest first */
-	unsigned int nr_kept;
+	unsigned int nr_kept, max_kept;
 	char *accounts; /* lines of the capture note: each unit's bytes */
 	size_t accounts_len;
 	unsigned int nr_accounts;

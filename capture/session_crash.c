@@ -5,6 +5,7 @@
  * is already gone (no registers then).
  */
 #include "session.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -387,11 +388,11 @@ static void remove_oldest(struct auxtap_session *s)
 static void remember(struct auxtap_session *s, const char *path)
 {
 	unsigned int keep = s->opts.keep ? s->opts.keep : 8;
-	char **kept = realloc(s->kept, (s->nr_kept + 1) * sizeof(*kept));
+	char **kept;
 
-	if (!kept)
+	if (vector_grow(s->kept, s->nr_kept, s->max_kept))
 		return;
-	s->kept = kept;
+	kept = s->kept;
 	/* A number used again: the file was replaced. */
 	for (unsigned int i = 0; i < s->nr_kept; i++) {
 		if (strcmp(kept[i], path))

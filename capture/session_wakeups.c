@@ -5,6 +5,7 @@
  * it, and the auditor needs it.
  */
 #include "session.h"
+#include "util/vector.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -23,18 +24,10 @@ static void append(struct stream *st, const struct auxtap_wakeup *wakeup)
 {
 	struct wakeup_log *w = &st->wakeups;
 
-	if (w->nr == w->max && w->max < WAKEUPS_MAX) {
-		size_t max = w->max ? 2 * w->max : 32;
-		struct auxtap_wakeup *grown = realloc(w->list, max * sizeof(*grown));
-
-		if (grown) {
-			w->list = grown;
-			w->max = max;
-		}
-	}
-	w->nr_all++;
-	if (w->nr < w->max && w->nr + 1 == w->nr_all)
+	/* without gaps: the first of them */
+	if (w->nr == w->nr_all && w->nr < WAKEUPS_MAX && !vector_grow(w->list, w->nr, w->max))
 		w->list[w->nr++] = *wakeup;
+	w->nr_all++;
 }
 
 static struct auxtap_wakeup now(struct auxtap_session *s, struct stream *st, uint64_t flags)

@@ -144,64 +144,35 @@ const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr
 	return NULL;
 }
 
-/* ---- strings: open addressing; bounded, for a run may map files without end ---- */
+/* ---- strings: bounded, for a run may map files without end ---- */
 
 #define STRINGS_MAX 8192
 
-static size_t hash_string(const char *s)
-{
-	size_t h = 14695981039346656037u;
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * 1099511628211u;
-	return h;
-}
-
-static size_t string_slot(char *const *slots, size_t max, const char *s)
-{
-	size_t i = hash_string(s) & (max - 1);
-
-	while (slots[i] && strcmp(slots[i], s))
-		i = (i + 1) & (max - 1);
-	return i;
-}
-
 bool string_set_add(struct string_set *set, const char *s)
 {
-	size_t i;
+	uint64_t hash = hash_text(s);
+	size_t step = 0, number;
+	char *copy;
 
-	if (set->max) {
-		i = string_slot(set->slots, set->max, s);
-		if (set->slots[i])
+	while ((number = hash_map_next(&set->numbers, hash, &step)) != HASH_MAP_NONE)
+		if (!strcmp(set->strings[number], s))
 			return false;
-	}
-	if (set->nr >= STRINGS_MAX)
+	if (set->nr >= STRINGS_MAX || vector_grow(set->strings, set->nr, set->max))
 		return true;
-	if (set->nr * 2 >= set->max) {
-		size_t max = set->max ? 2 * set->max : 64;
-		char **slots = calloc(max, sizeof(*slots));
-
-		if (!slots)
-			return true;
-		for (size_t k = 0; k < set->max; k++) {
-			if (set->slots[k])
-				slots[string_slot(slots, max, set->slots[k])] = set->slots[k];
-		}
-		free(set->slots);
-		set->slots = slots;
-		set->max = max;
+	copy = strdup(s);
+	if (!copy || hash_map_add(&set->numbers, hash, set->nr)) {
+		free(copy);
+		return true;
 	}
-	i = string_slot(set->slots, set->max, s);
-	set->slots[i] = strdup(s);
-	if (set->slots[i])
-		set->nr++;
+	set->strings[set->nr++] = copy;
 	return true;
 }
 
 void string_set_free(struct string_set *set)
 {
-	for (size_t i = 0; i < set->max; i++)
-		free(set->slots[i]);
-	free(set->slots);
+	for (size_t i = 0; i < set->nr; i++)
+		free(set->strings[i]);
+	free(set->strings);
+	hash_map_free(&set->numbers);
 	memset(set, 0, sizeof(*set));
 }

@@ -6,6 +6,8 @@
 #ifndef AUXTAP_CAPTURE_SIDEBAND_H
 #define AUXTAP_CAPTURE_SIDEBAND_H
 
+#include "util/hash_map.h"
+
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,8 +89,9 @@ const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr
 /* ---- strings ---- */
 
 struct string_set {
-	char **slots;
+	char **strings;
 	size_t nr, max;
+	struct hash_map numbers; /* by text */
 };
 
 /* True if s was not there and is now (or could not be remembered). */
@@ -130,7 +133,7 @@ struct process {
 
 struct process_table {
 	struct process **items;
-	size_t nr;
+	size_t nr, max;
 	/* Context switches, newest RECENT_RECORDS: who ran on a CPU (kernel backend). */
 	struct kept_record **recent;
 	size_t recent_at;

@@ -288,28 +288,19 @@ static int emulated_siginfo(void *ctx, pid_t tid, void *info)
 
 static int emulated_maps(void *ctx, pid_t pid, char **text)
 {
-	size_t max = 64 * 1024, len = 0;
-	char *buf = malloc(max + 1);
+	size_t max = 0, len = 0;
+	char *buf = NULL;
 
-	if (!buf)
-		return -ENOMEM;
 	for (;;) {
 		struct emu_call_args args = {.call = EMU_MAPS, .arg = {(uint64_t)pid, len}};
 		int64_t ret;
 
-		if (max - len < EMU_DATA_MAX) {
-			char *more;
-
-			max += EMU_DATA_MAX + max / 2;
-			more = max < MAPS_MAX ? realloc(buf, max + 1) : NULL;
-			if (!more) {
-				free(buf);
-				return -ENOMEM;
-			}
-			buf = more;
+		if (len > MAPS_MAX || vector_grow_by(buf, len, EMU_DATA_MAX + 1, max)) {
+			free(buf);
+			return -ENOMEM;
 		}
 		args.out = buf + len;
-		args.out_max = max - len;
+		args.out_max = max - len - 1; /* a NUL comes last */
 		ret = emu_link_call(ctx, &args);
 		if (ret < 0) {
 			free(buf);

@@ -4,6 +4,7 @@
  */
 #include "util/sized.h"
 #include "native.h"
+#include "util/vector.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -319,24 +320,25 @@ static int native_siginfo(void *ctx, pid_t tid, void *info)
 	return t->trace.on ? native_trace_siginfo(&t->trace, tid, info) : -ENOTSUP;
 }
 
+#define MAPS_CHUNK 16384
+
 static int native_maps(void *ctx, pid_t pid, char **text)
 {
-	size_t capacity = 65536, len = 0;
-	char path[64], *buf = malloc(capacity);
+	size_t capacity = 0, len = 0;
+	char path[64], *buf = NULL;
 	int fd, ret = -ENOMEM;
 
 	(void)ctx;
-	if (!buf)
-		return -ENOMEM;
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		ret = -errno;
-		goto free_buf;
-	}
+	if (fd < 0)
+		return -errno;
 	for (;;) {
-		ssize_t n = read(fd, buf + len, capacity - len - 1);
+		ssize_t n;
 
+		if (vector_grow_by(buf, len, MAPS_CHUNK, capacity))
+			goto close_file;
+		n = read(fd, buf + len, capacity - len - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
@@ -346,13 +348,6 @@ static int native_maps(void *ctx, pid_t pid, char **text)
 		if (n == 0)
 			break;
 		len += (size_t)n;
-		if (capacity - len < 4096) {
-			char *more = realloc(buf, capacity *= 2);
-
-			if (!more)
-				goto close_file;
-			buf = more;
-		}
 	}
 	close(fd);
 	buf[len] = '\0';
@@ -360,7 +355,6 @@ static int native_maps(void *ctx, pid_t pid, char **text)
 	return 0;
 close_file:
 	close(fd);
-free_buf:
 	free(buf);
 	return ret;
 }
