@@ -141,7 +141,7 @@ struct unit_history {
 	struct unit_transaction *transactions;
 	size_t nr_transactions, max_transactions;
 	char **paths;
-	size_t nr_paths;
+	size_t nr_paths, max_paths;
 	bool threads_doubtful; /* events are missing, of threads' rings */
 };
 

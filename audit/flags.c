@@ -5,6 +5,7 @@
  */
 #include "audit_private.h"
 #include "perfdata/capture_note.h"
+#include "util/vector.h"
 
 #include <auxtap/gap.h>
 
@@ -92,18 +93,9 @@ void audit_flags_ends(const struct ring_view *ring)
 
 static void add_unit(struct auxtap_audit *audit, int tid, uint64_t written)
 {
-	struct unit_note *grown;
-
-	if (audit->noted.nr_units == audit->noted.max_units) {
-		size_t max = audit->noted.max_units ? 2 * audit->noted.max_units : 64;
-
-		grown = realloc(audit->noted.units, max * sizeof(*grown));
-		if (!grown) {
-			audit->no_memory = true;
-			return;
-		}
-		audit->noted.units = grown;
-		audit->noted.max_units = max;
+	if (vector_grow(audit->noted.units, audit->noted.nr_units, audit->noted.max_units)) {
+		audit->no_memory = true;
+		return;
 	}
 	audit->noted.units[audit->noted.nr_units++] = (struct unit_note){tid, written};
 }

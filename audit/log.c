@@ -3,6 +3,8 @@
  * Event logs of simulators and FPGAs, where there is no kernel yet: docs/audit.md has the format.
  */
 #include "audit_private.h"
+#include "util/number.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -59,27 +61,10 @@ static uint64_t bytes_past_threshold(const struct log *log)
 
 /* ---- what a recording is compared with ---- */
 
-static void *one_more(struct log *log, void *array, size_t *nr, size_t *max, size_t size)
-{
-	if (*nr == *max) {
-		size_t want = *max ? 2 * *max : 256;
-		void *grown = realloc(array, want * size);
-
-		if (!grown) {
-			log->audit->no_memory = true;
-			return NULL;
-		}
-		array = grown;
-		*max = want;
-	}
-	++*nr;
-	return array;
-}
-
 static void add_extent(struct log *log, uint64_t from, uint64_t to, bool unknown)
 {
 	struct unit_history *u = &log->audit->units;
-	struct unit_extent *last = u->nr_extents ? &u->extents[u->nr_extents - 1] : NULL, *grown;
+	struct unit_extent *last = u->nr_extents ? &u->extents[u->nr_extents - 1] : NULL;
 
 	if (!log->of_recording || to <= from)
 		return;
@@ -89,11 +74,11 @@ static void add_extent(struct log *log, uint64_t from, uint64_t to, bool unknown
 		last->end = to;
 		return;
 	}
-	grown = one_more(log, u->extents, &u->nr_extents, &u->max_extents, sizeof(*grown));
-	if (!grown)
+	if (vector_grow(u->extents, u->nr_extents, u->max_extents)) {
+		log->audit->no_memory = true;
 		return;
-	u->extents = grown;
-	u->extents[u->nr_extents - 1] = (struct unit_extent){
+	}
+	u->extents[u->nr_extents++] = (struct unit_extent){
 		.key = log->key,
 		.off = from,
 		.end = to,
@@ -127,8 +112,6 @@ static void transaction_ends(struct log *log)
 static void transaction_begins(struct log *log, uint64_t at)
 {
 	struct unit_history *u = &log->audit->units;
-	struct unit_transaction *grown;
-
 	found_again(log, at);
 	transaction_ends(log);
 	leave_threshold(log);
@@ -139,12 +122,11 @@ static void transaction_begins(struct log *log, uint64_t at)
 	log->has_limit = log->past_limit = log->at_limit = false;
 	if (!log->of_recording)
 		return;
-	grown = one_more(log, u->transactions, &u->nr_transactions, &u->max_transactions,
-			 sizeof(*grown));
-	if (!grown)
+	if (vector_grow(u->transactions, u->nr_transactions, u->max_transactions)) {
+		log->audit->no_memory = true;
 		return;
-	u->transactions = grown;
-	log->transaction = &u->transactions[u->nr_transactions - 1];
+	}
+	log->transaction = &u->transactions[u->nr_transactions++];
 	*log->transaction = (struct unit_transaction){
 		.key = log->key,
 		.seq = u->nr_transactions,
@@ -339,18 +321,13 @@ static void set_tail(struct log *log, uint64_t to)
 
 static bool number(const char **at, uint64_t *v)
 {
-	char *end;
-
 	while (**at == ' ')
 		++*at;
-	if (**at < '0' || **at > '9')
+	if (!number_prefix(*at, at, v))
 		return false;
-	errno = 0;
-	*v = strtoull(*at, &end, 0);
-	*at = end;
 	while (**at == ' ' || **at == '\r' || **at == '\n')
 		++*at;
-	return !errno;
+	return true;
 }
 
 enum event_kind {
@@ -731,11 +708,10 @@ static int read_log(struct auxtap_audit *audit, const char *path, bool of_record
 static const char *keep_path(struct auxtap_audit *audit, const char *path)
 {
 	struct unit_history *u = &audit->units;
-	char **grown = realloc(u->paths, (u->nr_paths + 1) * sizeof(*grown)), *copy;
+	char *copy;
 
-	if (!grown)
+	if (vector_grow(u->paths, u->nr_paths, u->max_paths))
 		return NULL;
-	u->paths = grown;
 	copy = strdup(path);
 	if (copy)
 		u->paths[u->nr_paths++] = copy;
