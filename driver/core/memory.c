@@ -5,6 +5,7 @@
  * unit that overruns a chunk hits a hole instead of happening to find the right byte.
  */
 #include "core/perf_buffer.h"
+#include "util/vector.h"
 #include <linux/slab.h>
 #include <sys/mman.h>
 
@@ -35,7 +36,7 @@ struct region_entry {
 
 /* Sorted by start address: the regions by host address, and by emulated address. */
 static CORE_LOCAL struct region_entry *by_virt, *by_phys;
-static CORE_LOCAL size_t nr_regions, max_regions;
+static CORE_LOCAL size_t nr_regions, max_by_virt, max_by_phys;
 static CORE_LOCAL u64 next_phys =
 	0x100000000ull; /* never reused: a stale address resolves to nothing */
 
@@ -71,19 +72,9 @@ static void entry_remove(struct region_entry *table, u64 start)
 
 static bool region_insert(struct page_region *region)
 {
-	if (nr_regions == max_regions) {
-		size_t max = max_regions ? 2 * max_regions : 64;
-		struct region_entry *table = realloc(by_virt, max * sizeof(*table));
-
-		if (!table)
-			return false;
-		by_virt = table;
-		table = realloc(by_phys, max * sizeof(*table));
-		if (!table)
-			return false;
-		by_phys = table;
-		max_regions = max;
-	}
+	if (vector_grow(by_virt, nr_regions, max_by_virt) ||
+	    vector_grow(by_phys, nr_regions, max_by_phys))
+		return false;
 	entry_insert(by_virt, (u64)(uintptr_t)region->virt, region);
 	entry_insert(by_phys, region->phys_base, region);
 	nr_regions++;
@@ -181,7 +172,7 @@ void page_region_free(struct page_region *region)
 		free(by_virt);
 		free(by_phys);
 		by_virt = by_phys = NULL;
-		max_regions = 0;
+		max_by_virt = max_by_phys = 0;
 	}
 	free(region->slots);
 	kfree(region->pages);

@@ -157,7 +157,7 @@ struct emu {
 	struct emu_queued *queue, **queue_tail;
 	char *truth_path;
 	pid_t *truth_tids; /* files started in this run: a reused tid appends */
-	int nr_truth_tids;
+	int nr_truth_tids, max_truth_tids;
 	char *maps_text; /* result of the last EMU_MAPS with offset 0 */
 	size_t maps_size;
 	u32 irq_delay_blocks; /* settable: delay of interrupts, in blocks */

@@ -5,6 +5,7 @@
  * hundred megabytes a second, so it leaves space on the disk for others.
  */
 #include "emu_state.h"
+#include "util/vector.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -79,12 +80,8 @@ static bool begun_before(struct emu *emu, pid_t tid)
 	for (int i = 0; i < emu->nr_truth_tids; i++)
 		if (emu->truth_tids[i] == tid)
 			return true;
-	pid_t *more = realloc(emu->truth_tids, (size_t)(emu->nr_truth_tids + 1) * sizeof(*more));
-
-	if (more) {
-		emu->truth_tids = more;
-		more[emu->nr_truth_tids++] = tid;
-	}
+	if (!vector_grow(emu->truth_tids, emu->nr_truth_tids, emu->max_truth_tids))
+		emu->truth_tids[emu->nr_truth_tids++] = tid;
 	return false;
 }
 

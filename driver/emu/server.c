@@ -4,6 +4,7 @@
  * target_calls.c (control of the program) execute the requests.
  */
 #include "emu_state.h"
+#include "util/vector.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -19,15 +20,8 @@ int emu_slots_add(struct emu_slots *slots, void *item)
 
 	for (at = 0; at < slots->nr && slots->items[at]; at++)
 		;
-	if (at == slots->cap) {
-		int cap = slots->cap ? 2 * slots->cap : 64;
-		void **items = realloc(slots->items, (size_t)cap * sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		slots->items = items;
-		slots->cap = cap;
-	}
+	if (vector_grow(slots->items, at, slots->cap))
+		return -ENOMEM;
 	slots->items[at] = item;
 	if (at == slots->nr)
 		slots->nr++;

@@ -4,6 +4,7 @@
  * decoded once if it cannot change without a system call.
  */
 #include "ptrace.h"
+#include "util/vector.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,6 +100,8 @@ ssize_t ptrace_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
 	return n;
 }
 
+#define MAPS_CHUNK 16384
+
 ssize_t ptrace_maps_text(pid_t pid, char **text)
 {
 	size_t size = 0, capacity = 0;
@@ -112,16 +115,9 @@ ssize_t ptrace_maps_text(pid_t pid, char **text)
 	if (fd < 0)
 		return -errno;
 	for (;;) {
-		if (size + 4096 >= capacity) {
-			char *more = realloc(*text, capacity ? 2 * capacity : 16384);
-
-			if (!more) {
-				n = -ENOMEM;
-				break;
-			}
-			*text = more;
-			capacity = capacity ? 2 * capacity : 16384;
-		}
+		n = vector_grow_by(*text, size, MAPS_CHUNK, capacity);
+		if (n)
+			break;
 		n = read(fd, *text + size, capacity - size - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -212,15 +208,8 @@ void ptrace_maps_sync(struct ptrace_thread *t, bool report)
 			known = same_map(&mm->maps[i], &map);
 		if (!known && report)
 			report_map(t->task, &map);
-		if (nr == capacity) {
-			struct ptrace_map *more;
-
-			capacity = capacity ? 2 * capacity : 64;
-			more = realloc(maps, (size_t)capacity * sizeof(*maps));
-			if (!more)
-				break;
-			maps = more;
-		}
+		if (vector_grow(maps, nr, capacity))
+			break;
 		map.name = strdup(map.name);
 		if (!map.name)
 			break;

@@ -31,7 +31,7 @@ struct qemu_process {
 	u64 guest_base;
 	u32 refused; /* bits of enum qemu_refused that were reported */
 	struct qemu_range *range;
-	u32 nr_ranges;
+	u32 nr_ranges, max_ranges;
 };
 
 /* Actions that wait until the ring is consumed up to a barrier; the thread is stopped meanwhile. */

@@ -4,6 +4,7 @@
  * qemu's own mappings, and never an executable one of the guest's.
  */
 #include "qemu.h"
+#include "util/vector.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,20 +12,13 @@
 
 static struct qemu_range *append(struct qemu_process *p, const struct qemu_range *from)
 {
-	struct qemu_range *bigger, *to;
+	struct qemu_range *to;
 	char *name = strdup(from->name ? from->name : "");
 
-	if (!(p->nr_ranges & (p->nr_ranges - 1)) || !p->range) {
-		bigger = reallocarray(p->range, p->nr_ranges ? 2 * p->nr_ranges : 1,
-				      sizeof(*bigger));
-		if (!bigger) {
-			free(name);
-			return NULL;
-		}
-		p->range = bigger;
-	}
-	if (!name)
+	if (!name || vector_grow(p->range, p->nr_ranges, p->max_ranges)) {
+		free(name);
 		return NULL;
+	}
 	to = &p->range[p->nr_ranges++];
 	*to = *from;
 	to->name = name;
@@ -86,7 +80,7 @@ void qemu_maps_clear(struct qemu_process *p)
 		free(p->range[i].name);
 	free(p->range);
 	p->range = NULL;
-	p->nr_ranges = 0;
+	p->nr_ranges = p->max_ranges = 0;
 }
 
 int qemu_maps_copy(struct qemu_process *to, const struct qemu_process *from)

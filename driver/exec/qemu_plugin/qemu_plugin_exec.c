@@ -5,6 +5,7 @@
  */
 #include "exec/qemu/qemu_exec.h"
 #include "qemu_plugin.h"
+#include "util/vector.h"
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,21 +18,14 @@
 
 static char **read_vector(u64 addr)
 {
-	size_t nr = 0, capacity = 64;
-	char **vector = calloc(capacity, sizeof(*vector));
+	size_t nr = 0, capacity = 0;
+	char **vector = NULL;
 	u64 at;
 
-	if (!vector || !addr)
-		return vector;
-	for (;;) {
-		if (nr + 1 == capacity) {
-			char **bigger = reallocarray(vector, capacity *= 2, sizeof(*vector));
-
-			if (!bigger)
-				break;
-			vector = bigger;
-		}
+	while (!vector_grow_by(vector, nr, 2, capacity)) {
 		vector[nr] = NULL;
+		if (!addr)
+			return vector;
 		if (nr == MAX_STRINGS || qp_read(addr + 8 * nr, &at, 8))
 			break;
 		if (!at)

@@ -4,6 +4,7 @@
  * copy, so that a fault is an error instead of a signal.
  */
 #include "qemu_plugin.h"
+#include "util/vector.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -57,14 +58,8 @@ char *qp_read_string(u64 addr, size_t max)
 
 		if (part > 256)
 			part = 256;
-		if (size + part > capacity) {
-			char *bigger = realloc(text, capacity = 2 * capacity + part);
-
-			if (!bigger)
-				break;
-			text = bigger;
-		}
-		if (!text || qp_read(addr + size, text + size, part))
+		if (vector_grow_by(text, size, part, capacity) || !text ||
+		    qp_read(addr + size, text + size, part))
 			break;
 		end = memchr(text + size, 0, part);
 		if (end)
