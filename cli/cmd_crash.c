@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap crash: runs a program with a flight recorder; reports each process that dies. */
 #include "cli.h"
+#include "util/vector.h"
 
 #include <auxtap/crash.h>
 #include <auxtap/decode.h>
@@ -100,31 +101,29 @@ static bool send_all(int fd, const void *data, size_t size)
 	return true;
 }
 
+#define RECEIVE_CHUNK 65536
+
 /* Reads to the end and appends a NUL; NULL: out of memory. */
 static char *receive_all(int fd, size_t *size)
 {
-	size_t space = 65536;
-	char *data = malloc(space + 1);
+	size_t space = 0;
+	char *data = NULL;
 
-	for (*size = 0; data;) {
-		ssize_t n = read(fd, data + *size, space - *size);
-		char *more;
+	for (*size = 0;;) {
+		ssize_t n;
 
+		if (vector_grow_by(data, *size, RECEIVE_CHUNK, space)) {
+			free(data);
+			return NULL;
+		}
+		n = read(fd, data + *size, space - *size - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			break;
 		*size += (size_t)n;
-		if (*size < space)
-			continue;
-		space *= 2;
-		more = realloc(data, space + 1);
-		if (!more)
-			free(data);
-		data = more;
 	}
-	if (data)
-		data[*size] = '\0';
+	data[*size] = '\0';
 	return data;
 }
 

@@ -6,6 +6,7 @@
 #include "decode_jobs.h"
 #include "decode_print.h"
 #include "raw_options.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -243,7 +244,7 @@ static void print_summary(const struct auxtap_decoder *dec)
 /* --last: a ring of events that grows to at most 'max'. */
 struct tail {
 	struct auxtap_event *ring;
-	size_t size, nr, at;
+	size_t size, nr, at, capacity;
 	uint64_t max;
 };
 
@@ -252,16 +253,9 @@ static int tail_add(struct tail *tail, const struct auxtap_event *ev)
 	struct auxtap_event kept = *ev;
 
 	if (tail->nr == tail->size && tail->size < tail->max) {
-		size_t size = tail->size ? tail->size * 2 : 1024;
-		struct auxtap_event *grown;
-
-		if (size > tail->max)
-			size = (size_t)tail->max;
-		grown = realloc(tail->ring, size * sizeof(*grown));
-		if (!grown)
+		if (vector_grow(tail->ring, tail->nr, tail->capacity))
 			return -ENOMEM;
-		tail->ring = grown;
-		tail->size = size;
+		tail->size = tail->capacity < tail->max ? tail->capacity : (size_t)tail->max;
 		tail->at = tail->nr;
 	}
 	if (tail->at == tail->size)

@@ -3,6 +3,7 @@
 #include "decode_print.h"
 #include "decode_number.h"
 #include "util/json_text.h"
+#include "util/vector.h"
 
 #include <auxtap/spe.h>
 #include <auxtap/text.h>
@@ -77,9 +78,6 @@ void decode_print_free(struct decode_printer *p)
 
 int decode_print_reserve(struct decode_printer *p, size_t need)
 {
-	size_t size = p->size ? 2 * p->size : PRINT_BUFFER;
-	char *grown;
-
 	if (p->size - p->nr >= need)
 		return 0;
 	if (p->out && p->size) {
@@ -87,15 +85,10 @@ int decode_print_reserve(struct decode_printer *p, size_t need)
 		if (p->size >= need)
 			return 0;
 	}
-	while (size - p->nr < need)
-		size *= 2;
-	grown = realloc(p->buf, size);
-	if (!grown) {
+	if (vector_grow_by(p->buf, p->nr, need > PRINT_BUFFER ? need : PRINT_BUFFER, p->size)) {
 		p->failed = true;
 		return -1;
 	}
-	p->buf = grown;
-	p->size = size;
 	return 0;
 }
 

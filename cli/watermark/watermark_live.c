@@ -7,6 +7,7 @@
 #include "cmd_watermark.h"
 #include "watermark_options.h"
 #include "watermark_print.h"
+#include "util/vector.h"
 
 #include <auxtap/audit.h>
 #include <auxtap/capture.h>
@@ -510,12 +511,9 @@ static bool options_done(struct live *l, const char *driver, bool pages_given)
 		return false;
 	}
 	for (unsigned int i = 0; !pages_given && i < AREAS; i++) {
-		uint64_t *more = realloc(l->o.pages, (i + 1) * sizeof(*more));
-
-		if (!more)
+		if (vector_reserve(l->o.pages, i + 1, l->o.max_pages))
 			return false;
-		l->o.pages = more;
-		more[i] = 2ull << i;
+		l->o.pages[i] = 2ull << i;
 		l->o.nr_pages = i + 1;
 	}
 	return wm_options_finish(&l->o);

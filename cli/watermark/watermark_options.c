@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "watermark_driver.h"
 #include "watermark_options.h"
+#include "util/vector.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -139,22 +140,16 @@ void wm_options_init(struct wm_options *o, const struct wm_peek *peek)
 /* Requested values: watermarks or pages. */
 struct list {
 	uint64_t **values;
-	size_t *nr;
+	size_t *nr, *max;
 	bool doubling; /* in a sweep without a step */
 	uint64_t step;
 };
 
 static bool add_value(struct list *l, uint64_t value)
 {
-	uint64_t *more;
-
-	if (*l->nr == WM_MAX_WATERMARKS)
+	if (*l->nr == WM_MAX_WATERMARKS || vector_grow(*l->values, *l->nr, *l->max))
 		return false;
-	more = realloc(*l->values, (*l->nr + 1) * sizeof(*more));
-	if (!more)
-		return false;
-	*l->values = more;
-	more[(*l->nr)++] = value;
+	(*l->values)[(*l->nr)++] = value;
 	return true;
 }
 
@@ -198,7 +193,8 @@ static bool take_list(struct list *l, const char *arg)
 
 static bool take_watermarks(struct wm_options *o, const char *arg)
 {
-	struct list l = {&o->watermarks, &o->nr_watermarks, false, o->c.page_size};
+	struct list l = {&o->watermarks, &o->nr_watermarks, &o->max_watermarks, false,
+			 o->c.page_size};
 
 	return take_list(&l, arg);
 }
@@ -219,7 +215,7 @@ static bool not_zero(uint64_t value, const char *what, const char *why, const ch
 
 static bool take_pages(struct wm_options *o, const char *arg, bool *reported)
 {
-	struct list l = {&o->pages, &o->nr_pages, true, 1};
+	struct list l = {&o->pages, &o->nr_pages, &o->max_pages, true, 1};
 
 	o->nr_pages = 0;
 	if (!take_list(&l, arg))
@@ -273,7 +269,7 @@ static bool read_rates(struct wm_options *o, const char *path)
 		return false;
 	}
 	while (fgets(line, sizeof(line), f)) {
-		struct auxtap_watermark_rate *more, r;
+		struct auxtap_watermark_rate r;
 
 		nr_lines++;
 		if (line[strspn(line, " \t\n")] == '#' || !line[strspn(line, " \t\n")])
@@ -286,11 +282,9 @@ static bool read_rates(struct wm_options *o, const char *path)
 			fclose(f);
 			return false;
 		}
-		more = realloc(o->rates, (o->c.nr_rates + 1) * sizeof(*more));
-		if (!more)
+		if (vector_grow(o->rates, o->c.nr_rates, o->max_rates))
 			break;
-		o->rates = more;
-		more[o->c.nr_rates++] = r;
+		o->rates[o->c.nr_rates++] = r;
 	}
 	fclose(f);
 	o->c.rates = o->rates;
@@ -506,13 +500,13 @@ bool wm_options_finish(struct wm_options *o)
 		return false;
 	}
 	if (!o->nr_watermarks) {
-		struct list l = {&o->watermarks, &o->nr_watermarks, false, 0};
+		struct list l = {&o->watermarks, &o->nr_watermarks, &o->max_watermarks, false, 0};
 
 		if (!add_value(&l, o->c.watermark))
 			return false;
 	}
 	if (!o->nr_pages) {
-		struct list l = {&o->pages, &o->nr_pages, false, 0};
+		struct list l = {&o->pages, &o->nr_pages, &o->max_pages, false, 0};
 
 		return add_value(&l, o->c.nr_pages);
 	}

@@ -121,10 +121,11 @@ enum {
 struct wm_options {
 	struct auxtap_watermark_config c;
 	uint64_t *watermarks; /* requested, at least one; owned */
-	size_t nr_watermarks;
+	size_t nr_watermarks, max_watermarks;
 	uint64_t *pages; /* likewise */
-	size_t nr_pages;
-	struct auxtap_watermark_rate *rates;
+	size_t nr_pages, max_pages;
+	struct auxtap_watermark_rate *rates; /* c.nr_rates */
+	size_t max_rates;
 	void *unit_handle;
 	const char *fault;
 	bool bytes_given; /* --bytes: limits the run in addition to --transactions and --time */
