@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where the driver has told the unit to interrupt and to stop: read back from what it has
- * programmed, registers or tables in memory, never from its own variables.
+ * Where the unit is to interrupt and to stop: read back from what the driver has programmed,
+ * registers or tables in memory, never from the driver's own variables.
  */
 #include "sim.h"
 

@@ -160,7 +160,7 @@ const char *model_warning(void); /* the last one */
 /* B11: the limits at the start of a script */
 void model_usual(long mlock_kb, uint64_t memlock, int paranoid);
 /* Q3: the module's PMUs have higher addresses than the kernel's */
-void model_pmus_after(bool behind);
+void model_pmus_after(bool after);
 /* C5: the chunks that the kernel's allocator returned, for the next AUX area; nr 0: unknown */
 void model_orders(const struct conform_orders *orders);
 /* The thread was scheduled out and in again. */

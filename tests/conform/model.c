@@ -252,9 +252,9 @@ static void task_record(uint32_t type, int parent)
 
 static bool pmus_after;
 
-void model_pmus_after(bool behind)
+void model_pmus_after(bool after)
 {
-	pmus_after = behind;
+	pmus_after = after;
 }
 
 /*

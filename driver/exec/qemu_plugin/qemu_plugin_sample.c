@@ -23,7 +23,7 @@ static u32 next_interval(void)
 
 void qp_sample_take(u64 ip, u32 nr_insns)
 {
-	u32 left = qp_sampling.left, behind, word[3], interval;
+	u32 left = qp_sampling.left, after, word[3], interval;
 	u64 at;
 
 	if (!qp_recording())
@@ -36,10 +36,10 @@ void qp_sample_take(u64 ip, u32 nr_insns)
 		}
 	}
 	at = ip + (u64)(left - 1) * A64_INSN_LEN;
-	behind = nr_insns - left;
+	after = nr_insns - left; /* instructions of the block */
 	interval = next_interval();
 	/* one in a block at most: a shorter interval is never requested */
-	qp_sampling.left = interval > behind ? interval - behind : 1;
+	qp_sampling.left = interval > after ? interval - after : 1;
 	if (!qemu_load(&qp.shm->pmsirr) || qp_read(at, &word[2], A64_INSN_LEN))
 		return;
 	word[0] = (u32)at;
