@@ -541,10 +541,12 @@ static bool event(struct log *log, const char *name, size_t len, bool has_value,
 		const char *name;
 		bool alone; /* needs no value */
 	} events[EVENT_NR] = {
-		[EVENT_WRITE] = {"write", false}, [EVENT_TAIL] = {"tail", false},   [EVENT_LIMIT] = {"limit", false},
-		[EVENT_MARK] = {"mark", false},	  [EVENT_IRQ] = {"irq", true},	    [EVENT_LOST] = {"lost", false},
-		[EVENT_BEGIN] = {"begin", false}, [EVENT_END] = {"end", true},	    [EVENT_JUMP] = {"jump", false},
-		[EVENT_HOLE] = {"hole", true},	  [EVENT_RING] = {"ring", false},   [EVENT_GAP] = {"gap", true},
+		[EVENT_WRITE] = {"write", false}, [EVENT_TAIL] = {"tail", false},
+		[EVENT_LIMIT] = {"limit", false}, [EVENT_MARK] = {"mark", false},
+		[EVENT_IRQ] = {"irq", true},	  [EVENT_LOST] = {"lost", false},
+		[EVENT_BEGIN] = {"begin", false}, [EVENT_END] = {"end", true},
+		[EVENT_JUMP] = {"jump", false},	  [EVENT_HOLE] = {"hole", true},
+		[EVENT_RING] = {"ring", false},	  [EVENT_GAP] = {"gap", true},
 		[EVENT_HEAD] = {"head", false},	  [EVENT_WAKEUP] = {"wakeup", true},
 		[EVENT_TRUNCATED] = {"truncated", false}, [EVENT_FREED] = {"freed", true},
 	};

@@ -48,8 +48,10 @@ branch,0x1011,0x5000,return,
 gap,,,,"no_image, 1 bytes not decoded: no mapping known at 5000"' \
 	"${raw[@]}" --events branch,gap -F event,ip,addr,flags --format csv trace
 same jsonl 'auxtap: trace: this file contains Intel PT trace, so no memory samples
-{"event":"call","ip":"1004","addr":"1010","insn":"e8 07 00 00 00","insnlen":5,"asm":"callq 0x1010","phys":null}
-{"event":"gap","ip":null,"addr":null,"insn":null,"insnlen":null,"asm":null,"phys":null,"cause":"no_image","nr_bytes":1,"exact":true,"detail":"no mapping known at 5000"}' \
+{"event":"call","ip":"1004","addr":"1010","insn":"e8 07 00 00 00",'\
+'"insnlen":5,"asm":"callq 0x1010","phys":null}
+{"event":"gap","ip":null,"addr":null,"insn":null,"insnlen":null,"asm":null,"phys":null,'\
+'"cause":"no_image","nr_bytes":1,"exact":true,"detail":"no mapping known at 5000"}' \
 	"${raw[@]}" --events call,gap -F event,ip,addr,insn,insnlen,asm,phys --format jsonl trace
 same summary 'instructions: 9
 branches: 3
@@ -76,7 +78,8 @@ same range '1000
 # two adjacent causes: both are kept, each with its size
 { printf '\x19\x19\x19'; cat trace; } >both
 same touching \
-	'---- gap: overwritten, at least 3 bytes lost: 3 bytes before the first synchronisation point at offset 0x3 ----
+	'---- gap: overwritten, at least 3 bytes lost: '\
+'3 bytes before the first synchronisation point at offset 0x3 ----
 ---- gap: no_image, 9 bytes not decoded: no mapping known at 1000 ----' decode --raw pt \
 	--events insn,gap -F ip both
 "$AUXTAP" report --raw pt both >out

@@ -158,10 +158,12 @@ fi
 # Equal calls on one line: the number of calls inside is the sum of all. A call of address 0 is
 # shown.
 cat >twice.c <<'C'
-static __attribute__((noinline)) void leaf(void) { __asm__ volatile(""); }
-static __attribute__((noinline)) void twice(void) { leaf(); __asm__ volatile(""); leaf(); __asm__ volatile(""); leaf(); __asm__ volatile(""); }
+#define FUNCTION static __attribute__((noinline)) void
+#define BARRIER	 __asm__ volatile("")
+FUNCTION leaf(void) { BARRIER; }
+FUNCTION twice(void) { leaf(); BARRIER; leaf(); BARRIER; leaf(); BARRIER; }
 static void (*volatile nothing)(void);
-static __attribute__((noinline)) void group(void) { twice(); twice(); twice(); twice(); __asm__ volatile(""); }
+FUNCTION group(void) { twice(); twice(); twice(); twice(); BARRIER; }
 int main(void) { for (volatile int i = 0; i < 20; i++) group(); nothing(); return 0; }
 C
 gcc -g -O1 -o twice twice.c || fail "twice: not built"
@@ -176,7 +178,7 @@ grep -qE '^  call .* -> 0x0$' branches && grep -q '^  SIGSEGV    0x0$' branches 
 # A library that replaces another one: code has the names of its own time. An unloaded one: its code
 # is named as such.
 cat >plugin.c <<'C'
-int __attribute__((noinline)) NAME(int *v) { int s = 0; for (int i = 0; i < 8; i++) s += v[i]; return s; }
+int __attribute__((noinline)) NAME(int *v) { int s = 0; for (int i = 8; i--;) s += v[i]; return s; }
 int apply(int *v) { return NAME(v) + 1; }
 C
 cat >reload.c <<'C'

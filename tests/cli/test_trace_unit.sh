@@ -116,7 +116,8 @@ hostile() {
 	local driver='"trbe"' level=irq_level
 	[ "$example" = trace_unit_pt.c ] && driver='"intel_pt"' level=NULL
 	sed -E \
-		's/^const struct auxtap_trace_unit auxtap_trace_unit = /static const struct auxtap_trace_unit honest = /
+		's/^const struct auxtap_trace_unit auxtap_trace_unit = /'\
+'static const struct auxtap_trace_unit honest = /
 		s/sizeof\(auxtap_trace_unit\)/sizeof(honest)/' "$SRC/examples/$example" >honest.c
 	# shellcheck disable=SC2086
 	${CC:-cc} -std=c11 -Wall -Wextra -Werror $SANITIZER $flags -I. "-DHOSTILE=$2" "-DHOSTILE_DRIVER=$driver" \
