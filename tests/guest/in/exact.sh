@@ -2,6 +2,7 @@
 # In the guest: see test_exact.sh.
 debug=/sys/kernel/debug/auxtap
 bad=0
+. /reading.sh
 complain() {
 	echo "exact: $name: $*"
 	bad=1
@@ -14,41 +15,13 @@ now() {
 	echo "$up"
 }
 
-# name: the case; $file was recorded, the log is of the same run. One reader a processor.
-reader() { # NAME COMMAND...: what it says against the log
-	as=$1
-	shift
-	from=$(now)
-	"$@" 2>$as.errors | compare_steps $debug/steps >$as.verdict
-	echo $? >$as.rc
-	since $from >$as.time
-}
-judge() {
-	reader perf perf script -i $file --itrace=i1i -F tid,ip &
-	reader auxtap auxtap decode --events insn -F tid,ip $file
-	wait $!
-	for as in perf auxtap; do
-		[ "$(cat $as.rc)" = 0 ] ||
-			complain "read by $as: $(cat $as.verdict; head -n 3 $as.errors)"
-	done
-	echo "$name: $(tail -n 1 auxtap.verdict), recorded in $took," \
-		"read by perf in $(cat perf.time), by auxtap in $(cat auxtap.time)"
-}
-# Files that take too long to read here are copied back, with the log and perf's copy of the vdso.
-take_home() {
-	cat $debug/steps >/out/$what.$tool.steps
-	mv $file* /out/
-	mkdir -p /out/home/.debug
-	cp -a /root/.debug/. /out/home/.debug/
-	echo "$name: recorded in $took"
-}
 exact() { # NAME EVENT COMMAND...: by every recorder, into an area that holds all of it
 	event=$2
 	what=$1
 	shift 2
 	for tool in perf auxtap; do
 		name="$what by $tool"
-		file=$place/$what.$tool.data
+		file=/tmp/$what.$tool.data
 		echo >$debug/steps
 		from=$(now)
 		if [ $tool = perf ]; then
@@ -64,8 +37,9 @@ exact() { # NAME EVENT COMMAND...: by every recorder, into an area that holds al
 			complain "recording: exit $rc: $(cat /tmp/record.err /tmp/program.out)"
 			continue
 		fi
-		$and_then
+		to_readers $file
 		rm -f $file*
+		echo "$name: recorded in $took"
 	done
 }
 
@@ -74,9 +48,7 @@ case $(cat /list) in
 short)
 	insmod /auxtap.ko name=intel_pt steps=4000000 || exit 1
 	least=1000000
-	and_then=judge
 	pages=2048
-	place=/tmp
 	/tf || { echo 'exact: tf fails without tracing'; exit 1; }
 	exact true intel_pt//u /usr/bin/true
 	exact true-noretcomp intel_pt/noretcomp/u /usr/bin/true
@@ -95,19 +67,13 @@ short)
 long)
 	insmod /auxtap.ko name=intel_pt steps=24000000 || exit 1
 	least=40000000
-	and_then=take_home
 	pages=16384
-	place=$(cat /place) # where it will be read: auxtap's file names its vdso
-	mkdir -p $place
 	program='print(sum(i * i for i in range(100)))'
 	python=$(echo /usr/bin/python3.*)
 	$python -S -E -c "$program" >/tmp/program.out || exit 1 # compiles its library
 	exact python3 intel_pt//u $python -S -E -c "$program"
 	# two million instructions, most of them the loading of the library
-	program=$(cat /exceptions-path)
-	mkdir -p ${program%/*}
-	cp /exceptions $program
-	exact exceptions intel_pt//u $program
+	exact exceptions intel_pt//u /exceptions
 	;;
 esac
 while read -r what count; do

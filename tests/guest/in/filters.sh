@@ -2,6 +2,7 @@
 # In the guest: see test_filters.sh.
 debug=/sys/kernel/debug/auxtap
 bad=0
+. /reading.sh
 complain() {
 	echo "filters: $name: $*"
 	bad=1
@@ -12,11 +13,7 @@ range() { # NAME: where the program says that it is
 judge() { # SELECTION...: for select_steps
 	select_steps "$@" <$debug/steps >steps || complain "no selection of $*"
 	[ "$(wc -c <steps)" -gt 3200 ] || complain "only $(wc -c <steps) bytes of steps: $*"
-	perf script -i data --itrace=i1i -F tid,ip >ips 2>errors
-	compare_steps steps <ips >verdict || complain "perf script: $(cat verdict; head -n 3 errors)"
-	auxtap decode --events insn -F tid,ip data >ips 2>errors
-	compare_steps steps <ips >verdict || complain "auxtap decode: $(cat verdict; head -n 3 errors)"
-	echo "$name: $(tail -n 1 verdict)"
+	to_readers data steps
 }
 record() { # NAME FILTER COMMAND...
 	name=$1 filter=$2

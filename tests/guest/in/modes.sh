@@ -2,6 +2,7 @@
 # In the guest: see test_modes.sh.
 debug=/sys/kernel/debug/auxtap
 bad=0
+. /reading.sh
 complain() {
 	echo "modes: $name: $*"
 	bad=1
@@ -12,14 +13,6 @@ count() {
 fresh() { # NAME
 	name=$1
 	echo >$debug/steps
-}
-took() { # FILE: both decoders list exactly what was stepped
-	cat $debug/steps >steps
-	perf script -i $1 --itrace=i1i -F tid,ip >ips 2>errors
-	compare_steps steps <ips >verdict || complain "perf script: $(cat verdict; head -n 3 errors)"
-	auxtap decode --events insn -F tid,ip $1 >ips 2>errors
-	compare_steps steps <ips >verdict || complain "auxtap decode: $(cat verdict; head -n 3 errors)"
-	echo "$name: $(tail -n 1 verdict)"
 }
 # A busy machine may lose trace or records: that is no fault of the mode, so it is done again.
 lossless() { # COMMAND...: it records into data
@@ -50,9 +43,6 @@ taskset 1 /pair >other &
 pair=$!
 until [ -s other ]; do sleep 0.1; done
 other=$(cat other)
-ran() { # TID: it is among the stepped threads
-	awk -v tid="$1" '$1 == tid {found = 1} END {exit !found}' ips
-}
 
 # tasks that ran before: of each thread a fork and a name, of each process its mappings
 recorded() { # FILE: records of processes and threads that stay
@@ -62,12 +52,12 @@ recorded() { # FILE: records of processes and threads that stay
 }
 fresh 'whole CPUs by perf'
 lossless perf record -q -a -o data -e intel_pt//u -- sh -c 'busybox true; true'
-took data
+to_readers data
 recorded data >recorded.perf
 fresh 'whole CPUs by auxtap'
 lossless auxtap record --backend kernel -a -o data -e intel_pt//u -- sh -c 'busybox true; true'
-took data
-ran $other || complain 'not what ran before'
+to_readers data
+expected ran $other # it ran before
 recorded data >recorded.auxtap
 [ "$(grep -c . recorded.perf)" -ge 10 ] && cmp -s recorded.perf recorded.auxtap ||
 	complain "not the processes that perf records: $(diff recorded.perf recorded.auxtap)"
@@ -77,9 +67,10 @@ one_cpu() { # TOOL COMMAND..., which ran on CPU 1 in the end
 	fresh "CPU 1 by $1"
 	shift
 	lossless "$@"
-	took data
-	! ran $pair && ! ran $other || complain 'CPU 0 is in it'
-	[ "$(wc -l <ips)" -gt 20000 ] || complain "only $(wc -l <ips) instructions"
+	to_readers data
+	expected idle $pair # on CPU 0
+	expected idle $other
+	expected least 20000
 }
 one_cpu perf taskset 2 perf record -q -C 1 -o data -e intel_pt//u -- sh -c 'busybox true; true'
 one_cpu auxtap taskset 1 auxtap record --backend kernel -C 1 -o data -e intel_pt//u -- \
@@ -87,8 +78,9 @@ one_cpu auxtap taskset 1 auxtap record --backend kernel -C 1 -o data -e intel_pt
 for tool in 'perf record -q' 'auxtap record --backend kernel'; do
 	fresh "CPU 0 by ${tool%% *}"
 	lossless $tool -C 0 -o data -e intel_pt//u -- sleep 0.5
-	took data
-	ran $pair && ran $other || complain 'not what runs there'
+	to_readers data
+	expected ran $pair
+	expected ran $other
 done
 
 sh -c 'while :; do read -r x </proc/uptime; done' &
@@ -113,15 +105,17 @@ attach() { # COMMAND...: as long as it takes to step a little
 for tool in 'perf record -q' 'auxtap record --backend kernel'; do
 	fresh "process by ${tool%% *}"
 	lossless attach $tool -p $loop
-	took data
+	to_readers data
 	fresh "two threads by ${tool%% *}"
 	lossless attach $tool -p $pair
-	took data
-	ran $pair && ran $other || complain 'not both threads'
+	to_readers data
+	expected ran $pair
+	expected ran $other
 	fresh "one thread by ${tool%% *}"
 	lossless attach $tool -t $other
-	took data
-	! ran $pair && ran $other || complain 'not the one thread'
+	to_readers data
+	expected idle $pair
+	expected ran $other
 done
 kill $loop $pair
 
@@ -138,13 +132,13 @@ echo 300 >/sys/module/auxtap/parameters/irq_delay
 echo 100 >/sys/module/auxtap/parameters/skid
 fresh 'late interrupts'
 perf record -q -m 64,64 -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
-took data
+to_readers data
 echo 0 >/sys/module/auxtap/parameters/irq_delay
 echo 0 >/sys/module/auxtap/parameters/skid
 
 fresh snapshot
 perf record -q -Se -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
-took data
+to_readers data
 
 # 32-bit code in between: the trace continues after it, and reports that something is missing.
 fresh '32-bit code'
