@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 		char line[256] = "got";
 		int now[NR], sum = 0;
 
-		usleep(5000); /* few instructions while it waits: each may be a single step */
+		usleep(20000); /* few instructions while it waits: each may be a single step */
 		for (size_t i = 0; i < NR; i++)
 			sum += now[i] = count[caught[i]];
 		if (sum == last)
