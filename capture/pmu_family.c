@@ -11,6 +11,10 @@ static const struct pmu_family *const families[] = {
 };
 #define NR_FAMILIES (sizeof(families) / sizeof(families[0]))
 
+/* Beginnings of the names of PMUs that have an AUX area, and no family here. */
+static const char *const other_pmus[] = {"intel_bts", "hisi_ptt", "auxtap_"};
+#define NR_OTHER_PMUS (sizeof(other_pmus) / sizeof(other_pmus[0]))
+
 /* The first len characters of name. */
 static bool has_name(const struct pmu_family *family, const char *name, size_t len)
 {
@@ -59,6 +63,19 @@ bool auxtap_event_has_trace_unit(const char *event, const char *unit)
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
 		if ((!event || has_name(families[i], event, strcspn(event, "/"))) &&
 		    has_trace_unit(families[i], unit))
+			return true;
+	}
+	return false;
+}
+
+bool auxtap_pmu_has_aux(const char *pmu)
+{
+	for (size_t i = 0; i < NR_FAMILIES; i++) {
+		if (has_name(families[i], pmu, strlen(pmu)))
+			return true;
+	}
+	for (size_t i = 0; i < NR_OTHER_PMUS; i++) {
+		if (!strncmp(pmu, other_pmus[i], strlen(other_pmus[i])))
 			return true;
 	}
 	return false;

@@ -73,19 +73,6 @@ static void show_dir(const char *pmu, const char *dir)
 	say("\n");
 }
 
-/* sysfs does not show which PMUs have an AUX area; these families have one. */
-static bool has_aux(const char *pmu)
-{
-	static const char *const families[] = {"intel_pt", "intel_bts", "arm_spe",
-					       "cs_etm",   "hisi_ptt",	"auxtap_"};
-
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-		if (!strncmp(pmu, families[i], strlen(families[i])))
-			return true;
-	}
-	return false;
-}
-
 static int show_pmus(void)
 {
 	char path[600], type[32];
@@ -96,7 +83,7 @@ static int show_pmus(void)
 		const char *pmu = names[i]->d_name;
 
 		snprintf(path, sizeof(path), PMUS "/%.200s/type", pmu);
-		if (has_aux(pmu) && !read_text(path, type, sizeof(type))) {
+		if (auxtap_pmu_has_aux(pmu) && !read_text(path, type, sizeof(type))) {
 			say("  %s (type %s)\n", pmu, type);
 			show_dir(pmu, "caps");
 			show_dir(pmu, "format");

@@ -230,6 +230,11 @@ AUXTAP_API int auxtap_event_attr(struct perf_event_attr *attr, const char *event
  */
 AUXTAP_API bool auxtap_event_has_trace_unit(const char *event, const char *unit);
 /*
+ * Whether the PMU of this name has an AUX area, which sysfs does not show: those that auxtap
+ * records from or knows of, and those of its kernel module.
+ */
+AUXTAP_API bool auxtap_pmu_has_aux(const char *pmu);
+/*
  * Writes the records that describe the event's trace unit to the reader of a perf.data file
  * (AUXTRACE_INFO; for Arm also the clock), for rings of whole CPUs in linear mode. page: of one of
  * the rings; path: for messages.

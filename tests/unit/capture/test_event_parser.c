@@ -307,6 +307,20 @@ static void test_families(void **state)
 	assert_string_equal(pmu_family_default_event(0), "intel_pt//u");
 }
 
+static void test_aux_areas(void **state)
+{
+	static const char *const with[] = {"intel_pt",	"cs_etm",    "arm_spe_0", "arm_spe_12",
+					   "intel_bts", "hisi_ptt0", "auxtap_pt"};
+	static const char *const without[] = {"cpu",   "intel_pt2", "cs_etm_x",
+					      "intel", "",	    "arm_smmu"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++)
+		assert_true(auxtap_pmu_has_aux(with[i]));
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		assert_false(auxtap_pmu_has_aux(without[i]));
+}
+
 /* Of emulated PMUs those of CoreSight alone have a choice of trace units. */
 static void test_trace_units(void **state)
 {
@@ -326,9 +340,10 @@ static void test_trace_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),	 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_info),	 cmocka_unit_test(test_coresight),
-		cmocka_unit_test(test_families), cmocka_unit_test(test_trace_units),
+		cmocka_unit_test(test_good),	  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_info),	  cmocka_unit_test(test_coresight),
+		cmocka_unit_test(test_families),  cmocka_unit_test(test_trace_units),
+		cmocka_unit_test(test_aux_areas),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
