@@ -440,6 +440,7 @@ static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summ
 extern const struct trace_family bts_family;
 const struct trace_family bts_family = {
 	.name = "Intel BTS",
+	.pmu = "intel_bts",
 	.auxtrace_type = AUXTAP_AUXTRACE_INTEL_BTS,
 	.create = create,
 	.destroy = destroy,

@@ -582,7 +582,9 @@ extern const struct trace_family cs_family;
 const struct trace_family cs_family = {
 	.name = "CoreSight",
 	.raw_name = "etm",
+	.pmu = "cs_etm",
 	.auxtrace_type = AUXTAP_AUXTRACE_CS_ETM,
+	.dump = &dump_family_cs,
 	.flows = flows,
 	.raw_has_cpus = true,
 	.create = create,

@@ -2,7 +2,7 @@
 /* The listing's public face: see auxtap/dump.h. */
 #include "util/sized.h"
 #include "decode/flow/decoder_private.h"
-#include "dump_private.h"
+#include "dump_family.h"
 
 #include <auxtap/dump.h>
 
@@ -29,10 +29,16 @@ int auxtap_dump(struct auxtap_perfdata *pd, const struct auxtap_dump_opts *opts,
 int auxtap_dump_snapshot(const char *dir, const struct auxtap_dump_opts *opts, FILE *out,
 			 struct auxtap_error *err)
 {
+	const struct trace_family *family;
 	struct dump_opts known;
 	int ret = take(&known, opts, out, err);
 
-	return ret ? ret : dump_snapshot(dir, &known, err);
+	if (ret)
+		return ret;
+	family = trace_family_of_snapshot(dir);
+	if (!family || !family->dump || !family->dump->snapshot)
+		return auxtap_error_set(err, -ENOENT, dir, "no snapshot.ini is there");
+	return family->dump->snapshot(dir, &known, err);
 }
 
 int auxtap_dump_raw(const char *path, const struct auxtap_raw_opts *raw, FILE *out,
@@ -46,12 +52,12 @@ int auxtap_dump_raw(const char *path, const struct auxtap_raw_opts *raw, FILE *o
 	if (ret)
 		return ret;
 	family = trace_family_of_raw(taken.family);
-	if (!family)
+	if (!family || !family->dump)
 		return auxtap_error_set(err, -ENOTSUP, taken.family,
 					"no decoder for this trace family in this version");
-	if (family->auxtrace_type == AUXTAP_AUXTRACE_CS_ETM)
-		return dump_raw_etm(path, &taken, &known, err);
-	known.family = family->auxtrace_type;
+	if (family->dump->raw)
+		return family->dump->raw(path, &taken, &known, err);
+	known.family = family;
 	return dump_raw(path, &known, err);
 }
 

@@ -269,7 +269,7 @@ static int list_snapshot(struct cs_snapshot *ss, const char *name, const struct 
 	return ret;
 }
 
-int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err)
+int dump_cs_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err)
 {
 	struct cs_snapshot ss;
 	int ret = cs_snapshot_read(&ss, dir, err);
@@ -281,8 +281,8 @@ int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_e
 	return list_snapshot(&ss, dir, opts, err);
 }
 
-int dump_raw_etm(const char *path, const struct auxtap_raw_opts *raw, const struct dump_opts *opts,
-		 struct auxtap_error *err)
+int dump_cs_raw(const char *path, const struct auxtap_raw_opts *raw, const struct dump_opts *opts,
+		struct auxtap_error *err)
 {
 	struct cs_snapshot ss;
 	int ret = cs_snapshot_bare(&ss, path, raw->etm_format, raw->etm_configs,

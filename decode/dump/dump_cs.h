@@ -4,7 +4,7 @@
 #define AUXTAP_DUMP_CS_H
 
 #include "decode/coresight/cs_frames.h"
-#include "dump_private.h"
+#include "dump_family.h"
 
 struct dump_cs {
 	FILE *out;
@@ -21,16 +21,10 @@ void dump_cs_packet(void *ctx, const struct cs_packet *pkt);
  */
 int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *bytes,
 		  struct cs_frames *frames, struct auxtap_error *err);
-/* The packets of a perf.data file's AUXTRACE records, which it asks for one by one. */
-struct dump_cs_file;
-int dump_cs_open(struct dump_cs_file **file, struct auxtap_perfdata *pd, struct auxtap_error *err);
-void dump_cs_close(struct dump_cs_file *file);
-/*
- * Those of the record whose trace begins there in the file. 0, 1: some could not be decoded;
- * negative.
- */
-int dump_cs_record(struct dump_cs_file *file, uint64_t trace_off, uint64_t trace_size, FILE *out,
-		   struct auxtap_error *err);
+/* Functions of dump_family_cs: of snapshots and of bare files. */
+int dump_cs_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err);
+int dump_cs_raw(const char *path, const struct auxtap_raw_opts *raw, const struct dump_opts *opts,
+		struct auxtap_error *err);
 
 /* Which trace IDs the frames had that no unit of these has. */
 void dump_cs_unknown(struct dump_cs *dump, const struct cs_frames *frames,

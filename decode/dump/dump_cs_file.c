@@ -73,7 +73,21 @@ static int find_extents(struct dump_cs_file *file)
 	return 0;
 }
 
-int dump_cs_open(struct dump_cs_file **out, struct auxtap_perfdata *pd, struct auxtap_error *err)
+static void close_file(void *state)
+{
+	struct dump_cs_file *file = state;
+
+	for (size_t i = 0; file->states && i < file->extents.nr; i++)
+		cs_tree_free(file->states[i].tree);
+	free(file->states);
+	free(file->refs);
+	free(file->buf);
+	cs_extents_free(&file->extents);
+	cs_config_free(&file->config);
+	free(file);
+}
+
+static int open_file(void **out, struct auxtap_perfdata *pd, struct auxtap_error *err)
 {
 	struct dump_cs_file *file = calloc(1, sizeof(*file));
 	int ret;
@@ -88,24 +102,10 @@ int dump_cs_open(struct dump_cs_file **out, struct auxtap_perfdata *pd, struct a
 	if (!ret && find_extents(file))
 		ret = auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
 	if (ret)
-		dump_cs_close(file);
+		close_file(file);
 	else
 		*out = file;
 	return ret;
-}
-
-void dump_cs_close(struct dump_cs_file *file)
-{
-	if (!file)
-		return;
-	for (size_t i = 0; file->states && i < file->extents.nr; i++)
-		cs_tree_free(file->states[i].tree);
-	free(file->states);
-	free(file->refs);
-	free(file->buf);
-	cs_extents_free(&file->extents);
-	cs_config_free(&file->config);
-	free(file);
 }
 
 /* A tree for this piece; what the one before had is not continued. */
@@ -182,9 +182,11 @@ static int list_extent(struct dump_cs_file *file, const struct extent_ref *exten
 	return ret;
 }
 
-int dump_cs_record(struct dump_cs_file *file, uint64_t trace_off, uint64_t trace_size, FILE *out,
-		   struct auxtap_error *err)
+/* Those whose trace lies in this record. */
+static int list_record(void *state, const struct auxtap_perfdata_aux *aux, FILE *out,
+		       struct auxtap_error *err)
 {
+	struct dump_cs_file *file = state;
 	size_t lo = 0, hi = file->nr;
 	int ret = 0;
 
@@ -193,12 +195,21 @@ int dump_cs_record(struct dump_cs_file *file, uint64_t trace_off, uint64_t trace
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (file->refs[mid].file_off < trace_off)
+		if (file->refs[mid].file_off < aux->trace_off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; !ret && lo < file->nr && file->refs[lo].file_off - trace_off < trace_size; lo++)
+	for (; !ret && lo < file->nr && file->refs[lo].file_off - aux->trace_off < aux->trace_size;
+	     lo++)
 		ret = list_extent(file, &file->refs[lo], err);
 	return ret ? ret : file->dump.nr_errors > 0;
 }
+
+const struct dump_family dump_family_cs = {
+	.open = open_file,
+	.record = list_record,
+	.close = close_file,
+	.raw = dump_cs_raw,
+	.snapshot = dump_cs_snapshot,
+};

@@ -9,9 +9,11 @@
 #include <auxtap/decode.h>
 #include <auxtap/perfdata.h>
 
+struct trace_family;
+
 struct dump_opts {
 	FILE *out;
-	uint32_t family; /* of a raw trace: enum auxtap_auxtrace_type */
+	const struct trace_family *family; /* of a raw trace */
 	bool packets;
 };
 
@@ -21,15 +23,8 @@ struct dump_opts {
  */
 int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		  struct auxtap_error *err);
-/* A stream without a container; path may be "-". */
+/* A stream without a container that is listed by fragments; path may be "-". */
 int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error *err);
-
-/* A directory with a CoreSight snapshot. */
-int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err);
-
-/* A bare file of CoreSight trace. */
-int dump_raw_etm(const char *path, const struct auxtap_raw_opts *raw, const struct dump_opts *opts,
-		 struct auxtap_error *err);
 
 /* The records of a --sideband file. */
 int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_opts *opts,

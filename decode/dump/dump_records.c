@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Bodies of records as text. Every field is read through get(): what is cut off prints as
  * "cut". */
-#include "dump_private.h"
+#include "dump_family.h"
+#include "decode/flow/trace_family.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -379,35 +380,16 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 
 static void put_auxtrace_info(struct body *b, FILE *out)
 {
-	static const char *const families[] = {"?", "intel_pt", "intel_bts", "cs_etm", "arm_spe"};
-	/* clang-format off */
-	static const char *const pt[AUXTAP_PT_INFO_NR] = {
-		"pmu_type",
-		"time_shift",
-		"time_mult",
-		"time_zero",
-		"cap_user_time_zero",
-		"tsc_bit",
-		"noretcomp_bit",
-		"have_sched_switch",
-		"snapshot_mode",
-		"per_cpu_mmaps",
-		"mtc_bit",
-		"mtc_freq_bits",
-		"tsc_ctc_n",
-		"tsc_ctc_d",
-		"cyc_bit",
-		"max_nonturbo_ratio",
-		"filter_str_len",
-	};
-	/* clang-format on */
 	uint32_t type = u32(b);
+	const struct trace_family *family = trace_family_of_type(type);
+	const struct dump_family *dump = family ? family->dump : NULL;
+	size_t nr_names = dump ? dump->nr_info_names : 0;
 
 	u32(b);
-	fprintf(out, "type %u (%s)", type, type < NR(families) ? families[type] : "?");
+	fprintf(out, "type %u (%s)", type, family ? family->pmu : "?");
 	for (unsigned int i = 0; left(b) >= 8; i++) {
-		if (type == AUXTAP_AUXTRACE_INTEL_PT && i < AUXTAP_PT_INFO_NR)
-			fprintf(out, ", %s 0x%" PRIx64, pt[i], u64(b));
+		if (i < nr_names)
+			fprintf(out, ", %s 0x%" PRIx64, dump->info_names[i], u64(b));
 		else
 			fprintf(out, ", 0x%" PRIx64, u64(b));
 	}

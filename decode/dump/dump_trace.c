@@ -4,10 +4,8 @@
  * each other at any byte, so the decoder's state and an unfinished packet go from one to
  * the next.
  */
-#include "dump_private.h"
-#include "dump_cs.h"
-#include "decode/pt/pt_packets.h"
-#include "decode/spe/spe_packets.h"
+#include "dump_family.h"
+#include "decode/flow/trace_family.h"
 #include "decode/stream/trace_queue.h"
 
 #include <errno.h>
@@ -19,14 +17,9 @@
 
 #define CHUNK (1u << 20)
 
-union packet_stream {
-	struct pt_packet_stream pt;
-	struct spe_packet_stream spe;
-};
-
 struct queue {
-	union packet_stream stream;
-	unsigned char carry[PT_PACKET_MAX > SPE_CARRY_MAX ? PT_PACKET_MAX : SPE_CARRY_MAX];
+	struct dump_stream stream;
+	unsigned char carry[DUMP_CARRY_MAX];
 	size_t nr_carry;
 };
 
@@ -37,54 +30,19 @@ struct trace_record {
 
 struct dump_trace {
 	struct auxtap_perfdata *pd;
-	uint32_t family;
+	const struct dump_family *family; /* NULL: its packets are not listed */
 	const struct auxtap_perfdata_aux *aux;
 	struct trace_record *records;
 	struct trace_queues extents;
 	struct queue *queues; /* of each of them */
 	size_t nr, at;
 	unsigned char *buf;
-	struct dump_cs_file *cs; /* NULL: not CoreSight, or it makes no sense: cs_error */
-	struct auxtap_error cs_error;
+	void *state; /* of family->open; NULL: it has none, or failed: error */
+	struct auxtap_error error;
 };
 
-static int print_pt_packet(FILE *out, const struct auxtap_packet *pkt)
-{
-	char bytes[2 * sizeof(pkt->bytes) + 1];
-	const char *operands = pkt->text + strlen(pkt->name);
-	bool has_ip_payload = !strncmp(pkt->name, "tip", 3) || !strcmp(pkt->name, "fup");
-
-	if (!strcmp(pkt->name, "pad"))
-		return 0;
-	for (unsigned int i = 0; i < pkt->nr_bytes; i++)
-		sprintf(bytes + 2 * i, "%02x", pkt->bytes[i]);
-	bytes[2 * pkt->nr_bytes] = '\0';
-	while (*operands == ' ')
-		operands++;
-	fprintf(out, "%016" PRIx64 "  %-32s  ", pkt->offset, bytes);
-	if (pkt->has_ip)
-		fprintf(out, "%-9s  %-25s ip   %016" PRIx64 "\n", pkt->name, operands, pkt->ip);
-	else if (has_ip_payload)
-		fprintf(out, "%-9s  %-25s ip   <suppressed>\n", pkt->name, operands);
-	else if (*operands)
-		fprintf(out, "%-9s  %s\n", pkt->name, operands);
-	else
-		fprintf(out, "%s\n", pkt->name);
-	return dump_output_failed(out);
-}
-
-static int print_spe_packet(FILE *out, const struct auxtap_packet *pkt)
-{
-	char bytes[3 * sizeof(pkt->bytes) + 1] = "";
-
-	for (unsigned int i = 0; i < pkt->nr_bytes; i++)
-		sprintf(bytes + 3 * i, "%02x ", pkt->bytes[i]);
-	fprintf(out, "%08" PRIx64 "  %-49s%s\n", pkt->offset, bytes, pkt->text);
-	return dump_output_failed(out);
-}
-
 struct counted {
-	uint32_t family;
+	const struct dump_family *family;
 	FILE *out;
 	uint64_t errors;
 };
@@ -94,19 +52,8 @@ static int print_and_count(void *ctx, const struct auxtap_packet *pkt)
 	struct counted *counted = ctx;
 
 	counted->errors += !strcmp(pkt->name, "error");
-	return counted->family == AUXTAP_AUXTRACE_ARM_SPE ? print_spe_packet(counted->out, pkt) :
-							    print_pt_packet(counted->out, pkt);
-}
-
-static int packets_chunk(struct counted *counted, union packet_stream *stream, const void *trace,
-			 size_t size, uint64_t offset, bool last, size_t *used,
-			 struct auxtap_error *err)
-{
-	if (counted->family == AUXTAP_AUXTRACE_ARM_SPE)
-		return spe_packets_chunk(&stream->spe, trace, size, offset, last, used,
-					 print_and_count, counted);
-	return pt_packets_chunk(&stream->pt, trace, size, offset, last, used, print_and_count,
-				counted, err);
+	counted->family->print(counted->out, pkt);
+	return dump_output_failed(counted->out);
 }
 
 /* ---- raw ---- */
@@ -133,8 +80,8 @@ static ssize_t fill(int fd, unsigned char *buf, size_t size)
 static int raw_stream(int fd, const char *path, const struct dump_opts *opts, unsigned char *buf,
 		      struct auxtap_error *err)
 {
-	struct counted counted = {opts->family, opts->out, 0};
-	union packet_stream stream = {0};
+	struct counted counted = {opts->family->dump, opts->out, 0};
+	struct dump_stream stream = {0};
 	uint64_t offset = 0;
 	size_t have = 0, used;
 	bool last;
@@ -148,7 +95,8 @@ static int raw_stream(int fd, const char *path, const struct dump_opts *opts, un
 						strerror((int)-got));
 		last = (size_t)got < CHUNK - have;
 		have += (size_t)got;
-		ret = packets_chunk(&counted, &stream, buf, have, offset, last, &used, err);
+		ret = counted.family->chunk(&stream, buf, have, offset, last, &used,
+					    print_and_count, &counted, err);
 		if (ret)
 			return ret;
 		have -= used;
@@ -206,8 +154,10 @@ int dump_trace_open(struct dump_trace **tracep, struct auxtap_perfdata *pd,
 		    struct auxtap_error *err)
 {
 	struct dump_trace *trace = calloc(1, sizeof(*trace));
+	const struct trace_family *family = NULL;
 	const uint64_t *priv;
 	size_t nr_priv;
+	uint32_t type;
 	int ret = -ENOMEM;
 
 	*tracep = NULL;
@@ -220,10 +170,11 @@ int dump_trace_open(struct dump_trace **tracep, struct auxtap_perfdata *pd,
 	ret = auxtap_perfdata_auxtraces(pd, &trace->aux, &trace->nr, err);
 	if (ret)
 		goto fail;
-	if (auxtap_perfdata_auxtrace_info(pd, &trace->family, &priv, &nr_priv))
-		trace->family = 0;
-	if (trace->family == AUXTAP_AUXTRACE_CS_ETM &&
-	    dump_cs_open(&trace->cs, pd, &trace->cs_error) == -ENOMEM) {
+	if (!auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr_priv))
+		family = trace_family_of_type(type);
+	trace->family = family ? family->dump : NULL;
+	if (trace->family && trace->family->open &&
+	    trace->family->open(&trace->state, pd, &trace->error) == -ENOMEM) {
 		ret = -ENOMEM;
 		goto fail;
 	}
@@ -244,7 +195,8 @@ void dump_trace_close(struct dump_trace *trace)
 {
 	if (!trace)
 		return;
-	dump_cs_close(trace->cs);
+	if (trace->state)
+		trace->family->close(trace->state);
 	trace_queues_free(&trace->extents);
 	free(trace->queues);
 	free(trace->records);
@@ -285,8 +237,9 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 		have += want;
 		at += want;
 		last = at == extent->size;
-		ret = packets_chunk(counted, &q->stream, trace->buf, have,
-				    aux->head.offset + at - have, last && !continued, &used, err);
+		ret = counted->family->chunk(&q->stream, trace->buf, have,
+					     aux->head.offset + at - have, last && !continued,
+					     &used, print_and_count, counted, err);
 		if (ret)
 			return ret;
 		have -= used;
@@ -305,16 +258,15 @@ int dump_trace_next(struct dump_trace *trace, FILE *out, struct auxtap_error *er
 
 	if (number >= trace->nr)
 		return 0;
-	if (trace->cs)
-		return dump_cs_record(trace->cs, trace->aux[number].trace_off,
-				      trace->aux[number].trace_size, out, err);
-	if (trace->family == AUXTAP_AUXTRACE_CS_ETM) {
-		fprintf(out, "  error  %s: %s\n", trace->cs_error.what, trace->cs_error.why);
-		return 1;
-	}
-	if (trace->family != AUXTAP_AUXTRACE_INTEL_PT && trace->family != AUXTAP_AUXTRACE_ARM_SPE) {
+	if (!trace->family) {
 		fprintf(out, "  (packets of this trace family are not listed)\n");
 		return 0;
+	}
+	if (trace->state)
+		return trace->family->record(trace->state, &trace->aux[number], out, err);
+	if (trace->family->open) {
+		fprintf(out, "  error  %s: %s\n", trace->error.what, trace->error.why);
+		return 1;
 	}
 	ret = dump_record(trace, &trace->aux[number], &trace->records[number], &counted, err);
 	return ret ? ret : counted.errors > 0;

@@ -9,11 +9,15 @@
 
 #include "flow_event.h"
 #include "flow_ops.h"
+#include "decode/dump/dump_family.h"
 
 struct trace_family {
 	const char *name;	/* "Intel PT" */
 	const char *raw_name;	/* of bare streams, auxtap_raw_opts.family; NULL: no such form */
+	const char *pmu;	/* "intel_pt" */
 	uint32_t auxtrace_type; /* in AUXTRACE_INFO of perf.data files */
+	/* How its packets are listed; NULL: they are not. */
+	const struct dump_family *dump;
 	/* Bare streams say which CPU each part is of: the sideband files do not decide that. */
 	bool raw_has_cpus;
 	/* Decoders of the executed flow, up to NULL; the first is the default. NULL: it has none.

@@ -250,7 +250,9 @@ extern const struct trace_family pt_family;
 const struct trace_family pt_family = {
 	.name = "Intel PT",
 	.raw_name = "pt",
+	.pmu = "intel_pt",
 	.auxtrace_type = AUXTAP_AUXTRACE_INTEL_PT,
+	.dump = &dump_family_pt,
 	.flows = flows,
 	.create = create,
 	.destroy = destroy,

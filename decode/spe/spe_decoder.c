@@ -446,7 +446,9 @@ extern const struct trace_family spe_family;
 const struct trace_family spe_family = {
 	.name = "Arm SPE",
 	.raw_name = "spe",
+	.pmu = "arm_spe",
 	.auxtrace_type = AUXTAP_AUXTRACE_ARM_SPE,
+	.dump = &dump_family_spe,
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,

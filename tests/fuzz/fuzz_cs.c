@@ -6,9 +6,8 @@
  */
 #include "fuzz.h"
 
-#include <auxtap/decode.h>
+#include <auxtap/dump.h>
 #include <cli/crash_guard.h>
-#include <decode/dump/dump_private.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -83,7 +82,7 @@ static void decode(const char *path, bool snapshot, uint32_t events)
 static void list(const char *path, bool snapshot)
 {
 	static FILE *null;
-	struct dump_opts opts = {.packets = true};
+	struct auxtap_dump_opts opts = {.size = sizeof(opts)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
 
@@ -91,11 +90,10 @@ static void list(const char *path, bool snapshot)
 		null = fopen("/dev/null", "w");
 	if (!null)
 		abort();
-	opts.out = null;
 	if (snapshot) {
-		dump_snapshot(path, &opts, &err);
+		auxtap_dump_snapshot(path, &opts, null, &err);
 	} else if (!auxtap_perfdata_open(&pd, path, &err)) {
-		dump_perfdata(pd, &opts, &err);
+		auxtap_dump(pd, &opts, null, &err);
 		auxtap_perfdata_close(pd);
 	}
 }
