@@ -398,38 +398,23 @@ static void say_missing(const struct auxtap_image_set *images)
 }
 
 /* Reports, once, requested events and fields that no file of this trace family contains. */
-static void say_not_there(const struct decode_printer *printer, bool is_spe, const char *path,
-			  bool is_cs, bool is_bts)
+static void say_not_there(const struct decode_printer *printer,
+			  const struct auxtap_trace_family *family, const char *path)
 {
-	const uint32_t flow =
-		AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE;
-	uint32_t spe = 0;
+	uint32_t asked = printer->events, of_samples = 0;
 
 	for (int f = FIELD_PHYS; f < NR_FIELDS; f++)
-		spe |= 1u << f;
-	if (is_spe) {
-		if (printer->events & flow)
-			cli_errorf(path, NULL,
-				   "this file contains Arm SPE samples, so no call, return, async "
-				   "and trace events");
-		return;
-	}
-	if (is_bts) {
-		if (printer->events & (AUXTAP_EVENT_INSN | AUXTAP_EVENT_BLOCK | AUXTAP_EVENT_MEM))
-			cli_errorf(
-				path, NULL,
-				"this file contains the branches of Intel BTS, so no insn, block "
-				"and mem events");
-		return;
-	}
-	if (printer->events & AUXTAP_EVENT_MEM || printer->has & spe)
-		cli_errorf(path, NULL, "this file contains %s trace, so no memory samples",
-			   is_cs ? "CoreSight" : "Intel PT");
+		of_samples |= 1u << f;
+	if (printer->has & of_samples)
+		asked |= AUXTAP_EVENT_MEM;
+	if (asked & family->lacks)
+		cli_errorf(path, NULL, "this file contains %s, so no %s", family->contents,
+			   family->lacks_text);
 }
 
-static uint32_t default_events(bool is_spe, bool summary)
+static uint32_t default_events(const struct auxtap_trace_family *family, bool summary)
 {
-	if (is_spe)
+	if (family && family->samples)
 		return AUXTAP_EVENT_MEM | AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_GAP;
 	if (summary)
 		return AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_TRACE;
@@ -442,23 +427,22 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	struct auxtap_image_set *images = NULL;
 	struct auxtap_perfdata *pd = NULL;
 	struct auxtap_decoder *dec = NULL;
-	bool is_spe = raw_options_is_spe(&cmd->raw);
+	const struct auxtap_trace_family *family = cmd->raw.family;
 	bool is_snapshot = !cmd->raw.is_raw && auxtap_is_snapshot(cmd->path);
-	bool is_cs = is_snapshot, is_bts = false;
 	int ret, status = CLI_FAILED;
 
 	crash_guard_install(cmd->path);
 	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
 	if (!ret)
 		ret = raw_options_images(&cmd->raw, images, &err);
-	if (!ret && !cmd->raw.is_raw && !is_snapshot) {
+	if (is_snapshot) {
+		family = auxtap_family_of_snapshot(cmd->path);
+	} else if (!ret && !cmd->raw.is_raw) {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
-		is_spe = !ret && cli_holds(pd, AUXTAP_AUXTRACE_ARM_SPE);
-		is_cs = !ret && cli_holds(pd, AUXTAP_AUXTRACE_CS_ETM);
-		is_bts = !ret && cli_holds(pd, AUXTAP_AUXTRACE_INTEL_BTS);
+		family = ret ? NULL : auxtap_family_of_file(pd);
 	}
 	if (!cmd->opts.events)
-		cmd->opts.events = default_events(is_spe, cmd->summary);
+		cmd->opts.events = default_events(family, cmd->summary);
 	printer->events = cmd->opts.events;
 	if (!ret && cmd->raw.is_raw)
 		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw.raw, images, &cmd->opts,
@@ -471,7 +455,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 		cli_error(&err);
 		goto out;
 	}
-	say_not_there(printer, is_spe, cmd->path, is_cs, is_bts);
+	say_not_there(printer, family, cmd->path);
 	printer->images = images;
 	ret = run(cmd, dec, printer, &err);
 	status = CLI_OK;

@@ -147,13 +147,9 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (raw.is_raw)
 		say_unused(&raw);
-	if (raw_options_is_etm(&raw)) {
-		crash_guard_install(argv[optind]);
-		return finish(auxtap_dump_raw(argv[optind], &raw.raw, out, &err), &err);
-	}
+	crash_guard_install(argv[optind]);
 	if (raw.is_raw)
 		return finish(dump_bare(&raw, argv[optind], out, &err), &err);
-	crash_guard_install(argv[optind]);
 	if (auxtap_is_snapshot(argv[optind]))
 		return finish(auxtap_dump_snapshot(argv[optind], &opts, out, &err), &err);
 	ret = auxtap_perfdata_open(&pd, argv[optind], &err);

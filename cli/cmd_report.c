@@ -60,6 +60,7 @@ static int report_raw(const struct report_cmd *cmd, struct auxtap_error *err)
 
 static int report(const struct report_cmd *cmd)
 {
+	const struct auxtap_trace_family *family;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
 	bool unfinished = false;
@@ -74,11 +75,11 @@ static int report(const struct report_cmd *cmd)
 			cli_error(&err);
 			return CLI_FAILED;
 		}
-		if ((cmd->opts.nr_branches || cmd->opts.nr_calls) &&
-		    cli_holds(pd, AUXTAP_AUXTRACE_ARM_SPE))
+		family = auxtap_family_of_file(pd);
+		if ((cmd->opts.nr_branches || cmd->opts.nr_calls) && family && family->samples)
 			cli_errorf(cmd->path, NULL,
-				   "this file contains Arm SPE samples, so no last branches and "
-				   "no call tree");
+				   "this file contains %s, so no last branches and no call tree",
+				   family->contents);
 		ret = auxtap_report(pd, &cmd->opts, stdout, &err);
 		unfinished = cli_unfinished(pd);
 		auxtap_perfdata_close(pd);

@@ -43,43 +43,33 @@ bool cli_number(const char *s, uint64_t max, uint64_t *value)
 	return number_parse(s, max, value);
 }
 
-bool raw_options_is_spe(const struct raw_options *ro)
-{
-	return !strcmp(ro->family, "spe");
-}
-
-bool raw_options_is_etm(const struct raw_options *ro)
-{
-	return !strcmp(ro->family, "etm");
-}
-
 static int parse_raw(struct raw_options *ro, const char *arg)
 {
 	static const char form[] = "pt[:cpu=FAMILY/MODEL/STEPPING]";
 	size_t len = strcspn(arg, ":");
 	const char *at = arg + len;
+	char name[16];
 	uint64_t cpu[3] = {0};
 
 	ro->is_raw = true;
-	if (len >= sizeof(ro->family))
+	if (len >= sizeof(name))
 		return cli_bad_value("--raw", arg, "a trace family");
-	memcpy(ro->family, arg, len);
-	ro->family[len] = '\0';
-	ro->raw.family = ro->family;
-	if ((raw_options_is_spe(ro) || raw_options_is_etm(ro)) && !*at)
-		return 0;
-	if (raw_options_is_etm(ro)) {
-		cli_errorf("--raw", "its type is in the trace unit's registers: --etm-config FILE",
-			   "'%s': etm takes no CPU", arg);
-		return CLI_USAGE;
-	}
-	if (strcmp(ro->family, "pt")) {
+	memcpy(name, arg, len);
+	name[len] = '\0';
+	ro->family = auxtap_family_of_raw(name);
+	if (!ro->family || (*at && !ro->family->raw_takes_cpu && !ro->family->raw_needs_units)) {
 		cli_errorf("--raw", "use --raw pt, --raw spe or --raw etm", "no trace family '%s'",
-			   ro->family);
+			   name);
 		return CLI_USAGE;
 	}
+	ro->raw.family = ro->family->raw_name;
 	if (!*at)
 		return 0;
+	if (!ro->family->raw_takes_cpu) {
+		cli_errorf("--raw", "its type is in the trace unit's registers: --etm-config FILE",
+			   "'%s': %s takes no CPU", arg, name);
+		return CLI_USAGE;
+	}
 	if (strncmp(at, ":cpu=", 5) || !number_prefix(at + 5, &at, &cpu[0]) || *at++ != '/' ||
 	    !number_prefix(at, &at, &cpu[1]) || *at++ != '/' || !number_prefix(at, &at, &cpu[2]) ||
 	    *at || cpu[0] > UINT16_MAX || cpu[1] > UINT8_MAX || cpu[2] > UINT8_MAX)
@@ -203,7 +193,7 @@ static int check_family(const struct raw_options *ro)
 		       {RAW_OPT_CPUID_0X15, "--cpuid-0x15"}};
 	bool frames = ro->raw.etm_format && strcmp(ro->raw.etm_format, "source_data") != 0;
 
-	if (!raw_options_is_etm(ro)) {
+	if (!ro->family->raw_needs_units) {
 		if (!(ro->given & (bit(RAW_OPT_ETM_CONFIG) | bit(RAW_OPT_ETM_FORMAT))))
 			return 0;
 		cli_errorf(ro->given & bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" : "--etm-format",
@@ -301,13 +291,4 @@ int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *im
 	for (unsigned int i = 0; !ret && i < ro->nr_images; i++)
 		ret = add_image(images, &ro->images[i], err);
 	return ret;
-}
-
-bool cli_holds(struct auxtap_perfdata *pd, uint32_t family)
-{
-	const uint64_t *priv;
-	uint32_t type;
-	size_t nr;
-
-	return !auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr) && type == family;
 }

@@ -55,7 +55,7 @@ struct raw_options {
 	bool is_raw;
 	uint32_t given; /* bit per option, counted from RAW_OPT_FIRST */
 	struct auxtap_raw_opts raw;
-	char family[16];
+	const struct auxtap_trace_family *family; /* of --raw */
 	const char *sideband[RAW_MAX_SIDEBAND];
 	struct raw_image images[RAW_MAX_IMAGES];
 	const char *etm_configs[RAW_MAX_CONFIGS];
@@ -65,8 +65,6 @@ struct raw_options {
 void raw_options_init(struct raw_options *ro);
 /* Parses the option if it is one of these: 0, or CLI_USAGE after printing the error. */
 int raw_options_parse(struct raw_options *ro, int opt, const char *arg);
-bool raw_options_is_spe(const struct raw_options *ro);
-bool raw_options_is_etm(const struct raw_options *ro);
 /* To be called after the last option: 0, or CLI_USAGE after printing the error. */
 int raw_options_check(const struct raw_options *ro, const char *command, bool has_file);
 /*
@@ -82,8 +80,5 @@ int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *im
 bool cli_number(const char *s, uint64_t max, uint64_t *value);
 /* Prints "auxtap: OPTION: 'VALUE' is not EXPECTED"; returns CLI_USAGE. */
 int cli_bad_value(const char *option, const char *value, const char *expected);
-
-/* Whether a perf.data file contains trace of this family: AUXTAP_AUXTRACE_…. */
-bool cli_holds(struct auxtap_perfdata *pd, uint32_t family);
 
 #endif

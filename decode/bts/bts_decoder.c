@@ -439,9 +439,16 @@ static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summ
 
 extern const struct trace_family bts_family;
 const struct trace_family bts_family = {
-	.name = "Intel BTS",
+	.info =
+		{
+			.size = sizeof(struct auxtap_trace_family),
+			.name = "Intel BTS",
+			.contents = "the branches of Intel BTS",
+			.auxtrace_type = AUXTAP_AUXTRACE_INTEL_BTS,
+			.lacks = AUXTAP_EVENT_INSN | AUXTAP_EVENT_BLOCK | AUXTAP_EVENT_MEM,
+			.lacks_text = "insn, block and mem events",
+		},
 	.pmu = "intel_bts",
-	.auxtrace_type = AUXTAP_AUXTRACE_INTEL_BTS,
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,

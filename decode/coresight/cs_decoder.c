@@ -580,10 +580,19 @@ static const struct flow_ops *const flows[] = {&cs_follow, NULL};
 
 extern const struct trace_family cs_family;
 const struct trace_family cs_family = {
-	.name = "CoreSight",
-	.raw_name = "etm",
+	.info =
+		{
+			.size = sizeof(struct auxtap_trace_family),
+			.name = "CoreSight",
+			.contents = "CoreSight trace",
+			.auxtrace_type = AUXTAP_AUXTRACE_CS_ETM,
+			.lacks = AUXTAP_EVENT_MEM,
+			.lacks_text = "memory samples",
+			.raw_name = "etm",
+			.raw_needs_units = true,
+		},
 	.pmu = "cs_etm",
-	.auxtrace_type = AUXTAP_AUXTRACE_CS_ETM,
+	.info_snapshot = 2,
 	.dump = &dump_family_cs,
 	.flows = flows,
 	.raw_has_cpus = true,

@@ -24,3 +24,15 @@ const char *auxtap_decode_library(unsigned int index)
 	pthread_once(&once, fill);
 	return index < MAX_LIBRARIES && names[index][0] ? names[index] : NULL;
 }
+
+const char *trace_family_library(const struct trace_family *family)
+{
+	const struct flow_ops *ops;
+
+	if (!family->flows)
+		return NULL;
+	for (unsigned int i = 0; (ops = trace_family_flow(i)); i++)
+		if (ops == family->flows[0])
+			return auxtap_decode_library(i);
+	return NULL;
+}

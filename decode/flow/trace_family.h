@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A family of traces: Intel PT, Arm SPE, CoreSight. Each has one directory and one object of this
- * type, which is a line of the table in trace_family.c; nothing else compares families. What
+ * type, which is a line of the table in trace_family.c; nothing else compares families, the command
+ * line neither: it sees 'info'. What
  * dec->trace points to is known to the family alone.
  */
 #ifndef AUXTAP_TRACE_FAMILY_H
@@ -12,10 +13,15 @@
 #include "decode/dump/dump_family.h"
 
 struct trace_family {
-	const char *name;	/* "Intel PT" */
-	const char *raw_name;	/* of bare streams, auxtap_raw_opts.family; NULL: no such form */
-	const char *pmu;	/* "intel_pt" */
-	uint32_t auxtrace_type; /* in AUXTRACE_INFO of perf.data files */
+	struct auxtap_trace_family info;
+	const char *pmu; /* "intel_pt" */
+	/*
+	 * AUXTRACE_INFO: which value is not 0 if offsets do not count from the first byte that the
+	 * unit wrote, because stock perf recorded snapshots. 0: not known.
+	 */
+	unsigned int info_snapshot;
+	/* perf script prints the times of its branches; else it refuses to where they have none. */
+	bool perf_has_times;
 	/* How its packets are listed; NULL: they are not. */
 	const struct dump_family *dump;
 	/* Bare streams say which CPU each part is of: the sideband files do not decide that. */
@@ -70,6 +76,8 @@ const struct trace_family *trace_family_of_raw(const char *name);
 const struct trace_family *trace_family_of_snapshot(const char *dir);
 /* The decoder of flow number 'index' of all families; NULL: there are fewer. */
 const struct flow_ops *trace_family_flow(unsigned int index);
+/* The library of its default decoder, with its version; NULL: it has none. */
+const char *trace_family_library(const struct trace_family *family);
 /* "Intel PT, Arm SPE, CoreSight" */
 void trace_family_names(char *text, size_t size);
 

@@ -248,10 +248,20 @@ static const struct flow_ops *const flows[] = {&pt_libipt, NULL};
 
 extern const struct trace_family pt_family;
 const struct trace_family pt_family = {
-	.name = "Intel PT",
-	.raw_name = "pt",
+	.info =
+		{
+			.size = sizeof(struct auxtap_trace_family),
+			.name = "Intel PT",
+			.contents = "Intel PT trace",
+			.auxtrace_type = AUXTAP_AUXTRACE_INTEL_PT,
+			.lacks = AUXTAP_EVENT_MEM,
+			.lacks_text = "memory samples",
+			.raw_name = "pt",
+			.raw_takes_cpu = true,
+		},
 	.pmu = "intel_pt",
-	.auxtrace_type = AUXTAP_AUXTRACE_INTEL_PT,
+	.info_snapshot = AUXTAP_PT_INFO_SNAPSHOT_MODE,
+	.perf_has_times = true,
 	.dump = &dump_family_pt,
 	.flows = flows,
 	.create = create,

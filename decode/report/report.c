@@ -430,20 +430,21 @@ static struct thread_view *dying_view(const struct report *r)
 	return NULL;
 }
 
-static uint32_t family_of(const struct report *r)
+/* Of a file without trace, or with none that is decoded, the default of bare streams. */
+static const struct trace_family *family_of(const struct report *r)
 {
+	const struct trace_family *family = NULL;
 	const uint64_t *priv;
-	uint32_t family;
+	uint32_t type;
 	size_t nr;
 
 	if (r->raw)
-		return r->raw->family && !strcmp(r->raw->family, "etm") ? AUXTAP_AUXTRACE_CS_ETM :
-									  AUXTAP_AUXTRACE_INTEL_PT;
+		return trace_family_of_raw(r->raw->family);
 	if (!r->pd)
-		return AUXTAP_AUXTRACE_CS_ETM;
-	return auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr) ?
-		       AUXTAP_AUXTRACE_INTEL_PT :
-		       family;
+		return trace_family_of_snapshot(r->path);
+	if (!auxtap_perfdata_auxtrace_info(r->pd, &type, &priv, &nr))
+		family = trace_family_of_type(type);
+	return family ? family : trace_family_of_raw(NULL);
 }
 
 static bool has_trace(const void *ctx, int32_t tid)
@@ -497,10 +498,8 @@ static void print_coverage(struct report *r)
 	} else if (r->facts.have_crash) {
 		cover->to_end = false;
 	}
-	cover->branches_only = family_of(r) == AUXTAP_AUXTRACE_INTEL_BTS;
-	if (!cover->branches_only)
-		cover->library =
-			auxtap_decode_library(family_of(r) == AUXTAP_AUXTRACE_CS_ETM ? 1 : 0);
+	cover->library = trace_family_library(family_of(r));
+	cover->branches_only = !cover->library;
 	title(r, "What the trace covers");
 	report_cover_print(&r->ro, &r->facts, cover);
 }
@@ -556,7 +555,6 @@ static void print_threads(const struct report *r, int32_t but)
 static void print_next(const struct report *r)
 {
 	const char *path = report_text(&r->ro, r->path);
-	uint32_t family = family_of(r);
 
 	if (r->raw)
 		return; /* its options would have to be said again */
@@ -570,10 +568,8 @@ static void print_next(const struct report *r)
 		fprintf(r->ro.out, "  auxtap decode --events call,return --last 100 %s\n", path);
 	if (!r->pd)
 		return; /* perf reads no directories with a CoreSight snapshot */
-	/* perf refuses to print times that BTS, and CoreSight without timestamps, do not have */
 	fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,%sip,sym,addr\n", path,
-		family == AUXTAP_AUXTRACE_CS_ETM || family == AUXTAP_AUXTRACE_INTEL_BTS ? "" :
-											  "time,");
+		family_of(r)->perf_has_times ? "time," : "");
 }
 
 /* Where the instruction is that the signal is about: for a trap of x86 it is before ip. */
@@ -716,6 +712,7 @@ int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 {
 	struct auxtap_report_opts known;
 	struct auxtap_raw_opts known_raw;
+	const struct auxtap_trace_family *family;
 	struct report r = {.path = path, .raw = &known_raw, .ro = {.images = images}};
 	int ret = take_opts(&known, opts, err);
 
@@ -725,7 +722,8 @@ int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 		return ret;
 	opts = &known;
 	raw = &known_raw;
-	if (raw->family && !strcmp(raw->family, "spe"))
+	family = auxtap_family_of_raw(raw->family);
+	if (family && family->samples)
 		return report_samples(NULL, path, raw, images, opts, out, err);
 	return run(&r, opts, out, err);
 }
@@ -747,9 +745,7 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	struct report r = {.pd = pd, .path = auxtap_perfdata_path(pd)};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_report_opts known;
-	const uint64_t *priv;
-	uint32_t family;
-	size_t nr;
+	const struct auxtap_trace_family *family = auxtap_family_of_file(pd);
 	int ret = take_opts(&known, opts, err);
 
 	if (ret)
@@ -769,8 +765,7 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	if (ret < 0)
 		goto out_facts;
 	auxtap_image_set_of_file(r.ro.images, pd);
-	if (!auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr) &&
-	    family == AUXTAP_AUXTRACE_ARM_SPE) {
+	if (family && family->samples) {
 		ret = report_samples(pd, r.path, NULL, r.ro.images, opts, out, err);
 	} else {
 		ret = find_execs(&r, err);

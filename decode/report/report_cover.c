@@ -6,6 +6,7 @@
  * snapshot says that it died.
  */
 #include "report.h"
+#include "decode/flow/trace_family.h"
 #include "perfdata/capture_note.h"
 #include "util/vector.h"
 
@@ -95,9 +96,10 @@ void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, b
 {
 	const struct auxtap_perfdata_attr *attr;
 	const struct auxtap_perfdata_aux *aux;
-	size_t nr, snapshot = 2; /* of CoreSight's AUXTRACE_INFO */
+	const struct trace_family *family;
 	const uint64_t *priv;
-	uint32_t family;
+	uint32_t type;
+	size_t nr;
 
 	if (!pd)
 		return;
@@ -107,11 +109,11 @@ void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, b
 	for (size_t i = 0; cover->of_threads && i < nr; i++)
 		cover->of_threads = aux[i].head.cpu == UINT32_MAX;
 	/* stock perf does not count the offsets of snapshots from the first byte on */
-	if (ours || auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr))
+	if (ours || auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr))
 		return;
-	if (family == AUXTAP_AUXTRACE_INTEL_PT)
-		snapshot = AUXTAP_PT_INFO_SNAPSHOT_MODE;
-	cover->of_unknown_offsets = nr <= snapshot || priv[snapshot];
+	family = trace_family_of_type(type);
+	cover->of_unknown_offsets = !family || !family->info_snapshot ||
+				    nr <= family->info_snapshot || priv[family->info_snapshot];
 }
 
 bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t first_time)

@@ -444,10 +444,19 @@ static int open_raw(struct auxtap_decoder *dec, const char *path, const struct a
 
 extern const struct trace_family spe_family;
 const struct trace_family spe_family = {
-	.name = "Arm SPE",
-	.raw_name = "spe",
+	.info =
+		{
+			.size = sizeof(struct auxtap_trace_family),
+			.name = "Arm SPE",
+			.contents = "Arm SPE samples",
+			.auxtrace_type = AUXTAP_AUXTRACE_ARM_SPE,
+			.lacks = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC |
+				 AUXTAP_EVENT_TRACE,
+			.lacks_text = "call, return, async and trace events",
+			.raw_name = "spe",
+			.samples = true,
+		},
 	.pmu = "arm_spe",
-	.auxtrace_type = AUXTAP_AUXTRACE_ARM_SPE,
 	.dump = &dump_family_spe,
 	.create = create,
 	.destroy = destroy,

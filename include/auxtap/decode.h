@@ -89,6 +89,29 @@ struct auxtap_decode_opts {
 	unsigned int jobs;
 };
 
+/* What the traces of one family have in common. Belongs to the library. */
+struct auxtap_trace_family {
+	size_t size;		/* of this library's struct */
+	const char *name;	/* "Intel PT" */
+	const char *contents;	/* in sentences: "Intel PT trace", "Arm SPE samples" */
+	uint32_t auxtrace_type; /* of perf.data files: AUXTAP_AUXTRACE_… */
+	bool samples;		/* each event is a sample of its own: there is no flow */
+	/* AUXTAP_EVENT_… that its traces never contain; in words: "memory samples" */
+	uint32_t lacks;
+	const char *lacks_text;
+	/* Raw streams: family of struct auxtap_raw_opts; NULL: there are none. */
+	const char *raw_name;
+	bool raw_takes_cpu; /* the CPU's family, model and stepping have an effect */
+	/* they require etm_configs; CPU, clock and sideband have no effect */
+	bool raw_needs_units;
+};
+/* NULL: there is no trace in the file, or of no family that this version decodes. */
+AUXTAP_API const struct auxtap_trace_family *auxtap_family_of_file(struct auxtap_perfdata *pd);
+/* raw_name NULL: the default. NULL: no family has that name. */
+AUXTAP_API const struct auxtap_trace_family *auxtap_family_of_raw(const char *raw_name);
+/* NULL: dir is no snapshot. */
+AUXTAP_API const struct auxtap_trace_family *auxtap_family_of_snapshot(const char *dir);
+
 struct auxtap_decoder; /* opaque */
 
 /*

@@ -51,6 +51,9 @@ grep -q 'not a whole record' gaps && grep -q 'not in the file' gaps || fail "cut
 # what is not in such a trace
 "$AUXTAP" decode --events insn bts >out 2>err || fail "insn: status $?"
 [ ! -s out ] && grep -q 'branches of Intel BTS, so no insn' err || fail "insn: $(cat err)"
+"$AUXTAP" decode --events branch -F ip,phys bts >out 2>err || fail "phys: status $?"
+grep -q 'branches of Intel BTS, so no insn, block and mem events' err || fail "phys: $(cat err)"
+"$AUXTAP" decode --events branch -F ip bts 2>&1 >out | grep . && fail "branch: a message"
 "$AUXTAP" decode --raw bts pt >out 2>err && fail '--raw bts: status 0'
 "$AUXTAP" report bts >report 2>err || fail "report: status $?: $(cat err)"
 grep -q 'Intel BTS: taken branches' report && ! grep -q 'decoded by\|no gaps' report ||

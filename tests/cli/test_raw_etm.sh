@@ -49,6 +49,11 @@ for command in decode dump report; do
 	refused $damaged 'the trace is empty' $command --raw etm --etm-config ete.ini empty.bin
 done
 
+# what such trace never has, by its own name
+"$AUXTAP" decode --raw etm --etm-config ete.ini --events mem some.bin >out 2>err
+[ "$(cat err)" = 'auxtap: some.bin: this file contains CoreSight trace, so no memory samples' ] ||
+	fail "--events mem: $(cat err)"
+
 # real trace: the same as from its snapshot
 traces=$AUXTAP_TRACES
 if [ -d "$traces/ete-snapshot" ]; then
