@@ -57,7 +57,7 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	memcpy(name, arg, len);
 	name[len] = '\0';
 	ro->family = auxtap_family_of_raw(name);
-	if (!ro->family || (*at && !ro->family->raw_takes_cpu && !ro->family->raw_needs_units)) {
+	if (!ro->family) {
 		cli_errorf("--raw", "use --raw pt, --raw spe or --raw etm", "no trace family '%s'",
 			   name);
 		return CLI_USAGE;
@@ -66,7 +66,10 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	if (!*at)
 		return 0;
 	if (!ro->family->raw_takes_cpu) {
-		cli_errorf("--raw", "its type is in the trace unit's registers: --etm-config FILE",
+		cli_errorf("--raw",
+			   ro->family->raw_needs_units ? "its type is in the trace unit's "
+							 "registers: --etm-config FILE" :
+							 "remove it",
 			   "'%s': %s takes no CPU", arg, name);
 		return CLI_USAGE;
 	}

@@ -34,7 +34,7 @@ status 2 "too many files" "$auxtap" dump a b
 status 2 "no such option" "$auxtap" dump --nonsense a
 status 2 "option requires an argument" "$auxtap" dump --raw
 status 3 "a: cannot open" "$auxtap" dump --raw spe a
-status 2 "no trace family 'spe'" "$auxtap" dump --raw spe:cpu=6/1/2 a
+status 2 "'spe:cpu=6/1/2': spe takes no CPU; remove it" "$auxtap" dump --raw spe:cpu=6/1/2 a
 status 2 "etm takes no CPU" "$auxtap" dump --raw etm:cpu=7/1/2 a
 status 2 "no trace family 'xyz'" "$auxtap" dump --raw xyz a
 # decode's options for a raw trace are accepted, with a note that they change nothing
