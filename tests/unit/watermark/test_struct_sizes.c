@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -274,33 +273,6 @@ static void test_results(void **state)
 	}
 }
 
-/* ---- the options of live ---- */
-
-static void test_live_opts(void **state)
-{
-	struct {
-		struct auxtap_live_opts opts;
-		uint64_t newer;
-	} longer = {.opts = {.size = sizeof(longer)}, .newer = 1};
-	const struct auxtap_watermark_config c = small();
-	struct auxtap_backend be = {.size = sizeof(be)};
-	struct auxtap_live_result r = {.size = sizeof(r)};
-	struct auxtap_error err = AUXTAP_ERROR_INIT;
-
-	(void)state;
-	for (size_t i = 0; i < NR(wrong); i++) {
-		struct auxtap_live_opts opts = {.size = wrong[i]};
-
-		assert_int_equal(auxtap_watermark_live(&c, &be, &opts, &r, &err), -EINVAL);
-		assert_string_equal(err.what, "struct auxtap_live_opts");
-	}
-	assert_int_equal(auxtap_watermark_live(&c, &be, &longer.opts, &r, &err), -E2BIG);
-	assert_string_equal(err.what, "struct auxtap_live_opts");
-	longer.newer = 0;
-	assert_int_equal(auxtap_watermark_live(&c, &be, &longer.opts, &r, &err), -EINVAL);
-	assert_string_equal(err.what, "struct auxtap_backend");
-}
-
 /* ---- what the library allocates ---- */
 
 static void check_event(void *ctx, const struct auxtap_watermark_event *event)
@@ -334,7 +306,6 @@ int main(void)
 		cmocka_unit_test(test_zero_is_the_default),
 		cmocka_unit_test(test_no_data_ring),
 		cmocka_unit_test(test_results),
-		cmocka_unit_test(test_live_opts),
 		cmocka_unit_test(test_events),
 	};
 
