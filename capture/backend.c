@@ -29,16 +29,28 @@ int backend_check(const struct auxtap_backend *be, struct auxtap_error *err)
 {
 	int ret = sized_check(be, sizeof(*be), BACKEND_FIRST_SIZE, "struct auxtap_backend", err);
 
-	if (!ret && !be->perf)
-		ret = auxtap_error_set(err, -EINVAL, "struct auxtap_backend", "is not open");
-	if (!ret)
-		ret = sized_check(be->perf, sizeof(*be->perf),
-				  SIZED_UP_TO(struct auxtap_perf_ops, emulated),
-				  "struct auxtap_perf_ops", err);
+	if (ret)
+		return ret;
+	if (!be->perf)
+		return auxtap_error_set(err, -EINVAL, "struct auxtap_backend", "is not open");
+	ret = sized_check(be->perf, sizeof(*be->perf),
+			  SIZED_UP_TO(struct auxtap_perf_ops, emulated), "struct auxtap_perf_ops",
+			  err);
 	if (!ret && be->target)
 		ret = sized_check(be->target, sizeof(*be->target),
 				  SIZED_UP_TO(struct auxtap_target_ops, native),
 				  "struct auxtap_target_ops", err);
+	return ret;
+}
+
+int backend_take_spawn(struct auxtap_spawn *known, const struct auxtap_spawn *spawn,
+		       struct auxtap_error *err)
+{
+	int ret = sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_spawn, truth_path),
+			     spawn, "struct auxtap_spawn", err);
+
+	if (!ret && (!known->argv || !known->argv[0]))
+		ret = auxtap_error_set(err, -EINVAL, "struct auxtap_spawn", "names no program");
 	return ret;
 }
 

@@ -91,6 +91,9 @@ int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev);
 
 /* A backend that a caller hands in, with its tables: sizes that are set, and an interface. */
 int backend_check(const struct auxtap_backend *be, struct auxtap_error *err);
+/* What a caller wants started. */
+int backend_take_spawn(struct auxtap_spawn *known, const struct auxtap_spawn *spawn,
+		       struct auxtap_error *err);
 /* After spawn the engine may be another one (qemu could not, ptrace can): name it anew. */
 void backend_refresh(struct auxtap_backend *be);
 /* How the emulated kernel died; NULL: it lives, or was never started. */

@@ -130,10 +130,9 @@ static bool may_step(const char *program)
 #endif
 }
 
-static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
-			  struct auxtap_error *err)
+static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn, pid_t *pid,
+			 struct auxtap_error *err)
 {
-	struct emu_link *link = ctx;
 	const int stdio[3] = {0, 1, 2};
 	char *cwd = getcwd(NULL, 0);
 	char *buf = malloc(EMU_DATA_MAX);
@@ -199,6 +198,15 @@ out:
 	free(buf);
 	free(cwd);
 	return code;
+}
+
+static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
+			  struct auxtap_error *err)
+{
+	struct auxtap_spawn known;
+	int ret = backend_take_spawn(&known, spawn, err);
+
+	return ret ? ret : start_stopped(ctx, &known, pid, err);
 }
 
 static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *truth_path,

@@ -3,6 +3,7 @@
  * struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd; or ptrace.
  */
 #include "util/sized.h"
+#include "emulated.h"
 #include "native.h"
 #include "util/vector.h"
 
@@ -72,10 +73,9 @@ static void take_no_signals(const sigset_t *mask)
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
-			struct auxtap_error *err)
+static int start_held(struct native_target *t, const struct auxtap_spawn *spawn, pid_t *pid,
+		      struct auxtap_error *err)
 {
-	struct native_target *t = ctx;
 	int hold[2], result[2], ret;
 	sigset_t all, mask;
 	char path[4096];
@@ -139,6 +139,15 @@ close_hold:
 	close(hold[0]);
 	close(hold[1]);
 	return ret;
+}
+
+static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
+			struct auxtap_error *err)
+{
+	struct auxtap_spawn known;
+	int ret = backend_take_spawn(&known, spawn, err);
+
+	return ret ? ret : start_held(ctx, &known, pid, err);
 }
 
 static int compare_tids(const void *a, const void *b)

@@ -108,6 +108,7 @@ static void test_results(void **state)
 								  &target_qemu_ops};
 	char *argv[] = {"/bin/true", NULL};
 	const struct auxtap_spawn spawn = {.size = sizeof(spawn), .argv = argv};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_backend be = {.size = sizeof(be)};
 	struct {
 		struct auxtap_target_event ev;
@@ -121,8 +122,15 @@ static void test_results(void **state)
 		struct auxtap_target_event ev = {.size = wrong[i]};
 		struct auxtap_unit_stats stats = {.size = wrong[i]};
 
-		for (size_t k = 0; k < NR(targets); k++)
+		for (size_t k = 0; k < NR(targets); k++) {
+			const struct auxtap_spawn program = {.size = wrong[i], .argv = argv};
+
 			assert_int_equal(targets[k]->wait(NULL, &ev), -EINVAL);
+			assert_int_equal(targets[k]->spawn(NULL, &program, &pid, &err), -EINVAL);
+			assert_string_equal(err.what, "struct auxtap_spawn");
+			assert_int_equal(targets[k]->spawn(NULL, NULL, &pid, &err), -EINVAL);
+			assert_string_equal(err.why, "names no program");
+		}
 		assert_int_equal(perf_emulated_ops.unit_stats(NULL, -1, &stats), -EINVAL);
 	}
 	assert_int_equal(auxtap_backend_open_kernel(&be, NULL), 0);
