@@ -48,9 +48,9 @@ static void note_ended_thread(struct auxtap_session *s, const struct stream *st)
 	struct ended_thread gone = {.tid = st->tid,
 				    .time_begin = st->since,
 				    .time_end = s->last_time};
-	struct auxtap_unit_stats unit = {.size = sizeof(unit)};
+	struct auxtap_unit_stats unit;
 
-	if (s->be->perf->unit_stats && !s->be->perf->unit_stats(s->be->perf_ctx, st->fd, &unit)) {
+	if (session_unit_stats(s, st, &unit)) {
 		gone.nr_bytes = unit.nr_written;
 		gone.exact = true;
 	}
