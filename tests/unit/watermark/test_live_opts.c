@@ -42,7 +42,7 @@ static void test_sizes(void **state)
 /* ---- a kernel that accepts every event ---- */
 
 struct fake {
-	unsigned int nr_mapped, nr_opened, nr_enabled, nr_disabled;
+	unsigned int nr_mapped, nr_opened, nr_enabled, nr_disabled, nr_waits;
 	uint64_t data_bytes, aux_bytes;
 	uint32_t type;
 };
@@ -92,7 +92,7 @@ static int fake_ioctl(void *ctx, int fd, unsigned long request, unsigned long ar
 
 static int fake_poll(void *ctx, struct pollfd *fds, nfds_t nr, int timeout_ms)
 {
-	(void)ctx;
+	((struct fake *)ctx)->nr_waits += timeout_ms > 0;
 	for (nfds_t i = 0; i < nr; i++)
 		fds[i].revents = 0;
 	usleep((useconds_t)timeout_ms * 1000);
@@ -159,7 +159,7 @@ static void test_defaults(void **state)
 		assert_int_equal(f.type, types[i]);
 		assert_int_equal(f.data_bytes, 17 * 4096);
 		assert_int_equal(f.aux_bytes, 16 * 4096);
-		assert_true(f.nr_enabled > 0 && f.nr_disabled > 0);
+		assert_true(f.nr_enabled > 0 && f.nr_disabled > 0 && f.nr_waits > 0);
 		assert_true(!f.nr_opened && !f.nr_mapped);
 		assert_true(r.agrees && !r.refused && !r.nr_records);
 	}

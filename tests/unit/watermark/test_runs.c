@@ -368,6 +368,35 @@ static void test_seeds(void **state)
 	}
 }
 
+/* H5, C5: PT interrupts where a region of its tables ends, and a region is one allocation. */
+static void test_allocations(void **state)
+{
+	static const uint64_t sizes[] = {1, 2, 4, 0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct auxtap_watermark_config c = run_config("intel_pt");
+		struct auxtap_watermark_result r = {.size = sizeof(r)};
+		uint64_t region = (sizes[i] ? sizes[i] : 8) * 4096; /* any: half of the area */
+		unsigned int nr = 0, nr_odd = 0;
+		struct run_events events = {0};
+
+		c.max_alloc_pages = sizes[i];
+		run_sim(&c, &events, &r);
+		for (size_t n = 0; n < events.nr; n++) {
+			const struct auxtap_watermark_event *e = &events.list[n];
+
+			if (e->what != AUXTAP_WM_THRESHOLDS || e->a == UINT64_MAX)
+				continue;
+			assert_int_equal(e->a % region, 0);
+			nr_odd += e->a % (2 * region) != 0;
+			nr++;
+		}
+		assert_true(nr > 10 && nr_odd > 0);
+		run_free(&events);
+	}
+}
+
 /* ---- the standard sweep ---- */
 
 static void test_sweep_configs(void **state)
@@ -450,8 +479,8 @@ int main(void)
 		cmocka_unit_test(test_status),	      cmocka_unit_test(test_reader_rate),
 		cmocka_unit_test(test_times),	      cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_thresholds),    cmocka_unit_test(test_seeds),
-		cmocka_unit_test(test_sweep_configs), cmocka_unit_test(test_sweep_readers),
-		cmocka_unit_test(test_sweep_runs),
+		cmocka_unit_test(test_allocations),   cmocka_unit_test(test_sweep_configs),
+		cmocka_unit_test(test_sweep_readers), cmocka_unit_test(test_sweep_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

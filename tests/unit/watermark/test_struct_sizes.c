@@ -166,6 +166,10 @@ static void test_zero_is_the_default(void **state)
 	other.max_transactions = 3;
 	assert_int_equal(auxtap_watermark_run(&other, NULL, NULL, &r, NULL), 0);
 	assert_in_range(r.nr_transactions, 3, 4);
+	other.max_transactions = 0;
+	other.max_ns = 200000000;
+	assert_int_equal(auxtap_watermark_run(&other, NULL, NULL, &r, NULL), 0);
+	assert_in_range(r.produced, 20000000 - 16, 20000000 + 16); /* more than 16 MiB */
 }
 
 /* A data ring without pages holds no records, and data_pages does not change that. */
