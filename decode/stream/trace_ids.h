@@ -6,13 +6,15 @@
 #ifndef STREAM_TRACE_IDS_H
 #define STREAM_TRACE_IDS_H
 
+#include "util/hash_map.h"
+
 #include <auxtap/perfdata.h>
 
 /* All zero: empty. */
 struct trace_ids {
-	/* open addressing, a power of two; id 0: free, the kernel's begin at 1 */
-	struct auxtap_perfdata_id *slots;
-	size_t nr, nr_slots;
+	struct auxtap_perfdata_id *ids;
+	size_t nr, max;
+	struct hash_map numbers; /* by identifier */
 };
 
 /*
