@@ -4,6 +4,7 @@
  * "format/TERM" ("config:14-17"), which values it takes in its "caps/".
  */
 #include "pmu_family.h"
+#include "util/number.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ static int apply_sink(const struct pmu *pmu, struct perf_event_attr *attr, const
 static int apply_term(const struct pmu *pmu, struct perf_event_attr *attr, char *term,
 		      char *name_out, size_t name_size, struct auxtap_error *err)
 {
-	char *equals = strchr(term, '='), *end, known[200];
+	char *equals = strchr(term, '='), known[200];
 	struct term_format format;
 	uint64_t value = 1;
 	int ret;
@@ -86,9 +87,9 @@ static int apply_term(const struct pmu *pmu, struct perf_event_attr *attr, char 
 		return 0;
 	}
 	if (equals) {
-		value = strtoull(equals + 1, &end, 0);
-		if (end == equals + 1 || *end || equals[1] == '-')
-			return auxtap_error_set(err, -EINVAL, term, "'%s' is not a number",
+		if (!number_parse(equals + 1, UINT64_MAX, &value))
+			return auxtap_error_set(err, -EINVAL, term,
+						"'%s' is not an unsigned number of 64 bits",
 						equals + 1);
 	}
 	if (!strcmp(term, "period")) {
