@@ -306,7 +306,10 @@ static struct hash *find(const struct search *s, const struct hash *hash)
 	return &s->table[at];
 }
 
-/* Looked up at random: large pages, where there are any. */
+/*
+ * Looked up at random: large pages, where there are any. Not a util/hash_map: a slot is the 128
+ * bits of a state, and no number.
+ */
 static struct hash *new_table(u64 size)
 {
 	size_t nr_bytes = size * sizeof(struct hash);

@@ -150,6 +150,7 @@ struct emu {
 	const struct emu_engine_ops *engine;
 	void *engine_priv;
 	int request_fd, event_fd;
+	/* by tid; not a util/hash_map, from which nothing is removed */
 	struct emu_task *hash[EMU_TASK_HASH];
 	int nr_tasks;
 	struct emu_task *cpus[CORE_NR_CPUS];

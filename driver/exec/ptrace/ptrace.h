@@ -48,7 +48,7 @@ struct ptrace_map {
 struct ptrace_mm {
 	int nr_refs;
 	struct ptrace_page *last;
-	struct ptrace_page *pages[CODE_HASH];
+	struct ptrace_page *pages[CODE_HASH]; /* chains: pages are removed */
 	int nr_pages;
 	struct ptrace_map *maps; /* executable ones, ascending */
 	int nr_maps;
@@ -120,7 +120,7 @@ struct ptrace_thread {
 
 struct ptrace_engine {
 	struct emu *emu;
-	struct ptrace_thread *threads[THREAD_HASH];
+	struct ptrace_thread *threads[THREAD_HASH]; /* chains: threads are removed */
 	struct ptrace_process *processes;
 	int nr_threads;
 	int nr_deferred;

@@ -169,7 +169,7 @@ struct qemu_shm {
 	u32 lens_used;
 	struct qemu_slot slot[QEMU_NR_SLOTS] __attribute__((aligned(64)));
 	struct qemu_rec rec[QEMU_NR_RECS] __attribute__((aligned(64)));
-	u32 hash[QEMU_HASH_SIZE]; /* id + 1 */
+	u32 hash[QEMU_HASH_SIZE]; /* id + 1; shared memory does not grow */
 	struct qemu_block block[QEMU_MAX_BLOCKS];
 	u8 lens[QEMU_LENS_SIZE];
 };
