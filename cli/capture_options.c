@@ -67,12 +67,9 @@ static int parse_mmap(const char *text, struct auxtap_session_opts *o)
 
 static int parse_id(const char *option, const char *text, pid_t *id)
 {
-	char *end;
-	long n;
+	uint64_t n;
 
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (errno || end == text || *end || n <= 0 || n > 1 << 22) {
+	if (!number_parse_decimal(text, 1 << 22, &n) || !n) {
 		cli_errorf(option, "give one number", "'%s' is not a process or thread ID", text);
 		return -1;
 	}

@@ -34,6 +34,22 @@ bool number_parse(const char *text, uint64_t max, uint64_t *value)
 	return true;
 }
 
+bool number_parse_decimal(const char *text, uint64_t max, uint64_t *value)
+{
+	uint64_t v = 0;
+
+	if (!*text)
+		return false;
+	for (; *text; text++)
+		if (*text < '0' || *text > '9' || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*text - '0'), &v))
+			return false;
+	if (v > max)
+		return false;
+	*value = v;
+	return true;
+}
+
 bool number_parse_size(const char *text, uint64_t *value, bool *has_unit)
 {
 	static const char units[] = "KMGkmg";

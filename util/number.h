@@ -16,6 +16,9 @@ bool number_prefix(const char *text, const char **end, uint64_t *value);
 /* All of text is such a number, at most max. *value is set only then. */
 bool number_parse(const char *text, uint64_t max, uint64_t *value);
 
+/* All of text is decimal digits, and the number is at most max; a leading 0 is not octal. */
+bool number_parse_decimal(const char *text, uint64_t max, uint64_t *value);
+
 /*
  * A size in bytes: a number, then K, M or G (powers of 1024, in either case), then B, each as
  * wanted. *has_unit, unless NULL: one of them is there. *value is set only where true is returned.

@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
+#include "util/number.h"
 #include "watermark_options.h"
 #include "watermark_print.h"
 #include "watermark_sweep.h"
@@ -264,8 +265,11 @@ int watermark_sweep(int argc, char **argv)
 	optind = 0;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":hj:", options, NULL)) != -1) {
-		unsigned long n = optarg && opt != 'k' ? strtoul(optarg, NULL, 10) : 1;
+		uint64_t n = 0;
 
+		if (optarg && (opt == 'e' || opt == 'j') &&
+		    !number_parse_decimal(optarg, UINT32_MAX, &n))
+			n = 0;
 		if (opt == 'h') {
 			usage(stdout);
 			return CLI_OK;

@@ -35,8 +35,8 @@ same 3 "$TOOLS/sweep_faulty" watermark sweep --every 97
 grep -q 'CPU: number out of range' err.1 || fail "$(cat err.1)"
 unset AUXTAP_TEST_INVALID
 
-for wrong in 0 129 x; do
-	"$AUXTAP" watermark sweep -j $wrong >out 2>err
+for wrong in 0 129 x 4x ' 4' ''; do
+	"$AUXTAP" watermark sweep -j "$wrong" >out 2>err
 	[ $? = 2 ] && grep -q 'not a number in range' err || fail "-j $wrong: $(cat err)"
 done
 finish

@@ -48,6 +48,40 @@ static void test_numbers(void **state)
 	}
 }
 
+static void test_decimals(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t max;
+		bool valid;
+		uint64_t value;
+	} cases[] = {
+		{"0", 0, true, 0},
+		{"007", 7, true, 7},
+		{"010", UINT64_MAX, true, 10},
+		{"11", 10, false, 0},
+		{"18446744073709551615", UINT64_MAX, true, UINT64_MAX},
+		{"18446744073709551616", UINT64_MAX, false, 0},
+		{"99999999999999999999", UINT64_MAX, false, 0},
+		{"", UINT64_MAX, false, 0},
+		{"0x1", UINT64_MAX, false, 0},
+		{"-1", UINT64_MAX, false, 0},
+		{"+1", UINT64_MAX, false, 0},
+		{" 1", UINT64_MAX, false, 0},
+		{"1 ", UINT64_MAX, false, 0},
+		{"4x", UINT64_MAX, false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t v = 12345;
+
+		assert_int_equal(number_parse_decimal(cases[i].text, cases[i].max, &v),
+				 cases[i].valid);
+		assert_int_equal(v, cases[i].valid ? cases[i].value : 12345);
+	}
+}
+
 static void test_sizes(void **state)
 {
 	/* clang-format off */
@@ -139,9 +173,8 @@ static void test_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_decimals),
+		cmocka_unit_test(test_sizes),	cmocka_unit_test(test_times),
 		cmocka_unit_test(test_json),
 	};
 
