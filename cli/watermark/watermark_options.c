@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "watermark_driver.h"
 #include "watermark_options.h"
+#include "util/number.h"
 #include "util/vector.h"
 
 #include <dlfcn.h>
@@ -28,11 +29,9 @@ bool wm_parse_size(const char *text, uint64_t *value)
 	uint64_t scale = 1;
 	const char *unit, *at;
 	double number;
-	char *end;
 
 	/* whole numbers exactly; 0x too */
-	*value = strtoull(text, &end, 0);
-	if (*text >= '0' && *text <= '9' && end != text && !*end)
+	if (number_parse(text, UINT64_MAX, value))
 		return true;
 	if (!parse_number(text, &number, &unit))
 		return false;

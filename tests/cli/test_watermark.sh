@@ -317,6 +317,7 @@ wrong 2 "no event given" live
 wrong 2 "unknown PMU" live -e cpu//
 wrong 2 "no such reader" live -e intel_pt// --reader fast
 wrong 2 "not a size" live -e intel_pt// --skid late
+wrong 2 "not a size" live -e intel_pt// --skid 18446744073709551616
 wrong 2 "not a CPU number" live -e intel_pt// --cpu x
 wrong 2 "option requires an argument" live -e
 wrong 2 "5.4: no such set of rules" live -e intel_pt// --kernel 5.4
