@@ -73,24 +73,7 @@ static int bad_value(const char *what, const char *value, const char *allowed)
 
 static bool bytes(const char *arg, uint64_t *value)
 {
-	static const char units[] = "KMG";
-	const char *unit;
-	char *end;
-
-	errno = 0;
-	*value = strtoull(arg, &end, 0);
-	if (*arg < '0' || *arg > '9' || errno || !*value)
-		return false;
-	unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
-	if (unit) {
-		unsigned int shift = 10 * (unsigned int)(unit - units + 1);
-
-		if (*value >> (64 - shift))
-			return false;
-		*value <<= shift;
-		end++;
-	}
-	return !*end;
+	return number_parse_size(arg, value, NULL) && *value;
 }
 
 static bool nanoseconds(const char *arg, uint64_t *value)

@@ -435,8 +435,8 @@ assert "0x2000" in suite.find(".//failure").text
 PY
 
 # ---- usage ----
-for options in '--format xml' '--aux-size 1X' '--page 3000' '--max-skid 0' '--max-delay 1h' \
-	'--log --unit-log a b' '--nonsense' 'a b' '--log'; do
+for options in '--format xml' '--aux-size 1X' '--aux-size 17179869184G' '--page 3000' \
+	'--max-skid 0' '--max-delay 1h' '--log --unit-log a b' '--nonsense' 'a b' '--log'; do
 	"$AUXTAP" audit $options >out 2>err
 	[ $? = 2 ] && [ -s err ] && [ ! -s out ] || fail "$options: $(cat err)"
 done
