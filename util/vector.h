@@ -36,6 +36,13 @@ static inline void *vector_memory(void *array, size_t *capacity, size_t need, si
 	return array;
 }
 
+/* An array without memory has the capacity 0, which clang's analyzer does not know. */
+#ifdef __clang_analyzer__
+#define VECTOR_IS_EMPTY(array) (!(array))
+#else
+#define VECTOR_IS_EMPTY(array) 0
+#endif
+
 /*
  * Makes space for need elements. 0; or -ENOMEM, and the array is as it was. What is gained is not
  * initialised.
@@ -46,7 +53,7 @@ static inline void *vector_memory(void *array, size_t *capacity, size_t need, si
 		size_t need_ = (size_t)(need);                                                  \
 		int ret_ = 0;                                                                   \
                                                                                                 \
-		if (need_ > capacity_) {                                                        \
+		if (need_ > capacity_ || VECTOR_IS_EMPTY(array)) {                              \
 			void *memory_ = vector_memory((array), &capacity_, need_,               \
 						      VECTOR_MOST(capacity), sizeof(*(array))); \
                                                                                                 \

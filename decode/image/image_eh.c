@@ -337,7 +337,7 @@ static void eh_list(struct auxtap_image *image)
 		if (c.failed || !length || length > (size_t)(c.end - c.at))
 			break;
 		if (eh_read_entry(image, entry, &range)) {
-			if (vector_grow(image->eh, image->nr_eh, capacity) || !image->eh)
+			if (vector_grow(image->eh, image->nr_eh, capacity))
 				break;
 			image->eh[image->nr_eh++] =
 				(struct image_eh_entry){.start = range.start, .entry = entry};

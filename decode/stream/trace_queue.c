@@ -30,7 +30,7 @@ void trace_queues_free(struct trace_queues *qs)
 
 static int add(struct trace_queue *q, const struct trace_extent *extent)
 {
-	if (vector_grow(q->extents, q->nr, q->max) || !q->extents)
+	if (vector_grow(q->extents, q->nr, q->max))
 		return -ENOMEM;
 	q->extents[q->nr++] = *extent;
 	return 0;

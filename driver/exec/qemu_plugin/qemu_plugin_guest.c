@@ -58,7 +58,7 @@ char *qp_read_string(u64 addr, size_t max)
 
 		if (part > 256)
 			part = 256;
-		if (vector_grow_by(text, size, part, capacity) || !text ||
+		if (vector_grow_by(text, size, part, capacity) ||
 		    qp_read(addr + size, text + size, part))
 			break;
 		end = memchr(text + size, 0, part);
