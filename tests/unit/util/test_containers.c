@@ -54,6 +54,8 @@ static void test_vector_refuses_overflow(void **state)
 	v[0] = 7;
 	assert_int_equal(vector_reserve(v, SIZE_MAX / 2, capacity), -ENOMEM);
 	assert_int_equal(vector_reserve(v, SIZE_MAX, capacity), -ENOMEM);
+	/* the elements can be counted, their bytes not */
+	assert_int_equal(vector_reserve(v, SIZE_MAX / sizeof(*v), capacity), -ENOMEM);
 	assert_int_equal(capacity, VECTOR_FIRST_CAPACITY);
 	assert_int_equal(v[0], 7);
 	free(v);
@@ -131,7 +133,7 @@ static void pop_all_in_order(struct item *heap, size_t nr)
 
 static void test_heap_of_each_size(void **state)
 {
-	struct item heap[100];
+	struct item heap[101];
 	unsigned int seed = 1;
 
 	(void)state;
@@ -146,8 +148,10 @@ static void test_heap_of_each_size(void **state)
 		assert_int_equal(nr, all);
 		pop_all_in_order(heap, nr);
 		for (unsigned int i = 0; i < all; i++)
-			heap[i] = (struct item){random_next(&seed) % 50, i};
+			heap[i] = (struct item){random_next(&seed) % 50 + 1, i};
+		heap[all] = (struct item){0}; /* would come first, but is not part of it */
 		heap_build(heap, all, item_first);
+		assert_int_equal(heap[all].key, 0);
 		pop_all_in_order(heap, all);
 	}
 }
@@ -204,12 +208,15 @@ static void test_hash_map_keeps_order(void **state)
 		size_t step = 0, number;
 
 		for (size_t i = 0; i < 40; i++)
-			assert_int_equal(hash_map_add(&map, i & 1 ? hash : hash + 1, i), 0);
-		for (size_t i = 1; i < 40; i += 2) {
+			assert_int_equal(hash_map_add(&map, i % 3 ? hash : hash + 1, i), 0);
+		for (size_t i = 0; i < 40; i++) {
+			if (i % 3 == 0)
+				continue;
 			number = hash_map_next(&map, hash, &step);
 			assert_int_equal(number, i);
 		}
 		assert_true(hash_map_next(&map, hash, &step) == HASH_MAP_NONE);
+		assert_true(step <= 41); /* it ends at the first free slot */
 		assert_true(hash_map_find(&map, hash + 2) == HASH_MAP_NONE);
 		hash_map_free(&map);
 	}
