@@ -67,7 +67,7 @@ static volatile long sink;
 
 static void spin(void)
 {
-	for (long i = 0; i < 60000; i++)
+	for (long i = 0; i < 3000; i++)
 		sink += i;
 }
 
@@ -75,7 +75,7 @@ static void spin(void)
 static void sample(uint32_t size, unsigned long pages, int prot, uint64_t expected, int blank)
 {
 	int pt = pt_open(), clock = clock_open(pt, size), nr = 0, nr_blank = 0;
-	struct perf_event_mmap_page *page;
+	volatile struct perf_event_mmap_page *page;
 	unsigned char *data;
 	uint64_t at;
 	void *aux;
@@ -94,7 +94,7 @@ static void sample(uint32_t size, unsigned long pages, int prot, uint64_t expect
 	CHECK(!ioctl(clock, PERF_EVENT_IOC_SET_OUTPUT, pt));
 	CHECK(!ioctl(pt, PERF_EVENT_IOC_ENABLE, 0));
 	/* the clock samples by time: on an overloaded machine a round contains less of it */
-	for (int round = 0; round < 20 && page->data_head < 4 * (24 + expected); round++)
+	for (int round = 0; round < 400 && page->data_head < 4 * (24 + expected); round++)
 		spin();
 	CHECK(!ioctl(pt, PERF_EVENT_IOC_DISABLE, 0));
 	data = (unsigned char *)page + P;
@@ -121,7 +121,7 @@ static void sample(uint32_t size, unsigned long pages, int prot, uint64_t expect
 	CHECK(nr >= 3);
 	CHECK(blank ? nr_blank == nr : nr_blank == 0);
 	munmap(aux, pages * P);
-	munmap(page, (DATA_PAGES + 1) * P);
+	munmap((void *)page, (DATA_PAGES + 1) * P);
 	close(clock);
 	close(pt);
 }
