@@ -29,6 +29,9 @@ ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $SANITIZER -o watermark_s
 for library in "$LIBDIR"/libauxtap*.so; do
 	foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^auxtap_|^__|^_fini$|^_init$/ {print $3}')
 	[ -z "$foreign" ] || fail "${library##*/} exports $foreign"
+	# a program keeps the size that exported data had when it was linked: tables are functions
+	data=$(nm -D --defined-only "$library" | awk '$2 != "T" && $3 ~ /^auxtap_/ {print $3}')
+	[ -z "$data" ] || fail "${library##*/} exports data: $data"
 done
 # all headers at once, for C and C++
 for header in "$PREFIX"/include/auxtap/*.h; do
