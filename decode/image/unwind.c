@@ -332,6 +332,24 @@ static bool called_from(const struct unwind *u, uint64_t last_call)
 	return last_call && back == last_call;
 }
 
+/*
+ * The frames are those of the jump: the registers are as they were there. If the function had left
+ * its frame before (a tail call), what is on top of the stack is its return address, and it is no
+ * frame any more.
+ */
+static void leave_jump(const struct unwind *u)
+{
+	struct unwind_frames *out = u->out;
+	uint64_t low = 1, high = ~3ull;
+
+	if (out->nr < 3 || !(out->calls & 4) || !called_from(u, out->pcs[2] + 1))
+		return;
+	out->nr--;
+	memmove(&out->pcs[1], &out->pcs[2], (size_t)(out->nr - 1) * sizeof(out->pcs[0]));
+	out->calls = (out->calls & low) | (out->calls & high) >> 1;
+	out->signals = (out->signals & low) | (out->signals & high) >> 1;
+}
+
 static void again_from_caller(struct unwind *u, Dwfl *dwfl)
 {
 	if (!stray_call(u))
@@ -374,7 +392,8 @@ bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_
 }
 
 void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		      const struct auxtap_regs *regs, uint64_t last_call, struct unwind_frames *out)
+		      const struct auxtap_regs *regs, uint64_t last_call, uint64_t jump,
+		      struct unwind_frames *out)
 {
 	struct unwind u = {.facts = facts,
 			   .images = images,
@@ -384,6 +403,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	uint64_t ip;
 	Dwfl *dwfl;
 	int begin;
+	bool jumped = false;
 
 	memset(out, 0, sizeof(*out));
 	if (!report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
@@ -394,7 +414,10 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		report_modules(&u, dwfl);
 	if (!is_code(&u, u.ip) && !was_code(dwfl, u.ip)) {
 		out->pcs[out->nr++] = u.ip;
-		if (!stray_call(&u)) {
+		jumped = is_code(&u, jump) && is_described(dwfl, jump);
+		if (jumped) {
+			u.ip = jump;
+		} else if (!stray_call(&u)) {
 			dwfl_end(dwfl);
 			return;
 		}
@@ -416,6 +439,8 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		out->unread = 0;
 	if (out->nr == 0)
 		out->pcs[out->nr++] = ip;
+	else if (jumped)
+		leave_jump(&u);
 	/* entered by a stray call: what it would have returned to is a return address */
 	else if (begin == 1 && out->nr > 1)
 		unwind_is_call(out, 1);

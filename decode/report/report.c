@@ -613,7 +613,9 @@ static void print_crash(struct report *r)
 			fault.insn_ip = ip;
 		}
 		unwind_backtrace(&r->facts, r->ro.images, &trapped,
-				 view ? view->returns.last_call : 0, &bt.frames);
+				 view ? view->returns.last_call : 0,
+				 view ? report_branches_jump_to(&view->branches, ip) : 0,
+				 &bt.frames);
 		bt.culprit = find_culprit(r, &bt, 0);
 		if (c->signo == SIGABRT && (c->si_code == SI_TKILL || c->sender_pid == c->pid))
 			report_abort(&r->ro, bt.frames.pcs, bt.frames.nr, fault.why,

@@ -111,11 +111,11 @@ struct unwind_frames {
 };
 
 /*
- * By unwind information. Stops where the stack makes no sense. last_call: the return address of
- * the last call in the trace; 0: not known.
+ * By unwind information. Stops where the stack makes no sense. Of the trace, 0 if not known:
+ * last_call, the return address of the last call; jump, the jump that went to where no code is.
  */
 void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		      const struct auxtap_regs *regs, uint64_t last_call,
+		      const struct auxtap_regs *regs, uint64_t last_call, uint64_t jump,
 		      struct unwind_frames *frames);
 
 /* report_abort.c: who called abort(), if the backtrace has it. */
@@ -360,6 +360,8 @@ void report_branches_note(struct report_branches *branches, const struct auxtap_
  */
 void report_branches_complete(struct report_branches *branches, uint64_t pc);
 const struct report_branch *report_branches_last(const struct report_branches *branches);
+/* The indirect jump, the newest branch, that went to pc; 0: it is not one. */
+uint64_t report_branches_jump_to(const struct report_branches *branches, uint64_t pc);
 /*
  * At most nr of them; nothing if there are none. signo: the signal that ended them; 0. unloaded:
  * where they ended nothing is mapped any more.

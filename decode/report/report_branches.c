@@ -50,6 +50,16 @@ const struct report_branch *report_branches_last(const struct report_branches *b
 	return NULL;
 }
 
+uint64_t report_branches_jump_to(const struct report_branches *branches, uint64_t pc)
+{
+	const struct report_branch *b = report_branches_last(branches);
+
+	return b && !branches->after_gap && b->kind == AUXTAP_BRANCH_JUMP_INDIRECT && b->has_from &&
+			       (b->to == pc || b->to == (pc & ~3ull)) ?
+		       b->from :
+		       0;
+}
+
 void report_branches_complete(struct report_branches *branches, uint64_t pc)
 {
 	for (unsigned int back = 1; back <= 2 && back <= branches->nr; back++) {

@@ -132,6 +132,12 @@ jump() {
 	grep overwritten head && fail "$engine $which: no return address was overwritten"
 }
 
+# frames_are NAME...: the backtrace of the report begins with these
+frames_are() {
+	sed -n 's/^  #[0-9]*  \([^ ]*\).*/\1/p' data.report.txt | head -n $# | paste -sd' ' >names
+	[ "$(cat names)" = "$*" ] || fail "frames $*: $(sed -n '/^Backtrace/,/^$/p' data.report.txt)"
+}
+
 for engine in "${engines[@]}"; do
 	jump "$engine" noexec 'it returned to 0x[0-9a-f]*, to its caller no_longer (jumps.c:[0-9]*), whose code is mapped r--p, no longer executable$'
 	grep -q '^  #0  no_longer at ' data.report.txt &&
@@ -147,6 +153,11 @@ for engine in "${engines[@]}"; do
 		grep -qx '  The next return address is 0x5550, where no code is: further frames are not known.' \
 		frames ||
 		fail "$engine middle: $(cat frames)"
+	# the frames are those of the jump; without it where that function had left its own
+	jump "$engine" goto ', from interpret at' 'it jumped to 0x5550, where nothing is mapped$'
+	frames_are '0x5550' interpret main
+	jump "$engine" tail ', from tail at' 'it jumped to 0x5550, where nothing is mapped$'
+	frames_are '0x5550' before_tail main
 	jump "$engine" data 'it jumped to .* mapped rw-p, .*/jumps, not executable; it is in price (jumps.c:[0-9]*)$'
 	jump "$engine" raise 'that instruction faults again: it wrote to 0x60 (1 byte); nothing is mapped there'
 	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||

@@ -88,6 +88,34 @@ __attribute__((noinline)) static void into_the_middle(void)
 	__asm__ volatile("xorl %%edi, %%edi\n\tpushq $0x5550\n\tjmp *%0" : : "r"(store) : "rdi");
 }
 
+/* An interpreter whose next instruction is none: a jump, out of a function with a frame. */
+__attribute__((noinline)) static int interpret(int x)
+{
+	static void *const labels[] = {&&more, &&end, (void *)0x5550};
+	static const unsigned char program[] = {0, 0, 2, 1};
+	volatile int steps[40] = {x};
+	const unsigned char *at = program;
+
+more:
+	steps[x++ % 40]++;
+	goto *labels[*at++];
+end:
+	return steps[0];
+}
+
+static int (*volatile missing)(int) = (int (*)(int))0x5550;
+
+/* Has left its frame when it jumps. */
+__attribute__((noinline, optimize("optimize-sibling-calls"))) static int tail(int x)
+{
+	return missing(price(x));
+}
+
+__attribute__((noinline)) static int before_tail(int x)
+{
+	return tail(x) + 1;
+}
+
 int main(int argc, char **argv)
 {
 	/* sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
@@ -113,6 +141,10 @@ int main(int argc, char **argv)
 		push_and_return();
 	if (!strcmp(which, "middle"))
 		into_the_middle();
+	if (!strcmp(which, "goto"))
+		return interpret(argc) + 1;
+	if (!strcmp(which, "tail"))
+		return before_tail(argc) + 1;
 	if (!strcmp(which, "unmap"))
 		run(calls_back, sizeof(calls_back), unmap);
 	if (!strcmp(which, "generated"))
