@@ -69,16 +69,25 @@ bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr)
 }
 
 bool fault_explains(const struct report_facts *facts, const struct auxtap_regs *regs,
-		    const struct fault_access *a)
+		    struct fault_access *a)
 {
+	const unsigned int nr_bytes = a->nr_bytes ? a->nr_bytes : 1;
 	const struct report_map *map;
 
-	if (facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)
-		return facts->crash.fault_addr - a->addr < (a->nr_bytes ? a->nr_bytes : 1);
+	if (facts->crash.flags & AUXTAP_CRASH_ADDR_VALID) {
+		a->failed = facts->crash.fault_addr;
+		return a->failed - a->addr < nr_bytes;
+	}
+	a->failed = a->addr;
 	if (!fault_canonical(regs, a->addr))
 		return true;
-	map = report_facts_map(facts, a->addr);
-	return !map || (a->write ? map->perms[1] != 'w' : map->perms[0] != 'r');
+	while (a->failed - a->addr < nr_bytes) {
+		map = report_facts_map(facts, a->failed);
+		if (!map || (a->write ? map->perms[1] != 'w' : map->perms[0] != 'r'))
+			return true;
+		a->failed = map->end;
+	}
+	return false;
 }
 
 bool fault_update_writes(const struct report_facts *facts, uint64_t addr)
@@ -286,16 +295,17 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 		return;
 	}
 	if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
-		addr = a->addr;
+		addr = a->failed ? a->failed : a->addr;
 	what = !a->known ? "touched" : a->write ? "wrote to" : "read from";
 	if (a->known && a->nr_bytes)
-		snprintf(nr, sizeof(nr), " (%u byte%s)", a->nr_bytes, a->nr_bytes == 1 ? "" : "s");
+		snprintf(nr, sizeof(nr), " (%u byte%s%s)", a->nr_bytes, a->nr_bytes == 1 ? "" : "s",
+			 a->or_more ? " or more" : "");
 	from = addr;
 	/* the fault's address is the first of the bytes that could not be accessed */
 	if (a->known && addr > a->addr && addr - a->addr < a->nr_bytes) {
 		from = a->addr;
-		snprintf(nr, sizeof(nr), " (%u bytes), which failed at 0x%llx", a->nr_bytes,
-			 (unsigned long long)addr);
+		snprintf(nr, sizeof(nr), " (%u bytes%s), which failed at 0x%llx", a->nr_bytes,
+			 a->or_more ? " or more" : "", (unsigned long long)addr);
 	}
 	snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx%s; %s", what,
 		 (unsigned long long)from, nr,

@@ -8,11 +8,11 @@
 /* Can there be such an address in a program at all? */
 bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr);
 /*
- * Does the access explain the fault? With a fault address by hitting it; without, by being
- * impossible.
+ * Does the access explain the fault? With a fault address by hitting it; without, by a byte of it
+ * that the maps do not permit. Sets a->failed.
  */
 bool fault_explains(const struct report_facts *facts, const struct auxtap_regs *regs,
-		    const struct fault_access *a);
+		    struct fault_access *a);
 /* Of an instruction that reads and writes: it faults on the read, unless reading is allowed. */
 bool fault_update_writes(const struct report_facts *facts, uint64_t addr);
 

@@ -119,52 +119,6 @@ static bool accesses(const struct insn *insn, const ZydisDecodedOperand *op)
 	       insn->info.mnemonic != ZYDIS_MNEMONIC_NOP;
 }
 
-/*
- * An instruction that reads and writes its operand counts as one that writes: the processor asks
- * for the permission to write first, and reports a page fault of it as a write.
- */
-static void find_access(const struct report_facts *facts, const struct auxtap_regs *regs,
-			const struct insn *insn, struct fault_access *found)
-{
-	for (unsigned int i = 0; i < insn->info.operand_count; i++) {
-		const ZydisDecodedOperand *op = &insn->op[i];
-		struct fault_access a = {
-			.known = true,
-			.write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
-			.nr_bytes = op->size / 8,
-		};
-
-		if (!accesses(insn, op) || !effective_address(regs, insn, op, &a.addr))
-			continue;
-		set_base(regs, insn, op, &a);
-		if (fault_explains(facts, regs, &a)) {
-			*found = a;
-			return;
-		}
-	}
-}
-
-void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
-		      const uint8_t *bytes, size_t size, struct fault *fault)
-{
-	struct insn insn;
-	uint64_t to;
-
-	if (!disassemble(bytes, size, &insn))
-		return;
-	find_access(facts, regs, &insn, &fault->access);
-	if (!fault->access.known && insn.info.mnemonic == ZYDIS_MNEMONIC_RET &&
-	    facts->crash.si_code == SI_KERNEL &&
-	    report_facts_memory(facts, regs->reg[AUXTAP_X86_SP], &to, 8)) {
-		fault->bad_return = true;
-		snprintf(fault->why, sizeof(fault->why),
-			 "it returns to 0x%llx, which is no address at all",
-			 (unsigned long long)to);
-	}
-}
-
-/* ---- general protection: the processor reports no address ---- */
-
 static bool is_one_of(const char *name, const char *const *list, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -192,6 +146,8 @@ static unsigned int alignment(const char *name, unsigned int size)
 
 	if (is_one_of(name, areas, sizeof(areas) / sizeof(areas[0])))
 		return 16;
+	if (!strncmp(name, "xsave", 5) || !strncmp(name, "xrstor", 6))
+		return 64;
 	if (size != 16 && size != 32 && size != 64)
 		return 0;
 	if (name[0] == 'v')
@@ -200,6 +156,64 @@ static unsigned int alignment(const char *name, unsigned int size)
 		       16 :
 		       0;
 }
+
+static bool is_aligned(const struct insn *insn, const struct fault_access *a)
+{
+	unsigned int align = alignment(insn->name, a->nr_bytes);
+
+	return !align || !(a->addr & (align - 1));
+}
+
+/*
+ * An instruction that reads and writes its operand counts as one that writes: the processor asks
+ * for the permission to write first, and reports a page fault of it as a write.
+ */
+static void find_access(const struct report_facts *facts, const struct auxtap_regs *regs,
+			const struct insn *insn, struct fault_access *found)
+{
+	for (unsigned int i = 0; i < insn->info.operand_count; i++) {
+		const ZydisDecodedOperand *op = &insn->op[i];
+		struct fault_access a = {
+			.known = true,
+			.write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
+			.nr_bytes = op->size / 8,
+			.or_more = alignment(insn->name, op->size / 8) == 64 && op->size > 512,
+		};
+
+		if (!accesses(insn, op) || !effective_address(regs, insn, op, &a.addr))
+			continue;
+		set_base(regs, insn, op, &a);
+		if (!fault_explains(facts, regs, &a))
+			continue;
+		/* misaligned: refused before a byte of it is accessed */
+		if (a.failed != a.addr && facts->crash.si_code == SI_KERNEL &&
+		    !is_aligned(insn, &a))
+			continue;
+		*found = a;
+		return;
+	}
+}
+
+void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
+		      const uint8_t *bytes, size_t size, struct fault *fault)
+{
+	struct insn insn;
+	uint64_t to;
+
+	if (!disassemble(bytes, size, &insn))
+		return;
+	find_access(facts, regs, &insn, &fault->access);
+	if (!fault->access.known && insn.info.mnemonic == ZYDIS_MNEMONIC_RET &&
+	    facts->crash.si_code == SI_KERNEL &&
+	    report_facts_memory(facts, regs->reg[AUXTAP_X86_SP], &to, 8)) {
+		fault->bad_return = true;
+		snprintf(fault->why, sizeof(fault->why),
+			 "it returns to 0x%llx, which is no address at all",
+			 (unsigned long long)to);
+	}
+}
+
+/* ---- general protection: the processor reports no address ---- */
 
 static bool misaligned(const struct auxtap_regs *regs, const struct insn *insn, struct fault *fault)
 {

@@ -109,6 +109,7 @@ for engine in "${engines[@]}"; do
 	cause "$engine" small 139 'it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0xbb8'
 	cause "$engine" across 139 'ffd (8 bytes), which failed at 0x'
 	cause "$engine" across 139 '000; nothing is mapped there'
+	cause "$engine" across10 139 'ffd (10 bytes), which failed at 0x'
 	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'
 done
 

@@ -186,12 +186,14 @@ static void sent(const char *which)
 		free((char *)malloc(100) + 8);
 }
 
-/* A read that starts in the last bytes of a mapping. */
-static int across(void)
+/* Reads that start in the last bytes of a mapping. */
+static int across(int is_wide)
 {
 	char *at = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	munmap(at + 4096, 4096);
+	if (is_wide)
+		return *(volatile long double *)(at + 4093) > 0;
 	return (int)*(volatile unsigned long *)(at + 4093);
 }
 
@@ -238,7 +240,9 @@ int main(int argc, char **argv)
 	if (!strcmp(which, "small"))
 		return *small;
 	if (!strcmp(which, "across"))
-		return across();
+		return across(0);
+	if (!strcmp(which, "across10"))
+		return across(1);
 	if (!strcmp(which, "null"))
 		return null[3];
 	return 0;

@@ -307,6 +307,38 @@ static const char *why(struct report_facts facts, struct auxtap_regs regs, const
 }
 #define WHY(facts, regs, insn) why(facts, regs, insn, sizeof(insn) - 1)
 
+/* qemu reports no address of these; they begin where memory is, and end where it is not. */
+static void across_the_end(void **state)
+{
+	static char anonymous[] = "";
+	struct report_map pages[] = {
+		{.start = 0x400000, .end = 0x401000, .perms = "r-xp", .name = anonymous},
+		{.start = 0x7000000, .end = 0x7001000, .perms = "rw-p", .name = anonymous},
+	};
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	facts.maps = pages;
+	facts.nr_maps = 2;
+	regs.reg[AUXTAP_X86_AX] = 0x7000ffa;
+	/* fldt (%rax); fnsave (%rax); movaps (%rax), %xmm0; xsave (%rax); fldl (%rax) */
+	assert_string_equal(WHY(facts, regs, "\xdb\x28"),
+			    "it read from 0x7000ffa (10 bytes), which failed at 0x7001000; nothing "
+			    "is mapped there");
+	assert_string_equal(WHY(facts, regs, "\xdd\x30"),
+			    "it wrote to 0x7000ffa (108 bytes), which failed at 0x7001000; nothing "
+			    "is mapped there");
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x28\x00"),
+			       "movaps needs an address that is a multiple of 16"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\xae\x20"), "a multiple of 64"));
+	regs.reg[AUXTAP_X86_AX] = 0x7000ff8;
+	assert_non_null(strstr(WHY(facts, regs, "\xdd\x00"), "a general protection fault"));
+	memcpy(pages[1].perms, "r--p", 4);
+	assert_string_equal(WHY(facts, regs, "\xdd\x18"),
+			    "it wrote to 0x7000ff8 (8 bytes); it is mapped r--p");
+}
+
 /* The processor has one exception for both. */
 static void divisions(void **state)
 {
@@ -493,6 +525,7 @@ int main(void)
 		cmocka_unit_test(signals_without_a_fault),
 		cmocka_unit_test(after_a_system_call),
 		cmocka_unit_test(refused_system_calls),
+		cmocka_unit_test(across_the_end),
 		cmocka_unit_test(divisions),
 		cmocka_unit_test(traps),
 		cmocka_unit_test(general_protection),
