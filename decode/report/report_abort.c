@@ -1,34 +1,52 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Who called abort(), by the backtrace: the program, or a check of the C or C++ library. */
+/* Who called abort(), by the backtrace: the program, or a check of one of its libraries. */
 #include "report.h"
 
 #include <string.h>
 
 #define NO_EXIT \
 	"an exception could not leave a function that is noexcept, or a destructor while the stack was unwound"
+#define OVERFLOW "a signed integer overflowed"
+
+enum library {
+	LIB_C,
+	LIB_CXX,
+	LIB_COMPILER, /* libgcc, or another compiler's */
+};
+
+static const char *const library_names[] = {
+	[LIB_C] = "the C library",
+	[LIB_CXX] = "the C++ library",
+	[LIB_COMPILER] = "the compiler's runtime library",
+};
 
 struct check {
 	const char *name; /* of a function that libraries call abort() in; a prefix with '*' */
-	bool is_cxx;
+	enum library library;
 	const char *meaning; /* what the function is for; NULL: nothing that its name proves */
 };
 
 static const struct check checks[] = {
-	{"__stack_chk_fail", false, "stack smashing detected"},
-	{"__chk_fail", false, "buffer overflow detected"},
-	{"__assert_fail*", false, "an assertion failed"},
-	{"__assert_perror_fail", false, "an assertion failed"},
-	{"malloc_printerr", false, "malloc's check of the heap failed"},
-	{"__malloc_assert", false, "malloc's check of the heap failed"},
-	{"__clang_call_terminate", true, NO_EXIT},
-	{"__cxa_pure_virtual", true, "a pure virtual function was called"},
-	{"__cxa_deleted_virtual", true, "a deleted virtual function was called"},
-	{"std::__glibcxx_assert_fail*", true, "an assertion of the C++ library failed"},
-	{"std::terminate*", true, "std::terminate() was called"},
-	{"__gnu_cxx::*", true, NULL},
-	{"__cxxabiv1::*", true, NULL},
-	{"__libc_message*", false, NULL},
-	{"__fortify_fail*", false, NULL},
+	{"__stack_chk_fail", LIB_C, "stack smashing detected"},
+	{"__chk_fail", LIB_C, "buffer overflow detected"},
+	{"__assert_fail*", LIB_C, "an assertion failed"},
+	{"__assert_perror_fail", LIB_C, "an assertion failed"},
+	{"malloc_printerr", LIB_C, "malloc's check of the heap failed"},
+	{"__malloc_assert", LIB_C, "malloc's check of the heap failed"},
+	{"__clang_call_terminate", LIB_CXX, NO_EXIT},
+	{"__cxa_pure_virtual", LIB_CXX, "a pure virtual function was called"},
+	{"__cxa_deleted_virtual", LIB_CXX, "a deleted virtual function was called"},
+	{"std::__glibcxx_assert_fail*", LIB_CXX, "an assertion of the C++ library failed"},
+	{"std::terminate*", LIB_CXX, "std::terminate() was called"},
+	{"__gnu_cxx::*", LIB_CXX, NULL},
+	{"__cxxabiv1::*", LIB_CXX, NULL},
+	{"__libc_message*", LIB_C, NULL},
+	{"__fortify_fail*", LIB_C, NULL},
+	{"__absv*", LIB_COMPILER, OVERFLOW},
+	{"__addv*", LIB_COMPILER, OVERFLOW},
+	{"__mulv*", LIB_COMPILER, OVERFLOW},
+	{"__negv*", LIB_COMPILER, OVERFLOW},
+	{"__subv*", LIB_COMPILER, OVERFLOW},
 };
 
 static const struct check *check_of(const char *symbol)
@@ -75,12 +93,22 @@ static int find_abort(const struct report_out *ro, const uint64_t *pcs, int nr)
 	return -1;
 }
 
-/* Library code that did not call what calls abort() for reasons of its own: it only led there. */
-static bool starts_stack(const char *symbol, const char *image, bool is_cxx)
+static enum library library_of(const struct check *check, const char *image)
 {
-	bool cxx_image = strstr(image, "libstdc++") || strstr(image, "libgcc_s");
+	if (check)
+		return check->library;
+	if (strstr(image, "libgcc_s"))
+		return LIB_COMPILER;
+	return strstr(image, "libstdc++") ? LIB_CXX : LIB_C;
+}
 
-	return is_cxx != cxx_image || !strcmp(symbol, "start_thread") ||
+/* Library code that did not call what calls abort() for reasons of its own: it only led there. */
+static bool starts_stack(const char *symbol, const char *image, enum library library)
+{
+	bool compiler = strstr(image, "libgcc_s"), cxx = compiler || strstr(image, "libstdc++");
+	bool same = library == LIB_COMPILER ? compiler : (library == LIB_CXX) == cxx;
+
+	return !same || !strcmp(symbol, "start_thread") ||
 	       !strcmp(symbol, "__libc_start_call_main");
 }
 
@@ -126,7 +154,7 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 	struct thrown thrown = {.by_throw = false};
 	const char *meaning = NULL;
 	char outermost[128] = "";
-	bool is_cxx = false;
+	enum library library = LIB_C;
 
 	if (at < 0)
 		return false;
@@ -137,8 +165,8 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 		if (!check && !report_is_runtime(image))
 			break;
 		if (i == at + 1)
-			is_cxx = (check && check->is_cxx) || strstr(image, "libstdc++");
-		else if (!check && starts_stack(symbol, image, is_cxx))
+			library = library_of(check, image);
+		else if (!check && starts_stack(symbol, image, library))
 			break;
 		if (check && check->meaning)
 			meaning = check->meaning;
@@ -154,7 +182,7 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 		snprintf(why, size, "%s",
 			 i < nr ? "the program called abort()" : "abort() was called");
 	else
-		snprintf(why, size, "the %s library called abort()%s%s%s%s", is_cxx ? "C++" : "C",
+		snprintf(why, size, "%s called abort()%s%s%s%s", library_names[library],
 			 outermost[0] ? ", from " : "", outermost, meaning ? ": " : "",
 			 meaning ? meaning : "");
 	return true;

@@ -180,6 +180,16 @@ for engine in "${engines[@]}"; do
 	jump "$engine" unmap ', last traced in unmap at' 'it went on at 0x[0-9a-f]*, where nothing is mapped$'
 done
 
+# libgcc's check of a signed overflow, in the program (C) and in its shared library (C++)
+printf 'int main(int n, char **v) { int x = 2147483647; (void)v; x += n; return x != 0; }\n' >overflow.c
+for compiler in gcc 'g++ -x c++'; do
+	$compiler -g -O0 -ftrapv -o overflow overflow.c || fail "overflow: not built"
+	"$AUXTAP" crash -o overflow.data -- ./overflow >stdout 2>stderr </dev/null
+	text="  the compiler's runtime library called abort(), from __addvsi3: a signed integer overflowed"
+	grep -qxF "$text" overflow.data.report.txt ||
+		fail "$compiler -ftrapv: $(sed -n '1,/^$/p' overflow.data.report.txt)"
+done
+
 # without line numbers the function is "in" its program, which is not a source location
 gcc -O0 -fno-stack-protector -pthread -w -o bare "$SRC/tests/cli/frames/causes.c" || fail "bare: not built"
 "$AUXTAP" crash -o bare.data -- ./bare null >stdout 2>stderr </dev/null
