@@ -100,6 +100,8 @@ struct emu_task *emu_task_find(struct emu *emu, pid_t tid);
 /* COMM|EXEC; notifies capture; the task is resumed later */
 void emu_task_exec(struct emu_task *task, const char *comm);
 void emu_task_comm(struct emu_task *task, const char *comm);
+/* The thread's name, of the host; "": unknown. */
+void emu_read_comm(pid_t tid, char comm[16]);
 struct emu_mapping {
 	u64 addr, len, pgoff;
 	u32 prot; /* PROT_… */

@@ -6,6 +6,7 @@
 #include "emu_state.h"
 #include "emu_unit.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,30 @@ static void set_comm(struct emu_task *task, const char *comm, u16 misc)
 void emu_task_comm(struct emu_task *task, const char *comm)
 {
 	set_comm(task, comm, 0);
+}
+
+void emu_read_comm(pid_t tid, char comm[16])
+{
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, comm, 16);
+	comm[got > 0 ? got - 1 : 0] = 0; /* ends with a newline */
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Another thread may have named it: a write to its file in /proc, which no engine reports. */
+static void learn_comm(struct emu_task *task)
+{
+	char comm[16];
+
+	emu_read_comm(task->core.tid, comm);
+	if (*comm && strcmp(comm, task->comm) != 0)
+		emu_task_comm(task, comm);
 }
 
 void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
@@ -339,8 +364,10 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 	struct auxtap_target_event ev;
 	struct emu_task *t = NULL;
 
-	while ((t = emu_task_next(emu, task->core.pid, t)))
+	while ((t = emu_task_next(emu, task->core.pid, t))) {
+		learn_comm(t);
 		emu_task_offline(t);
+	}
 	event_of(task, AUXTAP_TARGET_DYING, &ev);
 	ev.signo = info->si_signo;
 	if (task->over_memory)

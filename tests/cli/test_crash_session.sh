@@ -99,6 +99,7 @@ static int threads(int nr)
 	pthread_t t;
 
 	pthread_create(&t, NULL, lasting_work, NULL);
+	pthread_setname_np(t, "by-another"); /* by a file in /proc */
 	while (nr--) {
 		pthread_create(&t, NULL, short_work, NULL);
 		pthread_join(t, NULL);
@@ -243,6 +244,8 @@ for source in $sources; do
 	section "threads that had ended: a gap each, named once"
 	crash --source "$source" -o threads -- ./programs threads 5 >out 2>err
 	status_is "threads, $source" $? 139 err
+	grep -qE '^  by-another +[0-9]+ ' threads.report.txt ||
+		fail "threads, $source: its name: $(sed -n '/^The other threads/,/^Images/p' threads.report.txt)"
 	grep -qE '^  5 gaps: discarded, [0-9]+ bytes lost \(no trace is kept of the 5 threads that had ended\)$' \
 		threads.report.txt ||
 		fail "threads, $source: $(sed -n '/^What the trace/,/^Images/p' threads.report.txt)"

@@ -171,7 +171,6 @@ void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, 
 const char *qemu_limit(struct qemu_engine *q, struct qemu_thread *t);
 
 /* qemu_state.c */
-void qemu_state_comm(pid_t tid, char comm[16]);
 int qemu_state_env(struct qemu_engine *q, struct qemu_thread *t, union qemu_env *env);
 ssize_t qemu_state_host_read(const struct qemu_engine *q, pid_t pid, u64 addr, void *buf,
 			     size_t size);

@@ -175,7 +175,7 @@ static void do_child(struct qemu_engine *q, struct qemu_thread *parent, pid_t ti
 	if (guest) {
 		child->in_kernel = true;
 		child->nr_resumes = 1;
-		qemu_state_comm(parent->tid, comm);
+		emu_read_comm(parent->tid, comm);
 		child->task = emu_task_new(q->emu, parent->task, p->pid, tid, comm);
 		if (child->task)
 			emu_task_set_priv(child->task, child);

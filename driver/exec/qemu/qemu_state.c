@@ -45,20 +45,6 @@ ssize_t qemu_state_host_read(const struct qemu_engine *q, pid_t pid, u64 addr, v
 	return got;
 }
 
-void qemu_state_comm(pid_t tid, char comm[16])
-{
-	char path[64];
-	ssize_t got;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, comm, 16);
-	comm[got > 0 ? got - 1 : 0] = 0; /* ends with a newline */
-	if (fd >= 0)
-		close(fd);
-}
-
 int qemu_state_env(struct qemu_engine *q, struct qemu_thread *t, union qemu_env *env)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);

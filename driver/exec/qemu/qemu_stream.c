@@ -239,7 +239,7 @@ static void on_start(struct qemu_engine *q, struct qemu_thread *t)
 	t->gated = true;
 	t->in_kernel = true;
 	t->nr_resumes++;
-	qemu_state_comm(t->tid, comm);
+	emu_read_comm(t->tid, comm);
 	if (!p->announced) {
 		p->announced = true;
 		t->task = emu_task_new(q->emu, NULL, p->pid, t->tid, comm);
