@@ -61,6 +61,7 @@ if command -v qemu-x86_64 >/dev/null; then
 		# busy: one page full, then none for as long as the reader waits for a CPU
 		truncations=0
 		for ((runs = 1; runs <= 20; runs++)); do
+			rm -rf "$WORK/qemu-$pages" # another thread's
 			gapped "qemu-$pages" --source qemu -m "8,$pages" -- gzip -c input
 			accounts "qemu-$pages"
 			truncations=$((truncations + NR_TRUNCATED))
