@@ -297,7 +297,7 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 		return;
 	fputs("version: " AUXTAP_VERSION "\n", f);
 	fprintf(f, CAPTURE_NOTE_BACKEND ": %s\n", s->be->perf->name);
-	fprintf(f, "source: %s\n", s->be->target->name);
+	fprintf(f, CAPTURE_NOTE_SOURCE ": %s\n", s->be->target->name);
 	fprintf(f, "event: %s\n", s->event.name);
 	fprintf(f, CAPTURE_NOTE_MODE ": %s\n", s->recorder->name);
 	put_number(f, CAPTURE_NOTE_AUX_SIZE, s->aux_bytes);

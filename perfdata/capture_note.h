@@ -12,6 +12,8 @@
 
 #define CAPTURE_NOTE_BACKEND	   "backend"
 #define CAPTURE_NOTE_EMULATED	   "emulated"
+#define CAPTURE_NOTE_SOURCE	   "source"
+#define CAPTURE_NOTE_QEMU	   "qemu"
 #define CAPTURE_NOTE_MODE	   "mode"
 #define CAPTURE_NOTE_FULL	   "full" /* else parts of the trace alone are in the file */
 #define CAPTURE_NOTE_AUX_SIZE	   "aux_bytes_per_ring"

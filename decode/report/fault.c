@@ -4,6 +4,7 @@
  * faulting instruction did it, whether it read or wrote, and what is mapped there.
  */
 #include "fault.h"
+#include "perfdata/capture_note.h"
 
 #include <signal.h>
 #include <string.h>
@@ -249,6 +250,14 @@ static bool other_frame(const struct auxtap_crash *c, struct fault *fault)
 	return true;
 }
 
+static bool by_qemu(const struct report_facts *facts)
+{
+	char engine[32];
+
+	return report_facts_capture(facts, CAPTURE_NOTE_SOURCE, engine, sizeof(engine)) &&
+	       !strcmp(engine, CAPTURE_NOTE_QEMU);
+}
+
 static void explain_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 			   const uint8_t *bytes, size_t size, struct fault *fault)
 {
@@ -307,10 +316,15 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 		snprintf(nr, sizeof(nr), " (%u bytes%s), which failed at 0x%llx", a->nr_bytes,
 			 a->or_more ? " or more" : "", (unsigned long long)addr);
 	}
-	snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx%s; %s", what,
-		 (unsigned long long)from, nr,
-		 misaligned ? "the address is not aligned as this instruction needs it" :
-			      vicinity(facts, regs, a, addr, where, sizeof(where)));
+	snprintf(
+		fault->why, sizeof(fault->why), "it %s 0x%llx%s; %s%s", what,
+		(unsigned long long)from, nr,
+		misaligned ? "the address is not aligned as this instruction needs it" :
+			     vicinity(facts, regs, a, addr, where, sizeof(where)),
+		a->known && a->masked && by_qemu(facts) ?
+			"; qemu reads all of these bytes, a processor only those that the mask selects: "
+			"--source ptrace runs it on the processor" :
+			"");
 }
 
 /* An undefined instruction, or a breakpoint. */

@@ -157,6 +157,14 @@ static unsigned int alignment(const char *name, unsigned int size)
 		       0;
 }
 
+static bool is_masked_load(const struct insn *insn)
+{
+	static const char *const names[] = {"vmaskmovps", "vmaskmovpd", "vpmaskmovd", "vpmaskmovq"};
+
+	return is_one_of(insn->name, names, sizeof(names) / sizeof(names[0])) &&
+	       insn->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER;
+}
+
 static bool is_aligned(const struct insn *insn, const struct fault_access *a)
 {
 	unsigned int align = alignment(insn->name, a->nr_bytes);
@@ -177,6 +185,7 @@ static void find_access(const struct report_facts *facts, const struct auxtap_re
 			.known = true,
 			.write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
 			.nr_bytes = op->size / 8,
+			.masked = is_masked_load(insn),
 			.or_more = alignment(insn->name, op->size / 8) == 64 && op->size > 512,
 		};
 

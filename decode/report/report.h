@@ -70,6 +70,7 @@ struct fault_access {
 	uint64_t failed; /* the first byte of it that cannot be accessed */
 	unsigned int nr_bytes;
 	bool or_more;	  /* the instruction alone does not say how many */
+	bool masked;	  /* a mask selects which of them are read */
 	char base_reg[8]; /* the register that addr is computed from; "": none, or several */
 	uint64_t base;
 	char both_regs[64]; /* base and index with their values, if both are in use */

@@ -310,7 +310,7 @@ static const char *why(struct report_facts facts, struct auxtap_regs regs, const
 /* qemu reports no address of these; they begin where memory is, and end where it is not. */
 static void across_the_end(void **state)
 {
-	static char anonymous[] = "";
+	static char anonymous[] = "", qemu[] = "backend: emulated\nsource: qemu\n";
 	struct report_map pages[] = {
 		{.start = 0x400000, .end = 0x401000, .perms = "r-xp", .name = anonymous},
 		{.start = 0x7000000, .end = 0x7001000, .perms = "rw-p", .name = anonymous},
@@ -337,6 +337,13 @@ static void across_the_end(void **state)
 	memcpy(pages[1].perms, "r--p", 4);
 	assert_string_equal(WHY(facts, regs, "\xdd\x18"),
 			    "it wrote to 0x7000ff8 (8 bytes); it is mapped r--p");
+	/* vmaskmovps (%rax), %ymm1, %ymm0; vmovups (%rax), %ymm0 */
+	assert_null(strstr(WHY(facts, regs, "\xc4\xe2\x75\x2c\x00"), "mask"));
+	facts.capture = qemu;
+	assert_non_null(strstr(WHY(facts, regs, "\xc4\xe2\x75\x2c\x00"),
+			       "(32 bytes), which failed at 0x7001000; nothing is mapped there; "
+			       "qemu reads all of these bytes"));
+	assert_null(strstr(WHY(facts, regs, "\xc5\xfc\x10\x00"), "mask"));
 }
 
 /* The processor has one exception for both. */
