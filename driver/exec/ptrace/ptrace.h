@@ -244,7 +244,6 @@ void ptrace_detach_thread(struct ptrace_thread *t, int sig);
 void ptrace_detach_all(struct ptrace_engine *e);
 void ptrace_pin(struct ptrace_thread *t);
 void ptrace_unpin(struct ptrace_thread *t);
-void ptrace_read_comm(pid_t tid, char comm[16]);
 pid_t ptrace_tgid(pid_t tid);
 
 #endif

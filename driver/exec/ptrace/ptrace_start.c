@@ -64,23 +64,6 @@ void ptrace_unpin(struct ptrace_thread *t)
 
 /* ---- information from /proc ---- */
 
-void ptrace_read_comm(pid_t tid, char comm[16])
-{
-	char path[32];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, comm, 15);
-		close(fd);
-	}
-	if (n > 0 && comm[n - 1] == '\n')
-		n--;
-	comm[n > 0 ? n : 0] = '\0';
-}
-
 pid_t ptrace_tgid(pid_t tid)
 {
 	char path[32], line[128];
@@ -317,7 +300,7 @@ int ptrace_spawn(struct emu *emu, char *const *argv, char *const *envp, const ch
 		t->affinity = e->affinity;
 		t->pinned = true;
 	}
-	ptrace_read_comm(pid, comm);
+	emu_read_comm(pid, comm);
 	t->task = emu_task_new(emu, NULL, pid, pid, comm);
 	if (!t->task) {
 		ret = -ENOMEM;

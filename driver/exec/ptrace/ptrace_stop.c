@@ -334,7 +334,7 @@ static void start_child(struct ptrace_thread *parent, struct ptrace_thread *chil
 		ptrace(PTRACE_CONT, child->tid, 0, 0);
 		return;
 	}
-	ptrace_read_comm(child->tid, comm);
+	emu_read_comm(child->tid, comm);
 	child->task =
 		emu_task_new(child->engine->emu, parent->task, child->proc->pid, child->tid, comm);
 	if (!child->task) {
@@ -475,7 +475,7 @@ static void exec_event(struct ptrace_thread *t)
 	t->proc->exiting = false;
 	t->proc->passive = false;
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_OUR_OPTIONS);
-	ptrace_read_comm(t->tid, comm);
+	emu_read_comm(t->tid, comm);
 	t->state = PTRACE_TASK_HELD;
 	t->resume_sig = 0;
 	t->resume_in_user = false;
@@ -518,7 +518,7 @@ static void event_stop(struct ptrace_thread *t, int sig)
 			become_passive(t, "32-bit code is not traced");
 			return;
 		}
-		ptrace_read_comm(t->tid, comm);
+		emu_read_comm(t->tid, comm);
 		t->task = emu_task_new(t->engine->emu, NULL, t->proc->pid, t->tid, comm);
 		if (!t->task) {
 			ptrace_detach_thread(t, 0);
