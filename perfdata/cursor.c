@@ -137,7 +137,7 @@ static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxt
 		return damage(cur, cur->pos, err, "cannot read %u bytes at offset %" PRIu64, size,
 			      cur->pos);
 	memcpy(cur->record, p, size);
-	memset(rec, 0, sizeof(*rec));
+	*rec = (struct auxtap_record){.size = sizeof(*rec)};
 	rec->offset = cur->pos;
 	rec->header = (const void *)cur->record;
 	rec->file_size = size32;

@@ -180,7 +180,7 @@ int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap
 	}
 	memcpy(cur->record, z->out + z->out_at, header.size);
 	z->out_at += header.size;
-	memset(rec, 0, sizeof(*rec));
+	*rec = (struct auxtap_record){.size = sizeof(*rec)};
 	rec->offset = cur->zstd_record;
 	rec->decompressed_off = at;
 	rec->decompressed = true;

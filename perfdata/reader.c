@@ -507,22 +507,16 @@ ssize_t auxtap_perfdata_pread(struct auxtap_perfdata *pd, void *buf, size_t size
 typedef int next_fn(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 		    struct auxtap_error *err);
 
-/* A record in the caller's struct, which is that of this version or another. */
-static inline int give_record(struct auxtap_perfdata *pd, next_fn *next, struct auxtap_record *rec,
-			      struct auxtap_error *err)
+/* A record in the struct of a caller of another version. */
+static int give_record(struct auxtap_perfdata *pd, next_fn *next, struct auxtap_record *rec,
+		       struct auxtap_error *err)
 {
 	struct auxtap_record known;
 	int ret = sized_check(rec, sizeof(known), SIZED_UP_TO(struct auxtap_record, trace_size),
 			      "struct auxtap_record", err);
 
-	if (ret)
-		return ret;
-	if (rec->size == sizeof(known)) {
-		ret = next(pd, rec, err);
-		rec->size = sizeof(known);
-		return ret;
-	}
-	ret = next(pd, &known, err);
+	if (!ret)
+		ret = next(pd, &known, err);
 	if (ret > 0)
 		sized_give(rec, &known, sizeof(known));
 	return ret;
@@ -537,12 +531,16 @@ static int next_in_file(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 int auxtap_perfdata_next(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 			 struct auxtap_error *err)
 {
+	if (rec->size == sizeof(*rec))
+		return pd_cursor_next(pd->cursor, rec, err);
 	return give_record(pd, next_in_file, rec, err);
 }
 
 int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 				struct auxtap_error *err)
 {
+	if (rec->size == sizeof(*rec))
+		return pd_sorted_next(pd, rec, err);
 	return give_record(pd, pd_sorted_next, rec, err);
 }
 

@@ -115,7 +115,7 @@ static int read_again(struct auxtap_perfdata *pd, const struct pd_sorted *entry,
 	struct spooled head = {entry->pos, 0};
 	ssize_t got;
 
-	memset(rec, 0, sizeof(*rec));
+	*rec = (struct auxtap_record){.size = sizeof(*rec)};
 	if (entry->pos & PD_SORTED_SPOOLED) {
 		off_t at = (off_t)(entry->pos & ~PD_SORTED_SPOOLED);
 
