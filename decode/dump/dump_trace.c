@@ -195,7 +195,7 @@ void dump_trace_close(struct dump_trace *trace)
 {
 	if (!trace)
 		return;
-	if (trace->state)
+	if (trace->family && trace->state)
 		trace->family->close(trace->state);
 	trace_queues_free(&trace->extents);
 	free(trace->queues);
