@@ -399,7 +399,7 @@ static int32_t thread_of_event(const struct sideband *sb, uint64_t id)
 {
 	const struct auxtap_perfdata_id *event = trace_ids_find(&sb->ids, id);
 
-	return event && event->tid > 0 ? event->tid : -1;
+	return event ? event->tid : -1;
 }
 
 static int note_event(struct sideband *sb, uint64_t id, int32_t tid)

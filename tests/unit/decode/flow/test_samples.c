@@ -63,6 +63,7 @@ static void begin(uint64_t sample_type)
 	assert_int_equal(auxtap_perfdata_writer_add_attr(w, &attr, "cpu-clock:u"), 1);
 	auxtap_perfdata_writer_add_id(w, 1, 21);
 	auxtap_perfdata_writer_add_id(w, 1, 22);
+	auxtap_perfdata_writer_add_id(w, 1, 23);
 	assert_int_equal(auxtap_perfdata_writer_begin(w, NULL), 0);
 	info[AUXTAP_PT_INFO_PMU_TYPE] = PT_TYPE;
 	info[AUXTAP_PT_INFO_TIME_MULT] = 1;
@@ -95,6 +96,18 @@ static void sample(uint64_t id, uint64_t time, const struct record *extra, const
 		put(&rec, extra->body, extra->header.size);
 	put_u64(&rec, said);
 	put(&rec, trace, size);
+	write_record(&rec);
+}
+
+/* On a CPU, by thread 100. */
+static void start(uint64_t id, uint64_t time)
+{
+	struct record rec = {.header = {PERF_RECORD_ITRACE_START, 0, 8}};
+
+	put_u64(&rec, 100ull << 32 | 100);
+	put_u64(&rec, 100ull << 32 | 100);
+	put_u64(&rec, time);
+	put_u64(&rec, id);
 	write_record(&rec);
 }
 
@@ -282,6 +295,11 @@ static void not_read(void **state)
 	sample(21, 160, NULL, a.at, a.nr, ~0ull);
 	sample(21, 170, NULL, a.at, 0, 0); /* G3: nothing lost */
 	expect("-1:unknown(the trace in 2 samples is not read: where it lies in the record is not known) ");
+	/* an event of a CPU is not that of the thread that it was started in */
+	begin(SAMPLED);
+	start(23, 90);
+	sample(23, 150, NULL, a.at, a.nr, a.nr);
+	expect("-1:unknown(the trace in 1 samples is not read: the file does not say whose it is) ");
 	begin(SAMPLED | PERF_SAMPLE_STACK_USER);
 	sample(21, 150, NULL, a.at, a.nr, a.nr);
 	expect("-1:unknown(the trace in 1 samples is not read: where it lies in the record is not known) ");
