@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCAN_CHUNK (256u << 10)
+#define SCAN_CHUNK    (256u << 10)
+#define INFO_SNAPSHOT 2 /* index in AUXTRACE_INFO: recorded as snapshots? */
 
 struct cs_decoder {
 	struct cs_config config;
@@ -391,7 +392,8 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 
 	decoder_time_conv(dec);
 	/* the offsets of AUX records are not those of samples either */
-	dec->sideband.snapshot = (nr > 2 && info[2]) || decoder_has_samples(dec->pd);
+	dec->sideband.snapshot =
+		(nr > INFO_SNAPSHOT && info[INFO_SNAPSHOT]) || decoder_has_samples(dec->pd);
 	for (uint32_t i = 0; nr > 1 && (attr = auxtap_perfdata_get_attr(dec->pd, i)); i++)
 		if (attr->attr.type == info[1] >> 32 &&
 		    (attr->attr.enable_on_exec || attr->attr.inherit))
@@ -592,7 +594,7 @@ const struct trace_family cs_family = {
 			.raw_needs_units = true,
 		},
 	.pmu = "cs_etm",
-	.info_snapshot = 2,
+	.info_snapshot = INFO_SNAPSHOT,
 	.dump = &dump_family_cs,
 	.flows = flows,
 	.raw_has_cpus = true,

@@ -58,5 +58,12 @@ grep -q 'branches of Intel BTS, so no insn, block and mem events' err || fail "p
 "$AUXTAP" report bts >report 2>err || fail "report: status $?: $(cat err)"
 grep -q 'Intel BTS: taken branches' report && ! grep -q 'decoded by\|no gaps' report ||
 	fail "report: $(cat report)"
+grep -q 'perf script -i bts --itrace=b -F tid,ip,sym,addr$' report || fail "report: $(tail -n 2 report)"
 "$AUXTAP" dump bts >dump 2>err || fail "dump: status $?: $(cat err)"
+grep -q 'type 2 (intel_bts), 0x' dump || fail "dump: $(grep AUXTRACE_INFO dump)"
+grep -q '(packets of this trace family are not listed)' dump ||
+	fail "dump: $(grep -A 1 AUXTRACE dump)"
+"$AUXTAP" dump --no-packets pt >dump 2>err || fail "dump: status $?: $(cat err)"
+grep -q 'type 1 (intel_pt), pmu_type 0x.* max_nonturbo_ratio 0x[^,]*, filter_str_len 0x0$' dump ||
+	fail "dump: $(grep AUXTRACE_INFO dump)"
 finish

@@ -54,6 +54,9 @@ static void test_objects(void **state)
 		assert_true(!family->info.raw_name || family->dump);
 		assert_int_equal(trace_family_library(family) != NULL, family->flows != NULL);
 	}
+	/* where perf writes that snapshots were taken */
+	assert_int_equal(trace_family_of_type(AUXTAP_AUXTRACE_INTEL_PT)->info_snapshot, 8);
+	assert_int_equal(trace_family_of_type(AUXTAP_AUXTRACE_CS_ETM)->info_snapshot, 2);
 	assert_null(trace_family_of_type(0));
 	assert_null(trace_family_of_type(AUXTAP_AUXTRACE_ARM_SPE + 1));
 	assert_string_not_equal(trace_family_library(
