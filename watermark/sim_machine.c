@@ -181,6 +181,7 @@ int machine_open(struct sim *w, struct auxtap_error *err)
 		.clock = core_now,
 		.wakeup = core_woken,
 		.alloc_order = order_of,
+		.private_rings = true,
 		.warn = core_warned,
 		.observer = &monitor_observer,
 	};

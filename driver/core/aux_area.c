@@ -5,7 +5,6 @@
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -75,17 +74,10 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, u64 offset,
 	if (get_order(nr_pages * sizeof(void *)) > MAX_PAGE_ORDER) /* C4 */
 		return -ENOMEM;
 	rb->aux_nr_pages = (int)nr_pages;
-	rb->aux_memfd = memfd_create("auxtap-aux", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (rb->aux_memfd < 0 || ftruncate(rb->aux_memfd, (off_t)size) ||
-	    fcntl(rb->aux_memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
-		ret = core_host_error(-errno);
+	rb->aux = ring_memory("auxtap-aux", size, &rb->aux_memfd, &ret);
+	if (!rb->aux)
 		goto fail;
-	}
-	rb->aux = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rb->aux_memfd, 0);
-	if (rb->aux == MAP_FAILED) {
-		rb->aux = NULL;
-		goto fail;
-	}
+	ret = -ENOMEM;
 	rb->aux_pages = kcalloc(nr_pages, sizeof(*rb->aux_pages), GFP_KERNEL);
 	if (!rb->aux_pages)
 		goto fail;

@@ -79,7 +79,9 @@ int core_event_open(struct perf_event **event, const struct perf_event_attr *att
 void core_event_close(struct perf_event *event);
 /* A mapping: memory shared through memfd at memfd_off. addr is its address in this process. */
 struct core_mapping {
-	int memfd; /* owned by the ring; dup it to keep it. Sealed: its size cannot change. */
+	/* owned by the ring; dup it to keep it. Sealed: its size cannot change. -1: private_rings
+	 */
+	int memfd;
 	uint64_t memfd_off, length;
 	void *addr;
 	struct perf_event *event;
@@ -235,6 +237,9 @@ struct core_machine {
 	/* B11: of the task that maps now, and its counts; NULL: no limit */
 	const struct core_budget *budget;
 	bool unprivileged; /* the task that opens events now has no CAP_PERFMON */
+	/* rings are in this process alone: without a memfd, whose system calls take most of the
+	 * time */
+	bool private_rings;
 	/*
 	 * Receives what drivers print (level as the kernel's, '3' error … '7' debug), and failed
 	 * WARN_ONs; may be NULL.

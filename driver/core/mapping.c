@@ -5,7 +5,6 @@
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -53,16 +52,9 @@ static struct perf_buffer *rb_alloc(struct perf_event *event, unsigned long nr_p
 	rb->refcount = 1;
 	rb->nr_pages = nr_pages;
 	rb->aux_memfd = -1;
-	rb->memfd = memfd_create("auxtap-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* The reader cannot shrink it while we use it. */
-	if (rb->memfd < 0 || ftruncate(rb->memfd, (off_t)size) ||
-	    fcntl(rb->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	rb->user_page = ring_memory("auxtap-ring", size, &rb->memfd, err);
+	if (!rb->user_page)
 		goto fail;
-	rb->user_page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rb->memfd, 0);
-	if (rb->user_page == MAP_FAILED) {
-		rb->user_page = NULL;
-		goto fail;
-	}
 	rb->data = (unsigned char *)rb->user_page + PAGE_SIZE;
 	if (event->attr.watermark)
 		rb->watermark = min((u64)event->attr.wakeup_watermark, perf_data_size(rb));
@@ -73,7 +65,6 @@ static struct perf_buffer *rb_alloc(struct perf_event *event, unsigned long nr_p
 	return rb;
 
 fail:
-	*err = core_host_error(-errno);
 	rb_destroy(rb);
 	return NULL;
 }

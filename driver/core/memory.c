@@ -7,7 +7,9 @@
 #include "core/perf_buffer.h"
 #include "util/vector.h"
 #include <linux/slab.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define MAX_PAGE_ORDER 10 /* x86: 4 MiB */
 
@@ -39,6 +41,30 @@ static CORE_LOCAL struct region_entry *by_virt, *by_phys;
 static CORE_LOCAL size_t nr_regions, max_by_virt, max_by_phys;
 static CORE_LOCAL u64 next_phys =
 	0x100000000ull; /* never reused: a stale address resolves to nothing */
+
+void *ring_memory(const char *name, size_t size, int *memfd, int *err)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	void *at;
+
+	*memfd = -1;
+	if (!core_machine.private_rings) {
+		flags = MAP_SHARED;
+		*memfd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		/* The reader cannot shrink it while we use it. */
+		if (*memfd < 0 || ftruncate(*memfd, (off_t)size) ||
+		    fcntl(*memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+			*err = core_host_error(-errno);
+			return NULL;
+		}
+	}
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, *memfd, 0);
+	if (at == MAP_FAILED) {
+		*err = core_host_error(-errno);
+		return NULL;
+	}
+	return at;
+}
 
 static size_t first_after(const struct region_entry *table, u64 at)
 {

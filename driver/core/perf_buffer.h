@@ -174,6 +174,11 @@ extern CORE_LOCAL const struct core_kernel *core_kernel_now;
 u64 core_clock(void);
 
 /* memory.c */
+/*
+ * Zeroed memory of a ring, and its memfd, which the caller closes (-1: private_rings). NULL, and a
+ * negative errno in *err, on failure.
+ */
+void *ring_memory(const char *name, size_t size, int *memfd, int *err);
 struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned int max_order,
 				    int (*order_of)(void *ctx, int order), void *ctx);
 void page_region_free(struct page_region *region);
