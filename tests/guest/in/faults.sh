@@ -31,10 +31,21 @@ while [ "\$(cat $auxtap/replay/left)" != 0 ]; do
 	while [ \$i -lt 300 ]; do i=\$((i + 1)); done
 done
 S
-# The reader sleeps for a while, and then reads everything at once.
+# logged EVENT N: waits for N of them in the unit's log, half a minute at most
+logged() {
+	tries=0
+	until [ "$(grep -c ",$1," $auxtap/log/cpu$cpu)" -ge $2 ] || [ $tries = 300 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+}
+# The reader sleeps until the area is full, and then reads everything at once.
 stopped() {
-	sleep 0.7
+	logged write 1
+	sleep 0.5
 	kill -STOP $(pidof auxtap)
+	logged truncated 1
+	[ $fault = none ] || logged truncated 4
 	sleep 1
 	kill -CONT $(pidof auxtap)
 }
@@ -57,11 +68,7 @@ killed() {
 	recorder=$!
 	taskset $((1 << cpu)) sh /tmp/spin 20 &
 	program=$!
-	tries=0
-	until grep -q ',write,' $auxtap/log/cpu$cpu || [ $tries = 100 ]; do
-		tries=$((tries + 1))
-		sleep 0.1
-	done
+	logged write 1
 	sleep 0.5
 	/usr/bin/orphan $recorder $cpu || complain "orphan: $?; $(cat /tmp/log)"
 	kill $program
@@ -84,6 +91,7 @@ while read -r name fault rate limit skid pages watermark; do
 	*cpu0*) cpu=0 ;;
 	*snapshot*) reader="-S $reader" ;;
 	esac
+	echo >$auxtap/log/cpu$cpu
 	case $how in
 	*stop*)
 		program=alone
@@ -92,7 +100,6 @@ while read -r name fault rate limit skid pages watermark; do
 		other=$!
 		;;
 	esac
-	echo >$auxtap/log/cpu$cpu
 	if [ "$how" = killed ]; then
 		# shellcheck disable=SC2086
 		killed
@@ -100,7 +107,7 @@ while read -r name fault rate limit skid pages watermark; do
 		# shellcheck disable=SC2086
 		taskset $((1 << cpu)) auxtap record --backend kernel -o /out/$name.data -e $pmu \
 			-m $pages $reader -- \
-			sh /tmp/$program 8 >/tmp/log 2>&1 || complain "record: $?: $(cat /tmp/log)"
+			sh /tmp/$program 30 >/tmp/log 2>&1 || complain "record: $?: $(cat /tmp/log)"
 	fi
 	[ -z "$other" ] || kill $other
 	wait
