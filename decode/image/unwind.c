@@ -350,6 +350,19 @@ static void leave_jump(const struct unwind *u)
 	out->signals = (out->signals & low) | (out->signals & high) >> 1;
 }
 
+/* After the last frame, if that is code: is anything known of it? */
+static void why_it_ends(const struct unwind *u, Dwfl *dwfl)
+{
+	struct unwind_frames *out = u->out;
+	uint64_t last = out->pcs[out->nr - 1];
+	const struct report_map *map = report_facts_map(u->facts, last);
+
+	if (out->complete || !is_code(u, last) || is_described(dwfl, last))
+		return;
+	out->no_info = true;
+	out->no_file = dwfl && map->name[0] == '/' && !dwfl_addrmodule(dwfl, last);
+}
+
 static void again_from_caller(struct unwind *u, Dwfl *dwfl)
 {
 	if (!stray_call(u))
@@ -444,7 +457,6 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	/* entered by a stray call: what it would have returned to is a return address */
 	else if (begin == 1 && out->nr > 1)
 		unwind_is_call(out, 1);
-	out->no_info = !out->complete && is_code(&u, out->pcs[out->nr - 1]) &&
-		       !is_described(dwfl, out->pcs[out->nr - 1]);
+	why_it_ends(&u, dwfl);
 	dwfl_end(dwfl);
 }

@@ -64,6 +64,10 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 			"  The snapshot does not contain the stack at 0x%" PRIx64
 			": further frames are not known.\n",
 			frames->unread);
+	else if (frames->no_file)
+		fputs("  The file with the unwind information of that code was not found: further frames "
+		      "are not known.\n",
+		      ro->out);
 	else if (frames->no_info)
 		fputs("  No unwind information describes that code: further frames are not known.\n",
 		      ro->out);

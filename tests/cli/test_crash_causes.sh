@@ -190,6 +190,17 @@ for compiler in gcc 'g++ -x c++'; do
 		fail "$compiler -ftrapv: $(sed -n '1,/^$/p' overflow.data.report.txt)"
 done
 
+# a program that is removed while it runs: no file says how its frames are unwound
+cat >removed.c <<'C'
+#include <unistd.h>
+int main(int n, char **v) { unlink(v[0]); return *(volatile int *)(long)(n - 1); }
+C
+gcc -g -O2 -fomit-frame-pointer -o removed removed.c || fail "removed: not built"
+"$AUXTAP" crash -o removed.data -- ./removed >stdout 2>stderr </dev/null
+text='  The file with the unwind information of that code was not found: further frames are not known.'
+grep -qxF "$text" removed.data.report.txt ||
+	fail "removed: $(sed -n '/^Backtrace/,/^$/p' removed.data.report.txt)"
+
 # without line numbers the function is "in" its program, which is not a source location
 gcc -O0 -fno-stack-protector -pthread -w -o bare "$SRC/tests/cli/frames/causes.c" || fail "bare: not built"
 "$AUXTAP" crash -o bare.data -- ./bare null >stdout 2>stderr </dev/null
