@@ -39,6 +39,10 @@ status() { # expected, arguments...
 same ip $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip \
 	trace
 same last $'1010\n1011' "${raw[@]}" --events insn -F ip --last 2 trace
+for nr in 1 3 4 5 7 8 9 10; do # of nine events
+	same "last $nr" "$("$AUXTAP" "${raw[@]}" --events insn -F ip trace | tail -n $nr)" \
+		"${raw[@]}" --events insn -F ip --last $nr trace
+done
 same jobs $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip \
 	-j 2 trace
 same csv 'event,ip,addr,flags,gap

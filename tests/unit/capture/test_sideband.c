@@ -198,6 +198,29 @@ static void test_build_id(void **state)
 	unlink(path);
 }
 
+/* Each string is new once; what is more than the bound is always new. */
+static void test_strings(void **state)
+{
+	struct string_set set = {0};
+	char name[32];
+
+	(void)state;
+	assert_true(string_set_add(&set, ""));
+	assert_false(string_set_add(&set, ""));
+	for (int i = 0; i < 10000; i++) {
+		snprintf(name, sizeof(name), "/lib/%d.so", i);
+		assert_true(string_set_add(&set, name));
+		assert_int_equal(string_set_add(&set, name), i >= 8191);
+	}
+	assert_int_equal(set.nr, 8192);
+	assert_false(string_set_add(&set, "/lib/0.so"));
+	assert_false(string_set_add(&set, "/lib/8190.so"));
+	assert_true(string_set_add(&set, "/lib/8191.so"));
+	string_set_free(&set);
+	assert_true(string_set_add(&set, "/lib/0.so"));
+	string_set_free(&set);
+}
+
 int main(void)
 {
 	/* clang-format off */
@@ -205,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_fork_renumbers),	cmocka_unit_test(test_exec_and_threads),
 		cmocka_unit_test(test_bounded),		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_maps),		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_strings),
 	};
 	/* clang-format on */
 
