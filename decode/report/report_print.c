@@ -311,6 +311,18 @@ static void location_of_target(const struct report_out *ro, const struct call_no
 				 "");
 }
 
+/* A call through a stub that has not come to its function: the linker still searches for it. */
+static bool is_on_the_way(const struct report_out *ro, const struct call_node *node)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	return !node->returned &&
+	       auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 &&
+	       loc.image &&
+	       (!strncmp(base_name(loc.image), "ld-linux", 8) ||
+		(loc.nr_frames && loc.frames[0].symbol && strstr(loc.frames[0].symbol, "@plt")));
+}
+
 static void node_name(const struct report_out *ro, const struct call_node *node, char *name,
 		      size_t size, char *location, size_t location_size)
 {
@@ -322,7 +334,7 @@ static void node_name(const struct report_out *ro, const struct call_node *node,
 	if (node->null)
 		snprintf(name, size, "0x0");
 	len = strlen(name);
-	if (len <= 4 || strcmp(name + len - 4, "@plt"))
+	if (len <= 4 || strcmp(name + len - 4, "@plt") || is_on_the_way(ro, node))
 		return;
 	name[len - 4] = '\0'; /* called through the stub: the function is meant */
 	if (location && location[0])

@@ -201,6 +201,18 @@ text='  The file with the unwind information of that code was not found: further
 grep -qxF "$text" removed.data.report.txt ||
 	fail "removed: $(sed -n '/^Backtrace/,/^$/p' removed.data.report.txt)"
 
+# it dies while the dynamic linker looks for the function: that has not been called
+cat >lazy.c <<'C'
+#include <stdio.h>
+extern void *_GLOBAL_OFFSET_TABLE_[];
+int main(void) { _GLOBAL_OFFSET_TABLE_[1] = (void *)16; return puts("never"); }
+C
+gcc -g -O1 -no-pie -fno-pie -Wl,-z,lazy,-z,norelro -o lazy lazy.c || fail "lazy: not built"
+"$AUXTAP" crash -o lazy.data -- ./lazy >stdout 2>stderr </dev/null
+grep -q '^ *[0-9]* *puts@plt  *lazy  \.\.\.$' lazy.data.report.txt &&
+	! grep -q ' puts ' lazy.data.report.txt ||
+	fail "lazy: $(sed -n '/^The calls/,/^Last/p' lazy.data.report.txt)"
+
 # without line numbers the function is "in" its program, which is not a source location
 gcc -O0 -fno-stack-protector -pthread -w -o bare "$SRC/tests/cli/frames/causes.c" || fail "bare: not built"
 "$AUXTAP" crash -o bare.data -- ./bare null >stdout 2>stderr </dev/null
