@@ -28,6 +28,7 @@ for i in range(5000):
 PY
 files=()
 for unit in pt spe trbe; do files+=(--file "$work/trace.$unit:/trace.$unit"); done
+[ -z "${AUXTAP_LONG:-}" ] || files+=(--file /dev/null:/long)
 rc=0
 "$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout 500 -o out "${files[@]}" \
 	--file "$auxtap:/usr/bin/auxtap" "$SRC/tests/guest/in/live.sh" || rc=$?
