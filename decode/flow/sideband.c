@@ -88,7 +88,8 @@ static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time
 	if (vector_grow(thread->comms, thread->nr_comms, thread->max_comms))
 		return -ENOMEM;
 	comms = thread->comms;
-	/* several sideband files come one after the other */
+	/* several sideband files come one after the other; the array keeps what it had */
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 	for (at = thread->nr_comms; at && comms[at - 1].time > time; at--)
 		comms[at] = comms[at - 1];
 	comms[at].time = time;
