@@ -210,9 +210,9 @@ struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu
 	return ring;
 }
 
-void audit_find(struct auxtap_audit *audit, enum invariant inv,
-		const struct auxtap_audit_ring *ring, const struct entry *at, uint64_t nr_bytes,
-		const char *fmt, ...)
+void audit_add_finding(struct auxtap_audit *audit, enum invariant inv,
+		       const struct auxtap_audit_ring *ring, const struct entry *at,
+		       uint64_t nr_bytes, const char *fmt, ...)
 {
 	struct auxtap_finding *finding;
 	va_list args;
@@ -238,7 +238,7 @@ void audit_find(struct auxtap_audit *audit, enum invariant inv,
 	va_end(args);
 }
 
-void audit_overshoot(struct auxtap_audit_ring *ring, uint64_t nr_bytes)
+void audit_count_overshoot(struct auxtap_audit_ring *ring, uint64_t nr_bytes)
 {
 	unsigned int n = nr_bytes ? 64 - (unsigned int)__builtin_clzll(nr_bytes) : 0;
 

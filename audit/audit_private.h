@@ -222,10 +222,10 @@ struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxt
 /* NULL: no memory, noted in the audit. Valid until the next call. */
 struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu, int32_t tid);
 /* at: the record it is about, or NULL. */
-void audit_find(struct auxtap_audit *audit, enum invariant inv,
-		const struct auxtap_audit_ring *ring, const struct entry *at, uint64_t nr_bytes,
-		const char *fmt, ...) AUXTAP_PRINTF(6, 7);
-void audit_overshoot(struct auxtap_audit_ring *ring, uint64_t nr_bytes);
+void audit_add_finding(struct auxtap_audit *audit, enum invariant inv,
+		       const struct auxtap_audit_ring *ring, const struct entry *at,
+		       uint64_t nr_bytes, const char *fmt, ...) AUXTAP_PRINTF(6, 7);
+void audit_count_overshoot(struct auxtap_audit_ring *ring, uint64_t nr_bytes);
 /* off + size, at most UINT64_MAX */
 static inline uint64_t audit_end(uint64_t off, uint64_t size)
 {

@@ -64,10 +64,10 @@ static void not_written(void *ctx, const struct trace_span *reported, uint64_t f
 	const struct ring_view *ring = ctx;
 
 	(void)at_end;
-	audit_find(ring->audit, INV_NOT_WRITTEN, ring->sums, reported->of, nr,
-		   "%" PRIu64 " of its %" PRIu64
-		   " bytes the unit did not write, the first at 0x%" PRIx64,
-		   nr, reported->end - reported->off, first);
+	audit_add_finding(ring->audit, INV_NOT_WRITTEN, ring->sums, reported->of, nr,
+			  "%" PRIu64 " of its %" PRIu64
+			  " bytes the unit did not write, the first at 0x%" PRIx64,
+			  nr, reported->end - reported->off, first);
 }
 
 static void not_reported(void *ctx, const struct trace_span *written, uint64_t first, uint64_t nr,
@@ -80,10 +80,10 @@ static void not_reported(void *ctx, const struct trace_span *written, uint64_t f
 	/* F3, or the file ends early: already reported */
 	if (extent->unknown || ring->sums->nr_lost_records || (ring->audit->incomplete && at_end))
 		return;
-	audit_find(ring->audit, INV_UNIT_BYTES_UNRECORDED, ring->sums, &at, nr,
-		   "of the bytes 0x%" PRIx64 " to 0x%" PRIx64 " %" PRIu64 ", from 0x%" PRIx64
-		   " on, are covered by no AUX record",
-		   written->off, written->end, nr, first);
+	audit_add_finding(ring->audit, INV_UNIT_BYTES_UNRECORDED, ring->sums, &at, nr,
+			  "of the bytes 0x%" PRIx64 " to 0x%" PRIx64 " %" PRIu64 ", from 0x%" PRIx64
+			  " on, are covered by no AUX record",
+			  written->off, written->end, nr, first);
 }
 
 static void bytes(const struct ring_view *ring, const struct unit_extent *extents,
@@ -130,10 +130,11 @@ static void unflagged(const struct ring_view *ring, const struct unit_transactio
 
 	if (!e && ring->sums->nr_lost_records)
 		return;
-	audit_find(audit, silent ? INV_LOSS_SILENT : INV_LOSS_UNFLAGGED, ring->sums, e ? e : &line,
-		   transaction->nr_lost, "%s, %" PRIu64 " bytes lost at 0x%" PRIx64 ": %s",
-		   transaction->hole ? "a hole" : "the unit stopped", transaction->nr_lost,
-		   transaction->end, e ? "the record has no flag" : "there is no record");
+	audit_add_finding(audit, silent ? INV_LOSS_SILENT : INV_LOSS_UNFLAGGED, ring->sums,
+			  e ? e : &line, transaction->nr_lost,
+			  "%s, %" PRIu64 " bytes lost at 0x%" PRIx64 ": %s",
+			  transaction->hole ? "a hole" : "the unit stopped", transaction->nr_lost,
+			  transaction->end, e ? "the record has no flag" : "there is no record");
 }
 
 static void check_flags(const struct ring_view *ring, const struct unit_transaction *transaction,
@@ -154,10 +155,11 @@ static void check_flags(const struct ring_view *ring, const struct unit_transact
 	if (!(flags & mask) || transaction->nr_lost || transaction->at_limit ||
 	    !transaction->has_limit || (!e->size && transaction->end > transaction->begin))
 		return;
-	audit_find(audit, INV_FLAG_CAUSE, ring->sums, e, 0,
-		   "%s: the unit lost nothing and was at 0x%" PRIx64 ", not at its limit%s",
-		   flags & PERF_AUX_FLAG_TRUNCATED ? "TRUNCATED" : "COLLISION", transaction->end,
-		   transaction->hole ? "; it had a hole, which is PARTIAL" : "");
+	audit_add_finding(audit, INV_FLAG_CAUSE, ring->sums, e, 0,
+			  "%s: the unit lost nothing and was at 0x%" PRIx64 ", not at its limit%s",
+			  flags & PERF_AUX_FLAG_TRUNCATED ? "TRUNCATED" : "COLLISION",
+			  transaction->end,
+			  transaction->hole ? "; it had a hole, which is PARTIAL" : "");
 }
 
 /* D12: the record of a transaction begins where the unit did. NULL: no record. */
@@ -228,8 +230,8 @@ void audit_unit(const struct ring_view *ring)
 	       u->transactions[transaction + nr_transactions].key == key)
 		nr_transactions++;
 	if (!nr_extents && !nr_transactions) {
-		audit_find(ring->audit, INV_RING_UNLOGGED, ring->sums, NULL, 0,
-			   "no log covers this ring's unit");
+		audit_add_finding(ring->audit, INV_RING_UNLOGGED, ring->sums, NULL, 0,
+				  "no log covers this ring's unit");
 		return;
 	}
 	if (ring->sums->overwrite) /* H11: offset and size of a snapshot's records are no range */
@@ -258,7 +260,7 @@ void audit_unit_rest(struct auxtap_audit *audit)
 			whose.tid = (int32_t)(uint32_t)extent->key;
 		else
 			whose.cpu = (int32_t)(uint32_t)extent->key;
-		audit_find(audit, INV_UNIT_BYTES_UNRECORDED, &whose, &at, nr,
-			   "%" PRIu64 " bytes of a ring that is not in the recording", nr);
+		audit_add_finding(audit, INV_UNIT_BYTES_UNRECORDED, &whose, &at, nr,
+				  "%" PRIu64 " bytes of a ring that is not in the recording", nr);
 	}
 }

@@ -45,17 +45,19 @@ static void reads(const struct ring_view *ring)
 		}
 		extent = &q.extents[q.nr - 1];
 		if (e->flags < e->size)
-			audit_find(audit, INV_TRACE_CUT, ring->sums, e, e->size - e->flags,
-				   "%" PRIu64 " of %" PRIu64 " bytes are there", e->flags, e->size);
+			audit_add_finding(audit, INV_TRACE_CUT, ring->sums, e, e->size - e->flags,
+					  "%" PRIu64 " of %" PRIu64 " bytes are there", e->flags,
+					  e->size);
 		if (last && extent->border == TRACE_LACKS)
-			audit_find(audit, INV_TRACE_HOLE, ring->sums, e, extent->nr_lost,
-				   "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved",
-				   extent->nr_lost, end);
+			audit_add_finding(audit, INV_TRACE_HOLE, ring->sums, e, extent->nr_lost,
+					  "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved",
+					  extent->nr_lost, end);
 		else if (last && extent->border == TRACE_REPEATS && end - e->off >= PADDING)
-			audit_find(audit, INV_TRACE_OVERLAP, ring->sums, e, end - e->off,
-				   "begins at 0x%" PRIx64 ", %" PRIu64
-				   " bytes before the end of the one before (at 0x%" PRIx64 ")",
-				   e->off, end - e->off, last->file_off);
+			audit_add_finding(audit, INV_TRACE_OVERLAP, ring->sums, e, end - e->off,
+					  "begins at 0x%" PRIx64 ", %" PRIu64
+					  " bytes before the end of the one before (at 0x%" PRIx64
+					  ")",
+					  e->off, end - e->off, last->file_off);
 		last = e;
 	}
 	free(q.extents);
@@ -69,10 +71,10 @@ static void missing(void *ctx, const struct trace_span *reported, uint64_t first
 
 	/* a file that ends early lacks the bytes of its last records: already reported */
 	if (!(ring->audit->incomplete && at_end))
-		audit_find(ring->audit, INV_BYTES_MISSING, ring->sums, reported->of, nr,
-			   "%" PRIu64 " of its %" PRIu64
-			   " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
-			   nr, reported->end - reported->off, first);
+		audit_add_finding(ring->audit, INV_BYTES_MISSING, ring->sums, reported->of, nr,
+				  "%" PRIu64 " of its %" PRIu64
+				  " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
+				  nr, reported->end - reported->off, first);
 }
 
 /* Bytes before the first record and after the last one; stream.c reports those between. */
@@ -86,19 +88,21 @@ static void unreported(const struct ring_view *ring, const struct trace_span *ha
 	if (!nr_have || audit->incomplete)
 		return;
 	if (!sums->nr_records) {
-		audit_find(audit, INV_BYTES_WITHOUT_RECORD, sums, have[0].of, sums->nr_read_bytes,
-			   "no AUX record covers this ring's %" PRIu64 " bytes",
-			   sums->nr_read_bytes);
+		audit_add_finding(audit, INV_BYTES_WITHOUT_RECORD, sums, have[0].of,
+				  sums->nr_read_bytes,
+				  "no AUX record covers this ring's %" PRIu64 " bytes",
+				  sums->nr_read_bytes);
 		return;
 	}
 	if (have[0].off < sums->first_off) {
 		nr = sums->first_off - have[0].off;
-		audit_find(audit,
-			   sums->nr_lost_records ? INV_RECORD_LOST : INV_BYTES_WITHOUT_RECORD, sums,
-			   have[0].of, nr,
-			   "%" PRIu64 " bytes from 0x%" PRIx64
-			   " on come before the first AUX record",
-			   nr, have[0].off);
+		audit_add_finding(audit,
+				  sums->nr_lost_records ? INV_RECORD_LOST :
+							  INV_BYTES_WITHOUT_RECORD,
+				  sums, have[0].of, nr,
+				  "%" PRIu64 " bytes from 0x%" PRIx64
+				  " on come before the first AUX record",
+				  nr, have[0].off);
 	}
 	last = &have[0];
 	for (size_t i = 1; i < nr_have; i++)
@@ -108,19 +112,20 @@ static void unreported(const struct ring_view *ring, const struct trace_span *ha
 		return;
 	nr = last->end - sums->last_end;
 	if (sums->nr_lost_records) {
-		audit_find(audit, INV_RECORD_LOST, sums, last->of, nr,
-			   "%" PRIu64 " bytes from 0x%" PRIx64
-			   " on come after the last AUX record; LOST counts %" PRIu64,
-			   nr, sums->last_end, sums->nr_lost_records);
+		audit_add_finding(audit, INV_RECORD_LOST, sums, last->of, nr,
+				  "%" PRIu64 " bytes from 0x%" PRIx64
+				  " on come after the last AUX record; LOST counts %" PRIu64,
+				  nr, sums->last_end, sums->nr_lost_records);
 	} else if (nr < audit_skip_max(audit) + PADDING) {
 		sums->nr_skipped_bytes += nr;
-		audit_find(audit, INV_SKIPPED, sums, last->of, nr,
-			   "%" PRIu64 " bytes of padding at the end", nr);
+		audit_add_finding(audit, INV_SKIPPED, sums, last->of, nr,
+				  "%" PRIu64 " bytes of padding at the end", nr);
 		audit_skipped(audit, last->of, sums->last_end, last->end - (PADDING - 1));
 	} else {
-		audit_find(audit, INV_BYTES_WITHOUT_RECORD, sums, last->of, nr,
-			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come after the last AUX record",
-			   nr, sums->last_end);
+		audit_add_finding(audit, INV_BYTES_WITHOUT_RECORD, sums, last->of, nr,
+				  "%" PRIu64 " bytes from 0x%" PRIx64
+				  " on come after the last AUX record",
+				  nr, sums->last_end);
 	}
 }
 
@@ -207,11 +212,13 @@ static void padding(const struct ring_view *ring, const struct trace_span *have,
 				break;
 		}
 		if (p.nr_wrong)
-			audit_find(audit, INV_PADDING_MISSING, ring->sums, skip->of, p.nr_wrong,
-				   "%" PRIu64 " of the %" PRIu64 " bytes skipped from 0x%" PRIx64
-				   " on are not 0x%02x, the first at 0x%" PRIx64 ": 0x%02x",
-				   p.nr_wrong, skip->end - skip->off, skip->off, p.byte, p.first,
-				   p.found);
+			audit_add_finding(audit, INV_PADDING_MISSING, ring->sums, skip->of,
+					  p.nr_wrong,
+					  "%" PRIu64 " of the %" PRIu64
+					  " bytes skipped from 0x%" PRIx64
+					  " on are not 0x%02x, the first at 0x%" PRIx64 ": 0x%02x",
+					  p.nr_wrong, skip->end - skip->off, skip->off, p.byte,
+					  p.first, p.found);
 	}
 }
 

@@ -27,15 +27,16 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
 	if (!audit->family->stops_at_page)
 		return;
 	if (e->flags & PERF_AUX_FLAG_COLLISION)
-		audit_find(audit, INV_FLAG_FOREIGN, ring->sums, e, e->size,
-			   "COLLISION in a record of intel_pt, whose driver has no such loss");
+		audit_add_finding(
+			audit, INV_FLAG_FOREIGN, ring->sums, e, e->size,
+			"COLLISION in a record of intel_pt, whose driver has no such loss");
 	/* before 4.12 a hole was flagged so, too */
 	if (e->flags & PERF_AUX_FLAG_TRUNCATED && !(e->flags & PERF_AUX_FLAG_OVERWRITE) &&
 	    e->size && end % PAGE && !audit->old_partial)
-		audit_find(audit, INV_TRUNCATED_INSIDE, ring->sums, e, e->size,
-			   "TRUNCATED with %" PRIu64 " bytes that end at 0x%" PRIx64
-			   ", inside a page: the unit stops at the end of one",
-			   e->size, end);
+		audit_add_finding(audit, INV_TRUNCATED_INSIDE, ring->sums, e, e->size,
+				  "TRUNCATED with %" PRIu64 " bytes that end at 0x%" PRIx64
+				  ", inside a page: the unit stops at the end of one",
+				  e->size, end);
 }
 
 static bool of_trbe(const struct auxtap_audit *audit, const struct entry *e)
@@ -52,10 +53,10 @@ void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint
 	if (!of_trbe(ring->audit, e) || e->flags & LOSS_FLAGS || !e->size ||
 	    audit_end(e->off, e->size) != limit)
 		return;
-	audit_find(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, e, 0,
-		   "ends at its limit, 0x%" PRIx64
-		   ", where the unit has stopped, and has no flag of a loss",
-		   limit);
+	audit_add_finding(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, e, 0,
+			  "ends at its limit, 0x%" PRIx64
+			  ", where the unit has stopped, and has no flag of a loss",
+			  limit);
 }
 
 /*
@@ -82,11 +83,11 @@ void audit_flags_ends(const struct ring_view *ring)
 	if (nr_flagged || nr_at_end < AT_END_MIN || 2 * nr_at_end <= nr ||
 	    ring->audit->counts[INV_COLLISION_UNFLAGGED])
 		return;
-	audit_find(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, first, 0,
-		   "%" PRIu64 " of %" PRIu64
-		   " records end with a page, as where the unit has stopped at its limit, "
-		   "and none has a flag of a loss",
-		   nr_at_end, nr);
+	audit_add_finding(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, first, 0,
+			  "%" PRIu64 " of %" PRIu64
+			  " records end with a page, as where the unit has stopped at its limit, "
+			  "and none has a flag of a loss",
+			  nr_at_end, nr);
 }
 
 /* ---- what auxtap's recorder has seen ---- */
@@ -145,10 +146,10 @@ static void noted_bytes(struct auxtap_audit *audit)
 		if (at < audit->nr_rings && audit->rings[at].tid == whose.tid)
 			covered = audit->rings[at].nr_bytes;
 		if (covered < written)
-			audit_find(audit, INV_NOTED_MISSING, &whose, NULL, written - covered,
-				   "the recorder noted that the unit wrote %" PRIu64
-				   " bytes, and AUX records cover %" PRIu64,
-				   written, covered);
+			audit_add_finding(audit, INV_NOTED_MISSING, &whose, NULL, written - covered,
+					  "the recorder noted that the unit wrote %" PRIu64
+					  " bytes, and AUX records cover %" PRIu64,
+					  written, covered);
 	}
 }
 
@@ -229,11 +230,12 @@ void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *
 	begin = nr_before(audit, key, gap->time_begin);
 	end = gap->time_begin == UINT64_MAX ? begin : nr_before(audit, key, gap->time_begin + 1);
 	if (begin < end && !shows_loss(audit->by_time[begin]))
-		audit_find(audit, INV_TRUNCATION_UNFLAGGED, &whose, audit->by_time[end - 1],
-			   gap->nr_bytes,
-			   "the recorder noted that %" PRIu64
-			   " bytes were lost from this record on, and it has no flag of a loss",
-			   gap->nr_bytes);
+		audit_add_finding(
+			audit, INV_TRUNCATION_UNFLAGGED, &whose, audit->by_time[end - 1],
+			gap->nr_bytes,
+			"the recorder noted that %" PRIu64
+			" bytes were lost from this record on, and it has no flag of a loss",
+			gap->nr_bytes);
 }
 
 /* The recorder reads each record once and writes it: what it has counted is in the file. */
@@ -259,13 +261,13 @@ void audit_flags_noted(struct auxtap_audit *audit)
 		return;
 	noted_bytes(audit);
 	if (audit->noted.truncations > nr_truncated && !audit->counts[INV_TRUNCATION_UNFLAGGED])
-		audit_find(audit, INV_TRUNCATION_UNFLAGGED, NULL, NULL, 0,
-			   "the recorder has read %" PRIu64 " truncated records, and %" PRIu64
-			   " are in the file",
-			   audit->noted.truncations, nr_truncated);
+		audit_add_finding(audit, INV_TRUNCATION_UNFLAGGED, NULL, NULL, 0,
+				  "the recorder has read %" PRIu64
+				  " truncated records, and %" PRIu64 " are in the file",
+				  audit->noted.truncations, nr_truncated);
 	if (audit->noted.collisions > nr_collision && !audit->counts[INV_COLLISION_UNFLAGGED])
-		audit_find(audit, INV_COLLISION_UNFLAGGED, NULL, NULL, 0,
-			   "the recorder has read %" PRIu64 " records with COLLISION, and %" PRIu64
-			   " are in the file",
-			   audit->noted.collisions, nr_collision);
+		audit_add_finding(audit, INV_COLLISION_UNFLAGGED, NULL, NULL, 0,
+				  "the recorder has read %" PRIu64
+				  " records with COLLISION, and %" PRIu64 " are in the file",
+				  audit->noted.collisions, nr_collision);
 }

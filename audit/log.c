@@ -153,8 +153,8 @@ static void events_missing(struct log *log)
 {
 	struct unit_history *u = &log->audit->units;
 
-	audit_find(log->audit, INV_LOG_GAP, log->ring, &log->line, 0,
-		   "from here on, up to the next begin");
+	audit_add_finding(log->audit, INV_LOG_GAP, log->ring, &log->line, 0,
+			  "from here on, up to the next begin");
 	if (u->nr_transactions && u->transactions[u->nr_transactions - 1].log == log->line.log)
 		u->transactions[u->nr_transactions - 1].doubtful = true;
 	u->threads_doubtful |= log->key >= KEY_THREAD;
@@ -178,8 +178,9 @@ static void pointer(struct log *log, uint64_t to)
 	struct auxtap_audit *audit = log->audit;
 
 	if (to < log->write) {
-		audit_find(audit, INV_LOG_POINTER_BACK, log->ring, &log->line, log->write - to,
-			   "from 0x%" PRIx64 " to 0x%" PRIx64, log->write, to);
+		audit_add_finding(audit, INV_LOG_POINTER_BACK, log->ring, &log->line,
+				  log->write - to, "from 0x%" PRIx64 " to 0x%" PRIx64, log->write,
+				  to);
 		return;
 	}
 	log->ring->nr_records++;
@@ -188,9 +189,9 @@ static void pointer(struct log *log, uint64_t to)
 	log->write = log->ring->last_end = to;
 	if (log->has_limit && to > log->limit && !log->past_limit) {
 		log->past_limit = true;
-		audit_find(audit, INV_LOG_PAST_LIMIT, log->ring, &log->line, to - log->limit,
-			   "at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64, to,
-			   to - log->limit, log->limit);
+		audit_add_finding(audit, INV_LOG_PAST_LIMIT, log->ring, &log->line, to - log->limit,
+				  "at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64,
+				  to, to - log->limit, log->limit);
 	}
 	if (log->transaction)
 		log->transaction->end = to;
@@ -202,11 +203,11 @@ static void pointer(struct log *log, uint64_t to)
 			log->ring->largest_unread = lag;
 		if (log->buffer && lag > log->buffer && !log->overwritten) {
 			log->overwritten = true;
-			audit_find(audit, INV_LOG_OVERWRITTEN, log->ring, &log->line,
-				   lag - log->buffer,
-				   "%" PRIu64 " bytes are unread in a buffer of %" PRIu64
-				   ": 0x%" PRIx64 " to 0x%" PRIx64 " are gone",
-				   lag, log->buffer, log->tail, to - log->buffer);
+			audit_add_finding(audit, INV_LOG_OVERWRITTEN, log->ring, &log->line,
+					  lag - log->buffer,
+					  "%" PRIu64 " bytes are unread in a buffer of %" PRIu64
+					  ": 0x%" PRIx64 " to 0x%" PRIx64 " are gone",
+					  lag, log->buffer, log->tail, to - log->buffer);
 		}
 	}
 	if (log->has_threshold && !log->passed && reaches(log, log->threshold)) {
@@ -227,10 +228,10 @@ static void leave_threshold(struct log *log)
 		    (overshoot > log->max_overshoot || (log->max_delay && delay > log->max_delay));
 
 	if (log->has_threshold && late && !log->nr_interrupts)
-		audit_find(log->audit, INV_LOG_MISSING, log->ring, &log->line, overshoot,
-			   "the threshold 0x%" PRIx64 " was passed by %" PRIu64
-			   " bytes and %" PRIu64 " ns ago, and no interrupt came",
-			   log->threshold, overshoot, delay);
+		audit_add_finding(log->audit, INV_LOG_MISSING, log->ring, &log->line, overshoot,
+				  "the threshold 0x%" PRIx64 " was passed by %" PRIu64
+				  " bytes and %" PRIu64 " ns ago, and no interrupt came",
+				  log->threshold, overshoot, delay);
 	log->has_threshold = log->passed = false;
 	log->nr_interrupts = 0;
 }
@@ -244,9 +245,9 @@ static void interrupt(struct log *log)
 	log->interrupted = true;
 	if (log->has_threshold && log->passed && log->nr_interrupts++ &&
 	    (log->on || !log->has_transactions)) {
-		audit_find(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,
-			   "interrupt %" PRIu64 " for the threshold 0x%" PRIx64, log->nr_interrupts,
-			   log->threshold);
+		audit_add_finding(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,
+				  "interrupt %" PRIu64 " for the threshold 0x%" PRIx64,
+				  log->nr_interrupts, log->threshold);
 		return;
 	}
 	if (!log->has_threshold || !log->passed || log->nr_interrupts > 1) {
@@ -256,31 +257,33 @@ static void interrupt(struct log *log)
 			return; /* it stopped there, and says so */
 		}
 		if (log->has_transactions && !log->on)
-			audit_find(audit, INV_LOG_STOPPED, log->ring, &log->line, 0,
-				   "at 0x%" PRIx64 ", %" PRIu64
-				   " ns after the unit was switched off",
-				   log->write, log->time - log->end_time);
+			audit_add_finding(audit, INV_LOG_STOPPED, log->ring, &log->line, 0,
+					  "at 0x%" PRIx64 ", %" PRIu64
+					  " ns after the unit was switched off",
+					  log->write, log->time - log->end_time);
 		else if (log->has_threshold)
-			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line,
-				   log->threshold - log->write,
-				   "at 0x%" PRIx64 ", %" PRIu64
-				   " bytes before the threshold 0x%" PRIx64,
-				   log->write, log->threshold - log->write, log->threshold);
+			audit_add_finding(audit, INV_LOG_EARLY, log->ring, &log->line,
+					  log->threshold - log->write,
+					  "at 0x%" PRIx64 ", %" PRIu64
+					  " bytes before the threshold 0x%" PRIx64,
+					  log->write, log->threshold - log->write, log->threshold);
 		else
-			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line, 0,
-				   "at 0x%" PRIx64 ", no threshold is set", log->write);
+			audit_add_finding(audit, INV_LOG_EARLY, log->ring, &log->line, 0,
+					  "at 0x%" PRIx64 ", no threshold is set", log->write);
 		return;
 	}
 	log->at_limit = false; /* threshold and limit may be the same */
 	overshoot = bytes_past_threshold(log);
 	delay = log->time - log->passed_time;
-	audit_overshoot(log->ring, overshoot);
+	audit_count_overshoot(log->ring, overshoot);
 	if ((log->max_overshoot && overshoot > log->max_overshoot) ||
 	    (log->max_delay && delay > log->max_delay))
-		audit_find(audit, INV_LOG_LATE, log->ring, &log->line, overshoot,
-			   "%" PRIu64 " bytes and %" PRIu64 " ns after the threshold 0x%" PRIx64
-			   " (allowed: %" PRIu64 " bytes, %" PRIu64 " ns; 0: any)",
-			   overshoot, delay, log->threshold, log->max_overshoot, log->max_delay);
+		audit_add_finding(audit, INV_LOG_LATE, log->ring, &log->line, overshoot,
+				  "%" PRIu64 " bytes and %" PRIu64
+				  " ns after the threshold 0x%" PRIx64 " (allowed: %" PRIu64
+				  " bytes, %" PRIu64 " ns; 0: any)",
+				  overshoot, delay, log->threshold, log->max_overshoot,
+				  log->max_delay);
 }
 
 static void set_limit(struct log *log, uint64_t to)
@@ -292,11 +295,11 @@ static void set_limit(struct log *log, uint64_t to)
 		log->transaction->has_limit = true;
 	if (!log->overwrite && !log->tail_unknown && log->buffer &&
 	    to > audit_end(log->tail, log->buffer))
-		audit_find(log->audit, INV_LOG_LIMIT_AHEAD, log->ring, &log->line,
-			   to - log->tail - log->buffer,
-			   "0x%" PRIx64 " lets the unit overwrite what is unread from 0x%" PRIx64
-			   " on",
-			   to, log->tail);
+		audit_add_finding(log->audit, INV_LOG_LIMIT_AHEAD, log->ring, &log->line,
+				  to - log->tail - log->buffer,
+				  "0x%" PRIx64
+				  " lets the unit overwrite what is unread from 0x%" PRIx64 " on",
+				  to, log->tail);
 }
 
 static void set_tail(struct log *log, uint64_t to)
@@ -304,12 +307,15 @@ static void set_tail(struct log *log, uint64_t to)
 	if (to != log->tail)
 		log->truncated = false;
 	if (to < log->tail && !log->tail_unknown)
-		audit_find(log->audit, INV_LOG_POINTER_BACK, log->ring, &log->line, log->tail - to,
-			   "the tail goes from 0x%" PRIx64 " back to 0x%" PRIx64, log->tail, to);
+		audit_add_finding(log->audit, INV_LOG_POINTER_BACK, log->ring, &log->line,
+				  log->tail - to,
+				  "the tail goes from 0x%" PRIx64 " back to 0x%" PRIx64, log->tail,
+				  to);
 	if (to > log->write)
-		audit_find(log->audit, INV_LOG_TAIL_AHEAD, log->ring, &log->line, to - log->write,
-			   "0x%" PRIx64 " is %" PRIu64 " bytes ahead of what was written", to,
-			   to - log->write);
+		audit_add_finding(log->audit, INV_LOG_TAIL_AHEAD, log->ring, &log->line,
+				  to - log->write,
+				  "0x%" PRIx64 " is %" PRIu64 " bytes ahead of what was written",
+				  to, to - log->write);
 	if (to >= log->tail && !log->tail_unknown)
 		log->ring->nr_read_bytes += to - log->tail;
 	log->ring->nr_reads += to != log->tail || log->tail_unknown;
@@ -357,12 +363,13 @@ static void lost(struct log *log, uint64_t nr_bytes)
 	if (log->transaction)
 		log->transaction->nr_lost += nr_bytes;
 	if (nr_bytes && log->on && log->has_limit && !log->at_limit && !reaches(log, log->limit))
-		audit_find(log->audit, INV_LOG_LOST_WITH_SPACE, log->ring, &log->line, nr_bytes,
-			   "%" PRIu64 " bytes, at 0x%" PRIx64 ", %" PRIu64
-			   " bytes before the limit 0x%" PRIx64,
-			   nr_bytes, log->write, log->limit - log->write, log->limit);
-	audit_find(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes, "%" PRIu64 " bytes",
-		   nr_bytes);
+		audit_add_finding(log->audit, INV_LOG_LOST_WITH_SPACE, log->ring, &log->line,
+				  nr_bytes,
+				  "%" PRIu64 " bytes, at 0x%" PRIx64 ", %" PRIu64
+				  " bytes before the limit 0x%" PRIx64,
+				  nr_bytes, log->write, log->limit - log->write, log->limit);
+	audit_add_finding(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes,
+			  "%" PRIu64 " bytes", nr_bytes);
 }
 
 /*
@@ -385,10 +392,11 @@ static void check_threshold(const struct log *log, uint64_t to)
 		next += page - next % page;
 	}
 	if (due > next && due <= log->limit)
-		audit_find(log->audit, INV_LOG_THRESHOLD_LATE, log->ring, &log->line, due - next,
-			   "at 0x%" PRIx64 " the next interrupt is due at 0x%" PRIx64
-			   ", for a watermark at 0x%" PRIx64,
-			   log->write, due, (log->write / watermark + 1) * watermark);
+		audit_add_finding(log->audit, INV_LOG_THRESHOLD_LATE, log->ring, &log->line,
+				  due - next,
+				  "at 0x%" PRIx64 " the next interrupt is due at 0x%" PRIx64
+				  ", for a watermark at 0x%" PRIx64,
+				  log->write, due, (log->write / watermark + 1) * watermark);
 }
 
 static void set_threshold(struct log *log, uint64_t to)
@@ -419,8 +427,9 @@ static void head_moves(struct log *log, uint64_t to)
 static void no_wakeup(struct log *log)
 {
 	if (log->wakeup_due)
-		audit_find(log->audit, INV_LOG_NO_WAKEUP, log->ring, &log->line, 0,
-			   "the head has passed a watermark and is at 0x%" PRIx64, log->head);
+		audit_add_finding(log->audit, INV_LOG_NO_WAKEUP, log->ring, &log->line, 0,
+				  "the head has passed a watermark and is at 0x%" PRIx64,
+				  log->head);
 	log->wakeup_due = false;
 }
 
@@ -428,10 +437,10 @@ static void wakeup(struct log *log)
 {
 	log->wakeup_due = false;
 	if (log->overwrite && ++log->nr_wakeups * TRANSACTIONS_PER_WAKEUP > log->nr_transactions)
-		audit_find(log->audit, INV_LOG_WAKEUP, log->ring, &log->line, 0,
-			   "wakeup %" PRIu64
-			   ", but no reader waits for a part of an overwritten area",
-			   log->nr_wakeups);
+		audit_add_finding(log->audit, INV_LOG_WAKEUP, log->ring, &log->line, 0,
+				  "wakeup %" PRIu64
+				  ", but no reader waits for a part of an overwritten area",
+				  log->nr_wakeups);
 }
 
 /*
@@ -446,10 +455,10 @@ static void truncated(struct log *log, uint64_t id)
 		log->nr_truncated = 0;
 	} else if (log->truncated && log->truncated_id == id &&
 		   ++log->nr_truncated == TRUNCATED_MIN) {
-		audit_find(log->audit, INV_LOG_GOES_ON, log->ring, &log->line, 0,
-			   "event %" PRIu64 " goes on, for the %" PRIu64
-			   ". time, and the reader is at 0x%" PRIx64 " as before",
-			   id, log->nr_truncated, log->tail);
+		audit_add_finding(log->audit, INV_LOG_GOES_ON, log->ring, &log->line, 0,
+				  "event %" PRIu64 " goes on, for the %" PRIu64
+				  ". time, and the reader is at 0x%" PRIx64 " as before",
+				  id, log->nr_truncated, log->tail);
 	}
 	log->interrupted = false;
 }
@@ -458,10 +467,10 @@ static void truncated(struct log *log, uint64_t id)
 static void freed(struct log *log, bool atomic)
 {
 	if (log->on)
-		audit_find(log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
-			   "while the unit is on, at 0x%" PRIx64, log->write);
+		audit_add_finding(log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
+				  "while the unit is on, at 0x%" PRIx64, log->write);
 	else if (atomic)
-		audit_find(
+		audit_add_finding(
 			log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
 			"where nothing may sleep, as by a begin or end; the unit was at 0x%" PRIx64,
 			log->write);
@@ -624,8 +633,8 @@ static bool line_of(struct log *log, const char *line)
 		return false;
 	log->line.time = time;
 	if (log->has_time && time < log->time)
-		audit_find(log->audit, INV_LOG_TIME_BACK, log->ring, &log->line, 0,
-			   "%" PRIu64 " ns before the event before", log->time - time);
+		audit_add_finding(log->audit, INV_LOG_TIME_BACK, log->ring, &log->line, 0,
+				  "%" PRIu64 " ns before the event before", log->time - time);
 	else
 		log->time = time;
 	if (!log->of_recording) { /* whose span is that of its records */
@@ -664,8 +673,8 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 				err,
 				"a line is TIME,EVENT,VALUE: write, tail, limit, mark, irq, lost, begin, end …");
 		} else {
-			audit_find(log->audit, INV_LOG_DAMAGED, log->ring, &log->line, 0,
-				   "no event; it was left out");
+			audit_add_finding(log->audit, INV_LOG_DAMAGED, log->ring, &log->line, 0,
+					  "no event; it was left out");
 		}
 	}
 	if (!ret && ferror(f))

@@ -209,9 +209,9 @@ static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, s
 		       (entries[k - 1].time >= e.time || !entries[k - 1].time))
 			again = same_record(&entries[--k], &e);
 		if (again)
-			audit_find(audit, INV_REPEATED, &whose, &e,
-				   e.kind == ENTRY_AUX ? e.size : 0,
-				   "the same record as at 0x%" PRIx64, entries[k].file_off);
+			audit_add_finding(audit, INV_REPEATED, &whose, &e,
+					  e.kind == ENTRY_AUX ? e.size : 0,
+					  "the same record as at 0x%" PRIx64, entries[k].file_off);
 		else
 			entries[kept++] = e;
 	}
@@ -303,11 +303,11 @@ static int read_all(struct collect *c, struct auxtap_perfdata *pd)
 	if (ret) {
 		struct entry at = {.file_off = damage.offset};
 
-		audit_find(audit, INV_FILE_DAMAGED, NULL, &at, 0,
-			   "%.180s; what comes before was audited", damage.why);
+		audit_add_finding(audit, INV_FILE_DAMAGED, NULL, &at, 0,
+				  "%.180s; what comes before was audited", damage.why);
 	}
 	if (auxtap_perfdata_get_info(pd)->unfinished)
-		audit_find(
+		audit_add_finding(
 			audit, INV_FILE_UNFINISHED, NULL, NULL, 0,
 			"the recorder was killed or is still running; audited up to the last complete record");
 	audit->incomplete = audit->counts[INV_FILE_DAMAGED] || audit->counts[INV_FILE_UNFINISHED];
@@ -338,12 +338,12 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	whose.tid = gap.tid;
 	at.time = gap.time_begin;
 	if (gap.nr_bytes || gap.exact)
-		audit_find(audit, INV_NOTED_LOSS, &whose, &at, gap.nr_bytes, "%s: %s%llu bytes",
-			   auxtap_gap_cause_name(gap.cause), gap.exact ? "" : "at least ",
-			   (unsigned long long)gap.nr_bytes);
+		audit_add_finding(audit, INV_NOTED_LOSS, &whose, &at, gap.nr_bytes,
+				  "%s: %s%llu bytes", auxtap_gap_cause_name(gap.cause),
+				  gap.exact ? "" : "at least ", (unsigned long long)gap.nr_bytes);
 	else
-		audit_find(audit, INV_NOTED_LOSS, &whose, &at, 0, "%s, number of bytes unknown",
-			   auxtap_gap_cause_name(gap.cause));
+		audit_add_finding(audit, INV_NOTED_LOSS, &whose, &at, 0,
+				  "%s, number of bytes unknown", auxtap_gap_cause_name(gap.cause));
 	return 0;
 }
 
@@ -388,7 +388,7 @@ static void odd_watermark(struct auxtap_audit *audit)
 	uint64_t w = audit->facts.watermark;
 
 	if (audit->family->interrupts_at_pages && w && (w & (w - 1) || w < audit->facts.page_size))
-		audit_find(
+		audit_add_finding(
 			audit, INV_ODD_WATERMARK, NULL, NULL, 0,
 			"%llu is no power of two of pages: PT interrupts at the end of the ring, or where it has to stop",
 			(unsigned long long)w);
@@ -446,8 +446,8 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 			err, -ENODATA, auxtap_perfdata_path(pd),
 			"no trace was recorded in this file, there is nothing to audit");
 	if (!nr)
-		audit_find(audit, INV_NO_AUX_RECORDS, NULL, NULL, 0, "there is no AUX record%s",
-			   c->has_trace ? ", but trace" : "");
+		audit_add_finding(audit, INV_NO_AUX_RECORDS, NULL, NULL, 0,
+				  "there is no AUX record%s", c->has_trace ? ", but trace" : "");
 	odd_watermark(audit);
 	which_kernel(audit, pd);
 	auxtap_perfdata_metadata(pd, on_metadata, audit, NULL);

@@ -42,36 +42,37 @@ static void check_start(struct check *w, const struct entry *e)
 		return;
 	if (e->off < w->end) {
 		if (audit_end(e->off, e->size) <= w->last->off && e->off < w->last->off)
-			audit_find(audit, INV_AUX_ORDER, sums, e, e->size,
-				   "bytes 0x%" PRIx64 " to 0x%" PRIx64
-				   " come after a record of those from 0x%" PRIx64 " on",
-				   e->off, audit_end(e->off, e->size), w->last->off);
+			audit_add_finding(audit, INV_AUX_ORDER, sums, e, e->size,
+					  "bytes 0x%" PRIx64 " to 0x%" PRIx64
+					  " come after a record of those from 0x%" PRIx64 " on",
+					  e->off, audit_end(e->off, e->size), w->last->off);
 		else
-			audit_find(audit, INV_AUX_OVERLAP, sums, e, w->end - e->off,
-				   "begins at 0x%" PRIx64 ", %" PRIu64
-				   " bytes before the end of the one before (at 0x%" PRIx64 ")",
-				   e->off, w->end - e->off, w->last->file_off);
+			audit_add_finding(audit, INV_AUX_OVERLAP, sums, e, w->end - e->off,
+					  "begins at 0x%" PRIx64 ", %" PRIu64
+					  " bytes before the end of the one before (at 0x%" PRIx64
+					  ")",
+					  e->off, w->end - e->off, w->last->file_off);
 		return;
 	}
 	hole = e->off - w->end;
 	if (!hole)
 		return;
 	if (w->nr_lost) {
-		audit_find(audit, INV_RECORD_LOST, sums, e, hole,
-			   "%" PRIu64 " bytes from 0x%" PRIx64
-			   " on are covered by no record; LOST counts %" PRIu64,
-			   hole, w->end, w->nr_lost);
+		audit_add_finding(audit, INV_RECORD_LOST, sums, e, hole,
+				  "%" PRIu64 " bytes from 0x%" PRIx64
+				  " on are covered by no record; LOST counts %" PRIu64,
+				  hole, w->end, w->nr_lost);
 	} else if (hole < audit_skip_max(audit)) {
 		sums->nr_skipped_bytes += hole;
 		audit_watermark_skipped(w->ring, e, w->end);
 		audit_skipped(audit, e, w->end, e->off);
-		audit_find(audit, INV_SKIPPED, sums, e, hole,
-			   "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole, e->off);
+		audit_add_finding(audit, INV_SKIPPED, sums, e, hole,
+				  "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole, e->off);
 	} else {
-		audit_find(audit, INV_AUX_HOLE, sums, e, hole,
-			   "%" PRIu64 " bytes from 0x%" PRIx64
-			   " on are covered by no record, and no LOST says why",
-			   hole, w->end);
+		audit_add_finding(audit, INV_AUX_HOLE, sums, e, hole,
+				  "%" PRIu64 " bytes from 0x%" PRIx64
+				  " on are covered by no record, and no LOST says why",
+				  hole, w->end);
 	}
 }
 
@@ -83,29 +84,32 @@ static void flags(struct check *w, const struct entry *e)
 	uint64_t format = e->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
 
 	if (e->flags & ~(uint64_t)KNOWN_FLAGS)
-		audit_find(audit, INV_FLAG_UNKNOWN, sums, e, 0, "flags 0x%" PRIx64, e->flags);
+		audit_add_finding(audit, INV_FLAG_UNKNOWN, sums, e, 0, "flags 0x%" PRIx64,
+				  e->flags);
 	if (format && !audit->family->formats) {
-		audit_find(audit, INV_FLAG_FORMAT, sums, e, 0,
-			   "format 0x%" PRIx64 " in a record of %s", format, audit->unit);
+		audit_add_finding(audit, INV_FLAG_FORMAT, sums, e, 0,
+				  "format 0x%" PRIx64 " in a record of %s", format, audit->unit);
 	} else {
 		if (w->last && format != w->format)
-			audit_find(audit, INV_FLAG_FORMAT, sums, e, 0,
-				   "format 0x%" PRIx64 ", 0x%" PRIx64 " before", format, w->format);
+			audit_add_finding(audit, INV_FLAG_FORMAT, sums, e, 0,
+					  "format 0x%" PRIx64 ", 0x%" PRIx64 " before", format,
+					  w->format);
 		w->format = format;
 	}
 	if (w->last &&
 	    !(e->flags & PERF_AUX_FLAG_OVERWRITE) != !(w->last->flags & PERF_AUX_FLAG_OVERWRITE))
-		audit_find(audit, INV_MODE_MIXED, sums, e, 0,
-			   "OVERWRITE is %s before (at 0x%" PRIx64 ")",
-			   e->flags & PERF_AUX_FLAG_OVERWRITE ? "set, and was not in the record" :
-								"not set, and was in the record",
-			   w->last->file_off);
+		audit_add_finding(audit, INV_MODE_MIXED, sums, e, 0,
+				  "OVERWRITE is %s before (at 0x%" PRIx64 ")",
+				  e->flags & PERF_AUX_FLAG_OVERWRITE ?
+					  "set, and was not in the record" :
+					  "not set, and was in the record",
+				  w->last->file_off);
 	if (!e->size && !e->flags)
-		audit_find(audit, INV_EMPTY_RECORD, sums, e, 0,
-			   "size 0 and no flag: the kernel writes none");
+		audit_add_finding(audit, INV_EMPTY_RECORD, sums, e, 0,
+				  "size 0 and no flag: the kernel writes none");
 	else if (!e->size && e->flags == format)
-		audit_find(audit, INV_EMPTY_FORMAT, sums, e, 0, "size 0, format 0x%" PRIx64,
-			   format);
+		audit_add_finding(audit, INV_EMPTY_FORMAT, sums, e, 0, "size 0, format 0x%" PRIx64,
+				  format);
 }
 
 static void resumed(struct check *w, const struct entry *e)
@@ -122,30 +126,32 @@ static void losses(struct check *w, const struct entry *e)
 
 	if (e->flags & PERF_AUX_FLAG_PARTIAL) {
 		sums->nr_partial++;
-		audit_find(audit, INV_PARTIAL, sums, e, e->size,
-			   "within %" PRIu64 " bytes at 0x%" PRIx64, e->size, e->off);
+		audit_add_finding(audit, INV_PARTIAL, sums, e, e->size,
+				  "within %" PRIu64 " bytes at 0x%" PRIx64, e->size, e->off);
 	}
 	if (e->flags & PERF_AUX_FLAG_COLLISION) {
 		sums->nr_collision++;
-		audit_find(audit, INV_COLLISION, sums, e, e->size,
-			   "within %" PRIu64 " bytes at 0x%" PRIx64, e->size, e->off);
+		audit_add_finding(audit, INV_COLLISION, sums, e, e->size,
+				  "within %" PRIu64 " bytes at 0x%" PRIx64, e->size, e->off);
 	}
 	if (e->flags & PERF_AUX_FLAG_TRUNCATED) {
 		sums->nr_truncated++;
 		w->truncated = e;
-		audit_find(audit, INV_TRUNCATED, sums, e, 0,
-			   "stopped at 0x%" PRIx64 "; the kernel does not report how much was lost",
-			   audit_end(e->off, e->size));
+		audit_add_finding(audit, INV_TRUNCATED, sums, e, 0,
+				  "stopped at 0x%" PRIx64
+				  "; the kernel does not report how much was lost",
+				  audit_end(e->off, e->size));
 	}
 }
 
 static void idle_ends(struct check *w)
 {
 	if (w->nr_idle >= IDLE_MIN)
-		audit_find(w->ring->audit, INV_NO_PROGRESS, w->ring->sums, w->idle, 0,
-			   "%" PRIu64 " truncated records in a row cover no bytes, at 0x%" PRIx64
-			   ", and the reader had read all that was there",
-			   w->nr_idle, w->idle->off);
+		audit_add_finding(w->ring->audit, INV_NO_PROGRESS, w->ring->sums, w->idle, 0,
+				  "%" PRIu64
+				  " truncated records in a row cover no bytes, at 0x%" PRIx64
+				  ", and the reader had read all that was there",
+				  w->nr_idle, w->idle->off);
 	w->nr_idle = 0;
 }
 
@@ -184,11 +190,11 @@ static void again(struct check *w, const struct entry *e)
 		   e->off != audit_end(w->stopped->off, w->stopped->size)) {
 		w->stopped = NULL;
 	} else if (++w->nr_again == AGAIN_MIN) {
-		audit_find(audit, known ? INV_NOT_DISABLED : INV_TRUNCATED_AGAIN, w->ring->sums, e,
-			   0,
-			   "truncated at 0x%" PRIx64 " (at 0x%" PRIx64
-			   "), and %d times more, before anything was read",
-			   e->off, w->stopped->file_off, AGAIN_MIN);
+		audit_add_finding(audit, known ? INV_NOT_DISABLED : INV_TRUNCATED_AGAIN,
+				  w->ring->sums, e, 0,
+				  "truncated at 0x%" PRIx64 " (at 0x%" PRIx64
+				  "), and %d times more, before anything was read",
+				  e->off, w->stopped->file_off, AGAIN_MIN);
 	}
 }
 
@@ -199,8 +205,8 @@ static void one(struct check *w, const struct entry *e)
 	uint64_t end = audit_end(e->off, e->size), size = audit->facts.aux_size;
 
 	if (e->off + e->size < e->off) { /* nothing in it can be believed */
-		audit_find(audit, INV_AUX_RANGE, sums, e, 0,
-			   "offset 0x%" PRIx64 ", size 0x%" PRIx64, e->off, e->size);
+		audit_add_finding(audit, INV_AUX_RANGE, sums, e, 0,
+				  "offset 0x%" PRIx64 ", size 0x%" PRIx64, e->off, e->size);
 		return;
 	}
 	if (!sums->nr_records)
@@ -208,8 +214,9 @@ static void one(struct check *w, const struct entry *e)
 	sums->nr_records++;
 	sums->nr_bytes += e->size;
 	if (w->last && e->time && w->last->time && e->time < w->last->time)
-		audit_find(audit, INV_TIME_BACK, sums, e, 0,
-			   "%" PRIu64 " ns before the record before", w->last->time - e->time);
+		audit_add_finding(audit, INV_TIME_BACK, sums, e, 0,
+				  "%" PRIu64 " ns before the record before",
+				  w->last->time - e->time);
 	flags(w, e);
 	if (!sums->overwrite) {
 		check_start(w, e);
@@ -218,8 +225,8 @@ static void one(struct check *w, const struct entry *e)
 		 * written, too
 		 */
 		if (size && (e->size > size || (e->size == size && !audit->family->fills_ring)))
-			audit_find(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
-				   "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
+			audit_add_finding(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
+					  "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
 		audit_watermark(w->ring, e);
 		progress(w, e);
 		again(w, e);
@@ -243,7 +250,7 @@ static void stopped(const struct check *w)
 		return;
 	left = audit->facts.time_end - w->truncated->time;
 	if (left >= RESUME_NS)
-		audit_find(
+		audit_add_finding(
 			audit, INV_NOT_RESUMED, w->ring->sums, w->truncated, 0,
 			"nothing came from this ring in the %" PRIu64 ".%03" PRIu64
 			" s that were recorded after it: the program ended, or the event was not enabled again",

@@ -56,10 +56,11 @@ static void missing(const struct reader *r, size_t i)
 	next = wakeup_at(r, i + 1, 0);
 	if (next.flags & (AUXTAP_WAKEUP_READABLE | AUXTAP_WAKEUP_LAST))
 		return;
-	audit_find(r->audit, INV_WAKEUP_MISSING, &r->whose, &where, at.aux_head - before.aux_head,
-		   "the head went from 0x%" PRIx64 " to 0x%" PRIx64 ", past a watermark of %" PRIu64
-		   ", and the reader was not woken",
-		   before.aux_head, at.aux_head, r->watermark);
+	audit_add_finding(r->audit, INV_WAKEUP_MISSING, &r->whose, &where,
+			  at.aux_head - before.aux_head,
+			  "the head went from 0x%" PRIx64 " to 0x%" PRIx64
+			  ", past a watermark of %" PRIu64 ", and the reader was not woken",
+			  before.aux_head, at.aux_head, r->watermark);
 }
 
 static void without_cause(const struct reader *r, size_t i, size_t woken)
@@ -82,17 +83,17 @@ static void without_cause(const struct reader *r, size_t i, size_t woken)
 			   at.aux_head - at.aux_tail >= r->head.aux_size - 1))
 		return;
 	if (overwrite)
-		audit_find(r->audit, INV_WAKEUP_CAUSE, &r->whose, &where, 0,
-			   "the area is overwritten, and the data ring held only %" PRIu64
-			   " bytes more",
-			   at.data_head - since.data_head);
+		audit_add_finding(r->audit, INV_WAKEUP_CAUSE, &r->whose, &where, 0,
+				  "the area is overwritten, and the data ring held only %" PRIu64
+				  " bytes more",
+				  at.data_head - since.data_head);
 	else
-		audit_find(r->audit, INV_WAKEUP_CAUSE, &r->whose, &where, 0,
-			   "the head went from 0x%" PRIx64 " to 0x%" PRIx64
-			   ", past no watermark of %" PRIu64 "; the data ring held only %" PRIu64
-			   " bytes more",
-			   since.aux_head, at.aux_head, r->watermark,
-			   at.data_head - since.data_head);
+		audit_add_finding(r->audit, INV_WAKEUP_CAUSE, &r->whose, &where, 0,
+				  "the head went from 0x%" PRIx64 " to 0x%" PRIx64
+				  ", past no watermark of %" PRIu64
+				  "; the data ring held only %" PRIu64 " bytes more",
+				  since.aux_head, at.aux_head, r->watermark,
+				  at.data_head - since.data_head);
 }
 
 void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
@@ -118,9 +119,10 @@ void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
 	if (r.head.emulated || !r.head.aux_size)
 		return;
 	if (r.head.nr_wakeups > r.nr)
-		audit_find(audit, INV_WAKEUPS_UNNOTED, &r.whose, NULL, 0,
-			   "%zu of %" PRIu64 " times are in the file; later ones are not checked",
-			   r.nr, r.head.nr_wakeups);
+		audit_add_finding(audit, INV_WAKEUPS_UNNOTED, &r.whose, NULL, 0,
+				  "%zu of %" PRIu64
+				  " times are in the file; later ones are not checked",
+				  r.nr, r.head.nr_wakeups);
 	for (size_t i = 0, woken = 0; i < r.nr; i++) {
 		missing(&r, i);
 		without_cause(&r, i, woken);

@@ -16,10 +16,11 @@ static void check_limit(const struct ring_view *ring, const struct entry *e, uin
 	uint64_t limit = wakeup % page ? wakeup - wakeup % page + page : wakeup;
 
 	if (limit >= wakeup && end > limit)
-		audit_find(ring->audit, INV_PAST_LIMIT, ring->sums, e, end - limit,
-			   "ends at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64
-			   " (watermark 0x%" PRIx64 ", pages of %" PRIu64 " KiB)",
-			   end, end - limit, limit, wakeup, page / 1024);
+		audit_add_finding(ring->audit, INV_PAST_LIMIT, ring->sums, e, end - limit,
+				  "ends at 0x%" PRIx64 ", %" PRIu64
+				  " bytes past the limit 0x%" PRIx64 " (watermark 0x%" PRIx64
+				  ", pages of %" PRIu64 " KiB)",
+				  end, end - limit, limit, wakeup, page / 1024);
 	if (limit >= wakeup)
 		audit_flags_limit(ring, e, limit);
 }
@@ -40,7 +41,7 @@ void audit_watermark_skipped(const struct ring_view *ring, const struct entry *e
 	if (e->off < wakeup)
 		return;
 	ring->sums->nr_passed++;
-	audit_overshoot(ring->sums, e->off - wakeup);
+	audit_count_overshoot(ring->sums, e->off - wakeup);
 }
 
 void audit_watermark(const struct ring_view *ring, const struct entry *e)
@@ -55,7 +56,7 @@ void audit_watermark(const struct ring_view *ring, const struct entry *e)
 	wakeup = (e->off / w + 1) * w; /* D18: handle->wakeup when it began */
 	if (end >= wakeup) {
 		ring->sums->nr_passed++;
-		audit_overshoot(ring->sums, end - wakeup);
+		audit_count_overshoot(ring->sums, end - wakeup);
 	}
 	if (family->limit || e->flags & family->limit_format) {
 		check_limit(ring, e, wakeup);
@@ -65,14 +66,14 @@ void audit_watermark(const struct ring_view *ring, const struct entry *e)
 	if (!family->interrupts_at_pages || w & (w - 1) || w < page)
 		return;
 	if (end >= wakeup + w)
-		audit_find(audit, INV_MISSED_INTERRUPT, ring->sums, e, end - wakeup,
-			   "goes from 0x%" PRIx64 " to 0x%" PRIx64
-			   ", past the watermarks 0x%" PRIx64 " and 0x%" PRIx64,
-			   e->off, end, wakeup, wakeup + w);
+		audit_add_finding(audit, INV_MISSED_INTERRUPT, ring->sums, e, end - wakeup,
+				  "goes from 0x%" PRIx64 " to 0x%" PRIx64
+				  ", past the watermarks 0x%" PRIx64 " and 0x%" PRIx64,
+				  e->off, end, wakeup, wakeup + w);
 	else if (audit->opts.max_overshoot && end > wakeup &&
 		 end - wakeup > audit->opts.max_overshoot)
-		audit_find(audit, INV_LATE_INTERRUPT, ring->sums, e, end - wakeup,
-			   "ends %" PRIu64 " bytes past the watermark 0x%" PRIx64
-			   ", at most %" PRIu64 " are allowed",
-			   end - wakeup, wakeup, audit->opts.max_overshoot);
+		audit_add_finding(audit, INV_LATE_INTERRUPT, ring->sums, e, end - wakeup,
+				  "ends %" PRIu64 " bytes past the watermark 0x%" PRIx64
+				  ", at most %" PRIu64 " are allowed",
+				  end - wakeup, wakeup, audit->opts.max_overshoot);
 }

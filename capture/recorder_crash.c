@@ -76,7 +76,7 @@ static void crash_process_dies(struct auxtap_session *s, const struct auxtap_tar
 
 	if (p)
 		p->died = true;
-	ret = session_crash(s, ev, &err);
+	ret = session_save_death(s, ev, &err);
 	if (!ret || s->lost_snapshot)
 		return;
 	s->lost_snapshot = ret;
@@ -92,7 +92,7 @@ static void crash_process_ended(struct auxtap_session *s, const struct auxtap_ta
 	const struct process *p = process_find(&s->processes, ev->pid);
 	struct auxtap_target_event dead = *ev;
 
-	if (!WIFSIGNALED(ev->status) || !session_dumps_core(WTERMSIG(ev->status)) || (p && p->died))
+	if (!WIFSIGNALED(ev->status) || !signal_dumps_core(WTERMSIG(ev->status)) || (p && p->died))
 		return;
 	if (!s->layout->per_cpu) {
 		session_unseen_death(s, ev);

@@ -282,7 +282,7 @@ void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pi
 struct process *session_process(struct auxtap_session *s, pid_t pid);
 
 /* session_crash.c */
-bool session_dumps_core(int signo);
+bool signal_dumps_core(int signo);
 /* Memory of a dead process into its snapshot (session_stack.c). */
 void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
 			size_t size);
@@ -294,8 +294,8 @@ void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t 
  * rings are gone: a crash without a snapshot, of an unknown thread.
  */
 void session_unseen_death(struct auxtap_session *s, const struct auxtap_target_event *ev);
-int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
-		  struct auxtap_error *err);
+int session_save_death(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		       struct auxtap_error *err);
 /* The emulator is gone, and with it the deaths to come: a file for each process, as they run on. */
 int session_save_rings(struct auxtap_session *s, struct auxtap_error *err);
 

@@ -255,8 +255,8 @@ static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char com
 	}
 }
 
-static void put_thread(struct auxtap_session *s, struct trace_file *file,
-		       const struct auxtap_target_event *ev, const struct map_list *maps)
+static void put_threads(struct auxtap_session *s, struct trace_file *file,
+			const struct auxtap_target_event *ev, const struct map_list *maps)
 {
 	pid_t *tids = malloc(THREADS_MAX * sizeof(*tids));
 	int nr = tids ? s->be->target->threads(s->be->target_ctx, ev->pid, tids, THREADS_MAX) : 0;
@@ -297,7 +297,7 @@ static void put_thread(struct auxtap_session *s, struct trace_file *file,
 	free(tids);
 }
 
-bool session_dumps_core(int signo)
+bool signal_dumps_core(int signo)
 {
 	switch (signo) {
 	case SIGQUIT:
@@ -333,7 +333,7 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 	memcpy(crash->comm, ev->comm, sizeof(crash->comm));
 	if (!*crash->comm)
 		thread_comm(s, ev->pid, ev->tid, crash->comm);
-	if (session_dumps_core(ev->signo))
+	if (signal_dumps_core(ev->signo))
 		crash->flags |= AUXTAP_CRASH_CORE;
 	crash->limit_bytes = ev->limit_bytes;
 	crash->frame_signo = ev->frame_signo;
@@ -469,7 +469,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CRASH, crash,
 						sizeof(*crash));
 	if (ev->type == AUXTAP_TARGET_DYING)
-		put_thread(s, file, ev, maps);
+		put_threads(s, file, ev, maps);
 	if (maps_text)
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MAPS, maps_text,
 						strlen(maps_text));
@@ -563,8 +563,8 @@ int session_save_rings(struct auxtap_session *s, struct auxtap_error *err)
 	return ret;
 }
 
-int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
-		  struct auxtap_error *err)
+int session_save_death(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		       struct auxtap_error *err)
 {
 	const struct auxtap_target_ops *target = s->be->target;
 	struct auxtap_crash crash;

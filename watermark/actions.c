@@ -91,7 +91,7 @@ static void produce_chunk(struct sim *w)
 		if (w->line_raised) {
 			w->line_raised = false;
 			mon_line(w);
-			faults_line(w);
+			sim_line_raised(w);
 		}
 		mon_time(w);
 	}

@@ -218,7 +218,7 @@ void faults_stopping(struct sim *w)
 	w->driver->interrupt();
 }
 
-void faults_line(struct sim *w)
+void sim_line_raised(struct sim *w)
 {
 	u64 delay = w->c.irq_latency_ns + sim_random(w, w->c.irq_jitter_ns + 1), more;
 	unsigned int nr = unit_faults_line(&w->faults.unit, &more);

@@ -151,7 +151,7 @@ static u64 produce(struct sim *w, u64 nr_bytes)
 		if (w->line_raised) {
 			w->line_raised = false;
 			mon_line(w);
-			faults_line(w);
+			sim_line_raised(w);
 		}
 		if (kept < taken) /* it has stopped */
 			break;

@@ -230,7 +230,7 @@ static void produce(struct sim *w, u64 nr_bytes)
 	if (w->line_raised) {
 		w->line_raised = false;
 		mon_line(w);
-		faults_line(w);
+		sim_line_raised(w);
 	}
 	mon_time(w);
 }
@@ -246,7 +246,7 @@ void sim_line(struct sim *w)
 	if (!w->producing) { /* by a register: now */
 		w->line_raised = false;
 		mon_line(w);
-		faults_line(w);
+		sim_line_raised(w);
 	}
 }
 

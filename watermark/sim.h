@@ -263,7 +263,7 @@ void reader_take(struct sim *w, u64 to);
 /* fault_catalogue.c */
 int faults_set(struct sim *w, struct auxtap_error *err);
 void faults_step(struct sim *w);
-void faults_line(struct sim *w); /* the line is up: the controller sends it on */
+void sim_line_raised(struct sim *w); /* the line is up: the controller sends it on */
 void faults_table_entry(struct sim *w, u64 addr, u64 *entry);
 u64 faults_reg_read(struct sim *w, u32 reg, u64 value);
 u64 faults_reg_write(struct sim *w, u32 reg, u64 value);

@@ -18,7 +18,7 @@ struct cs_unit;
 bool cs_limits_a64(uint32_t version, uint32_t code);
 bool cs_limits_t32(uint32_t version, uint16_t first, uint16_t second);
 /*
- * An exception that the flow before it does not lead to: versions that walk on to the end of
+ * An exception that the flow before it does not lead to: versions that go on to the end of
  * memory.
  */
 bool cs_limits_exception(uint32_t version);

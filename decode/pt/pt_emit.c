@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * From steps of the flow to events in the walk's batch: kinds, counts. What depends on the
+ * From steps of the flow to events in the segment's batch: kinds, counts. What depends on the
  * segments before this one is left to the queue: see the messages in pt_queue.h.
  */
 #include "pt_queue.h"

@@ -100,7 +100,7 @@ static void put_batch(struct pt_jobs *jobs, struct pt_batch *batch)
 	jobs->nr_batches++;
 }
 
-/* The one that walked this queue last knows its images. */
+/* The decoder of this queue's last segment knows its images. */
 static struct pt_segment_decoder *get_decoder(struct pt_jobs *jobs, const struct pt_queue *queue)
 {
 	struct pt_segment_decoder **at = &jobs->decoders, *decoder;
@@ -178,13 +178,13 @@ static int prepare(struct pt_jobs *jobs, struct pt_job *job, struct pt_batch **b
 
 /*
  * Decodes at most 'max' more batches. The caller holds the lock; it is released while a batch is
- * filled. The state is PT_JOB_WALKING all that time, so no other thread touches the decoder; the
+ * filled. The state is PT_JOB_DECODING all that time, so no other thread touches the decoder; the
  * reader may take batches meanwhile. On return the job is done, full, or in the line again.
  */
 static void decode_job(struct pt_jobs *jobs, struct pt_job *job, unsigned int max)
 {
-	job->state = PT_JOB_WALKING;
-	while (job->state == PT_JOB_WALKING) {
+	job->state = PT_JOB_DECODING;
+	while (job->state == PT_JOB_DECODING) {
 		bool fresh = !job->decoder, over;
 		struct pt_batch *batch;
 		int ret = prepare(jobs, job, &batch);
@@ -272,7 +272,7 @@ static void drop_jobs(struct pt_jobs *jobs, struct pt_queue *q)
 		struct pt_job *job = q->jobs;
 
 		q->jobs = job->next;
-		if (job->state == PT_JOB_WALKING) {
+		if (job->state == PT_JOB_DECODING) {
 			job->cancelled = true;
 			continue;
 		}
@@ -465,7 +465,7 @@ bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue)
 			pt_queue_join(q, job);
 		}
 		if (batch) {
-			pt_queue_merge(q, batch);
+			pt_queue_finish_batch(q, batch);
 			if (pt->nr_heap >= MANY_QUEUES)
 				shrink(jobs, queue);
 			return true;

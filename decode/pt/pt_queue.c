@@ -456,7 +456,7 @@ static void merge(struct pt_queue *q, struct flow_event *ev)
 		take_count(q, ev);
 }
 
-void pt_queue_merge(struct pt_queue *q, struct pt_batch *batch)
+void pt_queue_finish_batch(struct pt_queue *q, struct pt_batch *batch)
 {
 	for (unsigned int i = 0; i < batch->nr; i++) {
 		struct flow_event *ev = &batch->events[i];

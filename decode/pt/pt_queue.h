@@ -69,9 +69,9 @@ struct pt_boundary {
 };
 
 enum pt_job_state {
-	PT_JOB_WAITING, /* for a thread */
-	PT_JOB_WALKING, /* a thread has it */
-	PT_JOB_FULL,	/* enough is ready: goes on when some of it was taken */
+	PT_JOB_WAITING,	 /* for a thread */
+	PT_JOB_DECODING, /* a thread has it */
+	PT_JOB_FULL,	 /* enough is ready: goes on when some of it was taken */
 	PT_JOB_DONE,
 };
 
@@ -183,7 +183,7 @@ bool pt_queue_enter(struct pt_queue *q, struct pt_job *job, struct pt_batch *out
 /* job->start is known. */
 void pt_queue_join(struct pt_queue *q, const struct pt_job *job);
 /* The segment's next events: from messages to events, in place. */
-void pt_queue_merge(struct pt_queue *q, struct pt_batch *batch);
+void pt_queue_finish_batch(struct pt_queue *q, struct pt_batch *batch);
 /* The job is done, and all its events were taken. */
 void pt_queue_leave(struct pt_queue *q, const struct pt_job *job);
 

@@ -37,10 +37,10 @@ struct thread_view {
 	struct report_returns returns;
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	size_t next_map;   /* of report->map_times */
-	uint64_t flow_end; /* where it would go on, if has_end */
+	uint64_t flow_end; /* where it would go on, if flow_end_known */
 	bool has_flow;	   /* more than gaps */
-	bool has_ended;	   /* before the snapshot, which keeps nothing of it */
-	bool has_end;
+	bool ended_before; /* before the snapshot, which keeps nothing of it */
+	bool flow_end_known;
 	bool in_syscall; /* the flow ends there, as that of a thread that exits */
 };
 
@@ -127,7 +127,7 @@ static void follow_maps(const struct report *r, struct thread_view *view,
 	view->next_map = next;
 }
 
-static int find_execs(struct report *r, struct auxtap_error *err)
+static int scan_records(struct report *r, struct auxtap_error *err)
 {
 	struct auxtap_record rec = {.size = sizeof(rec)};
 
@@ -164,19 +164,19 @@ static void note_end(struct thread_view *view, const struct auxtap_event *ev)
 	switch (ev->type) {
 	case AUXTAP_EVENT_ASYNC:
 		view->flow_end = ev->ip;
-		view->has_end = true;
+		view->flow_end_known = true;
 		break;
 	case AUXTAP_EVENT_BRANCH:
 		if (ev->kind == AUXTAP_BRANCH_SYSCALL)
 			view->flow_end = ev->ip + ev->insn_size;
 		else
 			view->flow_end = ev->addr;
-		view->has_end = ev->kind == AUXTAP_BRANCH_SYSCALL || ev->has_addr;
+		view->flow_end_known = ev->kind == AUXTAP_BRANCH_SYSCALL || ev->has_addr;
 		break;
 	case AUXTAP_EVENT_TRACE:
 		if (ev->trace_on) {
 			view->flow_end = ev->addr;
-			view->has_end = ev->has_addr;
+			view->flow_end_known = ev->has_addr;
 		}
 		break;
 	default:
@@ -216,7 +216,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 		note_end(view, ev);
 	view->has_flow = view->has_flow || ev->type != AUXTAP_EVENT_GAP;
 	if (ev->type == AUXTAP_EVENT_GAP && ev->gap->cause == AUXTAP_GAP_DISCARDED)
-		view->has_ended = true;
+		view->ended_before = true;
 	if (ev->has_addr)
 		view->last_ip = ev->addr;
 	else if (ev->has_ip)
@@ -325,7 +325,7 @@ static void print_headline(const struct report *r, struct fault *fault,
 		if (b) {
 			fputs(", from ", out);
 			print_location(r, b->from);
-		} else if (view && view->has_end) {
+		} else if (view && view->flow_end_known) {
 			fputs(", last traced in ", out);
 			print_location(r, view->flow_end);
 		} else if (bt->culprit > 0) {
@@ -456,7 +456,7 @@ static bool has_trace(const void *ctx, int32_t tid)
 	return false;
 }
 
-static void prove_coverage(struct report *r)
+static void compute_coverage(struct report *r)
 {
 	struct report_cover *cover = &r->cover;
 
@@ -487,8 +487,8 @@ static void print_coverage(struct report *r)
 	const struct thread_view *view = r->facts.have_crash ? dying_view(r) : NULL;
 	struct report_cover *cover = &r->cover;
 
-	prove_coverage(r);
-	if (regs && view && view->has_end && report_regs_ip(regs, &cover->death_ip)) {
+	compute_coverage(r);
+	if (regs && view && view->flow_end_known && report_regs_ip(regs, &cover->death_ip)) {
 		/* an ETM leaves out the bits that are always 0 where A64 code is */
 		uint64_t left_out = regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0;
 
@@ -521,7 +521,7 @@ static void print_thread(const struct report *r, const struct thread_view *v,
 	}
 	if (known)
 		print_location(r, ip);
-	else if (v->has_ended)
+	else if (v->ended_before)
 		fputs("; it had ended", r->ro.out);
 	fputc('\n', r->ro.out);
 }
@@ -770,7 +770,7 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	if (family && family->samples) {
 		ret = report_samples(pd, r.path, NULL, r.ro.images, opts, out, err);
 	} else {
-		ret = find_execs(&r, err);
+		ret = scan_records(&r, err);
 		if (!ret)
 			ret = run(&r, opts, out, err);
 	}

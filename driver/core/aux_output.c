@@ -19,7 +19,7 @@ static const struct core_bugs *bugs_of(const struct perf_event *event)
 	return event->kernel->bugs ? event->kernel->bugs : &none;
 }
 
-#define watched(call, ...)                                                          \
+#define notify_observer(call, ...)                                                  \
 	do {                                                                        \
 		if (core_machine.observer && core_machine.observer->call)           \
 			core_machine.observer->call(core_machine.ctx, __VA_ARGS__); \
@@ -27,7 +27,7 @@ static const struct core_bugs *bugs_of(const struct perf_event *event)
 
 static void aux_wakeup(struct perf_output_handle *handle)
 {
-	watched(aux_wakeup, handle->event);
+	notify_observer(aux_wakeup, handle->event);
 	perf_output_wakeup(handle);
 }
 
@@ -71,7 +71,7 @@ static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_bugs *b
 }
 
 /* A: with the switch, as if aux_head were 32 bits wide */
-static void aux_head_moved(struct perf_buffer *rb, const struct core_bugs *bugs)
+static void cut_head_to_32_bits(struct perf_buffer *rb, const struct core_bugs *bugs)
 {
 	if (bugs->head_32_bit)
 		rb->aux_head = (u32)rb->aux_head;
@@ -144,7 +144,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 			goto err_put;
 		}
 	}
-	watched(aux_begin, handle, event, false);
+	notify_observer(aux_begin, handle, event, false);
 	return rb->aux_priv;
 
 err_put:
@@ -152,7 +152,7 @@ err_put:
 err:
 	ring_buffer_put(rb);
 	handle->event = NULL;
-	watched(aux_begin, handle, event, full);
+	notify_observer(aux_begin, handle, event, full);
 	return NULL;
 }
 
@@ -218,12 +218,12 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		offset = rb->aux_head;
 		rb->aux_head += size;
 	}
-	aux_head_moved(rb, bugs_of(event));
+	cut_head_to_32_bits(rb, bugs_of(event));
 	due = aux_worth_a_record(event, size, handle->aux_flags);
 	if (due)
 		lost = perf_event_aux_event(event, offset, size, handle->aux_flags);
 	ring_store_aux_head(rb, rb->aux_head); /* D15: after the record */
-	watched(aux_end, handle, offset, size, due, lost);
+	notify_observer(aux_end, handle, offset, size, due, lost);
 	if (rb_need_aux_wakeup(rb, bugs_of(event)))
 		wakeup = true;
 	if (wakeup) { /* D16 */
@@ -246,13 +246,13 @@ int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 		return -EINVAL;
 	bugs = bugs_of(handle->event);
 	if (size > handle->size) { /* D10 */
-		watched(aux_skip, handle, size, -ENOSPC);
+		notify_observer(aux_skip, handle, size, -ENOSPC);
 		return -ENOSPC;
 	}
 	rb->aux_head += size; /* D11: published at once, no record */
-	aux_head_moved(rb, bugs);
+	cut_head_to_32_bits(rb, bugs);
 	ring_store_aux_head(rb, rb->aux_head);
-	watched(aux_skip, handle, size, 0);
+	notify_observer(aux_skip, handle, size, 0);
 	if (rb_need_aux_wakeup(rb, bugs)) {
 		if (!bugs->skip_without_wakeup)
 			aux_wakeup(handle);

@@ -344,7 +344,7 @@ void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *ar
 		emu_task_kernel_exit(task, ip);
 }
 
-void __attribute__((noinline)) emu_task_attend(struct emu_task *task, u64 ip)
+void __attribute__((noinline)) emu_task_take_pending(struct emu_task *task, u64 ip)
 {
 	if (!task->scheduled)
 		emu_task_schedule(task, true);
@@ -467,7 +467,7 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block)
 		leave_async(task, task->ip);
 	}
 	if (unlikely(task->pending_work))
-		emu_task_attend(task, block->ip);
+		emu_task_take_pending(task, block->ip);
 	task->pending = *block;
 }
 

@@ -117,7 +117,7 @@ static inline void finish(struct emu_task *task, const struct emu_block *p)
 {
 	task->ip = p->ip;
 	if (unlikely(task->pending_work))
-		emu_task_attend(task, p->ip);
+		emu_task_take_pending(task, p->ip);
 	task->pending = *p;
 }
 

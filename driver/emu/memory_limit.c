@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define CHECK_NS 100000000ull
-#define EXACT_NS 1000000000ull /* between two checks that walk page tables */
+#define EXACT_NS 1000000000ull /* between two checks that read page tables */
 
 static u64 number_after(const char *path, const char *key)
 {

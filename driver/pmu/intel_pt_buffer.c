@@ -264,7 +264,7 @@ void pt_buffer_seek(struct pt_buffer *buf, unsigned long head)
 
 	buf->head = buf->snapshot ? head_off : head;
 	buf->nr_bytes = 0;
-	buf->lapped = false;
+	buf->filled_to_stop = false;
 	if (buf->single) {
 		buf->region_off = head_off;
 		return;
@@ -337,7 +337,7 @@ void pt_buffer_finish_region(struct pt_buffer *buf, bool stopped)
 	if (!leave)
 		return;
 	buf->region_off = 0;
-	buf->lapped = true;
+	buf->filled_to_stop = true;
 	if (++buf->cur_index == buf->cur->nr_entries) {
 		buf->cur = buf->cur->next;
 		buf->cur_index = 0;
@@ -357,7 +357,7 @@ void pt_buffer_update_head(struct pt_buffer *buf)
 		return;
 	}
 	/* H10 */
-	if (at < old || (at == old && buf->lapped))
+	if (at < old || (at == old && buf->filled_to_stop))
 		at += buffer_bytes(buf);
 	buf->nr_bytes += at - old;
 	buf->head += at - old;

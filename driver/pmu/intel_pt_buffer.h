@@ -23,7 +23,8 @@ struct pt_buffer {
 	struct pt_table *cur;
 	unsigned int cur_index;
 	u64 region_off;
-	bool lapped; /* a region was filled to its STOP: equal heads mean a full wrap (H10) */
+	bool filled_to_stop; /* a region was filled to its STOP: equal heads mean a full wrap (H10)
+			      */
 
 	u64 head;		/* handle's: absolute if linear, else an offset */
 	unsigned long nr_bytes; /* in the transaction; snapshot: offset of its end */
