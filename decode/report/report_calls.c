@@ -283,6 +283,21 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	return 0;
 }
 
+/*
+ * Where the signal came whose handler runs now. The system call that ends a handler may deliver the
+ * next signal at once: that came where the first one did.
+ */
+static uint64_t interrupted(struct call_tree *tree)
+{
+	struct call_node *node = tree->current;
+
+	if (!node->handled || tree->off_async)
+		return tree->off_ip;
+	node->returned = true;
+	tree->current = node->parent;
+	return node->site;
+}
+
 static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	uint64_t to = ev->addr;
@@ -303,7 +318,7 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 	/* a system call returns after itself, an interrupt to where it was; else a handler runs */
 	if (tree->off_async ? to == tree->off_ip : to - tree->off_ip <= 15)
 		return 0;
-	return enter(tree, ev, BY_SIGNAL, tree->off_ip, to);
+	return enter(tree, ev, BY_SIGNAL, interrupted(tree), to);
 }
 
 static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)

@@ -274,6 +274,38 @@ static void handler_returns(void **state)
 	call_tree_free(tree);
 }
 
+/* The system call that ends a handler delivers the next signal: it came where the first one did. */
+static void handlers_in_a_row(void **state)
+{
+	struct auxtap_event end = {.type = AUXTAP_EVENT_BRANCH,
+				   .kind = AUXTAP_BRANCH_SYSCALL,
+				   .has_ip = true,
+				   .ip = 0x6010};
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+	struct call_node *base;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_ASYNC, 0x1020, 0, 5);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1020, 0, 0);
+	base = call_tree_current(tree);
+	for (int i = 0; i < 3; i++) {
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x5000, 0);
+		assert_true(call_tree_current(tree)->async);
+		assert_ptr_equal(call_tree_current(tree)->parent, base);
+		assert_int_equal(call_tree_current(tree)->site, 0x1020);
+		event(tree, AUXTAP_EVENT_RETURN, 0x5010, 0x6000, 3);
+		assert_int_equal(call_tree_event(tree, &end), 0);
+		event(tree, AUXTAP_EVENT_TRACE, 0x6010, 0, 0);
+	}
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1020, 0); /* back */
+	assert_ptr_equal(call_tree_current(tree), base);
+	assert_int_equal(base->nr_children, 3);
+	for (struct call_node *n = base->first; n; n = n->next)
+		assert_true(n->returned);
+	call_tree_free(tree);
+}
+
 /* In CoreSight's trace the event "trace off" has no address; the system call's event has. */
 static void handler_after_a_system_call(void **state)
 {
@@ -600,7 +632,7 @@ int main(void)
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
 		cmocka_unit_test(coroutines_of_one_function),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
-		cmocka_unit_test(calls_of_what_follows),
+		cmocka_unit_test(calls_of_what_follows), cmocka_unit_test(handlers_in_a_row),
 		cmocka_unit_test(jumps_to_the_program),
 		cmocka_unit_test(exceptions), cmocka_unit_test(jumps_to_null),
 		cmocka_unit_test(dies_after_a_handler), cmocka_unit_test(exceptions_in_recursion),
