@@ -275,9 +275,12 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 		fault_a64_memory(facts, regs, bytes, size, fault);
 	else
 		fault_x86_memory(facts, regs, bytes, size, fault);
-	if (!a->known && !fault->why[0] && !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID) &&
-	    regs->arch == AUXTAP_ARCH_X86_64)
-		fault_x86_protection(facts, regs, bytes, size, fault);
+	if (!a->known && !fault->why[0] && regs->arch == AUXTAP_ARCH_X86_64) {
+		if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
+			fault_x86_protection(facts, regs, bytes, size, fault);
+		else if (by_qemu(facts))
+			fault_x86_beyond(facts, regs, bytes, size, fault);
+	}
 	if (fault->why[0])
 		return;
 	if (no_frame(facts, regs, bytes, size)) {

@@ -22,6 +22,10 @@ void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs
 void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 		      const uint8_t *bytes, size_t size, struct fault *fault);
 
+/* Did qemu fail beyond an operand? Sets 'why' then. For a fault that no access explains. */
+void fault_x86_beyond(const struct report_facts *facts, const struct auxtap_regs *regs,
+		      const uint8_t *bytes, size_t size, struct fault *fault);
+
 /* Why the processor refused an x86 instruction without a fault address; nothing if unknown. */
 void fault_x86_protection(const struct report_facts *facts, const struct auxtap_regs *regs,
 			  const uint8_t *bytes, size_t size, struct fault *fault);

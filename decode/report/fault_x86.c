@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <string.h>
 
+#define LARGEST_READ 64 /* of qemu, for an operand of an instruction */
+
 struct insn {
 	ZydisDecodedInstruction info;
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
@@ -219,6 +221,35 @@ void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs
 		snprintf(fault->why, sizeof(fault->why),
 			 "it returns to 0x%llx, which is no address at all",
 			 (unsigned long long)to);
+	}
+}
+
+void fault_x86_beyond(const struct report_facts *facts, const struct auxtap_regs *regs,
+		      const uint8_t *bytes, size_t size, struct fault *fault)
+{
+	struct report_facts by_maps = *facts;
+	uint64_t failed = facts->crash.fault_addr;
+	struct insn insn;
+
+	by_maps.crash.flags &= ~(unsigned int)AUXTAP_CRASH_ADDR_VALID;
+	if (!disassemble(bytes, size, &insn))
+		return;
+	for (unsigned int i = 0; i < insn.info.operand_count; i++) {
+		const ZydisDecodedOperand *op = &insn.op[i];
+		struct fault_access a = {.nr_bytes = op->size / 8};
+
+		/* the first byte of a page, after the end of an operand that can be accessed */
+		if (!accesses(&insn, op) || op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ||
+		    !effective_address(regs, &insn, op, &a.addr) || failed & 4095 ||
+		    failed - a.addr >= LARGEST_READ || failed - a.addr < a.nr_bytes ||
+		    fault_explains(&by_maps, regs, &a))
+			continue;
+		snprintf(
+			fault->why, sizeof(fault->why),
+			"qemu reads more than the %u bytes at 0x%llx, which the program may read: it failed "
+			"at 0x%llx; a processor would not, and --source ptrace runs it on the processor",
+			a.nr_bytes, (unsigned long long)a.addr, (unsigned long long)failed);
+		return;
 	}
 }
 

@@ -344,6 +344,22 @@ static void across_the_end(void **state)
 			       "(32 bytes), which failed at 0x7001000; nothing is mapped there; "
 			       "qemu reads all of these bytes"));
 	assert_null(strstr(WHY(facts, regs, "\xc5\xfc\x10\x00"), "mask"));
+	/* cvtdq2pd (%rax), %xmm0 reads 8 bytes, and qemu 16; fldl (%rax) */
+	facts.crash.flags |= AUXTAP_CRASH_ADDR_VALID;
+	facts.crash.fault_addr = 0x7001000;
+	assert_string_equal(
+		WHY(facts, regs, "\xf3\x0f\xe6\x00"),
+		"qemu reads more than the 8 bytes at 0x7000ff8, which the program may read: "
+		"it failed at 0x7001000; a processor would not, and --source ptrace runs it "
+		"on the processor");
+	facts.capture = NULL;
+	assert_null(strstr(WHY(facts, regs, "\xf3\x0f\xe6\x00"), "qemu"));
+	facts.capture = qemu;
+	facts.crash.fault_addr = 0x7001008; /* not where a page begins */
+	assert_null(strstr(WHY(facts, regs, "\xf3\x0f\xe6\x00"), "qemu"));
+	facts.crash.fault_addr = 0x7001000;
+	memcpy(pages[1].perms, "---p", 4); /* the operand cannot be read either */
+	assert_null(strstr(WHY(facts, regs, "\xf3\x0f\xe6\x00"), "qemu"));
 }
 
 /* The processor has one exception for both. */
