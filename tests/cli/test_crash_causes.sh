@@ -201,6 +201,28 @@ text='  The file with the unwind information of that code was not found: further
 grep -qxF "$text" removed.data.report.txt ||
 	fail "removed: $(sed -n '/^Backtrace/,/^$/p' removed.data.report.txt)"
 
+# frames larger than the page that faults below a stack; a stack without a limit
+cat >frames.c <<'C'
+#include <stdlib.h>
+static volatile char sink;
+__attribute__((noinline)) static int deep(int n, int max)
+{
+	volatile char large[70000];
+	large[0] = (char)n;
+	sink = large[0];
+	return n < max ? deep(n + 1, max) + large[0] : 0;
+}
+int main(int n, char **v) { return n > 1 && deep(0, atoi(v[1])) == 1 << 30; }
+C
+gcc -g -O1 -o frames frames.c || fail "frames: not built"
+"$AUXTAP" crash -o frames.data -- ./frames 1000000 >stdout 2>stderr </dev/null
+text='^  it wrote to 0x.*; it lies just below the stack: the stack is exhausted$'
+grep -q "$text" frames.data.report.txt ||
+	fail "frames: $(sed -n '1,/^$/p' frames.data.report.txt)"
+(ulimit -s unlimited &&
+	"$AUXTAP" crash -o frames.data -- ./frames 1000 >stdout 2>stderr </dev/null) ||
+	fail "a stack without a limit: $(cat stderr)"
+
 # it dies while the dynamic linker looks for the function: that has not been called
 cat >lazy.c <<'C'
 #include <stdio.h>

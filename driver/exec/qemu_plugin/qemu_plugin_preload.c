@@ -222,6 +222,8 @@ void pthread_exit(void *value)
 	__builtin_unreachable();
 }
 
+#define STACK_UNLIMITED ((uint64_t)1 << 30)
+
 /* Outside a system call it is qemu that asks whether to write a core file of its own format: no. */
 int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 {
@@ -229,6 +231,10 @@ int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 
 	if (!err && resource == RLIMIT_CORE && qp_recording() && !qp_rec->in_syscall)
 		limit->rlim_cur = 0;
+	/* before the program runs, qemu asks for the size of its stack, and makes 8 MiB of no limit
+	 */
+	if (!err && resource == RLIMIT_STACK && !program_runs && limit->rlim_cur == RLIM64_INFINITY)
+		limit->rlim_cur = STACK_UNLIMITED;
 	return err;
 }
 
@@ -237,22 +243,36 @@ int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
  * the program can write. A program that writes past the end of its stack destroyed qemu, which then
  * hung, instead of dying at the first byte as it does under a kernel. qemu creates the stack before
  * the program runs, by a private anonymous mapping; each of these gets pages above it that fault.
+ * Below it the host would place the dynamic linker next, after a single page that faults: a frame
+ * of more than a page would reach over it. A kernel leaves 128 MiB there at least.
  */
 #define STACK_GUARD (64 * 1024)
+#define STACK_GAP   ((size_t)128 << 20)
+#define STACK_MIN   (64 * 1024) /* smaller ones are no stacks */
 
 void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t off)
 {
 	bool guarded = !program_runs && !addr && prot == (PROT_READ | PROT_WRITE) &&
 		       flags == (MAP_PRIVATE | MAP_ANONYMOUS) && len < SIZE_MAX - STACK_GUARD;
 	size_t size = (len + QEMU_PAGE - 1) & ~(size_t)(QEMU_PAGE - 1);
+	size_t gap;
 	void *mem;
 
 	if (!guarded)
 		return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
-	mem = (void *)syscall(SYS_mmap, NULL, size + STACK_GUARD, prot, flags, -1, 0);
-	if (mem != MAP_FAILED)
-		mprotect((char *)mem + size, STACK_GUARD, PROT_NONE);
-	return mem;
+	/* without the gap where a limit of address space does not allow for it */
+	gap = size < STACK_MIN ? 0 : STACK_GAP;
+	mem = (void *)syscall(SYS_mmap, NULL, gap + size + STACK_GUARD, prot, flags, -1, 0);
+	if (mem == MAP_FAILED && gap) {
+		gap = 0;
+		mem = (void *)syscall(SYS_mmap, NULL, size + STACK_GUARD, prot, flags, -1, 0);
+	}
+	if (mem == MAP_FAILED)
+		return mem;
+	mprotect((char *)mem + gap + size, STACK_GUARD, PROT_NONE);
+	if (gap)
+		mprotect(mem, gap, PROT_NONE);
+	return (char *)mem + gap;
 }
 
 static bool is_death_notice(const char *format)
