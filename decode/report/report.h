@@ -110,7 +110,7 @@ struct unwind_frames {
 	bool not_called;  /* no call returns to the last frame, a function's first instruction */
 	uint64_t no_code; /* the next return address, where no code is; 0: not for that */
 	bool no_info;	  /* no unwind information describes the last frame's code */
-	bool no_file;	  /* the file that may describe it was not found */
+	bool no_file;	  /* no file that may describe it could be read */
 	uint64_t unread;  /* memory that the next frame would need; 0: not for lack of that */
 };
 

@@ -65,7 +65,7 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 			": further frames are not known.\n",
 			frames->unread);
 	else if (frames->no_file)
-		fputs("  The file with the unwind information of that code was not found: further frames "
+		fputs("  No file with the unwind information of that code could be read: further frames "
 		      "are not known.\n",
 		      ro->out);
 	else if (frames->no_info)

@@ -197,7 +197,7 @@ int main(int n, char **v) { unlink(v[0]); return *(volatile int *)(long)(n - 1);
 C
 gcc -g -O2 -fomit-frame-pointer -o removed removed.c || fail "removed: not built"
 "$AUXTAP" crash -o removed.data -- ./removed >stdout 2>stderr </dev/null
-text='  The file with the unwind information of that code was not found: further frames are not known.'
+text='  No file with the unwind information of that code could be read: further frames are not known.'
 grep -qxF "$text" removed.data.report.txt ||
 	fail "removed: $(sed -n '/^Backtrace/,/^$/p' removed.data.report.txt)"
 
