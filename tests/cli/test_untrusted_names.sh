@@ -134,7 +134,7 @@ cp names.data 'na'$'\033''[2Jme' && "$AUXTAP" audit 'na'$'\033''[2Jme' >audit.tx
 clean audit.txt audit
 "$AUXTAP" decode $'no\033[31mfile' 2>decode.err
 clean decode.err "an error"
-mkdir -p pmus/intel_pt/caps $'pmus/intel_pt\033x/caps'
+mkdir -p pmus/intel_pt/caps $'pmus/arm_spe_\033x/caps'
 for pmu in pmus/*; do echo 6 >"$pmu/type"; done
 echo 1 >$'pmus/intel_pt/caps/psb\033[2Jcyc'
 if unshare -m mount --bind pmus /sys/bus/event_source/devices 2>stderr; then
@@ -142,7 +142,7 @@ if unshare -m mount --bind pmus /sys/bus/event_source/devices 2>stderr; then
 		'mount --bind pmus /sys/bus/event_source/devices && exec "$0" list' "$AUXTAP" \
 		>list.txt || fail "list: $?"
 	clean list.txt list
-	grep -qF 'intel_pt\x1bx' list.txt && grep -qF 'psb\x1b[2Jcyc=1' list.txt &&
+	grep -qF 'arm_spe_\x1bx' list.txt && grep -qF 'psb\x1b[2Jcyc=1' list.txt &&
 		grep -qF '/no\x1b[31mthing' list.txt ||
 		fail "list: $(cat list.txt)"
 else
