@@ -17,7 +17,7 @@ static void comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time, c
 	struct {
 		struct perf_event_header header;
 		int32_t pid, tid;
-		char name[16];
+		char name[32];
 	} bytes = {.header = {.type = PERF_RECORD_COMM, .size = sizeof(bytes)},
 		   .pid = pid,
 		   .tid = tid};
@@ -33,7 +33,7 @@ static void comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time, c
 static void test_many_threads(void **state)
 {
 	struct sideband sb;
-	char name[16];
+	char name[32];
 
 	(void)state;
 	sideband_init(&sb, NULL);
@@ -68,7 +68,7 @@ static void test_many_threads(void **state)
 static void test_many_names(void **state)
 {
 	struct sideband sb;
-	char name[16];
+	char name[32];
 
 	(void)state;
 	sideband_init(&sb, NULL);
