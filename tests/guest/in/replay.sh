@@ -30,8 +30,8 @@ record() { # TOOL OPTIONS... -- PROGRAM...
 	cat $replay/counts >/tmp/counts
 	# perf does not enable an event again whose truncation it had read before: the program ends
 	# with 1, for bytes are left. On a busy machine; another try will do.
-	if [ "$tool$rc$may_stick" = perf1yes ] && [ ! -s /tmp/record.log ] && [ "$(cat $replay/left)" != 0 ] &&
-		[ $nr_stuck -lt 10 ]; then
+	if [ "$tool$rc$may_stick" = perf1yes ] && [ ! -s /tmp/record.log ] &&
+		[ "$(cat $replay/left)" != 0 ] && [ $nr_stuck -lt 10 ]; then
 		nr_stuck=$((nr_stuck + 1))
 		return 1
 	fi
