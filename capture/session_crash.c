@@ -388,22 +388,20 @@ static void remove_oldest(struct auxtap_session *s)
 static void remember(struct auxtap_session *s, const char *path)
 {
 	unsigned int keep = s->opts.keep ? s->opts.keep : 8;
-	char **kept;
 
-	if (vector_grow(s->kept, s->nr_kept, s->max_kept))
-		return;
-	kept = s->kept;
 	/* A number used again: the file was replaced. */
 	for (unsigned int i = 0; i < s->nr_kept; i++) {
-		if (strcmp(kept[i], path))
+		if (strcmp(s->kept[i], path))
 			continue;
-		free(kept[i]);
+		free(s->kept[i]);
 		s->nr_kept--;
-		memmove(&kept[i], &kept[i + 1], (s->nr_kept - i) * sizeof(*kept));
+		memmove(&s->kept[i], &s->kept[i + 1], (s->nr_kept - i) * sizeof(*s->kept));
 		break;
 	}
-	kept[s->nr_kept] = strdup(path);
-	if (kept[s->nr_kept])
+	if (vector_grow(s->kept, s->nr_kept, s->max_kept))
+		return;
+	s->kept[s->nr_kept] = strdup(path);
+	if (s->kept[s->nr_kept])
 		s->nr_kept++;
 	while (s->nr_kept > keep)
 		remove_oldest(s);
