@@ -323,7 +323,10 @@ struct auxtap_session_opts {
 	const char *event;
 	uint64_t data_pages; /* power of two; 0: 128 */
 	uint64_t aux_pages;  /* power of two; 0: 1024 */
-	/* bytes; 0: a quarter of the area (the kernel's default, half, truncates every wrap: H4) */
+	/*
+	 * bytes; 0: a quarter of the area, if that is a page at least (the kernel's default, half,
+	 * truncates every wrap: docs/kernel-rules.md, H4)
+	 */
 	uint32_t aux_watermark;
 	bool snapshot;		/* overwrite mode */
 	uint64_t snapshot_size; /* newest bytes kept in the file; 0: the whole area */

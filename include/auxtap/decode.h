@@ -50,10 +50,11 @@ struct auxtap_event {
 	enum auxtap_branch_kind kind;
 	uint64_t time; /* perf time, ns; 0: not known */
 	uint64_t ip;   /* instruction, or source of a branch; 0 for a start of trace */
-	uint64_t addr; /* target of a branch, or of a start of trace; 0: unknown */
-	int32_t cpu;   /* -1 unknown */
+	/* target of a branch, or of a start of trace; BLOCK: its last instruction; 0: unknown */
+	uint64_t addr;
+	int32_t cpu; /* -1 unknown */
 	int32_t pid, tid;
-	/* BLOCK: instructions in [ip, addr]; else instructions since the last event */
+	/* BLOCK: instructions in [ip, addr]; else those since the thread's or CPU's last event */
 	uint32_t nr_insns;
 	uint32_t depth;	     /* CALL, RETURN: call depth; meaningful between gaps */
 	enum auxtap_isa isa; /* of the instruction at ip */
@@ -169,7 +170,7 @@ AUXTAP_API void auxtap_decoder_close(struct auxtap_decoder *dec);
 
 struct auxtap_decode_summary {
 	size_t size;
-	uint64_t instructions, branches, gaps, errors, bytes, threads;
+	uint64_t instructions, branches, gaps, errors, bytes, threads; /* errors are gaps, too */
 	uint64_t time_begin, time_end;
 };
 /* The sums so far. 0, or -EINVAL: the size of *sum is not set. */
