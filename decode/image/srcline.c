@@ -33,7 +33,7 @@ struct image_lines {
 	struct image_line *lines;
 	size_t nr, max;
 	struct hash_map line_numbers; /* by address */
-	char **names;		      /* demangled or qualified names, paths; NULL: there is none */
+	char **names;		      /* demangled or qualified names, paths; NULL: without one */
 	size_t nr_names, max_names;
 	struct hash_map name_numbers; /* by string or DIE of the debug file */
 };
