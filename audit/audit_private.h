@@ -102,8 +102,9 @@ struct entry {
 	uint64_t seq; /* in the file */
 	enum entry_kind kind;
 	int32_t cpu, tid;
-	/* LOST: size is how many; TRACE: flags is what is really there */
-	uint64_t off, size, flags;
+	uint64_t off, size; /* LOST: size is how many */
+	uint64_t flags;
+	uint64_t nr_stored; /* TRACE: how many of its bytes the file contains */
 	uint64_t time, file_off;
 	uint64_t watermark;
 	bool inherited;	    /* AUX: tasks' children have the event, too */

@@ -44,10 +44,11 @@ static void reads(const struct ring_view *ring)
 			break;
 		}
 		extent = &q.extents[q.nr - 1];
-		if (e->flags < e->size)
-			audit_add_finding(audit, INV_TRACE_CUT, ring->sums, e, e->size - e->flags,
-					  "%" PRIu64 " of %" PRIu64 " bytes are there", e->flags,
-					  e->size);
+		if (e->nr_stored < e->size)
+			audit_add_finding(audit, INV_TRACE_CUT, ring->sums, e,
+					  e->size - e->nr_stored,
+					  "%" PRIu64 " of %" PRIu64 " bytes are there",
+					  e->nr_stored, e->size);
 		if (last && extent->border == TRACE_LACKS)
 			audit_add_finding(audit, INV_TRACE_HOLE, ring->sums, e, extent->nr_lost,
 					  "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved",

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPEATED_MAX 256 /* records: so far back is looked for the first one */
+#define REPEATED_MAX 256 /* records before a repeated one that are searched for the first */
 
 struct collect {
 	struct auxtap_audit *audit;
@@ -127,7 +127,7 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 			return -ENOMEM;
 		e->off = head.offset;
 		e->size = head.size;
-		e->flags = rec->trace_size;
+		e->nr_stored = rec->trace_size;
 		e->trace_off = rec->trace_off;
 		e->cpu = (int32_t)head.cpu;
 		e->tid = (int32_t)head.tid;
@@ -181,7 +181,8 @@ static bool of_trace(const struct entry *e)
 static bool same_record(const struct entry *a, const struct entry *b)
 {
 	return a->kind == b->kind && a->off == b->off && a->size == b->size &&
-	       a->flags == b->flags && a->time == b->time && a->cpu == b->cpu && a->tid == b->tid;
+	       a->flags == b->flags && a->nr_stored == b->nr_stored && a->time == b->time &&
+	       a->cpu == b->cpu && a->tid == b->tid;
 }
 
 /*
@@ -359,7 +360,10 @@ static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 	return 0;
 }
 
-/* L1 and what is known of the kernels before it; the emulation has the rules of 6.1. */
+/*
+ * Which rules the recorded kernel has: those of L1, and of kernels before it. An emulated recording
+ * has the release of its host, though the model follows 6.1.
+ */
 static void which_kernel(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
 {
 	unsigned int major = 0, minor = 0;

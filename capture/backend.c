@@ -110,7 +110,7 @@ void backend_refresh(struct auxtap_backend *be)
 		snprintf(be->slowdown, sizeof(be->slowdown),
 			 "about 50,000 times slower (45,000 instructions a second)");
 	}
-	snprintf(be->description, sizeof(be->description), "emulated, source %s%s%s%s%s%s",
+	snprintf(be->description, sizeof(be->description), "emulated, engine %s%s%s%s%s%s",
 		 be->target->name, *link->engine_version ? " " : "", link->engine_version,
 		 *link->engine_note ? " (" : "", link->engine_note, *link->engine_note ? ")" : "");
 }
@@ -146,10 +146,23 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 	if (known->max_memory)
 		snprintf(link->max_memory, sizeof(link->max_memory), "max-memory=%llu",
 			 (unsigned long long)known->max_memory);
+	if (known->values > VALUES_MAX) {
+		ret = auxtap_error_set(err, -EINVAL, "values", "a ring is 1 GiB at most");
+		goto free_link;
+	}
+	if (known->values)
+		snprintf(link->values, sizeof(link->values), "values=%llu",
+			 (unsigned long long)known->values);
+	if (known->values && engine == AUXTAP_ENGINE_PTRACE) {
+		ret = auxtap_error_set(err, -EOPNOTSUPP, "values",
+				       "single steps with ptrace record none");
+		auxtap_error_todo(err, "use --source qemu, or leave --values out");
+		goto free_link;
+	}
 	/* whether there is a qemu for the program, auxtap-emu finds out when it starts it */
 	if (engine == AUXTAP_ENGINE_AUTO) {
 		first = AUXTAP_ENGINE_QEMU;
-		link->may_fall_back = true;
+		link->may_fall_back = !known->values;
 	}
 	ret = emu_link_start(link, first, err);
 	if (ret && link->may_fall_back)

@@ -12,6 +12,8 @@
 #include <auxtap/capture.h>
 #include <limits.h>
 
+#define VALUES_MAX (1ull << 30) /* bytes of a ring of values */
+
 struct emu_link_mapping {
 	void *addr;
 	size_t length;
@@ -23,6 +25,7 @@ struct emu_link {
 	bool may_fall_back;	   /* source was AUTO: ptrace if qemu cannot */
 	char trace_unit[24];	   /* as an argument of the server; empty: its choice */
 	char max_memory[40];	   /* as an argument of the server; empty: its default */
+	char values[40];	   /* likewise; empty: none */
 	char engine_version[32];   /* its version, as auxtap-emu says after spawn */
 	char engine_note[256];	   /* why it is not another one; empty: nothing to say */
 	pid_t pid;
@@ -82,6 +85,11 @@ struct emu_engine {
 };
 /* 0: there is one. */
 int emu_link_engine(const char *target, struct emu_engine *engine);
+/*
+ * Starts auxtap-emu with an engine, also in place of one that was stopped: of *link only
+ * may_fall_back, trace_unit and max_memory are kept. Raises this process's limit of open files
+ * after the fork, so that the program keeps its own. On failure nothing stays open.
+ */
 int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxtap_error *err);
 void emu_link_stop(struct emu_link *link);
 /* Result of the call, or a negative errno; -EPIPE: the server is gone. */

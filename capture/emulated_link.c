@@ -4,6 +4,7 @@
  * The server's death is an error of every later call, never a wait without end.
  */
 #include "emulated.h"
+#include "util/growing_ring.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,16 +46,16 @@ static int may_execute(const char *path)
  * The first location that can be executed, in path. Without one, -EACCES with the first
  * location in path to which access is denied, else -ENOENT.
  */
-static int find_in_places(const char (*places)[PATH_MAX], int nr, char *path, size_t size)
+static int find_executable(const char (*candidates)[PATH_MAX], int nr, char *path, size_t size)
 {
 	int denied = -1, ret;
 
 	for (int i = 0; i < nr; i++) {
-		if (strlen(places[i]) >= size)
+		if (strlen(candidates[i]) >= size)
 			continue;
-		ret = may_execute(places[i]);
+		ret = may_execute(candidates[i]);
 		if (!ret) {
-			strcpy(path, places[i]);
+			strcpy(path, candidates[i]);
 			return 0;
 		}
 		if (ret == -EACCES && denied < 0)
@@ -62,7 +63,7 @@ static int find_in_places(const char (*places)[PATH_MAX], int nr, char *path, si
 	}
 	if (denied < 0)
 		return -ENOENT;
-	strcpy(path, places[denied]);
+	strcpy(path, candidates[denied]);
 	return -EACCES;
 }
 
@@ -103,7 +104,7 @@ int emu_link_find(char *path, size_t size, struct auxtap_error *err)
 {
 	const char *env = secure_getenv("AUXTAP_EMU");
 	char dir[PATH_MAX - sizeof("/" AUXTAP_LIBEXEC_FROM_LIB "/" EMU_NAME)];
-	char places[4][PATH_MAX] = {"", "", "", AUXTAP_LIBEXEC "/" EMU_NAME};
+	char candidates[4][PATH_MAX] = {"", "", "", AUXTAP_LIBEXEC "/" EMU_NAME};
 	int ret;
 
 	if (env && *env) {
@@ -119,10 +120,11 @@ int emu_link_find(char *path, size_t size, struct auxtap_error *err)
 		return -ENOENT;
 	}
 	own_directory(dir, sizeof(dir));
-	snprintf(places[0], sizeof(places[0]), "%s/" EMU_NAME, dir);
-	snprintf(places[1], sizeof(places[1]), "%s/../libexec/auxtap/" EMU_NAME, dir);
-	snprintf(places[2], sizeof(places[2]), "%s/" AUXTAP_LIBEXEC_FROM_LIB "/" EMU_NAME, dir);
-	ret = find_in_places(places, 4, path, size);
+	snprintf(candidates[0], sizeof(candidates[0]), "%s/" EMU_NAME, dir);
+	snprintf(candidates[1], sizeof(candidates[1]), "%s/../libexec/auxtap/" EMU_NAME, dir);
+	snprintf(candidates[2], sizeof(candidates[2]), "%s/" AUXTAP_LIBEXEC_FROM_LIB "/" EMU_NAME,
+		 dir);
+	ret = find_executable(candidates, 4, path, size);
 	if (!ret)
 		return 0;
 	if (ret == -EACCES)
@@ -155,7 +157,7 @@ int emu_link_find_beside(const char *name, char *path, size_t size)
 static void become_server(const struct emu_link *link, const char *path, const char *engine,
 			  int request_fd, int event_fd)
 {
-	char *argv[5] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)engine};
+	char *argv[6] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)engine};
 	int nr = 2;
 	/* Out of the way first: either may sit on the other's number. */
 	int request_high = fcntl(request_fd, F_DUPFD, 10);
@@ -165,6 +167,8 @@ static void become_server(const struct emu_link *link, const char *path, const c
 		argv[nr++] = (char *)(uintptr_t)link->trace_unit;
 	if (*link->max_memory)
 		argv[nr++] = (char *)(uintptr_t)link->max_memory;
+	if (*link->values)
+		argv[nr++] = (char *)(uintptr_t)link->values;
 	if (request_high < 0 || event_high < 0 || dup2(request_high, EMU_REQUEST_FD) < 0 ||
 	    dup2(event_high, EMU_EVENT_FD) < 0)
 		_exit(errno == EMFILE || errno == EINVAL || errno == EBADF ? EMU_NO_FDS : 126);
@@ -206,21 +210,9 @@ static void note_death(struct emu_link *link)
 
 static int queue_event(struct emu_link *link, const struct auxtap_target_event *ev)
 {
-	if (link->queue_len == link->max_queue) {
-		size_t max = link->max_queue ? 2 * link->max_queue : 64;
-		struct auxtap_target_event *queue = calloc(max, sizeof(*queue));
-
-		if (!queue)
-			return -ENOMEM;
-		for (size_t i = 0; i < link->queue_len; i++)
-			queue[i] = link->queue[(link->queue_head + i) % link->max_queue];
-		free(link->queue);
-		link->queue = queue;
-		link->queue_head = 0;
-		link->max_queue = max;
-	}
-	link->queue[(link->queue_head + link->queue_len) % link->max_queue] = *ev;
-	link->queue_len++;
+	if (ring_grow(link->queue, link->queue_head, link->queue_len, link->max_queue))
+		return -ENOMEM;
+	link->queue[ring_index(link->queue_head, link->queue_len++, link->max_queue)] = *ev;
 	eventfd_write(link->queued_fd, 1);
 	return 0;
 }
@@ -252,7 +244,7 @@ int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev)
 {
 	if (link->queue_len) {
 		*ev = link->queue[link->queue_head];
-		link->queue_head = (link->queue_head + 1) % link->max_queue;
+		link->queue_head = ring_index(link->queue_head, 1, link->max_queue);
 		if (--link->queue_len == 0) {
 			eventfd_t count;
 
@@ -449,6 +441,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxt
 	link->engine = engine;
 	link->may_fall_back = asked.may_fall_back;
 	memcpy(link->trace_unit, asked.trace_unit, sizeof(link->trace_unit));
+	memcpy(link->values, asked.values, sizeof(link->values));
 	memcpy(link->max_memory, asked.max_memory, sizeof(link->max_memory));
 	link->pid = -1;
 	link->request_fd = link->event_fd = link->epoll_fd = link->queued_fd = -1;
@@ -487,7 +480,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxt
 	version = emu_link_call(link, &hello);
 	map_accounts(link, hello.out_fd);
 	if (version < 0) {
-		ret = auxtap_error_set(err, (int)version, path, "source %s: %s", name,
+		ret = auxtap_error_set(err, (int)version, path, "engine %s: %s", name,
 				       link->dead ? link->death : strerror((int)-version));
 		goto stop;
 	}
@@ -546,7 +539,7 @@ void emu_link_stop(struct emu_link *link)
 	link->mappings = NULL;
 	link->nr_mappings = link->max_mappings = 0;
 	link->queue = NULL;
-	link->queue_len = link->max_queue = 0;
+	link->queue_head = link->queue_len = link->max_queue = 0;
 	link->pids = NULL;
 	link->nr_pids = link->reserve_pids = 0;
 }

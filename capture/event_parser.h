@@ -17,7 +17,12 @@ struct capture_event {
 	const struct pmu_family *family; /* NULL: without an AUX area */
 };
 
-/* emulated: user mode only is what there is, so the kernel is excluded whatever the modifiers. */
+/*
+ * An event in perf's syntax: the family's defaults, then the terms from left to right (config=
+ * replaces the word with the defaults in it), then modifiers. Without modifiers nothing is
+ * excluded; emulated: the kernel always, because user mode is all there is. On failure *ev is
+ * partly filled.
+ */
 int capture_event_parse(struct capture_event *ev, const char *spec,
 			const struct auxtap_perf_ops *ops, void *ctx, bool emulated,
 			struct auxtap_error *err);

@@ -57,6 +57,7 @@ int native_trace_resume(struct native_trace *w, pid_t tid);
 void native_trace_end(struct native_trace *w);
 int native_trace_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *regs);
 int native_trace_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info);
+int native_trace_regset(struct native_trace *w, pid_t tid, int type, void *buf, size_t *size);
 void native_trace_stopped(struct native_trace *w, pid_t tid, int status);
 
 void native_target_init(struct native_target *target);

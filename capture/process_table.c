@@ -269,20 +269,43 @@ int process_fork(struct process_table *table, pid_t parent, pid_t child)
 	return ret;
 }
 
-static void remember_ended(struct process *p, const struct ended_thread *gone)
+static bool is_known(const struct process *p, pid_t tid)
+{
+	for (size_t i = 0; i < p->nr; i++)
+		if (header_of(p->records[i])->type == PERF_RECORD_FORK &&
+		    tid_of(header_of(p->records[i])) == (uint32_t)tid)
+			return true;
+	return false;
+}
+
+/* Its name is kept as long as its own entry: then another thread may have its number. */
+static void forget_ended(struct process_table *table, struct process *p, pid_t tid)
+{
+	for (size_t i = 0; p->ended && i < ENDED_MAX; i++)
+		if (p->ended[i].tid == tid)
+			return;
+	if (tid && tid != p->pid && !is_known(p, tid))
+		drop_thread(table, p, PERF_RECORD_COMM, tid);
+}
+
+static void remember_ended(struct process_table *table, struct process *p,
+			   const struct ended_thread *gone)
 {
 	struct ended_thread *slot;
+	pid_t former = gone->tid;
 
 	if (!p->ended)
 		p->ended = calloc(ENDED_MAX, sizeof(*p->ended));
 	if (p->ended) {
 		slot = &p->ended[p->nr_ended % ENDED_MAX];
 		p->more_ended_bytes += slot->nr_bytes;
+		former = slot->tid;
 		*slot = *gone;
 	} else {
 		p->more_ended_bytes += gone->nr_bytes;
 	}
 	p->nr_ended++;
+	forget_ended(table, p, former);
 }
 
 void process_thread_exit(struct process_table *table, pid_t pid, const struct ended_thread *gone)
@@ -291,12 +314,11 @@ void process_thread_exit(struct process_table *table, pid_t pid, const struct en
 
 	if (!p)
 		return;
-	remember_ended(p, gone);
-	if (gone->tid == pid) /* its name and start are the process's */
-		return;
-	drop_thread(table, p, PERF_RECORD_COMM, gone->tid);
-	drop_thread(table, p, PERF_RECORD_FORK, gone->tid);
-	drop_thread(table, p, PERF_RECORD_ITRACE_START, gone->tid);
+	if (gone->tid != pid) { /* the start of the other is the process's */
+		drop_thread(table, p, PERF_RECORD_FORK, gone->tid);
+		drop_thread(table, p, PERF_RECORD_ITRACE_START, gone->tid);
+	}
+	remember_ended(table, p, gone);
 }
 
 void process_remove(struct process_table *table, pid_t pid)

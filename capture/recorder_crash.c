@@ -108,6 +108,7 @@ const struct recorder_ops recorder_crash = {
 	.per_death = true,
 	.record = crash_record,
 	.made_record = crash_made_record,
+	.snapshot = session_save_interrupted,
 	.process_forked = crash_process_forked,
 	.thread_ended = crash_thread_ended,
 	.process_dies = crash_process_dies,

@@ -30,20 +30,20 @@ static void enable_again(struct auxtap_session *s, struct stream *st)
 /* The first nr_bytes of what is left of a span. */
 static struct auxtap_span take(struct auxtap_span *span, uint64_t nr_bytes)
 {
-	struct auxtap_span piece = *span;
+	struct auxtap_span part = *span;
 
 	if (!span->size1) {
 		span->part1 = span->part2;
 		span->size1 = span->size2;
 		span->size2 = 0;
 	}
-	piece.part1 = span->part1;
-	piece.size1 = span->size1 < nr_bytes ? span->size1 : nr_bytes;
-	piece.size2 = 0;
-	span->part1 = (const char *)span->part1 + piece.size1;
-	span->size1 -= piece.size1;
-	span->offset_abs += piece.size1;
-	return piece;
+	part.part1 = span->part1;
+	part.size1 = span->size1 < nr_bytes ? span->size1 : nr_bytes;
+	part.size2 = 0;
+	span->part1 = (const char *)span->part1 + part.size1;
+	span->size1 -= part.size1;
+	span->offset_abs += part.size1;
+	return part;
 }
 
 /*
@@ -63,12 +63,12 @@ static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_s
 	s->stats.aux_bytes += total;
 	ret = auxtap_perfdata_writer_auxtrace_begin(s->file.writer, &head, total, err);
 	while (!ret && done < total) {
-		struct auxtap_span piece = take(span, CHUNK);
+		struct auxtap_span part = take(span, CHUNK);
 
-		ret = auxtap_perfdata_writer_auxtrace_bytes(s->file.writer, piece.part1,
-							    piece.size1, err);
-		auxtap_ring_aux_consume(&st->ring, &piece);
-		done += piece.size1;
+		ret = auxtap_perfdata_writer_auxtrace_bytes(s->file.writer, part.part1, part.size1,
+							    err);
+		auxtap_ring_aux_consume(&st->ring, &part);
+		done += part.size1;
 	}
 	return ret;
 }

@@ -139,7 +139,7 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		auxtap_error_set(
 			err, -EINVAL, "-S",
 			"decoding can begin at every %lluth byte of this trace: %llu bytes may "
-			"have no such place",
+			"contain none of these",
 			(unsigned long long)least / 2, (unsigned long long)s->opts.snapshot_size);
 		auxtap_error_todo(err, "keep %lluK or more", (unsigned long long)least / 1024);
 		return -EINVAL;
@@ -406,6 +406,8 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 		fault(s, ev);
 		return 0;
 	case AUXTAP_TARGET_DYING:
+		if (ev->pid == s->main_pid || ev->tid == s->main_pid)
+			s->stats.crash_signo = ev->signo;
 		if (ev->limit_bytes)
 			s->stats.memory_limit = ev->limit_bytes;
 		if (s->recorder->process_dies && !s->failed)
@@ -483,7 +485,7 @@ static int check(struct auxtap_session *s, int ret, struct auxtap_error *err)
 	return 0;
 }
 
-static void let_go(struct auxtap_session *s)
+static void detach_main(struct auxtap_session *s)
 {
 	if (s->main_pid > 0)
 		s->be->target->detach(s->be->target_ctx, s->main_pid);
@@ -560,7 +562,8 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		s->opts.on_progress(s->opts.ctx, 0, &s->stats, 0);
 	if (!s->failed) {
 		/* Streams still open: after a stop or a detach, or of CPUs (kernel backend). */
-		if (s->recorder->snapshot && s->nr_streams)
+		if (s->recorder->snapshot && s->nr_streams &&
+		    (!s->recorder->per_death || (stop && *stop)))
 			check(s, s->recorder->snapshot(s, &local), &local);
 		else
 			for (size_t i = 0; i < s->nr_streams; i++)
@@ -572,7 +575,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		return emulator_died(s, err);
 	session_close_streams(s);
 	if (stop && *stop && ret >= 0)
-		let_go(s);
+		detach_main(s);
 	if (s->failed) {
 		if (err)
 			*err = s->failure;

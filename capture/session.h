@@ -20,6 +20,7 @@
 #define MAX_GAPS 65536 /* of a file; then one for the rest */
 
 struct trace_file;
+struct reach;
 
 /* One event with its rings; of a thread or a CPU: struct layout_ops. */
 struct stream {
@@ -74,6 +75,8 @@ struct trace_file {
 	struct auxtap_gap more_gaps; /* of those beyond the limit, together */
 	bool open_round;	     /* something since the last FINISHED_ROUND */
 	struct string_set build_ids_seen;
+	struct reach *reach; /* --memory reachable, while its memory is written; NULL */
+	bool memory_cut;     /* more would have been reachable */
 };
 
 /*
@@ -96,7 +99,8 @@ struct recorder_ops {
 			   struct auxtap_error *err);
 	/* The AUX area of a stream, in every round. NULL: it is not read while the event is on. */
 	int (*drain)(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-	/* The user asks for a snapshot, or the session ends. NULL: this recorder takes none. */
+	/* The user asks for a snapshot, or the session ends (per_death: is stopped). May be NULL.
+	 */
 	int (*snapshot)(struct auxtap_session *s, struct auxtap_error *err);
 	/* A process, stopped before its first instruction. NULL: of no interest. */
 	int (*process_forked)(struct auxtap_session *s, const struct auxtap_target_event *ev,
@@ -111,6 +115,10 @@ struct recorder_ops {
 	/* The backend is dead; its rings can still be read. NULL: they are in the file. */
 	int (*backend_died)(struct auxtap_session *s, struct auxtap_error *err);
 };
+
+/* Members of struct auxtap_target_ops that came later: a caller's may be shorter. */
+#define TARGET_HAS(ops, member) \
+	((ops)->size >= SIZED_UP_TO(struct auxtap_target_ops, member) && (ops)->member)
 
 extern const struct recorder_ops recorder_linear, recorder_snapshot, recorder_crash;
 
@@ -176,7 +184,8 @@ struct auxtap_session {
 	unsigned int nr_pauses;
 	char **kept; /* crash: paths of the snapshots, oldest first */
 	unsigned int nr_kept, max_kept;
-	char *accounts; /* lines of the capture note: each unit's bytes */
+	uint64_t nr_files; /* crash: snapshots begun */
+	char *accounts;	   /* lines of the capture note: each unit's bytes */
 	size_t accounts_len;
 	unsigned int nr_accounts;
 	struct auxtap_unit_stats more_accounts; /* of those beyond the lines, together */
@@ -284,18 +293,42 @@ struct process *session_process(struct auxtap_session *s, pid_t pid);
 /* session_crash.c */
 bool signal_dumps_core(int signo);
 /* Memory of a dead process into its snapshot (session_stack.c). */
+/* Code that the process wrote at run time, as it was executed last. */
+void session_put_code(struct auxtap_session *s, struct trace_file *file, pid_t pid);
+void session_put_code_names(struct trace_file *file, pid_t pid); /* session_names.c */
 void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
 			size_t size);
 /* The stack of a thread with registers r: max bytes from sp up, and less of where it goes on. */
 void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 		       const struct map_list *maps, const struct auxtap_regs *r, size_t max);
+/* session_memory.c: memory that pointers lead to. NULL: no memory, and nothing is done. */
+struct reach *reach_new(const struct map_list *maps);
+void reach_free(struct reach *r);
+void reach_program(struct reach *r, const struct auxtap_backend *be, pid_t pid, pid_t tid,
+		   const struct map_list *maps);
+void reach_words(struct reach *r, const void *bytes, size_t size);
+/* These bytes are in the file already. */
+void reach_saved(struct reach *r, uint64_t addr, size_t size);
+/* Writes all that was found. True: not all of it is there. */
+bool reach_put(struct reach *r, struct auxtap_session *s, struct trace_file *file, pid_t pid);
+/* The message of abort(), if the C library has one. */
+void session_put_message(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 const struct map_list *maps);
 /*
  * Emulated: a death that the engine saw only when all was over. No thread was stopped, and the
  * rings are gone: a crash without a snapshot, of an unknown thread.
  */
 void session_unseen_death(struct auxtap_session *s, const struct auxtap_target_event *ev);
+/*
+ * Writes the snapshot of a process that is stopped before its death (or, with rings per CPU, just
+ * gone): events off, data rings drained, file, report (on_snapshot), core file, in this order; the
+ * caller resumes the process only then. After an error the file may exist all the same, without
+ * the trace that did not fit.
+ */
 int session_save_death(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		       struct auxtap_error *err);
+/* The user asks for it: of each process that is traced, while it runs. */
+int session_save_interrupted(struct auxtap_session *s, struct auxtap_error *err);
 /* The emulator is gone, and with it the deaths to come: a file for each process, as they run on. */
 int session_save_rings(struct auxtap_session *s, struct auxtap_error *err);
 

@@ -4,7 +4,9 @@
  * with all its threads until we are done, and so is a native one that we trace; another native one
  * is already gone (no registers then).
  */
+#include "core_file.h"
 #include "session.h"
+#include "util/sized.h"
 #include "util/vector.h"
 
 #include <errno.h>
@@ -255,9 +257,28 @@ static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char com
 	}
 }
 
+static enum auxtap_memory memory_of(const struct auxtap_session *s)
+{
+	return s->opts.redact ? AUXTAP_MEMORY_NONE : s->opts.memory;
+}
+
+/* What the thread wrote and its registers, if the engine recorded them. */
+static void put_values(struct auxtap_session *s, struct trace_file *file, pid_t pid, pid_t tid)
+{
+	void *record;
+	size_t size;
+
+	if (!TARGET_HAS(s->be->target, values) || memory_of(s) == AUXTAP_MEMORY_NONE ||
+	    s->be->target->values(s->be->target_ctx, pid, tid, &record, &size))
+		return;
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_VALUES, record, size);
+	free(record);
+}
+
 static void put_threads(struct auxtap_session *s, struct trace_file *file,
 			const struct auxtap_target_event *ev, const struct map_list *maps)
 {
+	enum auxtap_memory memory = memory_of(s);
 	pid_t *tids = malloc(THREADS_MAX * sizeof(*tids));
 	int nr = tids ? s->be->target->threads(s->be->target_ctx, ev->pid, tids, THREADS_MAX) : 0;
 	size_t others;
@@ -274,6 +295,10 @@ static void put_threads(struct auxtap_session *s, struct trace_file *file,
 			tids[0] = ev->tid;
 		}
 	}
+	if (memory == AUXTAP_MEMORY_REACHABLE)
+		file->reach = reach_new(maps);
+	if (file->reach)
+		reach_program(file->reach, s->be, ev->pid, ev->tid, maps);
 	for (int i = 0; i < nr; i++) {
 		struct auxtap_crash_thread thread = {.size = sizeof(thread),
 						     .pid = ev->pid,
@@ -286,14 +311,22 @@ static void put_threads(struct auxtap_session *s, struct trace_file *file,
 		thread_comm(s, ev->pid, tids[i], thread.comm);
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_THREAD, &thread,
 						sizeof(thread));
+		put_values(s, file, ev->pid, tids[i]);
 		if (r->arch != AUXTAP_ARCH_X86_64 && r->arch != AUXTAP_ARCH_AARCH64)
 			continue;
 		ip = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_IP : (int)AUXTAP_A64_PC;
 		if (r->valid & (1ull << ip))
 			code_note(s, file, ev->pid, maps, r->reg[ip]);
+		if (memory == AUXTAP_MEMORY_NONE)
+			continue;
+		reach_words(file->reach, r->reg, sizeof(r->reg));
 		session_put_stack(s, file, ev->pid, maps, r,
 				  tids[i] == ev->tid ? STACK_BYTES : others);
 	}
+	if (file->reach)
+		file->memory_cut = reach_put(file->reach, s, file, ev->pid);
+	reach_free(file->reach);
+	file->reach = NULL;
 	free(tids);
 }
 
@@ -371,18 +404,20 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 	}
 }
 
-static void remove_oldest(struct auxtap_session *s)
+/* The oldest but for the first, from which the others often follow. */
+static void remove_second(struct auxtap_session *s)
 {
-	static const char *const suffixes[] = {"", ".report.txt", ".vdso"};
+	static const char *const suffixes[] =
+		{"", ".report.txt", ".report.json", ".report.html", ".vdso", ".core"};
 	char name[4200];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		snprintf(name, sizeof(name), "%s%s", s->kept[0], suffixes[i]);
+		snprintf(name, sizeof(name), "%s%s", s->kept[1], suffixes[i]);
 		unlink(name);
 	}
-	free(s->kept[0]);
+	free(s->kept[1]);
 	s->nr_kept--;
-	memmove(&s->kept[0], &s->kept[1], s->nr_kept * sizeof(*s->kept));
+	memmove(&s->kept[1], &s->kept[2], (s->nr_kept - 1) * sizeof(*s->kept));
 }
 
 static void remember(struct auxtap_session *s, const char *path)
@@ -404,7 +439,7 @@ static void remember(struct auxtap_session *s, const char *path)
 	if (s->kept[s->nr_kept])
 		s->nr_kept++;
 	while (s->nr_kept > keep)
-		remove_oldest(s);
+		remove_second(s);
 }
 
 /* The others on these CPUs ran untraced while their events were off for an earlier snapshot. */
@@ -426,8 +461,10 @@ static void put_pauses(struct auxtap_session *s, struct trace_file *file)
 
 static void trace_again(struct auxtap_session *s, uint64_t since)
 {
-	for (size_t i = 0; i < s->nr_streams; i++)
-		session_enable(s, s->streams[i], true);
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		if (!s->streams[i]->disabled)
+			session_enable(s, s->streams[i], true);
+	}
 	if (s->nr_pauses < PAUSES_MAX)
 		s->pauses[s->nr_pauses++].from = since;
 	s->pauses[s->nr_pauses - 1].to = s->be->perf->clock(s->be->perf_ctx);
@@ -469,6 +506,11 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (ev->type == AUXTAP_TARGET_DYING)
 		put_threads(s, file, ev, maps);
 	if (maps_text)
+		session_put_code(s, file, ev->pid);
+	if (ev->type == AUXTAP_TARGET_DYING && ev->signo == SIGABRT &&
+	    memory_of(s) != AUXTAP_MEMORY_NONE)
+		session_put_message(s, file, ev->pid, maps);
+	if (maps_text)
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MAPS, maps_text,
 						strlen(maps_text));
 	return ret;
@@ -502,11 +544,15 @@ static bool finish_file(struct auxtap_session *s, struct trace_file *file, int *
 	return false;
 }
 
-static void snapshot_path(const struct auxtap_session *s, pid_t pid, bool is_first, char *path,
+/* FILE; FILE.PID; where a process lives on and has more than one: FILE.PID.NUMBER. */
+static void snapshot_path(struct auxtap_session *s, pid_t pid, uint64_t number, char *path,
 			  size_t size)
 {
-	if (is_first)
+	if (!s->nr_files++)
 		snprintf(path, size, "%s", s->opts.output);
+	else if (number > 1)
+		snprintf(path, size, "%.4000s.%d.%llu", s->opts.output, pid,
+			 (unsigned long long)number);
 	else
 		snprintf(path, size, "%.4000s.%d", s->opts.output, pid);
 }
@@ -540,7 +586,6 @@ static int save_process(struct auxtap_session *s, pid_t pid, const char *path,
 
 int session_save_rings(struct auxtap_session *s, struct auxtap_error *err)
 {
-	bool is_first = !s->stats.crashes;
 	int ret = 0;
 
 	for (size_t i = 0; i < s->nr_streams && !ret; i++)
@@ -554,11 +599,99 @@ int session_save_rings(struct auxtap_session *s, struct auxtap_error *err)
 			;
 		if (k < i) /* saved with an earlier thread */
 			continue;
-		snapshot_path(s, pid, is_first, path, sizeof(path));
+		snapshot_path(s, pid, 0, path, sizeof(path));
 		ret = save_process(s, pid, path, err);
-		is_first = false;
 	}
 	return ret;
+}
+
+/* It runs on: what its threads have in registers and memory is not known. */
+static int save_interrupted(struct auxtap_session *s, pid_t pid, struct auxtap_error *err)
+{
+	const struct auxtap_target_event ev = {.size = sizeof(ev),
+					       .type = AUXTAP_TARGET_NONE,
+					       .pid = pid,
+					       .tid = pid};
+	struct auxtap_crash crash = {.size = sizeof(crash),
+				     .pid = pid,
+				     .tid = pid,
+				     .flags = AUXTAP_CRASH_INTERRUPTED,
+				     .time = s->last_time};
+	struct map_list maps = {0};
+	struct trace_file file;
+	char path[4096], *text = NULL;
+	int ret;
+
+	if (!s->be->target->maps(s->be->target_ctx, pid, &text) && !map_list_parse(&maps, text)) {
+		session_save_vdso(s, &maps, pid);
+		complete_maps(s, pid, &maps);
+	}
+	thread_comm(s, pid, pid, crash.comm);
+	snapshot_path(s, pid, s->stats.interrupts, path, sizeof(path));
+	ret = trace_file_create(s, &file, path, err);
+	if (!ret) {
+		ret = write_file(s, &file, &ev, &crash, &maps, text, err);
+		if (finish_file(s, &file, &ret, err)) {
+			s->stats.snapshots++;
+			if (s->opts.on_snapshot)
+				s->opts.on_snapshot(s->opts.ctx, path, &crash);
+			remember(s, path);
+		}
+	}
+	map_list_free(&maps);
+	free(text);
+	return ret;
+}
+
+/* The first stream of its process, which is one that lives. */
+static bool is_first_of_process(const struct auxtap_session *s, size_t at)
+{
+	const struct stream *st = s->streams[at];
+
+	if (st->disabled)
+		return false;
+	for (size_t i = 0; i < at; i++) {
+		if (s->streams[i]->pid == st->pid && !s->streams[i]->disabled)
+			return false;
+	}
+	return true;
+}
+
+int session_save_interrupted(struct auxtap_session *s, struct auxtap_error *err)
+{
+	uint64_t since = s->be->perf->clock(s->be->perf_ctx);
+	int ret = 0;
+
+	s->stats.interrupts++;
+	for (size_t i = 0; i < s->nr_streams; i++)
+		session_enable(s, s->streams[i], false);
+	for (size_t i = 0; i < s->nr_streams && !ret; i++)
+		ret = session_drain_data(s, s->streams[i], err);
+	if (s->layout->per_cpu && !ret && s->main_pid > 0)
+		ret = save_interrupted(s, s->main_pid, err);
+	for (size_t i = 0; i < s->nr_streams && !ret && !s->layout->per_cpu; i++) {
+		if (is_first_of_process(s, i))
+			ret = save_interrupted(s, s->streams[i]->pid, err);
+	}
+	trace_again(s, since);
+	if (!ret || s->lost_snapshot)
+		return 0;
+	s->lost_snapshot = ret; /* as at a death: the recorder goes on */
+	s->lost_why = *err;
+	return 0;
+}
+
+static int drain_process(struct auxtap_session *s, int32_t pid, struct auxtap_error *err)
+{
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		int ret = of_process(s, s->streams[i], pid) ?
+				  session_drain_data(s, s->streams[i], err) :
+				  0;
+
+		if (ret && ret != -EBADMSG)
+			return ret;
+	}
+	return 0;
 }
 
 int session_save_death(struct auxtap_session *s, const struct auxtap_target_event *ev,
@@ -579,13 +712,7 @@ int session_save_death(struct auxtap_session *s, const struct auxtap_target_even
 		session_enable(s, s->streams[i], false);
 		s->streams[i]->disabled = !s->layout->per_cpu;
 	}
-	for (size_t i = 0; i < s->nr_streams; i++) {
-		ret = of_process(s, s->streams[i], ev->pid) ?
-			      session_drain_data(s, s->streams[i], err) :
-			      0;
-		if (ret && ret != -EBADMSG)
-			return ret;
-	}
+	ret = drain_process(s, ev->pid, err);
 	if (ev->type == AUXTAP_TARGET_DYING && !target->maps(s->be->target_ctx, ev->pid, &text) &&
 	    !map_list_parse(&maps, text)) {
 		session_save_vdso(s, &maps, ev->pid);
@@ -594,9 +721,10 @@ int session_save_death(struct auxtap_session *s, const struct auxtap_target_even
 	fill_crash(s, ev, &crash);
 	if (memory_denied(s, ev->pid, &maps))
 		crash.flags |= AUXTAP_CRASH_NO_MEMORY;
-	snapshot_path(s, ev->pid, !s->stats.crashes, path, sizeof(path));
+	snapshot_path(s, ev->pid, 0, path, sizeof(path));
 	s->stats.crashes++;
-	ret = trace_file_create(s, &file, path, err);
+	if (!ret)
+		ret = trace_file_create(s, &file, path, err);
 	created = !ret;
 	if (created)
 		ret = write_file(s, &file, ev, &crash, &maps, text, err);
@@ -605,16 +733,18 @@ int session_save_death(struct auxtap_session *s, const struct auxtap_target_even
 		trace_again(s, since);
 	if (created)
 		kept = finish_file(s, &file, &ret, err);
-	if (kept) {
-		remember(s, path);
-		s->stats.snapshots++;
-	}
+	s->stats.snapshots += kept;
 	if (kept && s->opts.on_snapshot) {
 		s->opts.on_snapshot(s->opts.ctx, path, &crash);
 	} else if (!kept && s->opts.on_no_snapshot) {
 		s->lost_reported |= !s->lost_snapshot;
 		s->opts.on_no_snapshot(s->opts.ctx, path, &crash, err);
 	}
+	if (kept && maps.nr && !s->opts.redact && !(crash.flags & AUXTAP_CRASH_NO_MEMORY))
+		session_save_core(s, ev, &maps, path);
+	/* Last, because it may remove the file: with --keep 1 each but the first. */
+	if (kept)
+		remember(s, path);
 	map_list_free(&maps);
 	free(text);
 	return ret;

@@ -286,6 +286,23 @@ static void put_number(FILE *f, const char *key, uint64_t value)
 	fprintf(f, "%s: %llu\n", key, (unsigned long long)value);
 }
 
+/* Crash: which memory of the program is in the file. */
+static void memory_note(FILE *f, const struct auxtap_session *s, const struct trace_file *file)
+{
+	static const char *const names[] = {
+		[AUXTAP_MEMORY_STACK] = CAPTURE_NOTE_MEMORY_STACK,
+		[AUXTAP_MEMORY_REACHABLE] = CAPTURE_NOTE_MEMORY_REACH,
+		[AUXTAP_MEMORY_NONE] = CAPTURE_NOTE_MEMORY_NONE,
+	};
+
+	fprintf(f, CAPTURE_NOTE_MEMORY ": %s\n",
+		names[s->opts.redact ? AUXTAP_MEMORY_NONE : s->opts.memory]);
+	if (file->memory_cut)
+		put_number(f, CAPTURE_NOTE_MEMORY_CUT, 1);
+	if (s->opts.redact)
+		put_number(f, CAPTURE_NOTE_REDACTED, 1);
+}
+
 /* "key: value" lines: how this trace came about. */
 static void capture_note(struct auxtap_session *s, struct trace_file *file)
 {
@@ -309,6 +326,8 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 	put_number(f, CAPTURE_NOTE_LOST_RECORDS, s->stats.lost_records);
 	put_number(f, "untraced", s->stats.untraced);
 	put_number(f, "mappings_given_up", s->processes.dropped);
+	if (s->recorder->per_death)
+		memory_note(f, s, file);
 	if (file->nr_threads_ended)
 		put_number(f, CAPTURE_NOTE_THREADS_ENDED, file->nr_threads_ended);
 	/* Bytes, exact: written is Σ AUX sizes + skipped is the last head (linear mode). */

@@ -162,6 +162,8 @@ static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
 	if (!note)
 		return;
 	stack->parts[stack->nr++] = (struct stack_part){from, from + size};
+	reach_saved(file->reach, from, size);
+	reach_words(file->reach, note + sizeof(struct auxtap_crash_memory), size);
 	stack->interrupted =
 		find_interrupted(stack->arch, stack->maps, from,
 				 note + sizeof(struct auxtap_crash_memory), size, &stack->sp);

@@ -24,7 +24,7 @@ static void append(struct stream *st, const struct auxtap_wakeup *wakeup)
 {
 	struct wakeup_log *w = &st->wakeups;
 
-	/* without gaps: the first of them */
+	/* the first entries: after one that was lost none is kept */
 	if (w->nr == w->nr_all && w->nr < WAKEUPS_MAX && !vector_grow(w->list, w->nr, w->max))
 		w->list[w->nr++] = *wakeup;
 	w->nr_all++;
@@ -61,14 +61,14 @@ void session_waited(struct auxtap_session *s, struct stream *st, short revents)
 		return;
 	wakeup = now(s, st, woken ? AUXTAP_WAKEUP_READABLE : 0);
 	append(st, &wakeup);
-	/* the head is published before the wakeup (D15, D16): the next look decides */
+	/* the head is published before the wakeup (D15, D16): the next return of poll() decides */
 	w->unsettled = passed && !woken;
 	w->aux_head = head;
 }
 
 void session_wakeups_end(struct auxtap_session *s, struct stream *st)
 {
-	struct auxtap_wakeup_log head = {
+	struct auxtap_wakeup_log header = {
 		.cpu = st->cpu,
 		.tid = st->tid,
 		.aux_size = st->ring.aux_size,
@@ -84,16 +84,16 @@ void session_wakeups_end(struct auxtap_session *s, struct stream *st)
 
 	if (s->file.writer && st->ring.aux_size) {
 		if (st->tid >= 0)
-			head.cpu = -1;
+			header.cpu = -1;
 		wakeup = now(s, st, AUXTAP_WAKEUP_LAST);
 		append(st, &wakeup);
-		head.nr_wakeups = w->nr_all;
-		size = sizeof(head) + w->nr * sizeof(*w->list);
+		header.nr_wakeups = w->nr_all;
+		size = sizeof(header) + w->nr * sizeof(*w->list);
 		note = malloc(size);
 		if (note) {
-			memcpy(note, &head, sizeof(head));
+			memcpy(note, &header, sizeof(header));
 			if (w->nr)
-				memcpy(note + sizeof(head), w->list, w->nr * sizeof(*w->list));
+				memcpy(note + sizeof(header), w->list, w->nr * sizeof(*w->list));
 			auxtap_perfdata_writer_metadata(s->file.writer, AUXTAP_METADATA_WAKEUPS,
 							note, size);
 			free(note);

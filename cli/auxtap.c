@@ -1,48 +1,52 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The auxtap command: picks the subcommand. */
 #include "cli.h"
+#include "pager.h"
+#include "util/options.h"
 
 #include <auxtap/text.h>
 
 #include <auxtap/perfdata.h>
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *help;
-	int failed; /* exit status where auxtap itself fails */
-};
-
 /* clang-format off */
-static const struct command commands[] = {
+const struct cli_command cli_commands[] = {
 #ifdef AUXTAP_HAVE_DECODE
 	{"crash", cmd_crash, "run a program with a flight recorder; report its last moments if it dies",
-	 CLI_RUN_FAILED},
+	 .failed = CLI_RUN_FAILED, .options = crash_options, .argument = "CMD"},
 #endif
-	{"record", cmd_record, "record a full trace, or a snapshot with -S", CLI_RUN_FAILED},
+	{"record", cmd_record, "record a full trace, or a snapshot with -S",
+	 .failed = CLI_RUN_FAILED, .options = record_options, .argument = "CMD"},
 #ifdef AUXTAP_HAVE_DECODE
-	{"report", cmd_report, "summarise a recording: crash report, or overview", CLI_FAILED},
+	{"report", cmd_report, "summarise a recording: crash report, or overview",
+	 .failed = CLI_FAILED, .options = report_options, .argument = "FILE", .paged = true},
 	{"decode", cmd_decode, "print the executed flow: instructions, branches, calls, gaps",
-	 CLI_FAILED},
-	{"dump", cmd_dump, "list every record and every packet, with offsets", CLI_FAILED},
+	 .failed = CLI_FAILED, .options = decode_options, .argument = "FILE", .paged = true},
+	{"gdb", cmd_gdb, "open a recording in gdb, which steps backwards through it",
+	 .failed = CLI_FAILED, .options = gdb_options, .argument = "FILE"},
+	{"gdbserver", cmd_gdbserver, "serve a recording to gdb through a pipe",
+	 .failed = CLI_FAILED, .options = gdbserver_options, .argument = "FILE"},
+	{"pack", cmd_pack, "put a recording and what decoding it takes into one file",
+	 .failed = CLI_FAILED, .options = pack_options, .argument = "FILE"},
+	{"dump", cmd_dump, "list every record and every packet, with offsets",
+	 .failed = CLI_FAILED, .options = dump_options, .argument = "FILE", .paged = true},
 #endif
 	{"watermark", cmd_watermark, "simulate and check watermark and interrupt behaviour",
-	 CLI_FAILED},
+	 .failed = CLI_FAILED, .subcommands = watermark_commands},
 	{"audit", cmd_audit, "check a recording's AUX transactions against the kernel's rules",
-	 CLI_FAILED},
+	 .failed = CLI_FAILED, .options = audit_options, .argument = "FILE", .paged = true},
 	{"list", cmd_list, "list this machine's trace units and what you may do with them",
-	 CLI_FAILED},
+	 .failed = CLI_FAILED},
+	{"completion", cmd_completion, "print a script that completes these commands in bash or zsh",
+	 .failed = CLI_FAILED, .argument = "bash|zsh"},
+	{0},
 };
 /* clang-format on */
-
-#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 void cli_say(const char *fmt, ...)
 {
@@ -115,29 +119,30 @@ void cli_error(const struct auxtap_error *err)
 	cli_errorf(err->what, err->todo, "%s", err->why);
 }
 
-static const struct option options[] = {
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
-};
-
-/*
- * Looks the first argument up in these options; returns what getopt_long() returns. letters begin
- * with "+", because later arguments belong to a command. Each scan sets optind to 0, which makes
- * getopt_long() forget the "+" of the previous scan.
- */
-static int first_option(int argc, char **argv, const char *letters, const struct option *of)
+int cli_bad_option(const struct options *o, const char *command)
 {
-	optind = 0;
-	opterr = 0;
-	return getopt_long(argc, argv, letters, of, NULL);
+	char todo[96];
+
+	snprintf(todo, sizeof(todo), "see 'auxtap %s%s--help'", command, *command ? " " : "");
+	cli_errorf(o->what, todo, "%s", o->why);
+	return CLI_USAGE;
+}
+
+/* The first argument's id in a table, 0 if it is no option: later ones belong to a command. */
+static int first_option(int argc, char **argv, const struct option_row *table)
+{
+	const struct option_row *const tables[] = {table, NULL};
+	struct options o;
+
+	options_start(&o, argc, argv, tables, true);
+	return options_next(&o);
 }
 
 bool cli_wants_help(int argc, char **argv)
 {
-	static const struct option help[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+	static const struct option_row help[] = {{'h', "help", NULL}, {0}};
 
-	return first_option(argc, argv, "+h", help) == 'h';
+	return first_option(argc, argv, help) == 'h';
 }
 
 bool cli_unfinished(const struct auxtap_perfdata *pd)
@@ -163,23 +168,43 @@ static void usage(FILE *out)
 	fprintf(out,
 		"auxtap " AUXTAP_VERSION ": captures and decodes hardware instruction traces\n\n"
 		"usage: auxtap COMMAND [OPTION]... [ARGUMENT]...\n\n");
-	for (size_t i = 0; i < NR_COMMANDS; i++)
-		fprintf(out, "  %-9s  %s\n", commands[i].name, commands[i].help);
+	for (const struct cli_command *c = cli_commands; c->name; c++)
+		fprintf(out, "  %-10s  %s\n", c->name, c->help);
 	fprintf(out, "\n'auxtap COMMAND --help' lists the options of a command.\n"
-		     "Start with: auxtap crash -- ./program\n");
+		     "Start with: auxtap crash -- ./program\n"
+		     "On a terminal, long output is shown in a pager; 'auxtap --no-pager COMMAND' "
+		     "prints it.\n");
 }
+
+enum {
+	OPT_NO_PAGER = 256,
+};
+
+static const struct option_row options[] = {
+	{'h', "help", NULL},
+	{'V', "version", NULL},
+	{OPT_NO_PAGER, "no-pager", NULL},
+	{0},
+};
 
 /* *failed: the command's exit status where auxtap itself fails. */
 static int run(int argc, char **argv, int *failed)
 {
+	bool no_pager;
 	int opt;
 
 	*failed = CLI_FAILED;
+	opt = first_option(argc, argv, options);
+	no_pager = opt == OPT_NO_PAGER;
+	if (no_pager) {
+		argc--;
+		argv++;
+		opt = first_option(argc, argv, options);
+	}
 	if (argc < 2) {
 		usage(stderr);
 		return CLI_USAGE;
 	}
-	opt = first_option(argc, argv, "+hV", options);
 	if (opt == 'h' || !strcmp(argv[1], "help")) {
 		usage(stdout);
 		return CLI_OK;
@@ -188,11 +213,13 @@ static int run(int argc, char **argv, int *failed)
 		puts("auxtap " AUXTAP_VERSION);
 		return CLI_OK;
 	}
-	for (size_t i = 0; i < NR_COMMANDS; i++) {
-		if (strcmp(argv[1], commands[i].name))
+	for (const struct cli_command *c = cli_commands; c->name; c++) {
+		if (strcmp(argv[1], c->name) != 0)
 			continue;
-		*failed = commands[i].failed;
-		return commands[i].run(argc - 1, argv + 1);
+		*failed = c->failed;
+		if (c->paged && !no_pager)
+			pager_start();
+		return c->run(argc - 1, argv + 1);
 	}
 	cli_errorf(argv[1], "see 'auxtap --help'", "no such command");
 	return CLI_USAGE;
@@ -202,5 +229,7 @@ int main(int argc, char **argv)
 {
 	int failed, status = run(argc, argv, &failed);
 
-	return close_output(status, failed);
+	status = close_output(status, failed);
+	pager_finish();
+	return status;
 }

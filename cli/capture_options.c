@@ -2,9 +2,9 @@
 /* The options of record and crash, as perf spells them. */
 #include "capture_options.h"
 #include "util/number.h"
+#include "util/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,50 @@ enum {
 	OPT_TRUTH,
 	OPT_KEEP,
 	OPT_ERROR_EXITCODE,
+	OPT_CORE,
+	OPT_MEMORY,
+	OPT_REDACT,
+	OPT_VALUES,
+	OPT_PACK,
+	OPT_WITH_MEMORY,
+	OPT_FORMAT,
 };
+
+#define DEFAULT_VALUES (4u << 20)
+
+static const struct option_row own_options[] = {
+	{'e', "event", "EVENT"},
+	{'m', "mmap-pages", "DATA,AUX"},
+	{'S', "snapshot", "[SIZE]"},
+	{'p', "pid", "PID"},
+	{'t', "tid", "TID"},
+	{'a', "all-cpus", NULL},
+	{'C', "cpu", "LIST"},
+	{'o', "output", "FILE"},
+	{OPT_BACKEND, "backend", "auto|kernel|emulated"},
+	{OPT_SOURCE, "source", "auto|qemu|ptrace"},
+	{OPT_TRACE_UNIT, "trace-unit", "ete|etmv4"},
+	{OPT_MAX_MEMORY, "max-memory", "SIZE"},
+	{OPT_WATERMARK, "aux-watermark", "BYTES"},
+	{OPT_TRUTH, "truth", "FILE"},
+	{'h', "help", NULL},
+	{0},
+};
+static const struct option_row of_crash[] = {
+	{OPT_KEEP, "keep", "N"},
+	{OPT_ERROR_EXITCODE, "error-exitcode", "N"},
+	{OPT_CORE, "core", "[SIZE]"},
+	{OPT_MEMORY, "memory", "stack|reachable|none"},
+	{OPT_VALUES, "values", "[SIZE]"},
+	{OPT_REDACT, "redact", NULL},
+	{OPT_PACK, "pack", NULL},
+	{OPT_WITH_MEMORY, "with-memory", NULL},
+	{OPT_FORMAT, "format", "text|json|html"},
+	{0},
+};
+const struct option_row *const record_options[] = {own_options, NULL};
+/* record reads these, too, to say which ones are crash's. */
+const struct option_row *const crash_options[] = {own_options, of_crash, NULL};
 
 static int parse_pages(const char *text, const char *what, uint64_t *pages)
 {
@@ -102,97 +145,135 @@ static int parse_choice(const char *option, const char *text, const char *const 
 	return -1;
 }
 
-static int parse_one(struct capture_options *o, const struct cli_capture *kind, int option)
+static bool is_of_crash(const char *option, const struct cli_capture *kind)
+{
+	if (!kind->crash)
+		cli_errorf(option, NULL, "is an option of 'auxtap crash'");
+	return kind->crash;
+}
+
+static int parse_one(struct capture_options *o, const struct cli_capture *kind,
+		     const struct options *from, int option)
 {
 	static const char *const backends[] = {"auto", "kernel", "emulated"};
 	static const char *const engines[] = {"auto", "qemu", "ptrace"};
+	static const char *const memory[] = {"stack", "reachable", "none"};
 	struct auxtap_session_opts *s = &o->session;
+	const char *value = from->value;
 	uint64_t n;
 	int choice;
 	bool suffixed;
 
 	switch (option) {
 	case 'e':
-		s->event = optarg;
+		s->event = value;
 		return 0;
 	case 'm':
-		return parse_mmap(optarg, s);
+		return parse_mmap(value, s);
 	case 'S':
 		s->snapshot = true;
-		if (!optarg)
+		if (!value)
 			return 0;
-		if (!number_parse_size(optarg, &s->snapshot_size, &suffixed)) {
-			cli_errorf("-S", "write -SSIZE, as -S64K", "'%s' is not a size", optarg);
+		if (!number_parse_size(value, &s->snapshot_size, &suffixed)) {
+			cli_errorf("-S", "write -SSIZE, as -S64K", "'%s' is not a size", value);
 			return -1;
 		}
 		return 0;
 	case 'p':
-		return parse_id("-p", optarg, &s->pid);
+		return parse_id("-p", value, &s->pid);
 	case 't':
-		return parse_id("-t", optarg, &s->tid);
+		return parse_id("-t", value, &s->tid);
 	case 'a':
 		s->all_cpus = true;
 		return 0;
 	case 'C':
-		if (strspn(optarg, "0123456789,-") != strlen(optarg) || !*optarg) {
+		if (strspn(value, "0123456789,-") != strlen(value) || !*value) {
 			cli_errorf("-C", "write CPUs as 0-3,5", "'%s' is not a list of CPUs",
-				   optarg);
+				   value);
 			return -1;
 		}
-		s->cpus = optarg;
+		s->cpus = value;
 		return 0;
 	case 'o':
-		if (!strcmp(optarg, "-")) {
+		if (!strcmp(value, "-")) {
 			cli_errorf("-o", "name a file; './-' is a file of that name",
 				   "cannot record to standard output, because the header is "
 				   "rewritten as the file grows");
 			return -1;
 		}
-		s->output = optarg;
+		s->output = value;
 		return 0;
 	case OPT_BACKEND:
-		if (parse_choice("--backend", optarg, backends, &choice))
+		if (parse_choice("--backend", value, backends, &choice))
 			return -1;
 		o->backend = (enum backend_choice)choice;
 		return 0;
 	case OPT_SOURCE:
-		if (parse_choice("--source", optarg, engines, &choice))
+		if (parse_choice("--source", value, engines, &choice))
 			return -1;
 		o->engine = (enum auxtap_engine)choice;
 		o->engine_given = choice != 0;
 		return 0;
 	case OPT_TRACE_UNIT:
-		if (!auxtap_event_has_trace_unit(NULL, optarg)) {
-			cli_errorf("--trace-unit", NULL, "'%s' is not one of ete, etmv4", optarg);
+		if (!auxtap_event_has_trace_unit(NULL, value)) {
+			cli_errorf("--trace-unit", NULL, "'%s' is not one of ete, etmv4", value);
 			return -1;
 		}
-		o->trace_unit = optarg;
+		o->trace_unit = value;
 		return 0;
 	case OPT_MAX_MEMORY:
-		return parse_count("--max-memory", optarg, UINT64_MAX >> 1, &o->max_memory);
+		return parse_count("--max-memory", value, UINT64_MAX >> 1, &o->max_memory);
 	case OPT_WATERMARK:
-		if (parse_count("--aux-watermark", optarg, UINT32_MAX, &n))
+		if (parse_count("--aux-watermark", value, UINT32_MAX, &n))
 			return -1;
 		s->aux_watermark = (uint32_t)n;
 		return 0;
 	case OPT_TRUTH:
-		s->truth_path = optarg;
+		s->truth_path = value;
 		return 0;
 	case OPT_KEEP:
-		if (!kind->crash) {
-			cli_errorf("--keep", NULL, "is an option of 'auxtap crash'");
+		if (!is_of_crash("--keep", kind))
 			return -1;
-		}
-		if (parse_count("--keep", optarg, 1000000, &n))
+		if (parse_count("--keep", value, 1000000, &n))
 			return -1;
 		s->keep = (unsigned int)n;
 		return 0;
-	case OPT_ERROR_EXITCODE:
-		if (!kind->crash) {
-			cli_errorf("--error-exitcode", NULL, "is an option of 'auxtap crash'");
+	case OPT_CORE:
+		if (!is_of_crash("--core", kind))
 			return -1;
-		}
-		if (parse_count("--error-exitcode", optarg, 255, &n))
+		s->core = true;
+		return value ? parse_count("--core", value, UINT64_MAX >> 1, &s->core_size) : 0;
+	case OPT_MEMORY:
+		if (!is_of_crash("--memory", kind) ||
+		    parse_choice("--memory", value, memory, &choice))
+			return -1;
+		s->memory = (enum auxtap_memory)choice;
+		o->memory_given = true;
+		return 0;
+	case OPT_VALUES:
+		if (!is_of_crash("--values", kind))
+			return -1;
+		o->values = DEFAULT_VALUES;
+		if (!o->memory_given) /* values of the past go on from those at the end */
+			s->memory = AUXTAP_MEMORY_REACHABLE;
+		return value ? parse_count("--values", value, 1u << 30, &o->values) : 0;
+	case OPT_REDACT:
+		s->redact = true;
+		return is_of_crash("--redact", kind) ? 0 : -1;
+	case OPT_PACK:
+		o->pack = true;
+		return is_of_crash("--pack", kind) ? 0 : -1;
+	case OPT_WITH_MEMORY:
+		o->with_memory = true;
+		return is_of_crash("--with-memory", kind) ? 0 : -1;
+	case OPT_FORMAT:
+		if (!is_of_crash("--format", kind))
+			return -1;
+		return report_output_parse("--format", value, &o->report) ? 0 : -1;
+	case OPT_ERROR_EXITCODE:
+		if (!is_of_crash("--error-exitcode", kind))
+			return -1;
+		if (parse_count("--error-exitcode", value, 255, &n))
 			return -1;
 		o->error_exitcode = (int)n;
 		return 0;
@@ -213,6 +294,35 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 	if (!targets && !s->all_cpus && !s->cpus) {
 		cli_errorf(kind->name, "use 'auxtap record -- PROGRAM', or -p PID",
 			   "nothing to trace");
+		return -1;
+	}
+	if (o->with_memory && !o->pack) {
+		cli_errorf("--with-memory", "add --pack, or remove it",
+			   "is about packed snapshots; others contain memory");
+		return -1;
+	}
+	if (o->pack && s->redact == o->with_memory) {
+		cli_errorf("--pack", "give --redact or --with-memory",
+			   s->redact ? "it cannot be both with memory and without" :
+				       "a snapshot contains memory of the program");
+		return -1;
+	}
+	if (s->redact && (s->core || o->values || s->memory == AUXTAP_MEMORY_REACHABLE)) {
+		cli_errorf("--redact", "remove one of them",
+			   "leaves out all memory, which %s asks for",
+			   s->core   ? "--core" :
+			   o->values ? "--values" :
+				       "--memory reachable");
+		return -1;
+	}
+	if (o->values && s->memory == AUXTAP_MEMORY_NONE) {
+		cli_errorf("--values", "remove one of them",
+			   "is memory of the program, which --memory none leaves out");
+		return -1;
+	}
+	if (o->values && (o->backend == BACKEND_KERNEL || !s->argv)) {
+		cli_errorf("--values", "run a program with --backend emulated",
+			   "only qemu records values, of programs that it starts");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->engine_given) {
@@ -244,56 +354,27 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 int capture_options_parse(struct capture_options *o, const struct cli_capture *kind, int argc,
 			  char **argv)
 {
-	static const struct option options[] = {
-		{"event", required_argument, NULL, 'e'},
-		{"mmap-pages", required_argument, NULL, 'm'},
-		{"snapshot", optional_argument, NULL, 'S'},
-		{"pid", required_argument, NULL, 'p'},
-		{"tid", required_argument, NULL, 't'},
-		{"all-cpus", no_argument, NULL, 'a'},
-		{"cpu", required_argument, NULL, 'C'},
-		{"output", required_argument, NULL, 'o'},
-		{"backend", required_argument, NULL, OPT_BACKEND},
-		{"source", required_argument, NULL, OPT_SOURCE},
-		{"trace-unit", required_argument, NULL, OPT_TRACE_UNIT},
-		{"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-		{"aux-watermark", required_argument, NULL, OPT_WATERMARK},
-		{"truth", required_argument, NULL, OPT_TRUTH},
-		{"keep", required_argument, NULL, OPT_KEEP},
-		{"error-exitcode", required_argument, NULL, OPT_ERROR_EXITCODE},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	char todo[64];
+	struct options from;
 	int option;
 
 	memset(o, 0, sizeof(*o));
 	o->session.size = sizeof(o->session);
 	o->session.output = "auxtap.data";
-	snprintf(todo, sizeof(todo), "see 'auxtap %s --help'", kind->name);
-	opterr = 0;
-	optind = 0;
-	while ((option = getopt_long(argc, argv, "+:e:m:S::p:t:aC:o:h", options, NULL)) != -1) {
-		const char *last = argv[optind - 1];
-
+	options_start(&from, argc, argv, crash_options, true);
+	while ((option = options_next(&from))) {
 		if (option == 'h') {
 			fputs(kind->help, stdout);
 			return 1;
 		}
-		if (option == '?' || option == ':') {
-			char letter[3] = {'-', (char)optopt, '\0'};
-			bool short_one = option == '?' && optopt && optopt < 256;
-
-			cli_errorf(short_one ? letter : last, todo, "%s",
-				   option == ':' ? "option requires an argument" :
-						   "no such option");
+		if (option == OPTIONS_BAD) {
+			cli_bad_option(&from, kind->name);
 			return -1;
 		}
-		if (parse_one(o, kind, option))
+		if (parse_one(o, kind, &from, option))
 			return -1;
 	}
-	if (optind < argc)
-		o->session.argv = argv + optind;
+	if (options_end(&from) < argc)
+		o->session.argv = argv + options_end(&from);
 	if (kind->crash) {
 		o->session.crash = true;
 		o->session.snapshot = true;

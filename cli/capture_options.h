@@ -4,6 +4,7 @@
 #define AUXTAP_CAPTURE_OPTIONS_H
 
 #include "cli.h"
+#include "cli/report/report_output.h"
 
 #include <auxtap/capture.h>
 
@@ -20,7 +21,12 @@ struct capture_options {
 	bool engine_given;
 	const char *trace_unit; /* NULL: not given */
 	uint64_t max_memory;	/* bytes; 0: not given */
-	int error_exitcode;	/* crash: after any death; 0: not given */
+	uint64_t values;	/* bytes; 0: none */
+	bool pack;		/* crash: pack each snapshot; session.redact or with_memory */
+	bool with_memory;
+	bool memory_given;	   /* session.memory is the user's choice */
+	enum report_output report; /* crash: what is saved beside a snapshot */
+	int error_exitcode;	   /* crash: after any death; 0: not given */
 };
 
 /* 0: continue; 1: printed help; -1: printed a usage error. */

@@ -28,6 +28,10 @@ void cli_say(const char *fmt, ...) AUXTAP_PRINTF(1, 2);
 /* Reports once that standard output cannot be written; code: an errno or 0. Returns CLI_FAILED. */
 int cli_output_failed(int code);
 
+struct options;
+/* Prints what is wrong with the option that options_next() refused; returns CLI_USAGE. */
+int cli_bad_option(const struct options *o, const char *command);
+
 /* The first argument is -h, --help or an abbreviation of it. */
 bool cli_wants_help(int argc, char **argv);
 
@@ -41,6 +45,11 @@ struct auxtap_perfdata;
 /* Whether the recorder did not finish this file; if so, prints an error. */
 bool cli_unfinished(const struct auxtap_perfdata *pd);
 
+struct auxtap_core;
+struct auxtap_pack_opts;
+/* auxtap pack: out NULL: the default. Prints what became of it; an exit status. */
+int cli_pack(const char *path, const char *out, const struct auxtap_pack_opts *opts);
+
 struct auxtap_crash;
 
 /* Where the commands record and crash differ. */
@@ -50,18 +59,51 @@ struct cli_capture {
 	bool crash;
 	/* crash: a snapshot file is complete */
 	void (*on_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash);
+	void (*on_core)(void *ctx, const struct auxtap_core *core, const struct auxtap_error *why);
 };
 int cli_capture(const struct cli_capture *kind, int argc, char **argv);
 /* "SIGSEGV"; never NULL. Two calls share the buffer. */
 const char *cli_signal_name(int signo);
 
+struct option_row;
+
+struct cli_command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+	int failed;				 /* exit status where auxtap itself fails */
+	const struct option_row *const *options; /* tables, ending with NULL; NULL: none */
+	const struct cli_command *subcommands;	 /* as cli_commands; NULL: none */
+	/* What follows the options: "FILE", "CMD" with its own arguments; NULL: nothing */
+	const char *argument;
+	bool paged; /* on a terminal its output goes through a pager */
+};
+/* The last one has no name. */
+extern const struct cli_command cli_commands[];
+extern const struct cli_command watermark_commands[];
+
+extern const struct option_row *const audit_options[];
+extern const struct option_row *const crash_options[];
+extern const struct option_row *const decode_options[];
+extern const struct option_row *const dump_options[];
+extern const struct option_row *const gdb_options[];
+extern const struct option_row *const gdbserver_options[];
+extern const struct option_row *const pack_options[];
+extern const struct option_row *const record_options[];
+extern const struct option_row *const report_options[];
+
 int cmd_audit(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv); /* argv[0] is "record" or "crash" */
 int cmd_crash(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_pack(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+#define GDB_MAX_BTRACE (1u << 30) /* blocks, of both */
+int cmd_gdb(int argc, char **argv);
+int cmd_gdbserver(int argc, char **argv);
 int cmd_watermark(int argc, char **argv);
 
 #endif

@@ -2,11 +2,11 @@
 /* auxtap audit: checks a recording's AUX transactions, or an event log, against the rules. */
 #include "cli.h"
 #include "util/number.h"
+#include "util/options.h"
 
 #include <auxtap/audit.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +21,18 @@ enum {
 	OPT_UNIT_LOG,
 };
 
-static const struct option options[] = {
-	{"format", required_argument, NULL, OPT_FORMAT},
-	{"log", no_argument, NULL, OPT_LOG},
-	{"aux-size", required_argument, NULL, OPT_AUX_SIZE},
-	{"page", required_argument, NULL, OPT_PAGE},
-	{"max-skid", required_argument, NULL, OPT_MAX_SKID},
-	{"max-delay", required_argument, NULL, OPT_MAX_DELAY},
-	{"unit-log", required_argument, NULL, OPT_UNIT_LOG},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+static const struct option_row own_options[] = {
+	{OPT_FORMAT, "format", "text|json|junit"},
+	{OPT_LOG, "log", NULL},
+	{OPT_AUX_SIZE, "aux-size", "BYTES"},
+	{OPT_PAGE, "page", "BYTES"},
+	{OPT_MAX_SKID, "max-skid", "BYTES"},
+	{OPT_MAX_DELAY, "max-delay", "NS"},
+	{OPT_UNIT_LOG, "unit-log", "FILE"},
+	{'h', "help", NULL},
+	{0},
 };
+const struct option_row *const audit_options[] = {own_options, NULL};
 
 static const struct {
 	const char *name;
@@ -61,7 +62,8 @@ static void usage(FILE *out)
 	      "  --max-skid BYTES   largest allowed distance from the interrupt threshold to the\n"
 	      "                     interrupt (default: from the log, else not checked)\n"
 	      "  --max-delay NS     logs: largest allowed delay of an interrupt; ns, or with suffix\n"
-	      "                     us, ms or s (default: from the log, else not checked)\n",
+	      "                     us, ms or s (default: from the log, else not checked)\n"
+	      "  --help             print help\n",
 	      out);
 }
 
@@ -121,63 +123,60 @@ int cmd_audit(int argc, char **argv)
 	size_t format = 0, nr = sizeof(formats) / sizeof(formats[0]);
 	const char *unit_logs[argc]; /* at most one per argument */
 	bool log = false;
-	int opt;
+	struct options o;
+	int opt, first;
 
 	opts.unit_logs = unit_logs;
-
-	optind = 0;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	options_start(&o, argc, argv, audit_options, false);
+	while ((opt = options_next(&o))) {
 		switch (opt) {
 		case 'h':
 			usage(stdout);
 			return CLI_OK;
 		case OPT_FORMAT:
-			for (format = 0; format < nr && strcmp(formats[format].name, optarg) != 0;)
+			for (format = 0; format < nr && strcmp(formats[format].name, o.value) != 0;)
 				format++;
 			if (format == nr)
-				return bad_value("--format", optarg, "text, json or junit");
+				return bad_value(o.what, o.value, "text, json or junit");
 			break;
 		case OPT_LOG:
 			log = true;
 			break;
 		case OPT_AUX_SIZE:
-			if (!bytes(optarg, &opts.aux_size))
-				return bad_value("--aux-size", optarg, "a number of bytes");
+			if (!bytes(o.value, &opts.aux_size))
+				return bad_value(o.what, o.value, "a number of bytes");
 			break;
 		case OPT_PAGE:
-			if (!bytes(optarg, &opts.page_size) || !power_of_two(opts.page_size))
-				return bad_value("--page", optarg, "a power of two");
+			if (!bytes(o.value, &opts.page_size) || !power_of_two(opts.page_size))
+				return bad_value(o.what, o.value, "a power of two");
 			break;
 		case OPT_MAX_SKID:
-			if (!bytes(optarg, &opts.max_overshoot))
-				return bad_value("--max-skid", optarg, "a number of bytes");
+			if (!bytes(o.value, &opts.max_overshoot))
+				return bad_value(o.what, o.value, "a number of bytes");
 			break;
 		case OPT_MAX_DELAY:
-			if (!nanoseconds(optarg, &opts.max_delay))
-				return bad_value("--max-delay", optarg,
-						 "a time (ns, or with us, ms, s)");
+			if (!nanoseconds(o.value, &opts.max_delay))
+				return bad_value(o.what, o.value, "a time (ns, or with us, ms, s)");
 			break;
 		case OPT_UNIT_LOG:
-			unit_logs[opts.nr_unit_logs++] = optarg;
+			unit_logs[opts.nr_unit_logs++] = o.value;
 			break;
 		default:
-			cli_errorf(argv[optind - 1], "see 'auxtap audit --help'", "%s",
-				   opt == ':' ? "option requires an argument" : "no such option");
-			return CLI_USAGE;
+			return cli_bad_option(&o, "audit");
 		}
 	}
-	if (argc - optind > 1) {
-		cli_errorf(argv[optind + 1], NULL, "one file at a time");
+	first = options_end(&o);
+	if (argc - first > 1) {
+		cli_errorf(argv[first + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
 	if (log && opts.nr_unit_logs) {
 		cli_errorf("--log", "remove it", "--unit-log requires a recording");
 		return CLI_USAGE;
 	}
-	if (log && optind == argc) {
+	if (log && first == argc) {
 		cli_errorf("--log", "give the event log", "there is no default file");
 		return CLI_USAGE;
 	}
-	return audit_file(optind < argc ? argv[optind] : "auxtap.data", log, &opts, format);
+	return audit_file(first < argc ? argv[first] : "auxtap.data", log, &opts, format);
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap crash: runs a program with a flight recorder; reports each process that dies. */
+#include "capture_options.h"
 #include "cli.h"
+#include "cli/report/report_page.h"
 #include "util/vector.h"
 
+#include <auxtap/capture.h>
 #include <auxtap/crash.h>
 #include <auxtap/decode.h>
+#include <auxtap/pack.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,19 +25,37 @@ static const char help[] =
 	"dumps core, writes a snapshot of its last moments and a report: the first to FILE, later\n"
 	"ones to FILE.PID. The report goes to standard error and to the snapshot's name with\n"
 	".report.txt appended. Without a crash no file is written. auxtap does not touch the\n"
-	"program's input and output.\n"
+	"program's input and output. SIGUSR2 takes a snapshot of each process that runs; if auxtap\n"
+	"attached to it, so does Ctrl-C, and both detach from it.\n"
 	"\n"
-	"  --keep N              keep the newest N snapshots (default: 8)\n"
+	"  --keep N              keep N snapshots: the first, and the newest ones (default: 8)\n"
+	"  --core[=SIZE]         write a core file of at most SIZE bytes to FILE.core, for gdb (default:\n"
+	"                        as the program's ulimit -c allows)\n"
+	"  --memory WHICH        memory in the snapshot: stack, none, or reachable: what stacks point to\n"
+	"                        in two steps, and the program's data (default: stack;\n"
+	"                        with --values: reachable)\n"
+	"  --values[=SIZE]       emulation: record what each thread writes to memory and its registers,\n"
+	"                        in a ring of SIZE bytes, so that gdb shows values of the past and\n"
+	"                        'watch' works backwards; x86-64 programs, qemu 10 (default: 4M)\n"
+	"  --redact              keep flow, names and registers; no memory, arguments, environment\n"
+	"  --pack                pack each snapshot, as 'auxtap pack' does: it decodes anywhere; requires\n"
+	"                        --redact, or --with-memory to keep memory of the program\n"
+	"  --format FORMAT       format of the report in the file: text; json: .report.json is appended; or\n"
+	"                        html: .report.html, one page for a browser (default: text)\n"
 	"  --error-exitcode N    exit with N (1 to 255) if any traced process died of a signal that\n"
 	"                        dumps core, regardless of the program's own exit status\n"
-	"  -e PMU/TERMS/MODS     trace this event, as in intel_pt/cyc,noretcomp/u (default:\n"
+	"  -e, --event EVENT     trace this event, as in intel_pt/cyc,noretcomp/u (default:\n"
 	"                        intel_pt//u; for an AArch64 program, which is emulated, cs_etm//u)\n"
-	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with suffix K, M or G;\n"
+	"  -m, --mmap-pages DATA,AUX\n"
+	"                        sizes of data ring and AUX area, in pages or with suffix K, M or G;\n"
 	"                        powers of two (default: 128,1024)\n"
-	"  -S[SIZE]              keep the newest SIZE bytes of each thread (default: the whole area)\n"
-	"  -p PID, -t TID        attach to a process, or to one thread\n"
-	"  -a, -C CPUS           trace all CPUs, or those in a list like 0,2-3 (kernel backend)\n"
-	"  -o FILE               write to FILE (default: auxtap.data); an old file becomes FILE.old\n"
+	"  -S[SIZE], --snapshot[=SIZE]\n"
+	"                        keep the newest SIZE bytes of each thread (default: the whole area)\n"
+	"  -p, --pid PID, -t, --tid TID\n"
+	"                        attach to a process, or to one thread\n"
+	"  -a, --all-cpus, -C, --cpu CPUS\n"
+	"                        trace all CPUs, or those in a list like 0,2-3 (kernel backend)\n"
+	"  -o, --output FILE     write to FILE (default: auxtap.data); an old file becomes FILE.old\n"
 	"  --backend WHICH       kernel, emulated, or auto: kernel if a trace unit may be used\n"
 	"                        (default: auto); attaching under emulation requires 'emulated'\n"
 	"  --source WHICH        execution engine under emulation: qemu, ptrace, or auto: qemu to\n"
@@ -47,17 +69,46 @@ static const char help[] =
 	"                        FILE.TID: a gigabyte for 134 million instructions\n"
 	"  -h, --help            print help\n"
 	"\n"
-	"Exit status: the program's; 128 + signal if a signal killed it; the N of --error-exitcode;\n"
+	"Exit status: the program's; 128 + signal if a signal killed it, or the process that auxtap\n"
+	"attached to; the N of --error-exitcode;\n"
 	"125 if auxtap failed; 126 if the program cannot be executed; 127 if it is not found.\n";
 
-/* The report as text, malloc'd; or NULL and *err. */
-static char *make_report_here(const char *path, bool colour, struct auxtap_error *err)
+/* AUXTAP_SYSROOT has the program's libraries and may have their debug information, too. */
+static struct auxtap_image_set_opts image_opts(void)
 {
-	/* AUXTAP_SYSROOT has the program's libraries and may have their debug information, too */
 	const char *sysroot = getenv("AUXTAP_SYSROOT");
+
+	return (struct auxtap_image_set_opts){.size = sizeof(struct auxtap_image_set_opts),
+					      .sysroot = sysroot && *sysroot ? sysroot : NULL};
+}
+
+/* 0 or negative: auxtap_report() in that format. */
+static int write_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts,
+			enum report_output format, FILE *out, struct auxtap_error *err)
+{
+	FILE *page;
+	int ret;
+
+	if (format != REPORT_OUTPUT_HTML)
+		return auxtap_report(pd, opts, out, err);
+	page = report_page_open(out);
+	if (!page)
+		return auxtap_error_set(err, -ENOMEM, "report", "no memory for the page");
+	ret = auxtap_report(pd, opts, page, err);
+	if (fclose(page) && !ret)
+		ret = auxtap_error_set(err, -ENOMEM, "report", "no memory for the page");
+	return ret;
+}
+
+/* The report, malloc'd; or NULL and *err. */
+static char *make_report_here(const char *path, enum report_output format, bool colour,
+			      struct auxtap_error *err)
+{
+	struct auxtap_image_set_opts images = image_opts();
 	struct auxtap_report_opts opts = {.size = sizeof(opts),
 					  .colour = colour,
-					  .sysroot = sysroot && *sysroot ? sysroot : NULL};
+					  .images = &images,
+					  .format = report_output_format(format)};
 	struct auxtap_perfdata *pd;
 	char *text = NULL;
 	size_t size;
@@ -72,7 +123,7 @@ static char *make_report_here(const char *path, bool colour, struct auxtap_error
 		auxtap_perfdata_close(pd);
 		return NULL;
 	}
-	ret = auxtap_report(pd, &opts, out, err);
+	ret = write_report(pd, &opts, format, out, err);
 	fclose(out);
 	auxtap_perfdata_close(pd);
 	if (!ret)
@@ -131,7 +182,8 @@ static char *receive_all(int fd, size_t *size)
  * Runs in a process of its own: a library may abort it when memory is short, but auxtap must exit
  * with the program's status. That process sends the error (code 0 after success), then the text.
  */
-static char *make_report(const char *path, bool colour, struct auxtap_error *err)
+static char *make_report(const char *path, enum report_output format, bool colour,
+			 struct auxtap_error *err)
 {
 	struct auxtap_error none = AUXTAP_ERROR_INIT;
 	char *data, *text = NULL;
@@ -146,7 +198,7 @@ static char *make_report(const char *path, bool colour, struct auxtap_error *err
 	}
 	child = fork();
 	if (!child) {
-		text = make_report_here(path, colour, err);
+		text = make_report_here(path, format, colour, err);
 		fflush(NULL);
 		_exit(!(send_all(ends[1], text ? &none : err, sizeof(*err)) &&
 			(!text || send_all(ends[1], text, strlen(text)))));
@@ -182,17 +234,45 @@ static char *make_report(const char *path, bool colour, struct auxtap_error *err
 	return text;
 }
 
-static void save_report(const char *path, const char *text)
+#define REPORT_NAME_SIZE 4200
+
+/* older: of the snapshot that was there before */
+static void report_name(char name[REPORT_NAME_SIZE], const char *path, bool older,
+			enum report_output format)
 {
-	char name[4200], old[4200];
+	snprintf(name, REPORT_NAME_SIZE, "%s%s.report.%s", path, older ? ".old" : "",
+		 report_output_suffix(format));
+}
+
+/*
+ * The older report, of whatever format, is renamed together with its snapshot, which is FILE.old
+ * now; those of other formats there are of one that is gone.
+ */
+static void rename_older(const char *path)
+{
+	char name[REPORT_NAME_SIZE], old[REPORT_NAME_SIZE];
+	bool older = false;
+
+	for (int i = 0; i < REPORT_NR_OUTPUTS; i++) {
+		report_name(name, path, false, (enum report_output)i);
+		older |= !faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW);
+	}
+	for (int i = 0; older && i < REPORT_NR_OUTPUTS; i++) {
+		report_name(name, path, false, (enum report_output)i);
+		report_name(old, path, true, (enum report_output)i);
+		if (rename(name, old))
+			unlink(errno == ENOENT ? old : name);
+	}
+}
+
+/* False after an error message. */
+static bool save_report(const char *path, enum report_output format, const char *text)
+{
+	char name[REPORT_NAME_SIZE];
 	FILE *out;
 	int fd;
 
-	snprintf(name, sizeof(name), "%s.report.txt", path);
-	/* The older report is renamed together with its snapshot, which is FILE.old now. */
-	snprintf(old, sizeof(old), "%s.old.report.txt", path);
-	if (rename(name, old))
-		unlink(name);
+	report_name(name, path, false, format);
 	/* The report shows memory contents: same mode as the snapshot. */
 	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -200,36 +280,114 @@ static void save_report(const char *path, const char *text)
 		cli_errorf(name, NULL, "%s", strerror(errno));
 		if (fd >= 0)
 			close(fd);
-		return;
+		return false;
 	}
 	/* Part of a report can mislead, so remove it; standard error has the whole text. */
 	if ((fputs(text, out) == EOF) | (fclose(out) != 0)) {
 		cli_errorf(name, "use 'auxtap report' on the snapshot", "%s", strerror(errno));
 		unlink(name);
+		return false;
 	}
+	return true;
+}
+
+/* In a process of its own, as the report is made. */
+static void pack_snapshot(const struct capture_options *o, const char *path)
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (!child) {
+		struct auxtap_image_set_opts images = image_opts();
+		struct auxtap_pack_opts opts = {.size = sizeof(opts),
+						.redact = o->session.redact,
+						.images = &images};
+
+		status = cli_pack(path, path, &opts);
+		fflush(NULL);
+		_exit(status);
+	}
+	if (child < 0) {
+		cli_errorf(path, "use 'auxtap pack' on it", "fork: %s", strerror(errno));
+		return;
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		cli_errorf(path, "use 'auxtap pack' on it", "packing it ended with %s",
+			   cli_signal_name(WTERMSIG(status)));
+}
+
+/* In the format that the user asked for; text: the same as text, which is there already. */
+static void save_in_format(const char *path, enum report_output format, const char *text)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	char *report, name[REPORT_NAME_SIZE];
+
+	if (format == REPORT_OUTPUT_TEXT) {
+		save_report(path, format, text);
+		return;
+	}
+	report = make_report(path, format, false, &err);
+	if (!report) {
+		cli_error(&err);
+		return;
+	}
+	report_name(name, path, false, format);
+	if (save_report(path, format, report)) {
+		cli_say("auxtap: the same report is in %s", name);
+		fputc('\n', stderr);
+	}
+	free(report);
 }
 
 static void on_snapshot(void *ctx, const char *path, const struct auxtap_crash *crash)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
-	char *plain = make_report(path, false, &err), *coloured = NULL;
+	char *plain, *coloured = NULL;
+	const struct capture_options *o = ctx;
 
-	(void)ctx;
+	rename_older(path);
+	plain = make_report(path, REPORT_OUTPUT_TEXT, false, &err);
 	if (!plain) {
-		cli_say("auxtap: process %d died of %s; its snapshot is %s", crash->pid,
-			cli_signal_name(crash->signo), path);
+		if (crash->flags & AUXTAP_CRASH_INTERRUPTED)
+			cli_say("auxtap: process %d: its snapshot is %s", crash->pid, path);
+		else
+			cli_say("auxtap: process %d died of %s; its snapshot is %s", crash->pid,
+				cli_signal_name(crash->signo), path);
 		fputc('\n', stderr);
 		cli_error(&err);
 		return;
 	}
 	if (colour)
-		coloured = make_report(path, true, &err);
+		coloured = make_report(path, REPORT_OUTPUT_TEXT, true, &err);
 	fputs(coloured ? coloured : plain, stderr);
 	fflush(stderr);
-	save_report(path, plain);
+	save_in_format(path, o->report, plain);
+	if (o->pack)
+		pack_snapshot(o, path);
 	free(coloured);
 	free(plain);
+}
+
+static void on_core(void *ctx, const struct auxtap_core *core, const struct auxtap_error *why)
+{
+	(void)ctx;
+	if (why) {
+		cli_errorf(core->path, "use --core=SIZE for another limit, or -o for another disk",
+			   "no core file was written: %s", why->why);
+		return;
+	}
+	cli_say("auxtap: core file %s: %llu KiB", core->path,
+		(unsigned long long)(core->nr_bytes + 1023) / 1024);
+	if (core->cut)
+		fprintf(stderr, "; cut by %s: %u mapping%s incomplete",
+			core->cut == AUXTAP_CORE_CUT_DISK ? "the space on the disk" : "its limit",
+			core->nr_cut, core->nr_cut == 1 ? " is" : "s are");
+	fputc('\n', stderr);
 }
 
 int cmd_crash(int argc, char **argv)
@@ -239,6 +397,7 @@ int cmd_crash(int argc, char **argv)
 		.help = help,
 		.crash = true,
 		.on_snapshot = on_snapshot,
+		.on_core = on_core,
 	};
 
 	return cli_capture(&kind, argc, argv);

@@ -5,11 +5,11 @@
 #include "crash_guard.h"
 #include "decode_jobs.h"
 #include "decode_print.h"
+#include "image_options.h"
 #include "raw_options.h"
-#include "util/vector.h"
+#include "util/growing_ring.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,32 +31,24 @@ enum {
 	OPT_TIME,
 	OPT_TID,
 	OPT_CPU,
-	OPT_SYSROOT,
-	OPT_VMLINUX,
-	OPT_KCORE,
-	OPT_DEBUGINFOD,
 	OPT_SUMMARY,
-	OPT_HELP,
 };
 
-static const struct option options[] = {
-	{"events", required_argument, NULL, OPT_EVENTS},
-	{"fields", required_argument, NULL, 'F'},
-	{"format", required_argument, NULL, OPT_FORMAT},
-	{"last", required_argument, NULL, OPT_LAST},
-	{"time", required_argument, NULL, OPT_TIME},
-	{"tid", required_argument, NULL, OPT_TID},
-	{"cpu", required_argument, NULL, OPT_CPU},
-	{"sysroot", required_argument, NULL, OPT_SYSROOT},
-	{"vmlinux", required_argument, NULL, OPT_VMLINUX},
-	{"kcore", required_argument, NULL, OPT_KCORE},
-	{"debuginfod", no_argument, NULL, OPT_DEBUGINFOD},
-	{"jobs", required_argument, NULL, 'j'},
-	{"summary", no_argument, NULL, OPT_SUMMARY},
-	RAW_OPTIONS,
-	{"help", no_argument, NULL, OPT_HELP},
-	{NULL, 0, NULL, 0},
+static const struct option_row own_options[] = {
+	{OPT_EVENTS, "events", "LIST"},
+	{'F', "fields", "LIST"},
+	{OPT_FORMAT, "format", "text|jsonl|csv"},
+	{OPT_LAST, "last", "N"},
+	{OPT_TIME, "time", "START,STOP"},
+	{OPT_TID, "tid", "TID"},
+	{OPT_CPU, "cpu", "CPU"},
+	{'j', "jobs", "N"},
+	{OPT_SUMMARY, "summary", NULL},
+	{'h', "help", NULL},
+	{0},
 };
+const struct option_row *const decode_options[] = {own_options, image_option_rows, raw_option_rows,
+						   NULL};
 
 static void usage(FILE *out)
 {
@@ -65,7 +57,7 @@ static void usage(FILE *out)
 	      "snapshot (snapshot.ini); --image then adds to its memory dumps.\n\n"
 	      "  --events LIST     insn,branch,call,return,async,trace,gap,mem\n"
 	      "                    (default branch,async,trace,gap; Arm SPE: mem,branch,gap)\n"
-	      "  -F LIST           fields: comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
+	      "  -F, --fields LIST fields: comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
 	      "                    addr,insn,insnlen,asm,flags (default comm,tid,time,ip,sym,dso,addr);\n"
 	      "                    Arm SPE also: phys,lat_total,lat_issue,lat_xlat,\n"
 	      "                    spe_events,source,op\n"
@@ -75,14 +67,11 @@ static void usage(FILE *out)
 	      "                    may be empty\n"
 	      "  --tid TID, --cpu CPU\n"
 	      "                    decode only this thread; only this CPU\n"
-	      "  --sysroot DIR     look for programs and libraries under DIR\n"
-	      "  --vmlinux FILE, --kcore FILE\n"
-	      "                    the kernel's image; vmlinux is relocated to the recorded\n"
-	      "                    address of _text\n"
-	      "  --debuginfod      ask the servers in DEBUGINFOD_URLS for missing images\n"
-	      "  -j N              decode and print with N threads (default: one per CPU, at most 8)\n"
+	      "  -j, --jobs N      decode and print with N threads (default: one per CPU, at most 8)\n"
 	      "  --summary         print only totals, as 'name: value' lines\n\n",
 	      out);
+	fputs(image_options_help, out);
+	fputc('\n', out);
 	fputs(raw_options_help, out);
 }
 
@@ -201,18 +190,6 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 		cmd->opts.cpus = &cmd->cpu;
 		cmd->opts.nr_cpus = 1;
 		return 0;
-	case OPT_SYSROOT:
-		cmd->image_opts.sysroot = arg;
-		return 0;
-	case OPT_VMLINUX:
-		cmd->image_opts.vmlinux = arg;
-		return 0;
-	case OPT_KCORE:
-		cmd->image_opts.kcore = arg;
-		return 0;
-	case OPT_DEBUGINFOD:
-		cmd->image_opts.debuginfod = true;
-		return 0;
 	case 'j':
 		if (!cli_number(arg, 256, &value) || !value)
 			return cli_bad_value("-j", arg, "a number of threads from 1 to 256");
@@ -222,6 +199,8 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 		cmd->summary = true;
 		return 0;
 	default:
+		if (image_options_parse(&cmd->image_opts, opt, arg))
+			return 0;
 		return raw_options_parse(&cmd->raw, opt, arg);
 	}
 }
@@ -241,10 +220,10 @@ static void print_summary(const struct auxtap_decoder *dec)
 	       (unsigned long long)(span / 1000000000), (unsigned long long)(span % 1000000000));
 }
 
-/* --last: a ring of events that grows to at most 'max'. */
+/* --last: a ring of at most 'max' events. */
 struct tail {
 	struct auxtap_event *ring;
-	size_t size, nr, at, capacity;
+	size_t first, nr, capacity;
 	uint64_t max;
 };
 
@@ -252,33 +231,26 @@ static int tail_add(struct tail *tail, const struct auxtap_event *ev)
 {
 	struct auxtap_event kept = *ev;
 
-	if (tail->nr == tail->size && tail->size < tail->max) {
-		if (vector_grow(tail->ring, tail->nr, tail->capacity))
-			return -ENOMEM;
-		tail->size = tail->capacity < tail->max ? tail->capacity : (size_t)tail->max;
-		tail->at = tail->nr;
-	}
-	if (tail->at == tail->size)
-		tail->at = 0;
+	if (tail->nr < tail->max && ring_grow(tail->ring, tail->first, tail->nr, tail->capacity))
+		return -ENOMEM;
 	if (decode_event_keep(&kept))
 		return -ENOMEM;
-	if (tail->at < tail->nr)
-		decode_event_release(&tail->ring[tail->at]);
-	tail->ring[tail->at++] = kept;
-	if (tail->nr < tail->size)
-		tail->nr++;
+	if (tail->nr == tail->max) {
+		decode_event_release(&tail->ring[tail->first]);
+		tail->first = ring_index(tail->first, 1, tail->capacity);
+		tail->nr--;
+	}
+	tail->ring[ring_index(tail->first, tail->nr++, tail->capacity)] = kept;
 	return 0;
 }
 
 static void tail_print(struct tail *tail, struct decode_printer *printer)
 {
-	size_t first = tail->nr < tail->size ? 0 : tail->at % tail->size;
-
 	for (size_t i = 0; i < tail->nr; i++) {
-		struct auxtap_event *ev = &tail->ring[(first + i) % tail->size];
+		size_t at = ring_index(tail->first, i, tail->capacity);
 
-		decode_print(printer, ev);
-		decode_event_release(ev);
+		decode_print(printer, &tail->ring[at]);
+		decode_event_release(&tail->ring[at]);
 	}
 }
 
@@ -357,6 +329,8 @@ static const char *how_to_get(const char *name)
 		return "use --kcore FILE ('perf record --kcore' saves it) or --vmlinux FILE";
 	if ((len > 3 && !strcmp(name + len - 3, ".ko")) || strstr(name, ".ko."))
 		return "modules are read from kernel memory: use --kcore FILE ('perf record --kcore' saves it)";
+	if (!strncmp(name, "//", 2))
+		return "the program wrote that code at run time, and this recording does not have it";
 	return "use --sysroot DIR with a directory that contains the file that ran";
 }
 
@@ -488,37 +462,35 @@ int cmd_decode(int argc, char **argv)
 		.opts = {.size = sizeof(cmd.opts)},
 		.image_opts = {.size = sizeof(cmd.image_opts)},
 	};
+	struct options o;
 	char bad[32];
-	int opt, ret;
+	int opt, first, ret;
 
 	raw_options_init(&cmd.raw);
 	printer.out = stdout;
 	decode_fields_parse(&printer, "comm,tid,time,ip,sym,dso,addr", bad);
-	optind = 0;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":F:j:h", options, NULL)) != -1) {
-		if (opt == OPT_HELP || opt == 'h') {
+	options_start(&o, argc, argv, decode_options, false);
+	while ((opt = options_next(&o))) {
+		if (opt == 'h') {
 			usage(stdout);
 			return CLI_OK;
 		}
-		if (opt == '?' || opt == ':') {
-			cli_errorf(argv[optind - 1], "see 'auxtap decode --help'", "%s",
-				   opt == ':' ? "option requires an argument" : "no such option");
-			return CLI_USAGE;
-		}
-		ret = parse_option(&cmd, &printer, opt, optarg);
+		if (opt == OPTIONS_BAD)
+			return cli_bad_option(&o, "decode");
+		ret = parse_option(&cmd, &printer, opt, o.value);
 		if (ret)
 			return ret;
 	}
-	if (argc - optind > 1) {
-		cli_errorf(argv[optind + 1], NULL, "one file at a time");
+	first = options_end(&o);
+	if (argc - first > 1) {
+		cli_errorf(argv[first + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
-	cmd.path = optind < argc ? argv[optind] : "auxtap.data";
+	cmd.path = first < argc ? argv[first] : "auxtap.data";
 	/* A snapshot, too, may not contain all images: allow --image without --raw. */
 	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
-	ret = raw_options_check(&cmd.raw, "decode", optind < argc);
+	ret = raw_options_check(&cmd.raw, "decode", first < argc);
 	if (!ret)
 		ret = raw_options_parse_images(&cmd.raw);
 	if (ret)

@@ -7,7 +7,6 @@
 #include <auxtap/dump.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,16 +34,15 @@ static void usage(FILE *out)
 }
 
 enum {
-	OPT_HELP = 256,
-	OPT_NO_PACKETS,
+	OPT_NO_PACKETS = 256,
 };
 
-static const struct option options[] = {
-	{"help", no_argument, NULL, OPT_HELP},
-	{"no-packets", no_argument, NULL, OPT_NO_PACKETS},
-	RAW_OPTIONS,
-	{NULL, 0, NULL, 0},
+static const struct option_row own_options[] = {
+	{OPT_NO_PACKETS, "no-packets", NULL},
+	{'h', "help", NULL},
+	{0},
 };
+const struct option_row *const dump_options[] = {own_options, raw_option_rows, NULL};
 
 /* The exit status. EPIPE is not a failure: the reader of the output closed the pipe. */
 static int finish(int ret, const struct auxtap_error *err)
@@ -107,35 +105,32 @@ int cmd_dump(int argc, char **argv)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
 	static struct raw_options raw;
-	int opt, ret;
+	struct options o;
+	int opt, first, ret;
 
 	raw_options_init(&raw);
-	optind = 0;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	options_start(&o, argc, argv, dump_options, false);
+	while ((opt = options_next(&o))) {
 		switch (opt) {
 		case 'h':
-		case OPT_HELP:
 			usage(stdout);
 			return CLI_OK;
 		case OPT_NO_PACKETS:
 			opts.no_packets = true;
 			break;
-		case '?':
-		case ':':
-			cli_errorf(argv[optind - 1], "see 'auxtap dump --help'",
-				   opt == ':' ? "option requires an argument" : "no such option");
-			return CLI_USAGE;
+		case OPTIONS_BAD:
+			return cli_bad_option(&o, "dump");
 		default:
-			ret = raw_options_parse(&raw, opt, optarg);
+			ret = raw_options_parse(&raw, opt, o.value);
 			if (ret)
 				return ret;
 			break;
 		}
 	}
-	if (optind != argc - 1) {
+	first = options_end(&o);
+	if (first != argc - 1) {
 		cli_errorf("dump", "see 'auxtap dump --help'",
-			   optind < argc ? "too many files" : "no file given");
+			   first < argc ? "too many files" : "no file given");
 		return CLI_USAGE;
 	}
 	ret = raw_options_check(&raw, "dump", true);
@@ -147,12 +142,12 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (raw.is_raw)
 		say_unused(&raw);
-	crash_guard_install(argv[optind]);
+	crash_guard_install(argv[first]);
 	if (raw.is_raw)
-		return finish(dump_bare(&raw, argv[optind], out, &err), &err);
-	if (auxtap_is_snapshot(argv[optind]))
-		return finish(auxtap_dump_snapshot(argv[optind], &opts, out, &err), &err);
-	ret = auxtap_perfdata_open(&pd, argv[optind], &err);
+		return finish(dump_bare(&raw, argv[first], out, &err), &err);
+	if (auxtap_is_snapshot(argv[first]))
+		return finish(auxtap_dump_snapshot(argv[first], &opts, out, &err), &err);
+	ret = auxtap_perfdata_open(&pd, argv[first], &err);
 	if (ret)
 		return finish(ret, &err);
 	ret = finish(auxtap_dump(pd, &opts, out, &err), &err);

@@ -20,15 +20,19 @@ static const char help[] =
 	"\n"
 	"Records a trace of every instruction into FILE. Stock 'perf script' reads it too.\n"
 	"\n"
-	"  -e PMU/TERMS/MODS     trace this event, as in intel_pt/cyc,noretcomp/u (default:\n"
+	"  -e, --event EVENT     trace this event, as in intel_pt/cyc,noretcomp/u (default:\n"
 	"                        intel_pt//u; for an AArch64 program, which is emulated, cs_etm//u)\n"
-	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with suffix K, M or G;\n"
+	"  -m, --mmap-pages DATA,AUX\n"
+	"                        sizes of data ring and AUX area, in pages or with suffix K, M or G;\n"
 	"                        powers of two (default: 128,1024)\n"
-	"  -S[SIZE]              snapshot: keep only the newest SIZE bytes (default: the whole area),\n"
+	"  -S[SIZE], --snapshot[=SIZE]\n"
+	"                        snapshot: keep only the newest SIZE bytes (default: the whole area),\n"
 	"                        written at SIGUSR2 and at each exit\n"
-	"  -p PID, -t TID        attach to a process, or to one thread\n"
-	"  -a, -C CPUS           trace all CPUs, or those in a list like 0,2-3 (kernel backend)\n"
-	"  -o FILE               write to FILE (default: auxtap.data); an old file becomes FILE.old\n"
+	"  -p, --pid PID, -t, --tid TID\n"
+	"                        attach to a process, or to one thread\n"
+	"  -a, --all-cpus, -C, --cpu CPUS\n"
+	"                        trace all CPUs, or those in a list like 0,2-3 (kernel backend)\n"
+	"  -o, --output FILE     write to FILE (default: auxtap.data); an old file becomes FILE.old\n"
 	"  --backend WHICH       kernel, emulated, or auto: kernel if a trace unit may be used\n"
 	"                        (default: auto); attaching under emulation requires 'emulated'\n"
 	"  --source WHICH        execution engine under emulation: qemu, ptrace, or auto: qemu to\n"
@@ -50,7 +54,8 @@ static const char help[] =
 static struct auxtap_session *volatile running;
 static volatile pid_t untraced_program; /* it outlives the emulator; 0: none */
 static volatile sig_atomic_t stop;
-static bool attached, takes_snapshots;
+static bool attached;
+static bool takes_snapshots; /* and goes on: not crash of a process that auxtap attached to */
 
 /* Signals that came before there was a session to forward them. */
 #define EARLY_MAX 8
@@ -239,10 +244,11 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	enum auxtap_engine engine = o->engine;
 	struct auxtap_emulation emulation = {.size = sizeof(emulation),
 					     .trace_unit = o->trace_unit,
-					     .max_memory = o->max_memory};
+					     .max_memory = o->max_memory,
+					     .values = o->values};
 
 	if (o->backend == BACKEND_AUTO && !o->engine_given && !o->trace_unit && !o->max_memory &&
-	    !o->session.truth_path) {
+	    !o->values && !o->session.truth_path) {
 		auxtap_probe_machine(&probe);
 		kernel = probe.kernel && !is_foreign(o);
 		if (!kernel && (o->session.all_cpus || o->session.cpus)) {
@@ -339,6 +345,11 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 	}
 	if (st->crashes)
 		return;
+	if (st->interrupts) {
+		cli_say("auxtap: %s: %s; no crash", name, how);
+		fputc('\n', stderr);
+		return;
+	}
 	if (st->fault_signo)
 		cli_say("auxtap: %s: %s; no crash, no snapshot (its first fault, %s at ip 0x%llx in "
 			"thread %d, went to a handler of its own)",
@@ -406,7 +417,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	int ret, failed, status = CLI_OK;
 
 	attached = !o->session.argv;
-	takes_snapshots = !o->session.crash;
+	takes_snapshots = !o->session.crash || !attached;
 	catch_signals();
 	if (auxtap_session_open(&s, be, &o->session, &err)) {
 		cli_error(&err);
@@ -438,6 +449,8 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		return CLI_RUN_FAILED;
 	if (o->error_exitcode && stats.crashes)
 		return o->error_exitcode;
+	if (attached && stats.crash_signo)
+		return 128 + stats.crash_signo;
 	/* The exit status of a process that auxtap attached to is not the command's. */
 	if (attached || stats.exit_status < 0)
 		return CLI_OK;
@@ -504,6 +517,8 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	if (open_backend(&be, &o))
 		return CLI_RUN_FAILED;
 	o.session.argc_cmdline = argc + 1;
+	if (o.session.redact && o.session.argv) /* without the program's arguments */
+		o.session.argc_cmdline = (int)(o.session.argv - argv) + 2;
 	o.session.argv_cmdline = argv - 1; /* main()'s own vector: "auxtap", "record", … */
 	o.session.progress = isatty(STDERR_FILENO);
 	o.session.on_progress = on_progress;
@@ -511,6 +526,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	o.session.on_untraced = on_untraced;
 	o.session.on_refused = on_refused;
 	o.session.on_snapshot = kind->on_snapshot;
+	o.session.on_core = kind->on_core;
 	o.session.on_no_snapshot = on_no_snapshot;
 	no_leak_check(&be, &o);
 	ret = run(&be, &o);

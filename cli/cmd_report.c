@@ -2,11 +2,14 @@
 /* auxtap report: summarises a recording. */
 #include "cli.h"
 #include "crash_guard.h"
+#include "image_options.h"
+#include "pager.h"
 #include "raw_options.h"
+#include "cli/report/report_output.h"
+#include "cli/report/report_page.h"
 
 #include <auxtap/decode.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,50 +18,47 @@ static const char help[] =
 	"usage: auxtap report [OPTION]... [FILE]\n"
 	"\n"
 	"For a snapshot written by 'auxtap crash': what died, where, why, and the calls and\n"
-	"branches that led there. For any other trace: an overview. Both list which images are\n"
-	"needed, found, missing or different. FILE (default: auxtap.data) may be the directory\n"
+	"branches that led there. For any other trace: the hottest functions, the calls in which most\n"
+	"was executed, and an overview. Both list which images are needed, found, missing or\n"
+	"different. FILE (default: auxtap.data) may be the directory\n"
 	"of a CoreSight snapshot (snapshot.ini).\n"
 	"\n"
 	"  --branches N     print the last N branches (default: 16, at most 64)\n"
 	"  --calls N        print up to N lines of the call tree (default: at most 40, without\n"
-	"                   the runtime's calls before main)\n"
-	"  --sysroot DIR    look for images under DIR first\n"
-	"  --vmlinux FILE, --kcore FILE\n"
-	"                   the kernel's image\n"
-	"  --debuginfod     ask the servers in DEBUGINFOD_URLS for missing images\n"
+	"                   the runtime's calls before main); without a crash of each thread\n"
+	"                   (default: of the busiest one)\n"
+	"  --format FORMAT  text; json: everything the text says, for programs; names in full, up to\n"
+	"                   2000 lines of the call tree (docs/report-json.md); or html: the same as\n"
+	"                   one page for a browser, with source lines (default: text)\n"
 	"  --color WHEN     always, never, or auto: on a terminal (default: auto)\n"
 	"  -h, --help       print help\n\n";
 
 struct report_cmd {
 	struct auxtap_report_opts opts;
+	struct auxtap_image_set_opts images;
 	struct raw_options raw;
 	const char *path;
+	enum report_output output;
 };
 
 /* A raw stream, or the directory of a CoreSight snapshot. */
-static int report_raw(const struct report_cmd *cmd, struct auxtap_error *err)
+static int report_raw(const struct report_cmd *cmd, FILE *out, struct auxtap_error *err)
 {
-	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts),
-						   .sysroot = cmd->opts.sysroot,
-						   .vmlinux = cmd->opts.vmlinux,
-						   .kcore = cmd->opts.kcore,
-						   .debuginfod = cmd->opts.debuginfod};
 	struct auxtap_image_set *images;
-	int ret;
+	int ret = auxtap_image_set_new(&images, &cmd->images, err);
 
-	ret = auxtap_image_set_new(&images, &image_opts, err);
 	if (ret)
 		return ret;
 	ret = raw_options_images(&cmd->raw, images, err);
 	if (!ret && !cmd->raw.is_raw)
-		ret = auxtap_report_snapshot(cmd->path, images, &cmd->opts, stdout, err);
+		ret = auxtap_report_snapshot(cmd->path, images, &cmd->opts, out, err);
 	else if (!ret)
-		ret = auxtap_report_raw(cmd->path, &cmd->raw.raw, images, &cmd->opts, stdout, err);
+		ret = auxtap_report_raw(cmd->path, &cmd->raw.raw, images, &cmd->opts, out, err);
 	auxtap_image_set_free(images);
 	return ret;
 }
 
-static int report(const struct report_cmd *cmd)
+static int report_to(const struct report_cmd *cmd, FILE *out)
 {
 	const struct auxtap_trace_family *family;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -68,7 +68,7 @@ static int report(const struct report_cmd *cmd)
 
 	crash_guard_install(cmd->path);
 	if (cmd->raw.is_raw || auxtap_is_snapshot(cmd->path)) {
-		ret = report_raw(cmd, &err);
+		ret = report_raw(cmd, out, &err);
 	} else {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
 		if (ret < 0) {
@@ -80,7 +80,7 @@ static int report(const struct report_cmd *cmd)
 			cli_errorf(cmd->path, NULL,
 				   "this file contains %s, so no last branches and no call tree",
 				   family->contents);
-		ret = auxtap_report(pd, &cmd->opts, stdout, &err);
+		ret = auxtap_report(pd, &cmd->opts, out, &err);
 		unfinished = cli_unfinished(pd);
 		auxtap_perfdata_close(pd);
 	}
@@ -89,6 +89,24 @@ static int report(const struct report_cmd *cmd)
 		return ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
 	}
 	return unfinished ? CLI_DAMAGED : CLI_OK;
+}
+
+static int report(const struct report_cmd *cmd)
+{
+	FILE *page;
+	int ret;
+
+	if (cmd->output != REPORT_OUTPUT_HTML)
+		return report_to(cmd, stdout);
+	page = report_page_open(stdout);
+	if (!page) {
+		cli_errorf("--format html", NULL, "%s", strerror(errno));
+		return CLI_FAILED;
+	}
+	ret = report_to(cmd, page);
+	if (fclose(page) && !ferror(stdout)) /* which close_output() reports */
+		return cli_output_failed(errno);
+	return ret;
 }
 
 static int row_count(const char *option, const char *text, unsigned int max, unsigned int *value)
@@ -103,89 +121,90 @@ static int row_count(const char *option, const char *text, unsigned int max, uns
 	return 0;
 }
 
+enum {
+	OPT_BRANCHES = 256,
+	OPT_CALLS,
+	OPT_FORMAT,
+	OPT_COLOR,
+};
+
+static const struct option_row own_options[] = {
+	{OPT_BRANCHES, "branches", "N"},
+	{OPT_CALLS, "calls", "N"},
+	{OPT_FORMAT, "format", "text|json|html"},
+	{OPT_COLOR, "color", "always|never|auto"},
+	{'h', "help", NULL},
+	{0},
+};
+const struct option_row *const report_options[] = {own_options, image_option_rows, raw_option_rows,
+						   NULL};
+
 int cmd_report(int argc, char **argv)
 {
-	/* clang-format off */
-	static const struct option options[] = {
-		{"branches", required_argument, NULL, 'b'},
-		{"calls", required_argument, NULL, 'c'},
-		{"sysroot", required_argument, NULL, 's'},
-		{"color", required_argument, NULL, 'C'},
-		{"vmlinux", required_argument, NULL, 'v'},
-		{"kcore", required_argument, NULL, 'k'},
-		{"debuginfod", no_argument, NULL, 'd'},
-		RAW_OPTIONS,
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	/* clang-format on */
 	static struct report_cmd cmd;
-	int option, ret;
+	struct options o;
+	int option, first, ret;
 
-	cmd = (struct report_cmd){.opts = {.size = sizeof(cmd.opts)}, .path = "auxtap.data"};
+	cmd = (struct report_cmd){.opts = {.size = sizeof(cmd.opts), .images = &cmd.images},
+				  .images = {.size = sizeof(cmd.images)},
+				  .path = "auxtap.data"};
 	raw_options_init(&cmd.raw);
-	cmd.opts.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	cmd.opts.colour = pager_or_terminal() && !getenv("NO_COLOR");
+	options_start(&o, argc, argv, report_options, false);
+	while ((option = options_next(&o))) {
 		switch (option) {
-		case 'b':
-			if (row_count("--branches", optarg, 64, &cmd.opts.nr_branches))
+		case OPT_BRANCHES:
+			if (row_count(o.what, o.value, 64, &cmd.opts.nr_branches))
 				return CLI_USAGE;
 			break;
-		case 'c':
-			if (row_count("--calls", optarg, 100000, &cmd.opts.nr_calls))
+		case OPT_CALLS:
+			if (row_count(o.what, o.value, 100000, &cmd.opts.nr_calls))
 				return CLI_USAGE;
 			break;
-		case 's':
-			cmd.opts.sysroot = optarg;
+		case OPT_FORMAT:
+			if (!report_output_parse(o.what, o.value, &cmd.output))
+				return CLI_USAGE;
+			cmd.opts.format = report_output_format(cmd.output);
 			break;
-		case 'v':
-			cmd.opts.vmlinux = optarg;
-			break;
-		case 'k':
-			cmd.opts.kcore = optarg;
-			break;
-		case 'd':
-			cmd.opts.debuginfod = true;
-			break;
-		case 'C':
-			if (!strcmp(optarg, "always"))
+		case OPT_COLOR:
+			if (!strcmp(o.value, "always"))
 				cmd.opts.colour = true;
-			else if (!strcmp(optarg, "never"))
+			else if (!strcmp(o.value, "never"))
 				cmd.opts.colour = false;
-			else if (strcmp(optarg, "auto") != 0) {
-				cli_errorf("--color", "give always, never or auto",
-					   "unknown value '%s'", optarg);
+			else if (strcmp(o.value, "auto") != 0) {
+				cli_errorf(o.what, "give always, never or auto",
+					   "unknown value '%s'", o.value);
 				return CLI_USAGE;
 			}
 			break;
 		case 'h':
 			fputs(help, stdout);
+			fputs(image_options_help, stdout);
+			fputc('\n', stdout);
 			fputs(raw_options_help, stdout);
 			return CLI_OK;
-		case '?':
-		case ':':
-			cli_errorf(argv[optind - 1], "see 'auxtap report --help'", "%s",
-				   option == ':' ? "option requires an argument" :
-						   "no such option");
-			return CLI_USAGE;
+		case OPTIONS_BAD:
+			return cli_bad_option(&o, "report");
 		default:
-			ret = raw_options_parse(&cmd.raw, option, optarg);
+			if (image_options_parse(&cmd.images, option, o.value))
+				break;
+			ret = raw_options_parse(&cmd.raw, option, o.value);
 			if (ret)
 				return ret;
 			break;
 		}
 	}
-	if (argc - optind > 1) {
-		cli_errorf(argv[optind + 1], "give one file", "too many arguments");
+	first = options_end(&o);
+	if (argc - first > 1) {
+		cli_errorf(argv[first + 1], "give one file", "too many arguments");
 		return CLI_USAGE;
 	}
-	if (optind < argc)
-		cmd.path = argv[optind];
+	if (first < argc)
+		cmd.path = argv[first];
 	/* A snapshot, too, may not contain all images: allow --image without --raw. */
 	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
-	ret = raw_options_check(&cmd.raw, "report", optind < argc);
+	ret = raw_options_check(&cmd.raw, "report", first < argc);
 	if (!ret)
 		ret = raw_options_parse_images(&cmd.raw);
 	if (ret)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A page as two strings of the program, before its JSON and after it:
 #   page_file(OUT.c NAME TEMPLATE STYLE PAGE_STYLE SCRIPT...)
-# defines NAME_head and NAME_tail. TEMPLATE contains @STYLE@, @PAGE_STYLE@, @SCRIPT@ (all scripts,
+# defines NAME_head and NAME_tail. PAGE_STYLE may be a list of files.
+# TEMPLATE contains @STYLE@, @PAGE_STYLE@, @SCRIPT@ (all scripts,
 # one after the other), @DATA@, and @STYLE_HASH@ … for the Content-Security-Policy: the page runs
 # this script and applies these styles, and nothing else.
 
@@ -29,7 +30,11 @@ function(page_file out name template style page_style)
   endforeach()
   file(READ ${template} page)
   file(READ ${style} STYLE)
-  file(READ ${page_style} PAGE_STYLE)
+  set(PAGE_STYLE "")
+  foreach(file ${page_style})
+    file(READ ${file} text)
+    string(APPEND PAGE_STYLE "${text}")
+  endforeach()
   set(SCRIPT "")
   foreach(file ${ARGN})
     file(READ ${file} text)
@@ -54,4 +59,14 @@ function(page_file out name template style page_style)
       "extern const char ${name}_${part}[];\nconst char ${name}_${part}[] = {\n${bytes}0};\n")
   endforeach()
   file(CONFIGURE OUTPUT ${out} CONTENT "${content}")
+endfunction()
+
+# A file as a string of the program: text_file(OUT.c NAME FILE) defines NAME.
+function(text_file out name file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  file(CONFIGURE OUTPUT ${out} CONTENT
+    "/* made from ${file} */\nextern const char ${name}[];\nconst char ${name}[] = {\n${bytes}0};\n")
 endfunction()

@@ -9,6 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct option_row raw_option_rows[] = {
+	{RAW_OPT_RAW, "raw", "pt|spe|etm"},
+	{RAW_OPT_IMAGE, "image", "FILE"},
+	{RAW_OPT_SIDEBAND, "sideband", "FILE"},
+	{RAW_OPT_SAMPLE_TYPE, "sample-type", "X"},
+	{RAW_OPT_TIME_CONV, "time-conv", "SHIFT,MULT,ZERO"},
+	{RAW_OPT_TSC_OFFSET, "tsc-offset", "TICKS"},
+	{RAW_OPT_MTC_FREQ, "mtc-freq", "N"},
+	{RAW_OPT_NOM_FREQ, "nom-freq", "RATIO"},
+	{RAW_OPT_CPUID_0X15, "cpuid-0x15", "EAX,EBX"},
+	{RAW_OPT_ETM_CONFIG, "etm-config", "FILE"},
+	{RAW_OPT_ETM_FORMAT, "etm-format",
+	 "source_data|coresight|dstream_coresight|tpiu|tpiu_hsync"},
+	{0},
+};
+
 const char raw_options_help[] =
 	"Raw traces (FILE is a raw stream of Intel PT, Arm SPE or CoreSight):\n"
 	"  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"

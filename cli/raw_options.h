@@ -4,6 +4,8 @@
 #ifndef AUXTAP_RAW_OPTIONS_H
 #define AUXTAP_RAW_OPTIONS_H
 
+#include "util/options.h"
+
 #include <auxtap/decode.h>
 
 #define RAW_MAX_SIDEBAND 64
@@ -26,22 +28,8 @@ enum {
 	RAW_OPT_END,
 };
 
-/* Entries for the command's table of getopt_long(). */
-#define RAW_OPTIONS                                                            \
-	{"raw", required_argument, NULL, RAW_OPT_RAW},                         \
-		{"image", required_argument, NULL, RAW_OPT_IMAGE},             \
-		{"sideband", required_argument, NULL, RAW_OPT_SIDEBAND},       \
-		{"sample-type", required_argument, NULL, RAW_OPT_SAMPLE_TYPE}, \
-		{"time-conv", required_argument, NULL, RAW_OPT_TIME_CONV},     \
-		{"tsc-offset", required_argument, NULL, RAW_OPT_TSC_OFFSET},   \
-		{"mtc-freq", required_argument, NULL, RAW_OPT_MTC_FREQ},       \
-		{"nom-freq", required_argument, NULL, RAW_OPT_NOM_FREQ},       \
-		{"etm-config", required_argument, NULL, RAW_OPT_ETM_CONFIG},   \
-		{"etm-format", required_argument, NULL, RAW_OPT_ETM_FORMAT},   \
-	{                                                                      \
-		"cpuid-0x15", required_argument, NULL, RAW_OPT_CPUID_0X15      \
-	}
-
+/* Rows for the command's tables; see util/options.h. */
+extern const struct option_row raw_option_rows[];
 extern const char raw_options_help[];
 
 /* FILE[:OFF-END]@ADDR */

@@ -21,6 +21,13 @@
 #define CAPTURE_NOTE_COLLISIONS	   "collisions"
 #define CAPTURE_NOTE_LOST_RECORDS  "lost_records"
 #define CAPTURE_NOTE_THREADS_ENDED "threads_ended"
+/* Crash: enum auxtap_memory, by name; more would have been reachable; nothing but the flow */
+#define CAPTURE_NOTE_MEMORY	  "memory"
+#define CAPTURE_NOTE_MEMORY_STACK "stack"
+#define CAPTURE_NOTE_MEMORY_REACH "reachable"
+#define CAPTURE_NOTE_MEMORY_NONE  "none"
+#define CAPTURE_NOTE_MEMORY_CUT	  "memory_cut"
+#define CAPTURE_NOTE_REDACTED	  "redacted"
 /* tid; a CPU's unit has that of no thread. Exact numbers of bytes. */
 #define CAPTURE_NOTE_UNIT "unit %d: produced %llu written %llu dropped %llu"
 

@@ -103,6 +103,11 @@ struct pd_metadata_trailer {
 	uint64_t magic;
 };
 
+/* The first metadata record of a packed file begins with these bytes; it lies at a multiple of 8.
+ */
+#define PD_PACK_MAGIC	0x314b504154585541ULL /* "AUXTAPK1" */
+#define PD_PACK_VERSION 1
+
 static inline uint64_t pd_align8(uint64_t size)
 {
 	return (size + 7) & ~7ULL;

@@ -7,14 +7,32 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+uint64_t pd_metadata_begin(const struct auxtap_perfdata *pd)
+{
+	uint64_t size = pd->src.nr_files ? pd->src.files[0].size : 0, end;
+	struct pd_metadata_trailer trailer;
+
+	if (pd->info.form == AUXTAP_PERFDATA_PIPE || size < PD_HEADER_SIZE + sizeof(trailer))
+		return 0;
+	end = size - sizeof(trailer);
+	if (pd_source_read(&pd->src, &trailer, sizeof(trailer), end) ||
+	    trailer.magic != PD_METADATA_MAGIC || trailer.offset < PD_HEADER_SIZE ||
+	    trailer.offset > end || trailer.size != end - trailer.offset)
+		return 0;
+	return trailer.offset;
+}
+
 int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
 			     int (*fn)(void *ctx, uint32_t type, const void *data, size_t size),
 			     void *ctx, struct auxtap_error *err)
 {
 	uint64_t size = pd->src.nr_files ? pd->src.files[0].size : 0, at, end, nr = 0;
 	struct pd_metadata_trailer trailer;
-	int ret = 0;
+	int ret = auxtap_perfdata_packed(pd, NULL, err);
 
+	if (ret < 0)
+		return ret;
+	ret = 0;
 	if (pd->info.form == AUXTAP_PERFDATA_PIPE || size < PD_HEADER_SIZE + sizeof(trailer))
 		return 0;
 	end = size - sizeof(trailer);

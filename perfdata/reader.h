@@ -106,6 +106,11 @@ struct auxtap_perfdata {
 	size_t nr_index, max_index, index_at;
 	int index_ret; /* damage, reported after the last record */
 	struct auxtap_error index_err;
+	bool pack_checked;
+	int pack_state; /* the result of auxtap_perfdata_packed() */
+	struct auxtap_pack_head pack_head;
+	struct auxtap_error pack_err;
+
 	int spool_fd;
 	uint64_t spool_size;
 	unsigned char *sorted_record;
@@ -143,6 +148,13 @@ int pd_sorted_next(struct auxtap_perfdata *pd, struct auxtap_record *rec, struct
 
 /* scan.c */
 int pd_scan(struct auxtap_perfdata *pd);
+
+/* metadata.c: where the file's metadata begins; 0: it has none */
+uint64_t pd_metadata_begin(const struct auxtap_perfdata *pd);
+
+/* pack_check.c: of the whole file with the checksum in its head taken for 0 */
+int pd_pack_checksum(int (*read)(void *ctx, void *buf, size_t size, uint64_t off), void *ctx,
+		     uint64_t size, uint64_t checksum_at, uint64_t *checksum);
 
 /* features.c */
 void pd_features_open(struct auxtap_perfdata *pd, uint64_t table);

@@ -36,11 +36,19 @@ static inline void *vector_memory(void *array, size_t *capacity, size_t need, si
 	return array;
 }
 
-/* An array without memory has the capacity 0, which clang's analyzer does not know. */
+/* An array without memory has the capacity 0 and no elements: clang's analyzer does not know it. */
 #ifdef __clang_analyzer__
 #define VECTOR_IS_EMPTY(array) (!(array))
+#define VECTOR_ASSUME(array, nr)                 \
+	do {                                     \
+		if (!(array) && (nr))            \
+			__builtin_unreachable(); \
+	} while (0)
 #else
 #define VECTOR_IS_EMPTY(array) 0
+#define VECTOR_ASSUME(array, nr) \
+	do {                     \
+	} while (0)
 #endif
 
 /*
@@ -78,6 +86,10 @@ static inline void *vector_memory(void *array, size_t *capacity, size_t need, si
 	})
 
 /* Makes space for one element after the first nr. */
-#define vector_grow(array, nr, capacity) vector_reserve(array, (size_t)(nr) + 1, capacity)
+#define vector_grow(array, nr, capacity)                           \
+	({                                                         \
+		VECTOR_ASSUME(array, nr);                          \
+		vector_reserve(array, (size_t)(nr) + 1, capacity); \
+	})
 
 #endif

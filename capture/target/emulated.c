@@ -6,6 +6,7 @@
 #include "util/sized.h"
 #include "emulated.h"
 #include "util/vector.h"
+#include "driver/exec/qemu/qemu_values.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -159,6 +160,8 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 		goto out;
 	}
 	ret = emu_link_call(link, &args);
+	if (ret == -ENOPKG && *link->values)
+		ret = -EOPNOTSUPP; /* no other engine has values */
 	if (ret == -ENOPKG && link->may_fall_back && link->engine == AUXTAP_ENGINE_QEMU &&
 	    may_step(spawn->argv[0])) {
 		/* Nothing is open yet: begin again with the other engine. */
@@ -177,7 +180,7 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 		}
 	}
 	if (ret < 0) {
-		code = explain(link, ret == -ENOPKG ? "source qemu" : spawn->argv[0], (int)ret,
+		code = explain(link, ret == -ENOPKG ? "engine qemu" : spawn->argv[0], (int)ret,
 			       &args, why, err);
 		if (ret != -ENOPKG && !link->dead)
 			auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
@@ -292,18 +295,46 @@ static int emulated_siginfo(void *ctx, pid_t tid, void *info)
 	return fixed_call(ctx, EMU_SIGINFO, tid, info, sizeof(siginfo_t));
 }
 
-#define MAPS_MAX (64u << 20)
+static int emulated_regset(void *ctx, pid_t tid, int type, void *buf, size_t *size)
+{
+	struct emu_call_args args = {.call = EMU_REGSET,
+				     .arg = {(uint64_t)tid, (uint64_t)type},
+				     .out = buf,
+				     .out_max = *size};
+	int64_t ret = emu_link_call(ctx, &args);
 
-static int emulated_maps(void *ctx, pid_t pid, char **text)
+	*size = args.out_size;
+	return ret < 0 ? (int)ret : 0;
+}
+
+static int qemu_facts(void *ctx, pid_t tid, struct auxtap_target_facts *facts)
+{
+	struct auxtap_target_facts known;
+	int ret = sized_check(facts, sizeof(known),
+			      SIZED_UP_TO(struct auxtap_target_facts, has_core_limit),
+			      "struct auxtap_target_facts", NULL);
+
+	if (!ret)
+		ret = fixed_call(ctx, EMU_FACTS, tid, &known, sizeof(known));
+	if (!ret)
+		sized_give(facts, &known, sizeof(known));
+	return ret;
+}
+
+#define MAPS_MAX (64u << 20)
+#define CODE_MAX (256u << 20)
+
+/* All parts of a text, with a NUL at its end. */
+static int text_call(void *ctx, uint32_t call, pid_t pid, size_t limit, char **text, size_t *size)
 {
 	size_t max = 0, len = 0;
 	char *buf = NULL;
 
 	for (;;) {
-		struct emu_call_args args = {.call = EMU_MAPS, .arg = {(uint64_t)pid, len}};
+		struct emu_call_args args = {.call = call, .arg = {(uint64_t)pid, len}};
 		int64_t ret;
 
-		if (len > MAPS_MAX || vector_grow_by(buf, len, EMU_DATA_MAX + 1, max)) {
+		if (len > limit || vector_grow_by(buf, len, EMU_DATA_MAX + 1, max)) {
 			free(buf);
 			return -ENOMEM;
 		}
@@ -320,22 +351,37 @@ static int emulated_maps(void *ctx, pid_t pid, char **text)
 	}
 	buf[len] = '\0';
 	*text = buf;
+	*size = len;
 	return 0;
 }
 
-static ssize_t emulated_mem(void *ctx, pid_t pid, uint64_t addr, void *buf, size_t size)
+static int emulated_maps(void *ctx, pid_t pid, char **text)
+{
+	size_t size;
+
+	return text_call(ctx, EMU_MAPS, pid, MAPS_MAX, text, &size);
+}
+
+static int emulated_code(void *ctx, pid_t pid, char **notes, size_t *size)
+{
+	return text_call(ctx, EMU_CODE, pid, CODE_MAX, notes, size);
+}
+
+/* call(id, addr, size), in as many parts as it takes: how many bytes; or a negative errno. */
+static ssize_t read_parts(struct emu_link *link, uint32_t call, pid_t id, uint64_t addr, void *buf,
+			  size_t size)
 {
 	size_t done = 0;
 
 	while (done < size) {
 		size_t want = size - done < EMU_DATA_MAX ? size - done : EMU_DATA_MAX;
 		struct emu_call_args args = {
-			.call = EMU_MEM,
-			.arg = {(uint64_t)pid, addr + done, want},
+			.call = call,
+			.arg = {(uint64_t)id, addr + done, want},
 			.out = (char *)buf + done,
 			.out_max = want,
 		};
-		int64_t ret = emu_link_call(ctx, &args);
+		int64_t ret = emu_link_call(link, &args);
 
 		if (ret < 0)
 			return done ? (ssize_t)done : (ssize_t)ret;
@@ -344,6 +390,11 @@ static ssize_t emulated_mem(void *ctx, pid_t pid, uint64_t addr, void *buf, size
 		done += args.out_size;
 	}
 	return (ssize_t)done;
+}
+
+static ssize_t emulated_mem(void *ctx, pid_t pid, uint64_t addr, void *buf, size_t size)
+{
+	return read_parts(ctx, EMU_MEM, pid, addr, buf, size);
 }
 
 static int emulated_threads(void *ctx, pid_t pid, pid_t *tids, int max)
@@ -411,14 +462,68 @@ static int emulated_detach(void *ctx, pid_t pid)
 	return ret;
 }
 
-#define EMULATED_OPS                                                                 \
-	.size = sizeof(struct auxtap_target_ops), .spawn = emulated_spawn,           \
-	.attach = emulated_attach, .fd = emulated_fd, .wait = emulated_wait,         \
-	.regs = emulated_regs, .siginfo = emulated_siginfo, .maps = emulated_maps,   \
-	.mem = emulated_mem, .threads = emulated_threads, .resume = emulated_resume, \
-	.signal = emulated_signal, .detach = emulated_detach, .forward = emulated_forward
+/* All these bytes of the ring in the program's process: 0 or a negative errno. */
+static int read_values(struct emu_link *link, pid_t tid, uint64_t off, void *buf, size_t size)
+{
+	ssize_t nr = read_parts(link, EMU_VALUES, tid, off, buf, size);
+
+	return nr < 0 ? (int)nr : (size_t)nr < size ? -ENODATA : 0;
+}
+
+/* The ring's words, oldest first, after the head of the record. */
+static int qemu_values(void *ctx, pid_t pid, pid_t tid, void **record, size_t *size)
+{
+	struct auxtap_values head = {.size = sizeof(head),
+				     .arch = AUXTAP_ARCH_X86_64,
+				     .pid = pid,
+				     .tid = tid};
+	uint64_t begin, first;
+	struct qemu_values v;
+	char *bytes;
+	int ret = read_values(ctx, tid, 0, &v, sizeof(v));
+
+	if (ret)
+		return ret;
+	if (v.magic != QEMU_VALUES_MAGIC || !v.capacity || v.capacity & (v.capacity - 1) ||
+	    v.capacity > VALUES_MAX / sizeof(uint64_t))
+		return -ENODATA; /* the program overwrote it */
+	head.flags =
+		(v.threads ? AUXTAP_VALUES_THREADS : 0) | (v.busy ? AUXTAP_VALUES_BAD_REGS : 0);
+	memcpy(head.regs, v.regs, sizeof(head.regs));
+	head.nr_words = v.head < v.capacity ? v.head : v.capacity;
+	*size = sizeof(head) + head.nr_words * sizeof(uint64_t);
+	bytes = malloc(*size);
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes, &head, sizeof(head));
+	begin = (v.head - head.nr_words) & (v.capacity - 1);
+	first = v.capacity - begin < head.nr_words ? v.capacity - begin : head.nr_words;
+	ret = read_values(ctx, tid, sizeof(v) + begin * sizeof(uint64_t), bytes + sizeof(head),
+			  first * sizeof(uint64_t));
+	if (!ret)
+		ret = read_values(ctx, tid, sizeof(v),
+				  bytes + sizeof(head) + first * sizeof(uint64_t),
+				  (head.nr_words - first) * sizeof(uint64_t));
+	if (ret) {
+		free(bytes);
+		return ret;
+	}
+	*record = bytes;
+	return 0;
+}
+
+#define EMULATED_OPS                                                                     \
+	.size = sizeof(struct auxtap_target_ops), .spawn = emulated_spawn,               \
+	.attach = emulated_attach, .fd = emulated_fd, .wait = emulated_wait,             \
+	.regs = emulated_regs, .siginfo = emulated_siginfo, .maps = emulated_maps,       \
+	.code = emulated_code, .mem = emulated_mem, .threads = emulated_threads,         \
+	.resume = emulated_resume, .signal = emulated_signal, .detach = emulated_detach, \
+	.forward = emulated_forward, .regset = emulated_regset
 
 const struct auxtap_target_ops target_ptrace_ops = {.name = "ptrace",
 						    .this_machine = true,
 						    EMULATED_OPS};
-const struct auxtap_target_ops target_qemu_ops = {.name = "qemu", EMULATED_OPS};
+const struct auxtap_target_ops target_qemu_ops = {.name = "qemu",
+						  .facts = qemu_facts,
+						  .values = qemu_values,
+						  EMULATED_OPS};

@@ -329,6 +329,13 @@ static int native_siginfo(void *ctx, pid_t tid, void *info)
 	return t->trace.on ? native_trace_siginfo(&t->trace, tid, info) : -ENOTSUP;
 }
 
+static int native_regset(void *ctx, pid_t tid, int type, void *buf, size_t *size)
+{
+	struct native_target *t = ctx;
+
+	return t->trace.on ? native_trace_regset(&t->trace, tid, type, buf, size) : -ENOTSUP;
+}
+
 #define MAPS_CHUNK 16384
 
 static int native_maps(void *ctx, pid_t pid, char **text)
@@ -439,6 +446,7 @@ const struct auxtap_target_ops target_native_ops = {
 	.wait = native_wait,
 	.regs = native_regs,
 	.siginfo = native_siginfo,
+	.regset = native_regset,
 	.maps = native_maps,
 	.mem = native_mem,
 	.threads = native_threads,

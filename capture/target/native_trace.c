@@ -17,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -562,4 +563,17 @@ int native_trace_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info)
 	if (!t || t->state != TRACED_HELD || !t->signo)
 		return -ESRCH;
 	return ptrace(PTRACE_GETSIGINFO, tid, 0, info) ? -errno : 0;
+}
+
+int native_trace_regset(struct native_trace *w, pid_t tid, int type, void *buf, size_t *size)
+{
+	const struct traced_thread *t = find(w, tid);
+	struct iovec set = {buf, *size};
+
+	if (!t || t->state != TRACED_HELD)
+		return -ESRCH;
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)(unsigned int)type, &set))
+		return -errno;
+	*size = set.iov_len;
+	return 0;
 }

@@ -31,31 +31,27 @@ static void usage(FILE *out)
 	      out);
 }
 
+const struct cli_command watermark_commands[] = {
+	{"sim", watermark_sim, .options = watermark_sim_options},
+	{"sweep", watermark_sweep, .options = watermark_sweep_options},
+	{"faults", watermark_faults, .options = watermark_faults_options},
+	{"explore", watermark_explore, .options = watermark_explore_options},
+	{"advise", watermark_advise, .options = watermark_advise_options},
+	{"live", watermark_live, .options = watermark_live_options},
+	{0},
+};
+
 int cmd_watermark(int argc, char **argv)
 {
-	/* clang-format off */
-	static const struct {
-		const char *name;
-		int (*run)(int argc, char **argv);
-	} commands[] = {
-		{"sim", watermark_sim},
-		{"sweep", watermark_sweep},
-		{"faults", watermark_faults},
-		{"explore", watermark_explore},
-		{"advise", watermark_advise},
-		{"live", watermark_live},
-	};
-	/* clang-format on */
-
 	if (argc < 2)
 		return watermark_demo();
 	if (cli_wants_help(argc, argv)) {
 		usage(stdout);
 		return CLI_OK;
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+	for (const struct cli_command *c = watermark_commands; c->name; c++)
+		if (!strcmp(argv[1], c->name))
+			return c->run(argc - 1, argv + 1);
 	cli_errorf(argv[1], "see 'auxtap watermark --help'", "no such command");
 	return CLI_USAGE;
 }
@@ -80,20 +76,18 @@ static void sim_usage(FILE *out)
 }
 
 enum {
-	OPT_HELP = WM_OPT_END,
-	OPT_EVENTS,
+	OPT_EVENTS = WM_OPT_END,
 	OPT_FORMAT,
-	OPT_OUTPUT,
 };
 
-static const struct option options[] = {
-	WM_OPTIONS,
-	{"events", no_argument, NULL, OPT_EVENTS},
-	{"format", required_argument, NULL, OPT_FORMAT},
-	{"output", required_argument, NULL, OPT_OUTPUT},
-	{"help", no_argument, NULL, OPT_HELP},
-	{NULL, 0, NULL, 0},
+static const struct option_row own_options[] = {
+	{OPT_EVENTS, "events", NULL},
+	{OPT_FORMAT, "format", "text|json|html"},
+	{'o', "output", "FILE"},
+	{'h', "help", NULL},
+	{0},
 };
+const struct option_row *const watermark_sim_options[] = {wm_option_rows, own_options, NULL};
 
 struct sim {
 	struct wm_options o;
@@ -280,24 +274,23 @@ static bool take_format(struct sim *s, const char *name)
 
 int watermark_sim(int argc, char **argv)
 {
-	static const char letters[] = ":ho:";
 	struct sim s = {0};
+	struct options o;
 	struct wm_peek peek;
 	bool bad = false;
 	int opt, ret;
 
-	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_peek(&peek, argc, argv, watermark_sim_options);
 	wm_options_init(&s.o, &peek);
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
-		if (wm_options_take(&s.o, opt, optarg, &bad)) {
+	options_start(&o, argc, argv, watermark_sim_options, false);
+	while ((opt = options_next(&o))) {
+		if (wm_options_take(&s.o, &o, opt, &bad)) {
 			if (bad)
 				goto usage_error;
 			continue;
 		}
 		switch (opt) {
 		case 'h':
-		case OPT_HELP:
 			sim_usage(stdout);
 			wm_options_free(&s.o);
 			return CLI_OK;
@@ -305,21 +298,20 @@ int watermark_sim(int argc, char **argv)
 			s.events = true;
 			break;
 		case OPT_FORMAT:
-			if (!take_format(&s, optarg))
+			if (!take_format(&s, o.value))
 				goto usage_error;
 			break;
 		case 'o':
-		case OPT_OUTPUT:
-			s.path = optarg;
+			s.path = o.value;
 			break;
 		default:
-			cli_errorf(argv[optind - 1], "see 'auxtap watermark sim --help'", "%s",
-				   opt == ':' ? "option requires an argument" : "no such option");
+			cli_bad_option(&o, "watermark sim");
 			goto usage_error;
 		}
 	}
-	if (optind < argc) {
-		cli_errorf(argv[optind], "see 'auxtap watermark sim --help'", "not an option");
+	if (options_end(&o) < argc) {
+		cli_errorf(argv[options_end(&o)], "see 'auxtap watermark sim --help'",
+			   "not an option");
 		goto usage_error;
 	}
 	if (!wm_options_finish(&s.o))

@@ -39,18 +39,17 @@ static void usage(FILE *out)
 }
 
 enum {
-	OPT_HELP = WM_OPT_END,
-	OPT_FORMAT,
+	OPT_FORMAT = WM_OPT_END,
 	OPT_MAX,
 };
 
-static const struct option options[] = {
-	WM_OPTIONS,
-	{"format", required_argument, NULL, OPT_FORMAT},
-	{"max", required_argument, NULL, OPT_MAX},
-	{"help", no_argument, NULL, OPT_HELP},
-	{NULL, 0, NULL, 0},
+static const struct option_row own_options[] = {
+	{OPT_FORMAT, "format", "text|json"},
+	{OPT_MAX, "max", "SIZE"},
+	{'h', "help", NULL},
+	{0},
 };
+const struct option_row *const watermark_advise_options[] = {wm_option_rows, own_options, NULL};
 
 /* ---- as text ---- */
 
@@ -334,19 +333,18 @@ static bool bad(const char *what, const char *why, const char *todo)
 }
 
 /* False: printed an error. */
-static bool take_own(struct command *m, int opt)
+static bool take_own(struct command *m, int opt, const char *value)
 {
 	switch (opt) {
 	case 'h':
-	case OPT_HELP:
 		m->help = true;
 		return true;
 	case OPT_FORMAT:
-		m->json = !strcmp(optarg, "json");
-		return m->json || !strcmp(optarg, "text") ||
-		       bad(optarg, "no such format", "use text or json");
+		m->json = !strcmp(value, "json");
+		return m->json || !strcmp(value, "text") ||
+		       bad(value, "no such format", "use text or json");
 	case OPT_MAX:
-		return (wm_parse_size(optarg, &m->ask.max_bytes) && m->ask.max_bytes >= 8192 &&
+		return (wm_parse_size(value, &m->ask.max_bytes) && m->ask.max_bytes >= 8192 &&
 			m->ask.max_bytes <= 4ull << 30) ||
 		       bad("--max", "not a size in range", "use 8K to 4G");
 	case WM_OPT_SNAPSHOT:
@@ -366,31 +364,30 @@ static bool take_own(struct command *m, int opt)
 	}
 }
 
-static const char letters[] = ":h";
-
 static bool take_all(struct command *m, int argc, char **argv)
 {
+	struct options o;
 	bool wrong, own;
 	int opt;
 
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+	options_start(&o, argc, argv, watermark_advise_options, false);
+	while ((opt = options_next(&o))) {
 		own = opt == 'h' || opt >= WM_OPT_END || opt == WM_OPT_SNAPSHOT ||
 		      opt == WM_OPT_FAULT || opt == WM_OPT_PAGES || opt == WM_OPT_BYTES ||
 		      opt == WM_OPT_TIME;
-		if (own && !take_own(m, opt))
+		if (own && !take_own(m, opt, o.value))
 			return false;
-		if (own || wm_options_take(&m->o, opt, optarg, &wrong)) {
+		if (own || wm_options_take(&m->o, &o, opt, &wrong)) {
 			if (!own && wrong)
 				return false;
 			continue;
 		}
-		cli_errorf(argv[optind - 1], "see 'auxtap watermark advise --help'", "%s",
-			   opt == ':' ? "option requires an argument" : "no such option");
+		cli_bad_option(&o, "watermark advise");
 		return false;
 	}
-	if (optind < argc)
-		return bad(argv[optind], "not an option", "see 'auxtap watermark advise --help'");
+	if (options_end(&o) < argc)
+		return bad(argv[options_end(&o)], "not an option",
+			   "see 'auxtap watermark advise --help'");
 	if (m->o.c.max_transactions) {
 		if (m->o.c.max_transactions < 1000 || m->o.c.max_transactions > 10000000)
 			return bad("--transactions", "out of range", "1000 to 10000000");
@@ -415,7 +412,7 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 	memset(m, 0, sizeof(*m));
 	m->ask.max_bytes = 256 << 20;
 	m->ask.nr_transactions = 100000;
-	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_peek(&peek, argc, argv, watermark_advise_options);
 	wm_options_init(&m->o, &peek);
 	m->o.c.max_alloc_pages = 1 << 10; /* C5: the largest order of the allocator on x86-64 */
 	m->o.c.max_bytes = 0;
@@ -465,7 +462,7 @@ int watermark_advise(int argc, char **argv)
 
 	if (!args)
 		return CLI_FAILED;
-	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_peek(&peek, argc, argv, watermark_advise_options);
 	one = peek.driver || peek.unit;
 	for (int i = 0; i < (one ? 1 : 3); i++) {
 		args[0] = argv[0];

@@ -21,22 +21,23 @@
 #define LL	   unsigned long long
 
 enum {
-	OPT_HELP = WM_OPT_END,
-	OPT_ALL,
+	OPT_ALL = WM_OPT_END,
 	OPT_QUICK,
 	OPT_MAX_STATES,
 	OPT_PLAY,
 };
 
-static const struct option options[] = {
-	WM_OPTIONS,
-	{"all", no_argument, NULL, OPT_ALL},
-	{"quick", no_argument, NULL, OPT_QUICK},
-	{"max-states", required_argument, NULL, OPT_MAX_STATES},
-	{"play", required_argument, NULL, OPT_PLAY},
-	{"help", no_argument, NULL, OPT_HELP},
-	{NULL, 0, NULL, 0},
+static const struct option_row own_options[] = {
+	{OPT_ALL, "all", NULL},
+	{OPT_QUICK, "quick", NULL},
+	{OPT_MAX_STATES, "max-states", "N"},
+	{OPT_PLAY, "play", "PATH"},
+	{'j', NULL, "N"},
+	{'v', NULL, NULL},
+	{'h', "help", NULL},
+	{0},
 };
+const struct option_row *const watermark_explore_options[] = {wm_option_rows, own_options, NULL};
 
 static void usage(FILE *out)
 {
@@ -460,12 +461,13 @@ int watermark_explore(int argc, char **argv)
 	struct only only = {.jobs = sweep_jobs(), .max_states = MAX_STATES};
 	const char *path = NULL, *driver, *machine = NULL, *several = NULL;
 	bool bad = false, all = false, quick = false;
-	static const char letters[] = ":hj:v";
 	struct wm_options o;
+	struct options from;
 	struct wm_peek peek;
+	char name[sizeof(from.what)];
 	int opt, ret = CLI_USAGE;
 
-	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_peek(&peek, argc, argv, watermark_explore_options);
 	wm_options_init(&o, &peek);
 	driver = o.c.driver;
 	if (!o.fault) {
@@ -476,11 +478,11 @@ int watermark_explore(int argc, char **argv)
 		if (wm_driver(driver)->has_max_record)
 			o.c.setup.max_record = 1024;
 	}
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+	options_start(&from, argc, argv, watermark_explore_options, false);
+	while ((opt = options_next(&from))) {
 		uint64_t number;
 
-		if (wm_options_take(&o, opt, optarg, &bad)) {
+		if (wm_options_take(&o, &from, opt, &bad)) {
 			if (bad)
 				goto out;
 			if (opt == WM_OPT_DRIVER)
@@ -490,12 +492,11 @@ int watermark_explore(int argc, char **argv)
 			else if (opt == WM_OPT_PAGES)
 				only.pages = o.c.nr_pages;
 			else
-				machine = wm_option_name(opt);
+				machine = strcpy(name, from.what);
 			continue;
 		}
 		switch (opt) {
 		case 'h':
-		case OPT_HELP:
 			usage(stdout);
 			ret = CLI_OK;
 			goto out;
@@ -506,7 +507,7 @@ int watermark_explore(int argc, char **argv)
 			quick = true;
 			break;
 		case OPT_PLAY:
-			path = optarg;
+			path = from.value;
 			break;
 		case 'v':
 			only.each = true;
@@ -514,9 +515,9 @@ int watermark_explore(int argc, char **argv)
 			break;
 		case OPT_MAX_STATES:
 		case 'j':
-			if (!wm_parse_size(optarg, &number) || !number ||
+			if (!wm_parse_size(from.value, &number) || !number ||
 			    number > (opt == 'j' ? 256 : UINT32_MAX - 1)) {
-				cli_errorf(optarg, "see 'auxtap watermark explore --help'",
+				cli_errorf(from.value, "see 'auxtap watermark explore --help'",
 					   "not a number in range");
 				goto out;
 			}
@@ -528,13 +529,13 @@ int watermark_explore(int argc, char **argv)
 			}
 			break;
 		default:
-			cli_errorf(argv[optind - 1], "see 'auxtap watermark explore --help'", "%s",
-				   opt == ':' ? "option requires an argument" : "no such option");
+			cli_bad_option(&from, "watermark explore");
 			goto out;
 		}
 	}
-	if (optind < argc) {
-		cli_errorf(argv[optind], "see 'auxtap watermark explore --help'", "not an option");
+	if (options_end(&from) < argc) {
+		cli_errorf(argv[options_end(&from)], "see 'auxtap watermark explore --help'",
+			   "not an option");
 		goto out;
 	}
 	if (!wm_options_finish(&o) || !fits(&o, &only, all || quick, path, machine, several))

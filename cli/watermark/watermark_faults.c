@@ -6,7 +6,6 @@
 #include "watermark_print.h"
 #include "watermark_sweep.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,38 +121,44 @@ static void usage(FILE *out)
 	      out);
 }
 
+enum {
+	OPT_QUICK = 256,
+	OPT_LIST,
+};
+
+static const struct option_row own_options[] = {
+	{OPT_QUICK, "quick", NULL},
+	{OPT_LIST, "list", NULL},
+	{'h', "help", NULL},
+	{0},
+};
+const struct option_row *const watermark_faults_options[] = {own_options, NULL};
+
 int watermark_faults(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"quick", no_argument, NULL, 'q'},
-		{"list", no_argument, NULL, 'l'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
 	bool quick = false, list = false;
+	struct options o;
 	int opt;
 
-	optind = 0;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	options_start(&o, argc, argv, watermark_faults_options, false);
+	while ((opt = options_next(&o))) {
 		switch (opt) {
 		case 'h':
 			usage(stdout);
 			return CLI_OK;
-		case 'q':
+		case OPT_QUICK:
 			quick = true;
 			break;
-		case 'l':
+		case OPT_LIST:
 			list = true;
 			break;
 		default:
-			cli_errorf(argv[optind - 1], "see 'auxtap watermark faults --help'",
-				   "no such option");
-			return CLI_USAGE;
+			return cli_bad_option(&o, "watermark faults");
 		}
 	}
-	if (optind < argc) {
-		cli_errorf(argv[optind], "see 'auxtap watermark faults --help'", "not an option");
+	if (options_end(&o) < argc) {
+		cli_errorf(argv[options_end(&o)], "see 'auxtap watermark faults --help'",
+			   "not an option");
 		return CLI_USAGE;
 	}
 	if (quick && list) {

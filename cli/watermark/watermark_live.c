@@ -64,34 +64,34 @@ static void usage(FILE *out)
 }
 
 enum {
-	OPT_HELP = WM_OPT_END,
-	OPT_FORMAT,
+	OPT_FORMAT = WM_OPT_END,
 	OPT_READER,
 	OPT_NO_LOAD,
 	OPT_UNIT_CPU,
 	OPT_SKID,
 };
 
-static const struct option options[] = {
-	{"event", required_argument, NULL, 'e'},
-	{"cpu", required_argument, NULL, OPT_UNIT_CPU},
-	{"no-load", no_argument, NULL, OPT_NO_LOAD},
-	{"driver", required_argument, NULL, WM_OPT_DRIVER},
-	{"kernel", required_argument, NULL, WM_OPT_KERNEL},
-	{"pages", required_argument, NULL, WM_OPT_PAGES},
-	{"watermark", required_argument, NULL, WM_OPT_WATERMARK},
-	{"reader", required_argument, NULL, OPT_READER},
-	{"skid", required_argument, NULL, OPT_SKID},
-	{"align", required_argument, NULL, WM_OPT_ALIGN},
-	{"max-record", required_argument, NULL, WM_OPT_MAX_RECORD},
-	{"errata", required_argument, NULL, WM_OPT_ERRATA},
-	{"bytes", required_argument, NULL, WM_OPT_BYTES},
-	{"time", required_argument, NULL, WM_OPT_TIME},
-	{"output", required_argument, NULL, 'o'},
-	{"format", required_argument, NULL, OPT_FORMAT},
-	{"help", no_argument, NULL, OPT_HELP},
-	{NULL, 0, NULL, 0},
+static const struct option_row own_options[] = {
+	{'e', "event", "EVENT"},
+	{OPT_UNIT_CPU, "cpu", "CPU"},
+	{OPT_NO_LOAD, "no-load", NULL},
+	{WM_OPT_DRIVER, "driver", "intel_pt|arm_spe|trbe"},
+	{WM_OPT_KERNEL, "kernel", "6.1.192|6.12.95|6.18.44"},
+	{WM_OPT_PAGES, "pages", "N"},
+	{WM_OPT_WATERMARK, "watermark", "SIZE"},
+	{OPT_READER, "reader", "prompt|full|both"},
+	{OPT_SKID, "skid", "SIZE"},
+	{WM_OPT_ALIGN, "align", "SIZE"},
+	{WM_OPT_MAX_RECORD, "max-record", "SIZE"},
+	{WM_OPT_ERRATA, "errata", "overwrite|beyond"},
+	{WM_OPT_BYTES, "bytes", "SIZE"},
+	{WM_OPT_TIME, "time", "TIME"},
+	{'o', "output", "DIR"},
+	{OPT_FORMAT, "format", "text|json"},
+	{'h', "help", NULL},
+	{0},
 };
+const struct option_row *const watermark_live_options[] = {own_options, NULL};
 
 struct live {
 	struct wm_options o;
@@ -448,7 +448,7 @@ static bool take_reader(struct live *l, const char *arg)
 	return false;
 }
 
-static bool take_own(struct live *l, int opt, const char *arg, char *last)
+static bool take_own(struct live *l, int opt, const char *arg)
 {
 	uint64_t number;
 
@@ -483,8 +483,6 @@ static bool take_own(struct live *l, int opt, const char *arg, char *last)
 		cli_errorf(arg, "use text or json", "no such format");
 		return false;
 	default:
-		cli_errorf(last, "see 'auxtap watermark live --help'", "%s",
-			   opt == ':' ? "option requires an argument" : "no such option");
 		return false;
 	}
 }
@@ -531,17 +529,17 @@ int watermark_live(int argc, char **argv)
 		.load = true,
 	};
 	const char *driver = NULL, *kernel = NULL;
+	struct options o;
 	bool bad = false, pages = false, watermarks = false;
 	int opt, ret = CLI_USAGE;
 
 	/* look for --driver first: it decides the defaults */
-	opterr = 0;
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, ":he:o:", options, NULL)) != -1) {
-		driver = opt == WM_OPT_DRIVER ? optarg : driver;
-		kernel = opt == WM_OPT_KERNEL ? optarg : kernel;
+	options_start(&o, argc, argv, watermark_live_options, false);
+	while ((opt = options_next(&o))) {
+		driver = opt == WM_OPT_DRIVER ? o.value : driver;
+		kernel = opt == WM_OPT_KERNEL ? o.value : kernel;
 		if (opt == 'e')
-			l.opts.event = optarg;
+			l.opts.event = o.value;
 	}
 	uname(&l.machine);
 	l.opts.cpu = last_cpu();
@@ -551,27 +549,30 @@ int watermark_live(int argc, char **argv)
 	l.o.c.max_bytes = 0;
 	l.o.c.max_ns = MAX_NS;
 	l.o.c.kernel = kernel ? kernel : auxtap_watermark_kernel_for(l.machine.release);
-	optind = 0;
-	while ((opt = getopt_long(argc, argv, ":he:o:", options, NULL)) != -1) {
-		char *last = argv[optind - 1];
-
-		if (opt == 'h' || opt == OPT_HELP) {
+	options_start(&o, argc, argv, watermark_live_options, false);
+	while ((opt = options_next(&o))) {
+		if (opt == OPTIONS_BAD) {
+			cli_bad_option(&o, "watermark live");
+			goto out;
+		}
+		if (opt == 'h') {
 			usage(stdout);
 			ret = CLI_OK;
 			goto out;
 		}
 		pages |= opt == WM_OPT_PAGES;
 		watermarks |= opt == WM_OPT_WATERMARK;
-		if (wm_options_take(&l.o, opt, optarg, &bad)) {
+		if (wm_options_take(&l.o, &o, opt, &bad)) {
 			if (bad)
 				goto out;
 			continue;
 		}
-		if (!take_own(&l, opt, optarg, last))
+		if (!take_own(&l, opt, o.value))
 			goto out;
 	}
-	if (optind < argc) {
-		cli_errorf(argv[optind], "see 'auxtap watermark live --help'", "not an option");
+	if (options_end(&o) < argc) {
+		cli_errorf(argv[options_end(&o)], "see 'auxtap watermark live --help'",
+			   "not an option");
 		goto out;
 	}
 	if (!options_done(&l, driver, pages))

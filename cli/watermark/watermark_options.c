@@ -12,6 +12,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct option_row wm_option_rows[] = {
+	{WM_OPT_DRIVER, "driver", "intel_pt|arm_spe|trbe"},
+	{WM_OPT_KERNEL, "kernel", "6.1.192|6.12.95|6.18.44"},
+	{WM_OPT_UNIT, "unit", "FILE"},
+	{WM_OPT_FAULT, "fault", "NAME"},
+	{WM_OPT_PAGES, "pages", "N"},
+	{WM_OPT_PAGE_SIZE, "page-size", "4K|16K|64K"},
+	{WM_OPT_WATERMARK, "watermark", "SIZE"},
+	{WM_OPT_DATA_PAGES, "data-pages", "N"},
+	{WM_OPT_SNAPSHOT, "snapshot", NULL},
+	{WM_OPT_CPU, "cpu", "N"},
+	{WM_OPT_ORDER, "order", "N"},
+	{WM_OPT_SKID, "skid", "SIZE"},
+	{WM_OPT_ALIGN, "align", "SIZE"},
+	{WM_OPT_RECORD, "record", "SIZE"},
+	{WM_OPT_MAX_RECORD, "max-record", "SIZE"},
+	{WM_OPT_ERRATA, "errata", "overwrite|beyond"},
+	{WM_OPT_RATE, "rate", "SIZE"},
+	{WM_OPT_RATES, "rates", "FILE"},
+	{WM_OPT_BURST, "burst", "ON,OFF"},
+	{WM_OPT_IRQ_LATENCY, "irq-latency", "TIME"},
+	{WM_OPT_IRQ_JITTER, "irq-jitter", "TIME"},
+	{WM_OPT_READER_LATENCY, "reader-latency", "TIME"},
+	{WM_OPT_READER_JITTER, "reader-jitter", "TIME"},
+	{WM_OPT_READER_RATE, "reader-rate", "SIZE"},
+	{WM_OPT_READ_SIZE, "read-size", "SIZE"},
+	{WM_OPT_SWITCH, "switch", "TIME"},
+	{WM_OPT_SEED, "seed", "N"},
+	{WM_OPT_BYTES, "bytes", "SIZE"},
+	{WM_OPT_TRANSACTIONS, "transactions", "N"},
+	{WM_OPT_TIME, "time", "TIME"},
+	{WM_OPT_CONTENTS, "contents", NULL},
+	{0},
+};
+
 static bool parse_number(const char *text, double *value, const char **unit)
 {
 	char *end;
@@ -100,21 +135,21 @@ int wm_max_order(const struct auxtap_watermark_config *c)
  * Parses the options exactly as the command will, so that abbreviations, values that look like
  * options and "--" have the same meaning.
  */
-void wm_options_peek(struct wm_peek *peek, int argc, char **argv, const char *letters,
-		     const struct option *options)
+void wm_options_peek(struct wm_peek *peek, int argc, char **argv,
+		     const struct option_row *const *tables)
 {
+	struct options o;
 	int opt;
 
 	memset(peek, 0, sizeof(*peek));
-	optind = 0;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+	options_start(&o, argc, argv, tables, false);
+	while ((opt = options_next(&o))) {
 		if (opt == WM_OPT_DRIVER)
-			peek->driver = optarg;
+			peek->driver = o.value;
 		else if (opt == WM_OPT_UNIT)
-			peek->unit = optarg;
+			peek->unit = o.value;
 		else if (opt == WM_OPT_FAULT)
-			peek->fault = optarg;
+			peek->fault = o.value;
 	}
 }
 
@@ -438,38 +473,19 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *reported)
 	}
 }
 
-static const struct option names[] = {WM_OPTIONS, {NULL, 0, NULL, 0}};
-
-const char *wm_option_name(int opt)
+bool wm_options_take(struct wm_options *o, const struct options *from, int id, bool *bad)
 {
-	static char text[32];
-
-	for (const struct option *n = names; n->name; n++)
-		if (n->val == opt) {
-			snprintf(text, sizeof(text), "--%s", n->name);
-			return text;
-		}
-	return "option";
-}
-
-bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad)
-{
-	const char *name = "option";
 	bool reported = false;
+	char what[96];
 
 	*bad = false;
-	if (opt < WM_OPT_FIRST || opt >= WM_OPT_END)
+	if (id < WM_OPT_FIRST || id >= WM_OPT_END)
 		return false;
-	for (const struct option *n = names; n->name; n++)
-		if (n->val == opt)
-			name = n->name;
-	if (take(o, opt, arg, &reported))
+	if (take(o, id, from->value, &reported))
 		return true;
 	*bad = true;
 	if (!reported) {
-		char what[64];
-
-		snprintf(what, sizeof(what), "--%s %s", name, arg ? arg : "");
+		snprintf(what, sizeof(what), "%s %s", from->what, from->value ? from->value : "");
 		cli_errorf(what,
 			   "write sizes as 4096, 64K, 1.5M, times as 200, 20us, 3ms; see 'auxtap "
 			   "watermark sim --help'",

@@ -3,11 +3,12 @@
 #ifndef AUXTAP_CLI_WATERMARK_OPTIONS_H
 #define AUXTAP_CLI_WATERMARK_OPTIONS_H
 
+#include "util/options.h"
+
 #include <auxtap/watermark.h>
-#include <getopt.h>
 #include <stdbool.h>
 
-/* getopt values of these options; those of a command start at WM_OPT_END. */
+/* Ids of these options; those of a command start at WM_OPT_END. */
 enum {
 	WM_OPT_FIRST = 1000,
 	WM_OPT_DRIVER = WM_OPT_FIRST,
@@ -44,40 +45,8 @@ enum {
 	WM_OPT_END,
 };
 
-#define WM_OPTIONS                                                                  \
-	{"driver", required_argument, NULL, WM_OPT_DRIVER},                         \
-		{"kernel", required_argument, NULL, WM_OPT_KERNEL},                 \
-		{"unit", required_argument, NULL, WM_OPT_UNIT},                     \
-		{"fault", required_argument, NULL, WM_OPT_FAULT},                   \
-		{"pages", required_argument, NULL, WM_OPT_PAGES},                   \
-		{"page-size", required_argument, NULL, WM_OPT_PAGE_SIZE},           \
-		{"watermark", required_argument, NULL, WM_OPT_WATERMARK},           \
-		{"data-pages", required_argument, NULL, WM_OPT_DATA_PAGES},         \
-		{"snapshot", no_argument, NULL, WM_OPT_SNAPSHOT},                   \
-		{"cpu", required_argument, NULL, WM_OPT_CPU},                       \
-		{"order", required_argument, NULL, WM_OPT_ORDER},                   \
-		{"skid", required_argument, NULL, WM_OPT_SKID},                     \
-		{"align", required_argument, NULL, WM_OPT_ALIGN},                   \
-		{"record", required_argument, NULL, WM_OPT_RECORD},                 \
-		{"max-record", required_argument, NULL, WM_OPT_MAX_RECORD},         \
-		{"errata", required_argument, NULL, WM_OPT_ERRATA},                 \
-		{"rate", required_argument, NULL, WM_OPT_RATE},                     \
-		{"rates", required_argument, NULL, WM_OPT_RATES},                   \
-		{"burst", required_argument, NULL, WM_OPT_BURST},                   \
-		{"irq-latency", required_argument, NULL, WM_OPT_IRQ_LATENCY},       \
-		{"irq-jitter", required_argument, NULL, WM_OPT_IRQ_JITTER},         \
-		{"reader-latency", required_argument, NULL, WM_OPT_READER_LATENCY}, \
-		{"reader-jitter", required_argument, NULL, WM_OPT_READER_JITTER},   \
-		{"reader-rate", required_argument, NULL, WM_OPT_READER_RATE},       \
-		{"read-size", required_argument, NULL, WM_OPT_READ_SIZE},           \
-		{"switch", required_argument, NULL, WM_OPT_SWITCH},                 \
-		{"seed", required_argument, NULL, WM_OPT_SEED},                     \
-		{"bytes", required_argument, NULL, WM_OPT_BYTES},                   \
-		{"transactions", required_argument, NULL, WM_OPT_TRANSACTIONS},     \
-		{"time", required_argument, NULL, WM_OPT_TIME},                     \
-	{                                                                           \
-		"contents", no_argument, NULL, WM_OPT_CONTENTS                      \
-	}
+/* Rows for the commands' tables. */
+extern const struct option_row wm_option_rows[];
 
 #define WM_HELP                                                                                   \
 	"the machine\n"                                                                           \
@@ -106,7 +75,8 @@ enum {
 	"  --irq-latency TIME, --irq-jitter TIME         (default: 2us, 500ns)\n"                 \
 	"  --reader-latency TIME, --reader-jitter TIME   from wakeup to read (default: 50us,\n"   \
 	"                       10us)\n"                                                          \
-	"  --reader-rate SIZE   bytes that it copies per second (default: 2G; 0: no time)\n"      \
+	"  --reader-rate SIZE   bytes that it copies per second (default: 2000000000;\n"          \
+	"                       0: no time)\n"                                                    \
 	"  --read-size SIZE     bytes that it copies at once (default: all)\n"                    \
 	"  --switch TIME        interval at which the program is switched out (default: never)\n" \
 	"the run\n"                                                                               \
@@ -136,14 +106,13 @@ struct wm_options {
 struct wm_peek {
 	const char *driver, *unit, *fault;
 };
-/* letters and options: as the command passes them to getopt_long(). */
-void wm_options_peek(struct wm_peek *peek, int argc, char **argv, const char *letters,
-		     const struct option *options);
+/* tables: as the command reads them. */
+void wm_options_peek(struct wm_peek *peek, int argc, char **argv,
+		     const struct option_row *const *tables);
 void wm_options_init(struct wm_options *o, const struct wm_peek *peek);
-/* True: opt is one of the above. *bad: its value is invalid; printed an error. */
-bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad);
-/* "--pages"; for messages. */
-const char *wm_option_name(int opt);
+/* True: id, which options_next() returned, is one of these. *bad: invalid value; printed an error.
+ */
+bool wm_options_take(struct wm_options *o, const struct options *from, int id, bool *bad);
 /* To be called after the last option. False: printed an error. */
 bool wm_options_finish(struct wm_options *o);
 void wm_options_free(struct wm_options *o);

@@ -247,54 +247,61 @@ static int run_kernel(struct sweep_opts *o)
 	return failed ? CLI_DAMAGED : CLI_OK;
 }
 
+enum {
+	OPT_KERNEL = 256,
+	OPT_EVERY,
+};
+
+static const struct option_row own_options[] = {
+	{OPT_KERNEL, "kernel", "all|6.1.192|6.12.95|6.18.44"},
+	{OPT_EVERY, "every", "N"},
+	{'j', NULL, "N"},
+	{'h', "help", NULL},
+	{0},
+};
+const struct option_row *const watermark_sweep_options[] = {own_options, NULL};
+
 int watermark_sweep(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"kernel", required_argument, NULL, 'k'},
-		{"every", required_argument, NULL, 'e'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
 	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0),
 			       .every = 1,
 			       .jobs = sweep_jobs()};
 	bool all = false, known = false;
+	struct options from;
 	const char *kernel;
-	int opt, worst = CLI_OK;
+	int opt, worst = CLI_OK, end;
 
-	optind = 0;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":hj:", options, NULL)) != -1) {
+	options_start(&from, argc, argv, watermark_sweep_options, false);
+	while ((opt = options_next(&from))) {
 		uint64_t n = 0;
 
-		if (optarg && (opt == 'e' || opt == 'j') &&
-		    !number_parse_decimal(optarg, UINT32_MAX, &n))
-			n = 0;
+		if (opt == OPTIONS_BAD)
+			return cli_bad_option(&from, "watermark sweep");
 		if (opt == 'h') {
 			usage(stdout);
 			return CLI_OK;
 		}
-		if (opt == 'k' && optarg)
-			o.kernel = optarg;
-		else if (opt == 'e' && n && n <= 28672)
+		if (opt != OPT_KERNEL && !number_parse_decimal(from.value, UINT32_MAX, &n))
+			n = 0;
+		if (opt == OPT_KERNEL)
+			o.kernel = from.value;
+		else if (opt == OPT_EVERY && n && n <= 28672)
 			o.every = (unsigned int)n;
 		else if (opt == 'j' && n && n <= SWEEP_MAX_JOBS)
 			o.jobs = (unsigned int)n;
 		else {
-			cli_errorf(argv[optind - 1], "see 'auxtap watermark sweep --help'", "%s",
-				   opt == '?' ? "no such option" :
-				   opt == ':' ? "option requires an argument" :
-						"not a number in range");
+			cli_errorf(from.what, "see 'auxtap watermark sweep --help'",
+				   "'%s' is not a number in range", from.value);
 			return CLI_USAGE;
 		}
 	}
+	end = options_end(&from);
 	all = !strcmp(o.kernel, "all");
 	for (unsigned int i = 0; (kernel = auxtap_watermark_kernel(i)); i++)
 		known |= !strcmp(o.kernel, kernel);
-	if (optind < argc || (!all && !known)) {
-		cli_errorf(optind < argc ? argv[optind] : o.kernel,
-			   "see 'auxtap watermark sweep --help'", "%s",
-			   optind < argc ? "not an option" : "no such set of rules");
+	if (end < argc || (!all && !known)) {
+		cli_errorf(end < argc ? argv[end] : o.kernel, "see 'auxtap watermark sweep --help'",
+			   "%s", end < argc ? "not an option" : "no such set of rules");
 		return CLI_USAGE;
 	}
 	printf("%-8s  %-9s %5s  %9s %8s %8s %13s %8s\n", "kernel", "driver", "page", "machines",

@@ -461,7 +461,8 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					 .nr_bytes = m->nr_bytes,
 					 .exact = m->nr_bytes > 0};
 
-		ret = decoder_add_unattributed(dec, &gap, m->why);
+		if (!decoder_discarded(dec, m->pid, m->tid))
+			ret = decoder_add_unattributed(dec, &gap, m->why);
 	}
 	if (!ret)
 		ret = add_missing(dec);

@@ -31,7 +31,7 @@ void cs_extents_free(struct cs_extents *extents);
 /* Registers and trace IDs of the file: AUXTRACE_INFO, then what AUX_OUTPUT_HW_ID records change. */
 int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 			struct auxtap_error *err);
-/* Sets since and until of the pieces; started: when the trace began, 0 if not known. */
+/* Sets since and until of the extents; started: when the trace began, 0 if not known. */
 void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started);
 /* At the end of the list; NULL: out of memory. */
 struct cs_extent *cs_buffer_add(struct cs_buffer *buffer);

@@ -38,7 +38,7 @@ struct cs_bytes {
 	uint64_t file_off, size; /* in the file */
 	uint64_t at;		 /* of size, done with */
 	size_t chunk;		 /* at most so many at a time; at least CS_DSTREAM_BLOCK */
-	uint8_t *buf;		 /* of piece bytes; the caller's */
+	uint8_t *buf;		 /* chunk bytes; the caller's */
 };
 
 /*

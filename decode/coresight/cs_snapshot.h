@@ -56,7 +56,7 @@ struct cs_snapshot {
 bool cs_snapshot_is(const char *dir);
 int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_error *err);
 /*
- * The same of a bare file: configs are files of the units whose trace it has, as a snapshot's
+ * The same of a raw file: configs are files of the units whose trace it has, as a snapshot's
  * device .ini; [device] core= names the core (default: the newest AArch64). format: NULL is
  * source_data.
  */

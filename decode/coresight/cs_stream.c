@@ -144,7 +144,7 @@ static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size,
 
 /* ---- reading ---- */
 
-/* A raw piece is one CPU's; frames may hold trace of several. */
+/* A raw extent is one CPU's; frames may hold trace of several. */
 static bool concerns(const struct cs_stream *s, const struct cs_extent *p)
 {
 	if (p->raw)
@@ -154,7 +154,7 @@ static bool concerns(const struct cs_stream *s, const struct cs_extent *p)
 	return s->unit->id < CS_NR_IDS && s->buffer->nr_bytes[s->unit->id];
 }
 
-/* Does the trace before it go on in this piece? */
+/* Does the trace before it continue in this extent? */
 static bool joins(const struct cs_stream *s, size_t extent)
 {
 	const struct cs_extent *p = &s->buffer->extents[extent];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The trace of one buffer, in pieces; and a stream: what one trace unit has in it, read and decoded
- * a little at a time. Each stream has a decoder of its own, so that what is read ahead of the
- * events is little, and what code one unit saw is not what another sees.
+ * The trace of one buffer, in extents; and a stream: what one trace unit has in it, read and
+ * decoded a little at a time. Each stream has a decoder of its own, so that what is read ahead of
+ * the events is little, and what code one unit saw is not what another sees.
  */
 #ifndef AUXTAP_CS_STREAM_H
 #define AUXTAP_CS_STREAM_H
@@ -24,7 +24,7 @@ struct cs_extent {
 	bool raw;	   /* not in frames */
 	bool ends_at_time; /* not before */
 	bool from_zero;	   /* it begins with the first byte that the unit wrote to the buffer */
-	bool joins;	   /* the piece before goes on here, in the file too */
+	bool joins;	   /* the extent before continues here, in the file too */
 	int cpu;
 	int32_t pid, tid; /* whose record it is; -1 */
 };
@@ -39,7 +39,7 @@ struct cs_buffer {
 	int cpu;
 	int32_t tid;
 	bool of_one_thread;
-	bool broken;	  /* while it is filled: what comes does not continue the last piece */
+	bool broken;	  /* while it is filled: what comes does not continue the last extent */
 	bool cpu_unknown; /* of raw trace: units are taken to be alike, as perf does */
 	int fd;		  /* a snapshot's; -1: the perf.data file */
 	/* what the frames hold, by trace ID */
@@ -67,8 +67,8 @@ struct cs_stream {
 	struct auxtap_decoder *dec;
 	const struct cs_buffer *buffer;
 	const struct cs_unit *unit;
-	size_t at;  /* first piece of the run being read */
-	size_t run; /* pieces of it */
+	size_t at;  /* first extent of the run being read */
+	size_t run; /* extents of it */
 	enum cs_format format;
 	void *shared; /* what flow_ops.open gave */
 	struct flow *decoder;
@@ -78,7 +78,7 @@ struct cs_stream {
 	uint8_t *buf;
 	size_t have, done; /* of buf */
 	uint64_t buf_off;
-	size_t feeding; /* piece */
+	size_t feeding; /* extent */
 	bool reading, over;
 	struct cs_exec *execs; /* of the run, by offset */
 	size_t nr_execs, max_execs;
@@ -119,7 +119,7 @@ void cs_stream_bounds(const struct cs_stream *s, size_t extent, uint64_t off, ui
 bool cs_stream_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid, int32_t tid,
 		      size_t extent, uint64_t off);
 /*
- * The times of a piece are coarse: where an exec lies between them, the trace itself shows which
+ * The times of an extent are coarse: where an exec lies between them, the trace itself shows which
  * part is of which program. Only of a thread's own trace, not in frames, where offsets are not
  * exact.
  */

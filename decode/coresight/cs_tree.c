@@ -511,6 +511,11 @@ static void configure(union config *c, const struct cs_unit *unit)
 	}
 }
 
+/*
+ * Attaches the decoder of one unit, under cs_guard(): OpenCSD may throw or fault. call->ret stays
+ * NO_PROTOCOL if this version has no decoder for it. The unit counts before its callback is set, so
+ * that a failure after that fails the whole tree.
+ */
 static void do_unit(void *arg)
 {
 	struct call *call = arg;

@@ -99,7 +99,7 @@ static bool add_exec(struct cs_stream *s, size_t extent, uint64_t off, uint64_t 
 }
 
 /*
- * Was the last program of the records already running at the end of the piece, and every start
+ * Was the last program of the records already running at the end of the extent, and every start
  * seen?
  */
 static bool all_found(const struct cs_extent *p, bool last, const struct cs_starts *starts)
@@ -108,7 +108,7 @@ static bool all_found(const struct cs_extent *p, bool last, const struct cs_star
 	       !(starts->elsewhere && starts->elsewhere_off >= p->off);
 }
 
-/* The starts that are in the piece: how many; the last CS_EXECS of them in found. */
+/* The starts that are in the extent: how many; the last CS_EXECS of them in found. */
 static size_t starts_in(const struct cs_extent *p, const struct cs_starts *starts,
 			const struct cs_start *found[CS_EXECS])
 {

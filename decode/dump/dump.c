@@ -107,13 +107,19 @@ static void put_header(struct auxtap_perfdata *pd, FILE *out)
 
 static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	static const char *const names[] = {"?",    "capture", "crash", "thread", "memory",
-					    "maps", "gap",     "image", "reader"};
+	static const char *const names[] = {"?",   "capture", "crash",	"thread",  "memory", "maps",
+					    "gap", "image",   "reader", "message", "values"};
+	static const char *const packed[] = {"pack", "packed image", "packed source lines"};
+	const char *name = "unknown";
 	FILE *out = ctx;
 
-	fprintf(out, "note %u %s: %zu bytes\n", type,
-		type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown", size);
-	if (type == AUXTAP_METADATA_CAPTURE || type == AUXTAP_METADATA_MAPS) {
+	if (type < sizeof(names) / sizeof(names[0]))
+		name = names[type];
+	else if (type >= AUXTAP_METADATA_PACK && type <= AUXTAP_METADATA_PACK_SOURCE)
+		name = packed[type - AUXTAP_METADATA_PACK];
+	fprintf(out, "note %u %s: %zu bytes\n", type, name, size);
+	if (type == AUXTAP_METADATA_CAPTURE || type == AUXTAP_METADATA_MAPS ||
+	    type == AUXTAP_METADATA_MESSAGE) {
 		const char *p = data, *end = p + size;
 
 		while (p < end) {

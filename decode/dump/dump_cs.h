@@ -21,7 +21,7 @@ void dump_cs_packet(void *ctx, const struct cs_packet *pkt);
  */
 int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *bytes,
 		  struct cs_frames *frames, struct auxtap_error *err);
-/* Functions of dump_family_cs: of snapshots and of bare files. */
+/* Functions of dump_family_cs: of snapshots and of raw files. */
 int dump_cs_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err);
 int dump_cs_raw(const char *path, const struct auxtap_raw_opts *raw, const struct dump_opts *opts,
 		struct auxtap_error *err);

@@ -31,7 +31,7 @@ struct dump_cs_file {
 	struct auxtap_perfdata *pd;
 	struct cs_config config;
 	struct cs_extents extents;
-	struct extent_ref *refs; /* all pieces, as they lie in the file */
+	struct extent_ref *refs; /* all extents, as they are in the file */
 	size_t nr;
 	struct buffer_state *states;
 	uint8_t *buf;
@@ -108,7 +108,7 @@ static int open_file(void **out, struct auxtap_perfdata *pd, struct auxtap_error
 	return ret;
 }
 
-/* A tree for this piece; what the one before had is not continued. */
+/* A tree for this extent; what the one before had is not continued. */
 static int new_tree(struct dump_cs_file *file, struct buffer_state *state,
 		    const struct cs_buffer *buffer, const struct cs_extent *p,
 		    struct auxtap_error *err)

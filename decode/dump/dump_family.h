@@ -37,7 +37,7 @@ struct dump_family {
 	int (*record)(void *state, const struct auxtap_perfdata_aux *aux, FILE *out,
 		      struct auxtap_error *err);
 	void (*close)(void *state);
-	/* A bare stream, a directory: as dump_raw(). */
+	/* A raw stream, a directory: as dump_raw(). */
 	int (*raw)(const char *path, const struct auxtap_raw_opts *raw,
 		   const struct dump_opts *opts, struct auxtap_error *err);
 	int (*snapshot)(const char *dir, const struct dump_opts *opts, struct auxtap_error *err);

@@ -2,15 +2,18 @@
 /* See callstack.h. */
 #include "callstack.h"
 
+#include "util/growing_ring.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* How far down a return that skips frames (longjmp, unwinding) is looked for. */
 #define SEARCH_DEPTH 4096
 
+/* The newest frame but 'back' ones. */
 static uint64_t *frame(const struct callstack *cs, size_t back)
 {
-	return &cs->ret[(cs->top + cs->size - 1 - back) % cs->size];
+	return &cs->ret[ring_index(cs->first, cs->nr - 1 - back, cs->size)];
 }
 
 static uint32_t depth(const struct callstack *cs)
@@ -20,33 +23,16 @@ static uint32_t depth(const struct callstack *cs)
 	return all > UINT32_MAX ? UINT32_MAX : (uint32_t)all;
 }
 
-static int grow(struct callstack *cs)
-{
-	size_t size = cs->size ? cs->size * 2 : 64;
-	uint64_t *ret = malloc(size * sizeof(*ret));
-
-	if (!ret)
-		return -1;
-	for (size_t i = 0; i < cs->nr; i++)
-		ret[i] = *frame(cs, cs->nr - 1 - i);
-	free(cs->ret);
-	cs->ret = ret;
-	cs->size = size;
-	cs->top = cs->nr;
-	return 0;
-}
-
 uint32_t callstack_call(struct callstack *cs, uint64_t return_addr)
 {
-	if (cs->nr == cs->size && cs->size < CALLSTACK_MAX && grow(cs))
-		return UINT32_MAX;
-	cs->top %= cs->size;
-	cs->ret[cs->top] = return_addr;
-	cs->top = (cs->top + 1) % cs->size;
-	if (cs->nr < cs->size)
-		cs->nr++;
-	else
+	if (cs->nr == CALLSTACK_MAX) {
+		cs->first = ring_index(cs->first, 1, cs->size);
+		cs->nr--;
 		cs->dropped++;
+	} else if (ring_grow(cs->ret, cs->first, cs->nr, cs->size)) {
+		return UINT32_MAX;
+	}
+	cs->ret[ring_index(cs->first, cs->nr++, cs->size)] = return_addr;
 	return depth(cs);
 }
 
@@ -63,7 +49,6 @@ uint32_t callstack_return(struct callstack *cs, uint64_t target)
 	 */
 	if (back == cs->nr || back == SEARCH_DEPTH)
 		return depth(cs);
-	cs->top = (cs->top + cs->size - 1 - back) % cs->size;
 	cs->nr -= back + 1;
 	return depth(cs);
 }
@@ -83,7 +68,7 @@ bool callstack_has(const struct callstack *cs, uint64_t target)
 
 void callstack_gap(struct callstack *cs)
 {
-	cs->nr = cs->top = 0;
+	cs->nr = cs->first = 0;
 	cs->dropped = 0;
 }
 

@@ -14,7 +14,7 @@
 
 struct callstack {
 	uint64_t *ret; /* return addresses; a ring */
-	size_t size, nr, top;
+	size_t first, nr, size;
 	uint64_t dropped; /* frames that fell off the bottom */
 };
 

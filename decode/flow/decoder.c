@@ -305,6 +305,9 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 			dec->delivered->gap.cpu = -1;
 		out->gap = &dec->delivered->gap;
 		out->text = dec->delivered->text;
+		/* that of a thread which had ended spans its whole life: its last name */
+		if (out->gap->cause == AUXTAP_GAP_DISCARDED && out->gap->time_end > ev->time)
+			out->comm = comm_of(dec, ev->tid, out->gap->time_end);
 	}
 	if (dec->delivered && dec->delivered->next)
 		dec->touching = *out;
@@ -341,6 +344,7 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 		free(dec->unattributed[i].gap);
 	flow_gap_free(dec->delivered);
 	free(dec->unattributed);
+	free(dec->discarded);
 	free(dec->tids);
 	free(dec->filter_tids);
 	free(dec->filter_cpus);

@@ -5,6 +5,8 @@
  */
 #include "decoder_private.h"
 #include "decode/image/image_private.h"
+#include "decode/image/packed.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,6 +43,12 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	uint32_t len;
 	char *name;
 
+	if (type == AUXTAP_METADATA_PACK_IMAGE || type == AUXTAP_METADATA_PACK_SOURCE)
+		return auxtap_image_set_packed(dec->images, type, data, size);
+	if (type == AUXTAP_METADATA_CODE)
+		return auxtap_image_set_code(dec->images, data, size);
+	if (type == AUXTAP_METADATA_CODE_NAMES)
+		return auxtap_image_set_code_names(dec->images, data, size);
 	if (type == AUXTAP_METADATA_CAPTURE) {
 		dec->by_auxtap = true;
 		return decoder_note_written(dec, data, size);
@@ -58,6 +66,20 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	return 0;
 }
 
+static int read_metadata(struct auxtap_decoder *dec, struct auxtap_error *err)
+{
+	struct auxtap_error none = AUXTAP_ERROR_INIT, found = none;
+	int ret = auxtap_perfdata_metadata(dec->pd, on_metadata, dec, &found);
+
+	if (ret && !found.code)
+		auxtap_error_set(&found, ret, auxtap_perfdata_path(dec->pd),
+				 ret == -ENOMEM ? "out of memory" :
+						  "an image in this packed file is damaged");
+	if (ret && err)
+		*err = found;
+	return ret;
+}
+
 /* The capture may know the size of what an AUX record only flags. */
 static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 {
@@ -67,9 +89,23 @@ static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
 		return 0;
 	memcpy(&gap, data, sizeof(gap));
+	if (gap.cause == AUXTAP_GAP_DISCARDED) {
+		if (vector_grow(dec->discarded, dec->nr_discarded, dec->max_discarded))
+			return -ENOMEM;
+		dec->discarded[dec->nr_discarded++] = (struct decoder_thread){gap.pid, gap.tid};
+	}
 	if (trace_auxes_note(&dec->sideband.lossy, &gap))
 		return 0;
 	return decoder_add_unattributed(dec, &gap, "reported by the recorder");
+}
+
+bool decoder_discarded(const struct auxtap_decoder *dec, int32_t pid, int32_t tid)
+{
+	for (size_t i = 0; i < dec->nr_discarded; i++)
+		if (dec->discarded[i].pid == pid &&
+		    (dec->discarded[i].tid == tid || dec->discarded[i].tid < 0))
+			return true;
+	return false;
 }
 
 /* ---- streams ---- */
@@ -241,7 +277,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	if (images)
 		auxtap_image_set_of_file(images, pd);
 	family->configure(dec, info, nr);
-	ret = auxtap_perfdata_metadata(pd, on_metadata, dec, err);
+	ret = read_metadata(dec, err);
 	if (!ret)
 		ret = find_kcore(dec, err);
 	if (!ret)

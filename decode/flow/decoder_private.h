@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What every family of traces shares: decoder.c (public face, gaps that belong to no stream),
- * decoder_open.c (perf.data files), decoder_raw.c (bare streams, directories). The rest is in the
+ * decoder_open.c (perf.data files), decoder_raw.c (raw streams, directories). The rest is in the
  * families' directories.
  */
 #ifndef AUXTAP_DECODER_PRIVATE_H
@@ -15,6 +15,10 @@
 #include <sys/types.h>
 
 #define DECODER_COMMS 8
+
+struct decoder_thread {
+	int32_t pid, tid; /* tid -1: several that ended */
+};
 
 struct auxtap_decoder {
 	struct auxtap_decode_opts opts;
@@ -30,6 +34,8 @@ struct auxtap_decoder {
 	pthread_mutex_t read_lock;	 /* pd belongs to one thread at a time */
 	struct flow_event *unattributed; /* by time: gaps that belong to no stream */
 	size_t nr_unattributed, max_unattributed, unattributed_at;
+	struct decoder_thread *discarded; /* the recorder kept no trace of these */
+	size_t nr_discarded, max_discarded;
 	struct auxtap_error damage; /* of the file; reported after the last event */
 	struct auxtap_decode_summary sum;
 	int32_t *tids; /* seen; sorted */
@@ -48,7 +54,7 @@ struct auxtap_decoder {
 int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
 		  struct auxtap_error *err);
 
-/* For a family's open_raw(): opens a bare stream for decoder_read_raw(). */
+/* For a family's open_raw(): opens a raw stream for decoder_read_raw(). */
 int decoder_open_stream(struct auxtap_decoder *dec, const char *path, uint64_t *size,
 			struct auxtap_error *err);
 ssize_t decoder_read_raw(void *ctx, void *buf, size_t size, uint64_t off); /* ctx: dec */
@@ -67,6 +73,8 @@ int decoder_start(struct auxtap_decoder *dec);
 ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off); /* ctx: dec */
 /* How a time stamp becomes perf's time, by the file's TIME_CONV record. */
 void decoder_time_conv(struct auxtap_decoder *dec);
+/* Did the recorder note that it kept no trace of the thread? Then that is a gap already. */
+bool decoder_discarded(const struct auxtap_decoder *dec, int32_t pid, int32_t tid);
 bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
 /* Does the caller need nothing of this buffer? */
 bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);

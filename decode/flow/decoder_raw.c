@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A bare stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
+/* A raw stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
 #include "util/sized.h"
 #include "decoder_private.h"
 #include "decode/image/image_private.h"

@@ -70,6 +70,7 @@ struct flow_step {
 	bool has_ip, has_to; /* LOST without ip: after the last block */
 	/* code without packets comes back to ip: how often it ran before is not in the trace */
 	bool loops;
+	bool may_loop;	 /* which code was at ip then is not known */
 	bool fetches_ip; /* a call of the next instruction, which only fetches its address */
 	bool calls;	 /* ASYNC: if the last block led to ip, its last instruction is a call */
 	uint32_t nr_insns;

@@ -115,8 +115,10 @@ bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t
 /* Whose trace lies at offset off of cpu's buffer: false if only the time can tell. */
 bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid, int32_t *tid);
 /*
- * A file of raw records with sample ids (--sideband): calls fn for each, stops at and returns its
- * non-zero.
+ * A file without a header, of raw records as copied out of a data ring (--sideband): calls fn for
+ * each, which is valid during the call; sample_type says what the trailer of each contains. Stops
+ * at the first non-zero result of fn and returns it (*err is set for -ENOMEM only); -EBADMSG: a
+ * record is too small or cut off.
  */
 int sideband_each_raw(const char *path, uint64_t sample_type,
 		      int (*fn)(void *ctx, const struct auxtap_record *rec), void *ctx,
@@ -124,7 +126,7 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 /* cpu: of the file's records that name none; -1: not known. */
 int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type, int cpu,
 		      struct auxtap_error *err);
-/* The traced CPU of bare files, whose number no record has. */
+/* The traced CPU of raw files, whose number no record has. */
 #define SIDEBAND_UNNUMBERED_CPU INT32_MAX
 
 static inline uint64_t time_from_tsc(const struct time_conv *conv, uint64_t tsc)

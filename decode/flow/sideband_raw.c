@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sideband from a file of bare records, as copied out of a perf data ring (--sideband). */
+/* Sideband from a file of raw records, as copied out of a perf data ring (--sideband). */
 #include "sideband.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sample id at the end of a record: its size, and members into rec. */
+/* Reads the trailer into rec. Its size; 0: the record is shorter than that. */
 static size_t sample_id(uint64_t type, const uint8_t *end, size_t avail, struct auxtap_record *rec)
 {
 	static const uint64_t order[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
@@ -46,6 +46,7 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 	static const size_t max_record = 65536;
 	uint64_t offset = 0;
 	uint8_t *buf;
+	size_t nr;
 	FILE *file;
 	int ret = 0;
 
@@ -58,7 +59,7 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 				       strerror(errno));
 		goto out_buf;
 	}
-	while (fread(buf, sizeof(struct perf_event_header), 1, file) == 1) {
+	while ((nr = fread(buf, 1, sizeof(struct perf_event_header), file))) {
 		struct perf_event_header *header = (struct perf_event_header *)buf;
 		struct auxtap_record rec = {.size = sizeof(rec),
 					    .offset = offset,
@@ -66,6 +67,12 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 					    .header = header};
 		size_t body;
 
+		if (nr < sizeof(*header)) {
+			ret = auxtap_error_set_at(err, -EBADMSG, path, offset,
+						  "cut off in the record at offset %llu",
+						  (unsigned long long)offset);
+			break;
+		}
 		if (header->size < sizeof(*header)) {
 			ret = auxtap_error_set_at(err, -EBADMSG, path, offset,
 						  "a record of %u bytes at offset %llu",
@@ -92,6 +99,8 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 			break;
 		}
 	}
+	if (!ret && ferror(file))
+		ret = auxtap_error_set(err, -EIO, path, "cannot read the sideband");
 	fclose(file);
 out_buf:
 	free(buf);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A family of traces: Intel PT, Arm SPE, CoreSight. Each has one directory and one object of this
- * type, which is a line of the table in trace_family.c; nothing else compares families, the command
- * line neither: it sees 'info'. What
- * dec->trace points to is known to the family alone.
+ * A family of traces: Intel PT, Intel BTS, Arm SPE, CoreSight. Each has one directory and one
+ * object of this type, which is a line of the table in trace_family.c; no other file of decode/
+ * tests which family a trace is of: they see 'info'. What dec->trace points to is known to the
+ * family alone.
  */
 #ifndef AUXTAP_TRACE_FAMILY_H
 #define AUXTAP_TRACE_FAMILY_H
@@ -24,7 +24,7 @@ struct trace_family {
 	bool perf_has_times;
 	/* How its packets are listed; NULL: they are not. */
 	const struct dump_family *dump;
-	/* Bare streams say which CPU each part is of: the sideband files do not decide that. */
+	/* Raw streams say which CPU each part is of: the sideband files do not decide that. */
 	bool raw_has_cpus;
 	/* Decoders of the executed flow, up to NULL; the first is the default. NULL: it has none.
 	 */
@@ -41,7 +41,7 @@ struct trace_family {
 	 */
 	void (*configure)(struct auxtap_decoder *dec, const uint64_t *info, size_t nr);
 	int (*open_file)(struct auxtap_decoder *dec, struct auxtap_error *err);
-	/* The same of a bare stream; configure_raw may be NULL. cpu: whose it is; -1: a thread's.
+	/* The same of a raw stream; configure_raw may be NULL. cpu: whose it is; -1: a thread's.
 	 */
 	void (*configure_raw)(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw);
 	int (*open_raw)(struct auxtap_decoder *dec, const char *path,
@@ -78,7 +78,7 @@ const struct trace_family *trace_family_of_snapshot(const char *dir);
 const struct flow_ops *trace_family_flow(unsigned int index);
 /* The library of its default decoder, with its version; NULL: it has none. */
 const char *trace_family_library(const struct trace_family *family);
-/* "Intel PT, Arm SPE, CoreSight" */
+/* The names of all, with commas between. */
 void trace_family_names(char *text, size_t size);
 
 #endif

@@ -34,4 +34,12 @@ Dwarf_Die *dwarf_unit_tree(struct dwarf_unit *unit);
 unsigned int dwarf_unit_functions(struct dwarf_index *index, struct dwarf_unit *unit,
 				  Dwarf_Addr addr, Dwarf_Die chain[DWARF_MAX_FUNCTIONS]);
 
+struct auxtap_image;
+/*
+ * srcline.c: the same of an image and an ELF address. *shift: what is to be added to addresses of
+ * the debug information to get the image's.
+ */
+unsigned int image_lines_functions(struct auxtap_image *image, uint64_t vaddr,
+				   Dwarf_Die chain[DWARF_MAX_FUNCTIONS], uint64_t *shift);
+
 #endif

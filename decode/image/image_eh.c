@@ -6,7 +6,7 @@
  * Base, "Exception Frames", and the layout of language-specific data that gcc and clang share. The
  * files are untrusted: each read is checked.
  */
-#include "image_private.h"
+#include "packed.h"
 #include "util/vector.h"
 
 #include <elf.h>
@@ -376,6 +376,7 @@ bool image_eh_find(struct auxtap_image *image, uint64_t vaddr, struct image_rang
 {
 	uint64_t entry = eh_search(image, vaddr);
 
+	image_use_name(image, vaddr, 1);
 	memset(range, 0, sizeof(*range));
 	return entry && eh_read_entry(image, entry, range) && vaddr >= range->start &&
 	       vaddr < range->end;
@@ -385,7 +386,7 @@ uint64_t image_eh_landing_pad(struct auxtap_image *image, uint64_t call)
 {
 	struct image_range range;
 	struct eh_cursor c;
-	uint64_t pads, length;
+	uint64_t pads, length, off, left;
 	uint8_t encoding;
 	const uint8_t *end;
 
@@ -399,6 +400,8 @@ uint64_t image_eh_landing_pad(struct auxtap_image *image, uint64_t call)
 	length = eh_leb(&c, false);
 	if (c.failed || length > (size_t)(c.end - c.at))
 		return 0;
+	if (!image_vaddr_to_off(image, range.lsda, &off, &left))
+		image_use_bytes(image, off, c.vaddr + length - range.lsda);
 	for (end = c.at + length; c.at < end && !c.failed;) {
 		uint64_t start = range.start + eh_pointer(&c, encoding & 0x0f, 0);
 		uint64_t size = eh_pointer(&c, encoding & 0x0f, 0);

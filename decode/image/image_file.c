@@ -168,6 +168,7 @@ static int read_elf(struct auxtap_image *image)
 			seg.filesz < image->size - seg.off ? seg.filesz : image->size - seg.off;
 		load->vaddr = seg.vaddr;
 		load->exec = seg.flags & PF_X;
+		load->write = seg.flags & PF_W;
 		image->nr_loads++;
 	}
 	image->found_build_id_size =

@@ -4,7 +4,7 @@
  * recorded path, the distribution's build-id tree, debuginfod. A file whose build-id is not
  * the recorded one is never used.
  */
-#include "image_private.h"
+#include "packed.h"
 #include "open_for_users.h"
 
 #include <dirent.h>
@@ -322,6 +322,8 @@ static void look_everywhere(const struct auxtap_image_set *set, struct auxtap_im
 
 void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
+	if (image_packed_find(set, image))
+		return;
 	look_everywhere(set, image);
 	/* A module's file is not what ran: its sections were put somewhere and relocated. */
 	if (image->state == AUXTAP_IMAGE_FOUND && image->is_rel) {

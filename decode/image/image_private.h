@@ -20,7 +20,7 @@
 
 struct image_load {
 	uint64_t off, filesz, vaddr;
-	bool exec;
+	bool exec, write;
 };
 
 struct image_symbol {
@@ -29,6 +29,10 @@ struct image_symbol {
 	char *demangled;     /* NULL until asked for; may equal name */
 	uint8_t rank;	     /* between symbols of one address the higher is shown */
 };
+
+struct packed_image; /* packed.h */
+struct image_source;
+struct image_use;
 
 struct image_line; /* srcline.c: an address with its frames */
 struct image_lines;
@@ -48,8 +52,10 @@ struct auxtap_image {
 	uint64_t nr_insns, nr_gaps;
 	const uint8_t *data; /* the whole file */
 	size_t size;
-	bool mapped; /* data is a file mapping; else malloc'ed (note) */
-	bool saved;  /* came with the trace */
+	bool mapped;			   /* data is a file mapping; else malloc'ed (note) */
+	bool saved;			   /* came with the trace */
+	const struct packed_image *packed; /* data has holes; NULL: it is a whole file */
+	struct image_use *use;		   /* NULL: not noted, or not used */
 	bool is_elf, is_64, is_rel;
 	bool is_fixed; /* ET_EXEC: runs at its own addresses only */
 	bool is_core;  /* ET_CORE: memory as it was */
@@ -80,6 +86,7 @@ struct image_map {
 	struct auxtap_image *image; /* NULL: an exec, everything before is gone */
 	/* the kernel: addresses are those of the ELF file, moved by its slide */
 	bool by_vaddr;
+	bool at_address; /* generated code: its symbols are those of addresses; may change */
 };
 
 /* What was mapped at one time: disjoint, sorted by start. Immutable; reference counted. */
@@ -100,6 +107,7 @@ struct image_space {
 	bool cut;
 	struct image_view *views[IMAGE_SPACE_VIEWS]; /* recently used; NULL */
 	unsigned int next_view;
+	struct image_code *code; /* image_code.c; NULL */
 };
 
 struct image_known_id {
@@ -126,6 +134,11 @@ struct auxtap_image_set {
 	size_t nr_spare, max_spare;
 	struct image_known_id *ids; /* build-id table of the file */
 	size_t nr_ids, max_ids;
+	struct packed_image **packed; /* came with the trace */
+	size_t nr_packed, max_packed;
+	bool notes_use; /* which parts of images are looked up */
+	struct image_source *sources;
+	size_t nr_sources, max_sources;
 	size_t capstone[4]; /* csh, by enum auxtap_isa; 0: not opened */
 };
 
@@ -175,7 +188,42 @@ void image_view_put(struct image_view *view);
 const struct image_map *image_view_find(const struct image_view *view, uint64_t addr);
 void image_space_free(struct image_space *space);
 
+/* image_code.c, with set->lock held */
+struct image_code;
+/* What addr is in at that time where the records say map: code that was generated, or map. */
+const struct image_map *image_code_find(const struct image_space *space, uint64_t time,
+					uint64_t addr, const struct image_map *map);
+bool image_map_is_anonymous(const struct image_map *map);
+/* NULL: the space has none. */
+const struct image_code *image_code_of(const struct image_space *space);
+/* As long as it and image_space_epoch() stay the same, so does the code. */
+size_t image_code_epoch(const struct image_space *space, uint64_t time);
+/* Addresses [start, end) and times for which image_code_find() finds the same. */
+struct image_code_range {
+	uint64_t start, end, time_begin, time_last;
+};
+void image_code_range(const struct image_space *space, uint64_t time, uint64_t addr,
+		      struct image_code_range *range);
+/* Pages with code in the map, if it is anonymous, as parts of a file. */
+void image_code_each_part(const struct image_code *code, const struct image_map *map,
+			  void (*fn)(void *ctx, const char *path, uint64_t off, uint64_t size,
+				     uint64_t addr),
+			  void *ctx);
+void image_code_free(struct image_code *code);
+/*
+ * The next two also without the lock. Since when the bytes have been as they are; 0 where no page
+ * has code.
+ */
+#define IMAGE_CODE_UNKNOWN UINT64_MAX
+uint64_t image_code_since(const struct image_code *code, uint64_t addr, uint64_t size);
+/* The bytes, whatever their time; how many are known. */
+size_t image_code_read(const struct image_code *code, uint64_t addr, uint8_t *buf, size_t size);
+
 /* image_set.c, all with set->lock held */
+struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			       unsigned int id_size);
+/* Bytes that came with the recording become the image's. */
+void image_take_saved(struct auxtap_image *image, uint8_t *bytes, size_t size);
 const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				     uint64_t addr);
 struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, const uint8_t *id,
@@ -184,6 +232,10 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, c
 const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_t *left);
 /* ELF address (or file offset without ELF) of addr. */
 uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr);
+
+/* image_constant.c: as auxtap_image_set_read_constant() */
+ssize_t image_constant_read(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			    void *buf, size_t size);
 
 /* The same for the rest of the library; they take the lock. */
 /* As auxtap_image_set_map(); file: its device and inode. */
@@ -196,6 +248,12 @@ int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, co
 /* A file's content saved with the trace (vdso); copies. */
 int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const void *data,
 			  size_t size);
+/* An AUXTAP_METADATA_CODE; what is damaged is ignored. 0 or -ENOMEM. */
+int auxtap_image_set_code(struct auxtap_image_set *set, const void *data, size_t size);
+/* An AUXTAP_METADATA_CODE_NAMES, after the code. */
+int auxtap_image_set_code_names(struct auxtap_image_set *set, const void *data, size_t size);
+/* code_names.c: the image's symbols from the text of a /tmp/perf-PID.map. 0, or -1: no memory */
+int code_names_read(struct auxtap_image *image, const char *text);
 /* image_between.c: a process's code, at a time that lies after 'since' and not after 'until'. */
 struct image_between {
 	pid_t pid;
@@ -285,6 +343,8 @@ unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
 int image_debug_symbols(struct auxtap_image *image,
 			int (*fn)(void *ctx, const char *name, uint64_t start, uint64_t size),
 			void *ctx);
+/* The path of the separate debug file that lines were read from, malloc'ed; NULL: none. */
+char *image_debug_path(struct auxtap_image *image);
 void image_lines_free(struct auxtap_image *image);
 
 #endif

@@ -4,7 +4,7 @@
  * same. Who asks for many addresses looks up each range once.
  */
 #include "util/sized.h"
-#include "image_private.h"
+#include "packed.h"
 
 #define KERNEL_HALF (1ull << 63)
 
@@ -86,6 +86,7 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 	bool kernel = addr >= KERNEL_HALF;
 	struct bounds b = {addr, kernel ? KERNEL_HALF : 0, kernel ? UINT64_MAX : KERNEL_HALF};
 	struct image_space *space = image_space_get(set, kernel ? IMAGE_KERNEL_PID : pid, false);
+	struct image_code_range code;
 
 	range->time_begin = 0;
 	range->time_last = UINT64_MAX;
@@ -97,6 +98,13 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 		if (epoch < space->nr_changes)
 			range->time_last = space->changes[epoch].time - 1;
 		cut_by_maps(space, epoch, &b);
+		image_code_range(space, time, addr, &code);
+		cut(&b, code.start);
+		cut(&b, code.end);
+		if (range->time_begin < code.time_begin)
+			range->time_begin = code.time_begin;
+		if (range->time_last > code.time_last)
+			range->time_last = code.time_last;
 	}
 	/* these come before and after the space's; there are few */
 	for (size_t i = 0; i < set->nr_raw; i++) {
@@ -114,6 +122,7 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 		uint64_t vaddr = image_map_vaddr(map, addr), start, end;
 
 		range->image = map->image->name;
+		image_use_name(map->image, vaddr, 1);
 		range->image_base = addr - vaddr;
 		if (map->image->is_elf && !map->by_vaddr)
 			cut_by_segments(map, &b);

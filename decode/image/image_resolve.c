@@ -2,7 +2,7 @@
 /* The image store by address: functions and lines of it; and what is known of each image.
  */
 #include "util/sized.h"
-#include "image_private.h"
+#include "packed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 		return 0;
 	loc->image = map->image->name;
 	loc->image_off = image_map_vaddr(map, addr);
+	image_use_name(map->image, loc->image_off, 1);
 	/* a module's file knows its symbols by section, not by place */
 	if (map->image->data && !map->image->is_rel)
 		sym = image_symbol_find(map->image, loc->image_off);

@@ -4,7 +4,7 @@
  */
 #include "util/sized.h"
 #include "util/vector.h"
-#include "image_private.h"
+#include "packed.h"
 
 #include <capstone/capstone.h>
 #include <auxtap/perfdata.h>
@@ -76,6 +76,7 @@ static void image_free(struct auxtap_image *image)
 		return;
 	image_lines_free(image);
 	image_symbols_free(image);
+	image_use_free(image);
 	image_file_close(image);
 	free(image->name);
 	free(image->path);
@@ -114,6 +115,8 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 			cs_close(&set->capstone[isa]);
 	free(set->spare);
 	free(set->ids);
+	image_packed_free(set);
+	image_source_free(set);
 	free(set->sysroot);
 	free(set->vmlinux);
 	free(set->kcore);
@@ -123,8 +126,8 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 
 /* ---- the list of images, found by name and build-id ---- */
 
-static struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name,
-				      const uint8_t *id, unsigned int id_size)
+struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			       unsigned int id_size)
 {
 	struct auxtap_image *image;
 
@@ -265,6 +268,15 @@ int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const 
 	}
 	pthread_mutex_unlock(&set->lock);
 	return ret;
+}
+
+void image_take_saved(struct auxtap_image *image, uint8_t *bytes, size_t size)
+{
+	image->data = bytes;
+	image->size = size;
+	image->saved = true;
+	image->state = AUXTAP_IMAGE_FOUND;
+	image->path = strdup(SAVED_PATH);
 }
 
 /* ---- mappings ---- */
@@ -632,6 +644,8 @@ const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, ui
 	if (map)
 		return map;
 	map = space_lookup(set, pid, time, addr);
+	if (map && !(addr >> 63))
+		map = image_code_find(image_space_get(set, pid, false), time, addr, map);
 	if (!set->nr_spare || (map && image_map_bytes(map, addr, &left)))
 		return map;
 	spare = last_of(set->spare, set->nr_spare, addr);
@@ -654,6 +668,8 @@ uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr)
 {
 	uint64_t off = addr - map->start + map->pgoff, vaddr;
 
+	if (map->at_address)
+		return addr;
 	if (map->by_vaddr)
 		return addr - (uint64_t)map->image->slide;
 	if (map->image->is_elf && !image_off_to_vaddr(map->image, off, &vaddr))
@@ -672,13 +688,15 @@ const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_
 		if (image_vaddr_to_off(image, addr - (uint64_t)image->slide, &off, &in_seg))
 			return NULL;
 		*left = in_seg;
-		return image->data + off;
+	} else {
+		if (off >= image->size)
+			return NULL;
+		*left = image->size - off;
+		if (*left > map->end - addr)
+			*left = map->end - addr;
 	}
-	if (off >= image->size)
+	if (image->packed && !image_packed_has(image, off, left))
 		return NULL;
-	*left = image->size - off;
-	if (*left > map->end - addr)
-		*left = map->end - addr;
 	return image->data + off;
 }
 
@@ -713,6 +731,7 @@ ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t 
 		if (left > size - done)
 			left = size - done;
 		memcpy((uint8_t *)buf + done, bytes, left);
+		image_use_bytes(map->image, (uint64_t)(bytes - map->image->data), left);
 		done += left;
 	}
 	pthread_mutex_unlock(&set->lock);

@@ -279,6 +279,7 @@ void image_space_free(struct image_space *space)
 	if (!space)
 		return;
 	drop_views(space);
+	image_code_free(space->code);
 	free(space->changes);
 	free(space);
 }

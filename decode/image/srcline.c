@@ -6,7 +6,7 @@
  */
 #include "debug_file.h"
 #include "dwarf_index.h"
-#include "image_private.h"
+#include "packed.h"
 #include "util/vector.h"
 
 #include <dwarf.h>
@@ -68,16 +68,18 @@ static void lines_open(struct auxtap_image *image)
 		return;
 	}
 	lines->callbacks.find_elf = debug_file_no_elf;
-	lines->callbacks.find_debuginfo =
-		set->debuginfod ? debug_file_find_or_ask : debug_file_find;
+	lines->callbacks.find_debuginfo = image->packed	  ? image_packed_debug :
+					  set->debuginfod ? debug_file_find_or_ask :
+							    debug_file_find;
 	lines->callbacks.section_address = dwfl_offline_section_address;
 	lines->callbacks.debuginfo_path = &lines->debug_path;
 	lines->dwfl = dwfl_begin(&lines->callbacks);
 	if (!lines->dwfl)
 		goto fail;
 	/* add_p_vaddr: addresses are the file's own */
-	lines->mod = dwfl_report_elf(lines->dwfl, image->name, image->path, -1, 0, true);
-	if (lines->mod && dwfl_module_info(lines->mod, &data, NULL, NULL, NULL, NULL, NULL, NULL))
+	lines->mod = image_report_elf(lines->dwfl, image, 0, true);
+	if (lines->mod && !image->packed &&
+	    dwfl_module_info(lines->mod, &data, NULL, NULL, NULL, NULL, NULL, NULL))
 		*data = set->sysroot;
 	if (!lines->mod || dwfl_report_end(lines->dwfl, NULL, NULL))
 		goto fail;
@@ -375,6 +377,36 @@ unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
 	nr = find_lines(image, vaddr, frames, max_frames);
 	image_memory_end(image, saved);
 	return nr;
+}
+
+unsigned int image_lines_functions(struct auxtap_image *image, uint64_t vaddr,
+				   Dwarf_Die chain[DWARF_MAX_FUNCTIONS], uint64_t *shift)
+{
+	struct image_lines *lines;
+	struct dwarf_unit *unit;
+
+	if (!image->lines_tried)
+		lines_open(image);
+	lines = image->lines;
+	if (!lines || !lines->index)
+		return 0;
+	*shift = lines->dwarf_bias - lines->bias;
+	unit = dwarf_index_unit(lines->index, vaddr - *shift);
+	return unit ? dwarf_unit_functions(lines->index, unit, vaddr - *shift, chain) : 0;
+}
+
+char *image_debug_path(struct auxtap_image *image)
+{
+	const char *main_file = NULL, *debug_file = NULL;
+
+	if (!image->lines_tried && image->mapped)
+		lines_open(image);
+	if (!image->lines || !image->lines->index)
+		return NULL;
+	dwfl_module_info(image->lines->mod, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+	return debug_file && (!main_file || strcmp(main_file, debug_file) != 0) ?
+		       strdup(debug_file) :
+		       NULL;
 }
 
 void image_lines_free(struct auxtap_image *image)

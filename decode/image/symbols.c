@@ -110,6 +110,10 @@ static bool fills_slot(uint16_t machine, uint64_t type)
 	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
 }
 
+/*
+ * The slots of the global offset table that relocations of .dynsym fill, sorted by address; names
+ * belong to elf. Out of memory: those found so far, and only names of PLT entries are missing.
+ */
 static size_t read_slots(Elf *elf, uint16_t machine, struct slot **out)
 {
 	struct slot *slots = NULL;

@@ -6,7 +6,10 @@
  * (what returns from a handler has no unwind information under qemu).
  */
 #include "debug_file.h"
+#include "dwarf_eval.h"
+#include "decode/flow/branch_insn.h"
 #include "image_private.h"
+#include "packed.h"
 #include "decode/report/report.h"
 
 #include <dwarf.h>
@@ -33,7 +36,8 @@ struct unwind {
 	 * that does not return are another function's
 	 */
 	bool in_call;
-	bool signal; /* ended at a signal frame: 'regs' is what it interrupted */
+	bool signal;   /* ended at a signal frame: 'regs' is what it interrupted */
+	bool doubtful; /* code that nothing describes may have changed registers of its caller */
 };
 
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
@@ -127,20 +131,36 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 
 static const Dwfl_Callbacks dwfl_callbacks = {
 	.find_elf = debug_file_no_elf,
-	.find_debuginfo = debug_file_find,
+	.find_debuginfo = image_packed_debug,
 	.section_address = dwfl_offline_section_address,
 };
 
-static const char *path_of(struct auxtap_image_set *images, const char *name)
+static struct auxtap_image *image_of(const struct auxtap_image_set *images, const char *name)
 {
-	struct auxtap_image_info info = {.size = sizeof(info)};
+	for (size_t i = 0; i < images->nr_images; i++) {
+		struct auxtap_image *image = images->images[i];
 
-	for (size_t i = 0; i < auxtap_image_set_count(images); i++) {
-		if (!auxtap_image_set_info(images, i, &info) && !strcmp(info.name, name) &&
-		    info.state == AUXTAP_IMAGE_FOUND)
-			return info.path;
+		if (!strcmp(image->name, name) && image->state == AUXTAP_IMAGE_FOUND && image->path)
+			return image;
 	}
 	return NULL;
+}
+
+/*
+ * Where the file's first segment would be mapped, by another mapping: the program has unmapped its
+ * beginning. 0: not known.
+ */
+static uint64_t first_address(const struct auxtap_image *image, const struct report_map *m)
+{
+	for (unsigned int i = 0; i < image->nr_loads; i++) {
+		const struct image_load *load = &image->loads[i];
+		uint64_t page = load->vaddr & ~4095ull, off = load->off & ~4095ull;
+
+		if (m->pgoff >= off && m->pgoff < load->off + load->filesz)
+			return m->start - page - (m->pgoff - off) +
+			       (image->loads[0].vaddr & ~4095ull);
+	}
+	return 0;
 }
 
 static void report_modules(struct unwind *u, Dwfl *dwfl)
@@ -150,14 +170,17 @@ static void report_modules(struct unwind *u, Dwfl *dwfl)
 	dwfl_report_begin(dwfl);
 	for (size_t i = 0; i < f->nr_maps; i++) {
 		const struct report_map *m = &f->maps[i];
-		const char *path;
+		uint64_t base = m->start;
+		struct auxtap_image *image;
 
-		if (m->pgoff != 0 || m->name[0] != '/')
+		if (m->name[0] != '/')
 			continue;
 		if (i && !strcmp(f->maps[i - 1].name, m->name))
-			continue; /* a second view of the same beginning */
-		path = path_of(u->images, m->name);
-		if (path && !dwfl_report_elf(dwfl, m->name, path, -1, m->start, false) &&
+			continue; /* another part of it, or a second view of its beginning */
+		image = image_of(u->images, m->name);
+		if (image && m->pgoff)
+			base = first_address(image, m);
+		if (image && base && !image_report_elf(dwfl, image, base, false) &&
 		    (errno == EMFILE || errno == ENFILE))
 			auxtap_image_set_short(u->images);
 	}
@@ -253,6 +276,91 @@ static void unwind_add_call(struct unwind_frames *out, uint64_t return_address)
 	unwind_is_call(out, out->nr++);
 }
 
+/* Is there a call right before the return address? (AArch64: instructions are found as they are.)
+ */
+static bool follows_call(const struct unwind *u, uint64_t back)
+{
+	struct branch_insn insn;
+	uint8_t code[8];
+
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64)
+		return true;
+	for (unsigned int size = 2; size < sizeof(code); size++) {
+		if (!read_memory(u, back - size, code, size) ||
+		    branch_insn_decode(code, size, false, &insn) || insn.size != size)
+			continue;
+		if (insn.kind == AUXTAP_BRANCH_CALL || insn.kind == AUXTAP_BRANCH_CALL_INDIRECT)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where no unwind information describes a function, elfutils takes a register for its frame
+ * pointer. It may be the caller's: then the caller is left out. True: the frame is worth showing,
+ * with a note.
+ */
+static bool found_by_pointer(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
+{
+	struct unwind_frames *out = u->out;
+	int last = out->nr - 1;
+
+	if (last < 0 || out->by_pointers ||
+	    is_described(dwfl_thread_dwfl(dwfl_frame_thread(frame)), out->pcs[last]))
+		return true;
+	if (out->signals & 1ull << last || !is_code(u, pc) || !follows_call(u, pc))
+		return false;
+	out->by_pointers = out->nr;
+	return true;
+}
+
+static bool read_snapshot(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	return read_memory(ctx, addr, buf, size);
+}
+
+/* What the canonical address of the frame is, by the unwind information of the code at pc. */
+static void frame_address(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, struct image_frame *f)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);
+	const struct image_memory memory = {.read = read_snapshot, .ctx = u};
+	const struct dwarf_context context = {.frame = f, .memory = &memory};
+	Dwarf_Addr eh_bias = 0, debug_bias = 0;
+	Dwarf_Frame *rules = NULL;
+	Dwarf_CFI *eh, *debug;
+	Dwarf_Op *ops;
+	size_t nr;
+
+	if (!module)
+		return;
+	eh = dwfl_module_eh_cfi(module, &eh_bias);
+	debug = dwfl_module_dwarf_cfi(module, &debug_bias);
+	if ((!eh || dwarf_cfi_addrframe(eh, pc - eh_bias, &rules)) &&
+	    (!debug || dwarf_cfi_addrframe(debug, pc - debug_bias, &rules)))
+		return;
+	f->has_cfa = !dwarf_frame_cfa(rules, &ops, &nr) && nr &&
+		     dwarf_compute(&context, NULL, ops, nr, &f->cfa) == DWARF_KNOWN;
+	free(rules);
+}
+
+/* For arguments and local variables of the frame that is found next. */
+static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
+{
+	struct image_frame *f = &u->out->frames[u->out->nr];
+
+	memset(f, 0, sizeof(*f));
+	for (unsigned int i = 0; i < IMAGE_FRAME_REGS; i++) {
+		Dwarf_Word word;
+
+		if (dwfl_frame_reg(frame, i, &word))
+			continue;
+		f->reg[i] = word;
+		f->known |= 1ull << i;
+	}
+	f->valid = !u->doubtful;
+	frame_address(u, frame, pc, f);
+}
+
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwind *u = arg;
@@ -269,6 +377,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		pc++;
 	if (pc == 0)
 		return DWARF_CB_ABORT;
+	note_registers(u, frame, activation ? pc : pc - 1);
 	if (out->nr && signal_frame(u, frame, pc)) {
 		out->signals |= 1ull << out->nr;
 		out->pcs[out->nr++] = pc;
@@ -283,6 +392,9 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		out->pcs[out->nr++] = pc;
 		return DWARF_CB_OK;
 	}
+	if (!found_by_pointer(u, frame, pc))
+		return DWARF_CB_ABORT;
+	out->frames[out->nr].valid = out->frames[out->nr].valid && !out->by_pointers;
 	/* elfutils would go on by what it takes for frame pointers */
 	if (!is_code(u, pc) && !was_code(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc)) {
 		out->no_code = pc;
@@ -346,6 +458,7 @@ static void leave_jump(const struct unwind *u)
 		return;
 	out->nr--;
 	memmove(&out->pcs[1], &out->pcs[2], (size_t)(out->nr - 1) * sizeof(out->pcs[0]));
+	memmove(&out->frames[1], &out->frames[2], (size_t)(out->nr - 1) * sizeof(out->frames[0]));
 	out->calls = (out->calls & low) | (out->calls & high) >> 1;
 	out->signals = (out->signals & low) | (out->signals & high) >> 1;
 }
@@ -368,6 +481,7 @@ static void again_from_caller(struct unwind *u, Dwfl *dwfl)
 	if (!stray_call(u))
 		return;
 	u->started = false;
+	u->doubtful = true;
 	u->out->complete = dwfl_getthreads(dwfl, on_thread, u) == 0;
 	if (u->out->nr > 1)
 		unwind_is_call(u->out, 1); /* which elfutils takes for where the thread is */
@@ -416,7 +530,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	uint64_t ip;
 	Dwfl *dwfl;
 	int begin;
-	bool jumped = false;
+	bool jumped = false, proved;
 
 	memset(out, 0, sizeof(*out));
 	if (!report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
@@ -436,7 +550,11 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		}
 	}
 	begin = out->nr;
-	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u)) {
+	proved = !begin && dwfl && !is_described(dwfl, u.ip) && called_from(&u, last_call);
+	if (proved)
+		out->pcs[out->nr++] = ip;
+	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u) &&
+	    !proved) {
 		out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
 		for (int i = 0; u.signal && i < A64_NR_SIGNALS; i++) {
 			u.started = u.signal = u.in_call = false;
@@ -445,7 +563,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 			out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
 		}
 	}
-	if (out->nr == 1 && !out->complete && !begin && called_from(&u, last_call))
+	if (proved)
 		again_from_caller(&u, dwfl);
 	/* elfutils takes a caller that could not be read for the end of the stack */
 	if (!out->complete || out->not_called)

@@ -83,19 +83,83 @@ static bool cut_block(struct pt_blocks *blocks, struct pt_run *run)
 	return false;
 }
 
-bool pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one)
+static void cut_before(struct pt_run *run, unsigned int nr, uint64_t last_ip)
 {
-	if (!blocks->checks)
-		return false;
-	if (one)
-		return pt_limits_insn(blocks->version, run->bits_32, run->raw, run->size);
+	run->nr_insns = nr;
+	run->end_ip = last_ip;
+	run->branches = run->takes_time = false;
+	run->raw = NULL;
+}
+
+/* One of its instructions is in code that did not hold. */
+static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *at)
+{
+	struct pt_memory *mem = blocks->mem;
+	uint64_t ip = run->ip, last_ip = ip;
+	unsigned int nr = 0;
+
+	for (; nr < run->nr_insns; nr++) {
+		uint8_t code[15];
+		char text[64];
+		size_t got = image_code_read(mem->code, ip, code, sizeof(code));
+		int len = got && !run->bits_32 ?
+				  auxtap_disassemble(mem->set, ip, code, got, text, sizeof(text)) :
+				  -1;
+
+		if (len <= 0 || !pt_memory_holds(mem, pt_memory_since(mem, ip, (uint64_t)len)))
+			break;
+		last_ip = ip;
+		ip += (uint64_t)len;
+	}
+	*at = ip;
+	cut_before(run, nr, last_ip);
+}
+
+/* The last instruction's size is not known to be more than 1: its first byte decides. */
+static uint64_t since_of(struct pt_blocks *blocks, const struct pt_run *run)
+{
+	uint64_t size = run->end_ip - run->ip + 1;
+	struct pt_memory *mem = blocks->mem;
+	uint8_t code[15];
+	char text[64];
+	size_t got;
+	int len;
+
+	if (!mem->code || run->end_ip < run->ip)
+		return 0;
+	got = image_code_read(mem->code, run->end_ip, code, sizeof(code));
+	len = got ? auxtap_disassemble(mem->set, run->end_ip, code, got, text, sizeof(text)) : 0;
+	return pt_memory_since(mem, run->ip, size - 1 + (len > 0 ? (uint64_t)len : 1));
+}
+
+enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one, uint64_t *at)
+{
+	struct pt_memory *mem = blocks->mem;
+	uint64_t since = 0;
+
+	if (one) {
+		if (mem->code && !pt_memory_holds(mem, pt_memory_since(mem, run->ip, run->size))) {
+			*at = run->ip;
+			cut_before(run, 0, run->ip);
+			return PT_CUT_UNKNOWN;
+		}
+		return blocks->checks && pt_limits_insn(blocks->version, run->bits_32, run->raw,
+							run->size) ?
+			       PT_CUT_MISREAD :
+			       PT_CUT_NOTHING;
+	}
 	if (pt_blocks_checked(blocks, run->ip, run->end_ip))
-		return false;
-	if (cut_block(blocks, run))
-		return true;
+		return PT_CUT_NOTHING;
+	since = since_of(blocks, run);
+	if (!pt_memory_holds(mem, since)) {
+		cut_unknown(blocks, run, at);
+		return PT_CUT_UNKNOWN;
+	}
+	if (blocks->checks && cut_block(blocks, run))
+		return PT_CUT_MISREAD;
 	blocks->checked[(run->ip ^ run->end_ip >> 4) % PT_CHECKED] =
-		(struct pt_checked){run->ip, run->end_ip, blocks->generation};
-	return false;
+		(struct pt_checked){run->ip, run->end_ip, blocks->generation, since};
+	return PT_CUT_NOTHING;
 }
 
 /* ---- progress ---- */

@@ -24,6 +24,7 @@ struct pt_branch {
 struct pt_checked {
 	uint64_t ip, end_ip;
 	uint32_t generation; /* of the code; 0: empty */
+	uint64_t since;	     /* pt_memory_since() */
 };
 
 /* Instructions in a row, from ip to end_ip. */
@@ -54,11 +55,13 @@ void pt_blocks_init(struct pt_blocks *blocks, struct pt_memory *mem, unsigned in
 void pt_blocks_new_code(struct pt_blocks *blocks);
 /* How the run ends; NULL: it does not branch. Valid until the next call. */
 const struct pt_branch *pt_blocks_branch(struct pt_blocks *blocks, const struct pt_run *run);
-/*
- * Makes the run end with its first instruction that libipt does not know; false: it knows all.
- * one: the run is one instruction.
- */
-bool pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one);
+enum pt_cut {
+	PT_CUT_NOTHING,
+	PT_CUT_MISREAD, /* the run ends with the first instruction that libipt does not know */
+	PT_CUT_UNKNOWN, /* ... before 'at', where other code may have been at that time */
+};
+/* one: the run is one instruction. */
+enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one, uint64_t *at);
 
 /* The entry of the branch at ip, if it was met lately. It may say that no branch is there. */
 static inline const struct pt_branch *pt_blocks_met(const struct pt_blocks *blocks, uint64_t ip)
@@ -73,8 +76,9 @@ static inline bool pt_blocks_checked(const struct pt_blocks *blocks, uint64_t ip
 {
 	const struct pt_checked *c = &blocks->checked[(ip ^ end_ip >> 4) % PT_CHECKED];
 
-	return !blocks->checks ||
-	       (c->ip == ip && c->end_ip == end_ip && c->generation == blocks->generation);
+	return (!blocks->checks && !blocks->mem->code) ||
+	       (c->ip == ip && c->end_ip == end_ip && c->generation == blocks->generation &&
+		pt_memory_holds(blocks->mem, c->since));
 }
 
 /* Something else than a run was taken out of the trace. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * libipt as a decoder of the flow (flow_ops.h): its instruction decoder where single instructions
- * are asked for, else its block decoder. Its packet decoder is in pt_reader.c; no other file uses
- * its types.
+ * are asked for, else its block decoder. Its packet decoder is in pt_reader.c, and pt_circle.c
+ * looks for loops; no other file uses its types.
  *
  * Where libipt gives up, the flow is taken up again at the next packet that names an address; code
  * that it is known to misread ends a block, as an error.
  */
 #include "pt_blocks.h"
+#include "pt_circle.h"
 #include "pt_libipt.h"
 #include "pt_limits.h"
 #include "pt_memory.h"
@@ -72,8 +73,9 @@ struct libipt_flow {
 	union {
 		struct pt_block block;
 		struct pt_insn insn;
-	} last;	   /* steps point into it */
-	bool held; /* last.block was not taken yet */
+	} last;		/* steps point into it */
+	bool held;	/* last.block was not taken yet */
+	size_t last_at; /* where its packets begin; only kept if the process generates code */
 	struct pt_blocks blocks;
 };
 
@@ -321,70 +323,6 @@ static size_t position(struct libipt_flow *f)
 	return off < f->bytes.total ? (size_t)off : f->bytes.total;
 }
 
-/* ---- code without packets ---- */
-
-/* Blocks of a circle without packets; a longer one counts as one. */
-#define MAX_CIRCLE (1u << 16)
-
-static bool is_circle(struct pt_block_decoder *blk, uint64_t ip)
-{
-	uint64_t saved = 0;
-	unsigned int power = 1;
-
-	for (unsigned int nr = 0; nr < MAX_CIRCLE; nr++) {
-		struct pt_block block;
-		int ret = pt_blk_next(blk, &block, sizeof(block));
-
-		if (ret < 0 || !block.ninsn)
-			return false;
-		if (nr && ip >= block.ip && ip <= block.end_ip)
-			return true;
-		/* Brent: a circle that ip leads into, but is not part of */
-		if (nr && block.ip == saved)
-			return false;
-		if (nr + 1 >= power) {
-			saved = block.ip;
-			power *= 2;
-		}
-		if (ret & pts_event_pending)
-			return false;
-	}
-	return true;
-}
-
-/*
- * Does the code at ip come back to ip without a packet? Then how often it ran before an event at ip
- * is not in the trace: the decode stops the first time that it comes to ip.
- */
-static bool comes_back(struct libipt_flow *f, uint64_t ip)
-{
-	struct pt_restart r = {.ip = ip, .bits_32 = f->bits_32};
-	struct pt_config config = f->lib->config;
-	uint8_t header[PT_RESTART_HEADER_MAX];
-	struct pt_block_decoder *blk;
-	bool back = false;
-
-	config.begin = header;
-	config.end = header + pt_restart_header(&r, header);
-	config.flags.variant.block.end_on_call = 1;
-	config.flags.variant.block.end_on_jump = 1;
-	blk = pt_blk_alloc_decoder(&config);
-	if (!blk)
-		return true; /* not known */
-	if (f->image)
-		pt_blk_set_image(blk, f->image);
-	if (pt_blk_sync_set(blk, 0) >= 0) {
-		struct pt_event ev;
-		int status = pts_event_pending;
-
-		while (status >= 0 && status & pts_event_pending)
-			status = pt_blk_event(blk, &ev, sizeof(ev));
-		back = status >= 0 && is_circle(blk, ip);
-	}
-	pt_blk_free_decoder(blk);
-	return back;
-}
-
 /* ---- start, and going on after an error ---- */
 
 /* libipt at the begin of f->bytes. */
@@ -453,10 +391,9 @@ static uint64_t resume(struct libipt_flow *f, size_t pos)
 }
 
 /* has_ip: it happened at ip, else after the last block */
-static void lose(struct libipt_flow *f, int code, bool has_ip, uint64_t ip)
+static void lose_from(struct libipt_flow *f, size_t pos, int code, bool has_ip, uint64_t ip)
 {
 	struct flow_step *step = put(f, FLOW_LOST);
-	size_t pos = position(f);
 
 	step->loss = code == -pte_nomap ? FLOW_LOSS_NO_CODE :
 		     code == -pte_eos	? FLOW_LOSS_CUT :
@@ -467,6 +404,11 @@ static void lose(struct libipt_flow *f, int code, bool has_ip, uint64_t ip)
 	step->ip = ip;
 	step->pos = f->bytes.off + pos;
 	step->next = resume(f, pos);
+}
+
+static void lose(struct libipt_flow *f, int code, bool has_ip, uint64_t ip)
+{
+	lose_from(f, position(f), code, has_ip, ip);
 }
 
 /* ---- events ---- */
@@ -488,9 +430,20 @@ static bool is_next_psb(struct libipt_flow *f, const struct pt_event *ev)
 	       ev->type == ptev_async_paging || ev->type == ptev_async_vmcs;
 }
 
+static enum pt_circle circle_at(struct libipt_flow *f, uint64_t ip)
+{
+	return pt_circle_find(&f->lib->config, f->image, &f->mem, ip, f->bits_32);
+}
+
+static void set_circle(struct flow_step *step, enum pt_circle circle)
+{
+	step->loops = circle == PT_CIRCLE_YES;
+	step->may_loop = circle == PT_CIRCLE_UNKNOWN;
+}
+
 static void put_async(struct libipt_flow *f, bool on, uint64_t ip, uint64_t to, bool has_to)
 {
-	bool loops = comes_back(f, ip);
+	enum pt_circle circle = circle_at(f, ip);
 	struct flow_step *step = put(f, FLOW_ASYNC);
 
 	step->on = on;
@@ -498,7 +451,7 @@ static void put_async(struct libipt_flow *f, bool on, uint64_t ip, uint64_t to, 
 	step->ip = ip;
 	step->has_to = has_to;
 	step->to = to;
-	step->loops = loops;
+	set_circle(step, circle);
 }
 
 static void put_event(struct libipt_flow *f, const struct pt_event *ev)
@@ -561,12 +514,12 @@ static void take_event(struct libipt_flow *f)
 	if (is_next_psb(f, &ev)) {
 		bool has_ip = ev.type == ptev_exec_mode && !ev.ip_suppressed && f->enabled;
 		uint64_t ip = has_ip ? ev.variant.exec_mode.ip : 0;
-		bool loops = has_ip && comes_back(f, ip);
+		enum pt_circle circle = has_ip ? circle_at(f, ip) : PT_CIRCLE_NO;
 
 		put_end(f);
 		f->steps[0].has_ip = has_ip;
 		f->steps[0].ip = ip;
-		f->steps[0].loops = loops;
+		set_circle(&f->steps[0], circle);
 	} else {
 		put_event(f, &ev);
 	}
@@ -585,6 +538,8 @@ static void next_insn(struct libipt_flow *f, struct pt_run *run)
 {
 	struct pt_insn *insn = &f->last.insn;
 
+	if (f->mem.code)
+		f->last_at = position(f);
 	f->status = pt_insn_next(f->insn, insn, sizeof(*insn));
 	run->ip = run->end_ip = insn->ip;
 	set_class(run, insn->iclass);
@@ -594,12 +549,19 @@ static void next_insn(struct libipt_flow *f, struct pt_run *run)
 	run->raw = insn->raw;
 }
 
+static inline void libipt_block(struct libipt_flow *f)
+{
+	if (f->mem.code)
+		f->last_at = position(f);
+	f->status = pt_blk_next(f->blk, &f->last.block, sizeof(f->last.block));
+}
+
 static void next_block(struct libipt_flow *f, struct pt_run *run)
 {
 	struct pt_block *block = &f->last.block;
 
 	if (!f->held)
-		f->status = pt_blk_next(f->blk, block, sizeof(*block));
+		libipt_block(f);
 	f->held = false;
 	run->ip = block->ip;
 	run->end_ip = block->end_ip;
@@ -666,17 +628,21 @@ static void run_error(struct libipt_flow *f, const struct pt_run *run)
 static void take_run(struct libipt_flow *f)
 {
 	const struct pt_branch *b = NULL;
+	enum pt_cut cut = PT_CUT_NOTHING;
 	struct pt_run run;
-	bool unknown;
+	uint64_t at = 0;
 
 	next_run(f, &run);
-	unknown = run.nr_insns && pt_blocks_cut(&f->blocks, &run, f->insn != NULL);
+	if (run.nr_insns)
+		cut = pt_blocks_cut(&f->blocks, &run, f->insn != NULL, &at);
 	if (run.nr_insns) {
-		if (!unknown)
+		if (cut == PT_CUT_NOTHING)
 			b = pt_blocks_branch(&f->blocks, &run);
 		put_run(f, &run, b);
 	}
-	if (unknown)
+	if (cut == PT_CUT_UNKNOWN)
+		lose_from(f, f->last_at, -pte_nomap, true, at);
+	else if (cut == PT_CUT_MISREAD)
 		lose(f, -pte_bad_insn, true, run.end_ip);
 	else if (f->status < 0)
 		run_error(f, &run);
@@ -698,7 +664,7 @@ static void take_blocks(struct libipt_flow *f)
 		struct flow_step *step;
 		bool takes_time, branches;
 
-		f->status = pt_blk_next(f->blk, &f->last.block, sizeof(f->last.block));
+		libipt_block(f);
 		takes_time = block->iclass != ptic_other;
 		branches = takes_time && block->iclass != ptic_ptwrite;
 		if (branches)

@@ -44,8 +44,27 @@ static size_t epoch_of(struct auxtap_image_set *set, pid_t pid, uint64_t time)
 	return space ? image_space_epoch(space, time) : 0;
 }
 
-struct pt_epoch pt_memory_epoch(const struct pt_memory *mem)
+uint64_t pt_memory_since(struct pt_memory *mem, uint64_t addr, uint64_t size)
 {
+	uint64_t since = mem->code ? image_code_since(mem->code, addr, size) : 0;
+	const struct image_map *map;
+
+	if (pt_memory_holds(mem, since))
+		return since;
+	/* a file may be mapped where code was generated, or will be */
+	pthread_mutex_lock(&mem->set->lock);
+	map = image_lookup(mem->set, mem->pid, mem->time, addr);
+	if (map && !map->at_address && !image_map_is_anonymous(map))
+		since = 0;
+	pthread_mutex_unlock(&mem->set->lock);
+	return since;
+}
+
+struct pt_epoch pt_memory_epoch(struct pt_memory *mem)
+{
+	const struct image_space *space = image_space_get(mem->set, mem->pid, false);
+
+	mem->code = space ? image_code_of(space) : NULL;
 	return (struct pt_epoch){.pid = mem->pid,
 				 .user = epoch_of(mem->set, mem->pid, mem->time),
 				 .kernel = epoch_of(mem->set, IMAGE_KERNEL_PID, mem->time)};
@@ -61,7 +80,7 @@ static void visit_map(const struct file_visitor *to, const struct image_map *map
 	const struct auxtap_image *file = map->image;
 	uint64_t size = map->end - map->start;
 
-	if (!file->data || !file->mapped || file->is_rel)
+	if (!file->data || !file->mapped || file->is_rel || file->packed)
 		return;
 	if (map->by_vaddr) {
 		for (unsigned int i = 0; i < file->nr_loads; i++) {
@@ -85,9 +104,13 @@ static void visit_space(const struct file_visitor *to, struct auxtap_image_set *
 {
 	struct image_space *space = image_space_get(set, pid, false);
 	struct image_view *view = space ? image_space_view(space, epoch) : NULL;
+	const struct image_code *code = space ? image_code_of(space) : NULL;
 
-	for (size_t i = 0; view && i < view->nr; i++)
+	for (size_t i = 0; view && i < view->nr; i++) {
 		visit_map(to, &view->maps[i]);
+		if (code)
+			image_code_each_part(code, &view->maps[i], to->fn, to->ctx);
+	}
 	image_view_put(view);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The queues of a perf.data file, each with the extents of its trace (decode/stream); what the file
- * says about the unit. Bare streams.
+ * says about the unit. Raw streams.
  */
 #include "pt_decoder.h"
 
@@ -210,7 +210,7 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	return 0;
 }
 
-/* ---- bare streams ---- */
+/* ---- raw streams ---- */
 
 void pt_configure_raw(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw)
 {

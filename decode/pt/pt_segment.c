@@ -182,11 +182,18 @@ static void on_overflow(struct pt_segment_decoder *w, const struct flow_step *st
  */
 static void arrive(struct pt_segment_decoder *w, const struct flow_step *step)
 {
-	if (!step->loops)
+	if (step->may_loop)
+		pt_gap_open(
+			w, AUXTAP_GAP_UNCOUNTED,
+			"other code was at 0x%llx then: whether it came back there is not known",
+			(unsigned long long)step->ip);
+	else if (!step->loops)
 		return;
-	pt_gap_open(w, AUXTAP_GAP_UNCOUNTED,
-		    "code without packets comes back to 0x%llx: how often it ran is not recorded",
-		    (unsigned long long)step->ip);
+	else
+		pt_gap_open(
+			w, AUXTAP_GAP_UNCOUNTED,
+			"code without packets comes back to 0x%llx: how often it ran is not recorded",
+			(unsigned long long)step->ip);
 	pt_gap_close(w);
 }
 

@@ -6,10 +6,30 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_NODES 20000
+/* Calls of each function of which what they called is forgotten last. */
+#define NEWEST 64
 /* Tail calls in a row, within one frame, whose newest are kept. */
 #define MAX_CHAIN 32
+
+struct call_node *call_node_alloc(struct call_tree *tree)
+{
+	struct call_node *node = tree->unused;
+
+	if (node) {
+		tree->unused = node->next;
+		memset(node, 0, sizeof(*node));
+	} else {
+		node = calloc(1, sizeof(*node));
+		if (!node)
+			return NULL;
+	}
+	node->code = tree->code;
+	tree->nr_nodes++;
+	return node;
+}
 
 void call_node_free(struct call_tree *tree, struct call_node *node)
 {
@@ -28,7 +48,8 @@ void call_node_free(struct call_tree *tree, struct call_node *node)
 		struct call_node *up = at == node ? NULL : at->parent;
 
 		free(at->text);
-		free(at);
+		at->next = tree->unused;
+		tree->unused = at;
 		tree->nr_nodes--;
 		at = up;
 	}
@@ -53,10 +74,11 @@ uint64_t call_node_insns(const struct call_node *node)
 	return sum;
 }
 
-static void put_last(struct call_node *parent, struct call_node *node)
+void call_node_put_last(struct call_node *parent, struct call_node *node)
 {
 	node->parent = parent;
 	node->next = NULL;
+	node->prev = parent->last;
 	if (parent->last)
 		parent->last->next = node;
 	else
@@ -64,95 +86,107 @@ static void put_last(struct call_node *parent, struct call_node *node)
 	parent->last = node;
 }
 
-static struct call_node *take_last(struct call_node *parent)
+void call_node_insert_before(struct call_node *at, struct call_node *node)
 {
-	struct call_node *last = parent->last, *before = NULL;
-
-	for (struct call_node *n = parent->first; n != last; n = n->next)
-		before = n;
-	if (before)
-		before->next = NULL;
+	node->parent = at->parent;
+	node->next = at;
+	node->prev = at->prev;
+	if (at->prev)
+		at->prev->next = node;
 	else
-		parent->first = NULL;
-	parent->last = before;
-	return last;
+		at->parent->first = node;
+	at->prev = node;
 }
 
-/* Forgets the oldest call within node; what it executed still counts. */
-static void drop_oldest(struct call_tree *tree, struct call_node *node)
+void call_node_unlink(struct call_node *node)
+{
+	if (node->prev)
+		node->prev->next = node->next;
+	else
+		node->parent->first = node->next;
+	if (node->next)
+		node->next->prev = node->prev;
+	else
+		node->parent->last = node->prev;
+}
+
+void call_node_drop_oldest(struct call_tree *tree, struct call_node *node)
 {
 	struct call_node *oldest = node->first;
 
 	node->first = oldest->next;
-	if (!node->first)
+	if (node->first)
+		node->first->prev = NULL;
+	else
 		node->last = NULL;
-	node->nr_dropped += !oldest->gap && !oldest->async;
+	node->nr_dropped += call_node_calls(oldest);
 	node->nr_dropped_insns += call_node_insns(oldest);
 	call_node_free(tree, oldest);
 }
 
-/*
- * The outermost function is forgotten, not what it called. A function that it went on to by a jump
- * has its frame: no caller is forgotten then.
- */
-static void forget_outermost(struct call_tree *tree, struct call_node *outer)
+static void forget_oldest(struct call_tree *tree, struct call_node *node)
 {
-	tree->root.first = outer->first;
-	tree->root.last = outer->last;
-	for (struct call_node *c = outer->first; c; c = c->next)
-		c->parent = &tree->root;
-	if (outer->last && outer->last->tail) {
-		uint32_t nr = 0;
-
-		outer->last->tail = false;
-		for (struct call_node *n = outer->last; n && n->chain; n = n->last)
-			n->chain = nr++;
-	} else {
-		tree->nr_forgotten++;
-	}
-	outer->first = NULL;
-	tree->root.nr_dropped++;
-	call_node_free(tree, outer);
+	while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->on_path)
+		call_node_drop_oldest(tree, node);
 }
 
-/* Too many: forget finished calls, oldest first, outermost first. */
+/* What calls that returned called is forgotten, but for the newest; of all calls, what is alike. */
+static void fold_newest(struct call_tree *tree, struct call_node *node)
+{
+	call_fold_insides(tree, node, NEWEST);
+}
+
+static void fold_all(struct call_tree *tree, struct call_node *node)
+{
+	call_fold_insides(tree, node, 0);
+}
+
+static void fold_often(struct call_tree *tree, struct call_node *node)
+{
+	call_fold_mix(tree, node, MAX_NODES / 16);
+}
+
+static struct call_node *child_on_path(const struct call_node *node)
+{
+	struct call_node *child = node->last;
+
+	while (child && !child->on_path)
+		child = child->prev;
+	return child;
+}
+
+/*
+ * Too many nodes: first, in each function that is open, from the outermost on, what those calls
+ * called that returned is forgotten, then the calls themselves.
+ */
 static void prune(struct call_tree *tree)
 {
-	struct call_node *node = &tree->root;
+	static void (*const steps[])(struct call_tree *,
+				     struct call_node *) = {fold_newest, fold_all, fold_often,
+							    forget_oldest};
 
+	call_frames_spill(tree);
 	for (struct call_node *n = tree->current; n; n = n->parent)
 		n->on_path = true;
-	while (node && tree->nr_nodes > MAX_NODES / 2) {
-		while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->on_path)
-			drop_oldest(tree, node);
-		/* down the path that leads to the current function */
-		struct call_node *child = node->first;
-
-		while (child && !child->on_path)
-			child = child->next;
-		node = child;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		for (struct call_node *n = &tree->root; n && tree->nr_nodes > MAX_NODES / 2;
+		     n = child_on_path(n))
+			steps[i](tree, n);
 	}
 	for (struct call_node *n = tree->current; n; n = n->parent)
 		n->on_path = false;
-	/* a recursion deeper than the bound: forget its outer half */
-	while (tree->nr_nodes > MAX_NODES / 2) {
-		struct call_node *outer = tree->root.first;
-
-		if (!outer || outer == tree->current)
-			break;
-		forget_outermost(tree, outer);
-	}
 }
 
 struct call_node *call_node_add(struct call_tree *tree, struct call_node *parent)
 {
-	struct call_node *node = calloc(1, sizeof(*node));
+	struct call_node *node = call_node_alloc(tree);
 
 	if (!node)
 		return NULL;
-	put_last(parent, node);
+	node->repeat = 1;
+	call_node_put_last(parent, node);
 	parent->nr_children++;
-	if (++tree->nr_nodes > MAX_NODES) {
+	if (tree->nr_nodes > MAX_NODES) {
 		tree->current = node; /* never pruned */
 		prune(tree);
 		node = tree->current;
@@ -176,27 +210,43 @@ struct call_node *call_node_current(struct call_tree *tree, uint64_t ip, uint64_
 	return tree->current;
 }
 
+/* What is known of the calls in root since the last gap were calls of outer. */
+static void take_calls(struct call_node *root, struct call_node *outer)
+{
+	while (root->last && !root->last->ends) {
+		struct call_node *last = root->last;
+
+		call_node_unlink(last);
+		if (outer->first)
+			call_node_insert_before(outer->first, last);
+		else
+			call_node_put_last(outer, last);
+		last->parent = outer;
+		outer->nr_children += last->repeat;
+	}
+	if (root->last)
+		return;
+	outer->nr_children = root->nr_children;
+	outer->nr_dropped = root->nr_dropped;
+	root->nr_children = root->nr_dropped = 0;
+}
+
 /* Returning out of the outermost known function: it gets a parent. */
 int call_node_grow_outwards(struct call_tree *tree, uint64_t ip, uint64_t time)
 {
-	struct call_node *outer = calloc(1, sizeof(*outer));
+	struct call_node *outer = call_node_alloc(tree);
 
 	if (!outer)
 		return -ENOMEM;
-	outer->first = tree->root.first;
-	outer->last = tree->root.last;
-	outer->nr_children = tree->root.nr_children;
-	outer->nr_dropped = tree->root.nr_dropped;
-	for (struct call_node *c = outer->first; c; c = c->next)
-		c->parent = outer;
-	outer->parent = &tree->root;
+	outer->repeat = 1;
+	take_calls(&tree->root, outer);
 	outer->last_ip = ip;
 	outer->time = time;
-	tree->root.first = tree->root.last = outer;
-	tree->root.nr_children = 1;
-	tree->root.nr_dropped = 0;
-	tree->nr_nodes++;
+	call_node_put_last(&tree->root, outer);
+	tree->root.nr_children++;
 	tree->current = outer;
+	if (tree->counts && tree->nr_forgotten)
+		call_counts_outer(tree, outer->last, outer);
 	if (tree->nr_forgotten)
 		tree->nr_forgotten--;
 	return 0;
@@ -205,13 +255,13 @@ int call_node_grow_outwards(struct call_tree *tree, uint64_t ip, uint64_t time)
 /* Returning out of a function that was entered by a return: its caller takes its place. */
 int call_node_grow_inside(struct call_tree *tree, struct call_node *node, uint64_t ip)
 {
-	struct call_node *inner = malloc(sizeof(*inner));
+	struct call_node *inner = call_node_alloc(tree);
 
 	if (!inner)
 		return -ENOMEM;
 	*inner = *node;
 	inner->parent = node;
-	inner->next = NULL;
+	inner->prev = inner->next = NULL;
 	inner->by_return = inner->by_jump = inner->by_fall = false;
 	for (struct call_node *c = inner->first; c; c = c->next)
 		c->parent = inner;
@@ -223,7 +273,6 @@ int call_node_grow_inside(struct call_tree *tree, struct call_node *node, uint64
 	node->addr = 0;
 	node->last_ip = ip;
 	node->returned = false;
-	tree->nr_nodes++;
 	tree->current = node;
 	return 0;
 }
@@ -241,17 +290,20 @@ void call_node_chained(struct call_tree *tree)
 	keep->chain = nr;
 	if (nr < MAX_CHAIN)
 		return;
-	for (nr = MAX_CHAIN / 2; nr > 1; nr--, keep = keep->parent)
+	for (nr = MAX_CHAIN / 2; nr > 1; nr--, keep = call_node_caller(tree, keep))
 		keep->chain = nr;
 	keep->chain = 1;
-	dropped = frame = keep->parent;
+	dropped = frame = call_node_caller(tree, keep);
 	for (nr = dropped->chain; nr; nr--)
-		frame = frame->parent;
+		frame = call_node_caller(tree, frame);
 	nr = dropped->chain;
-	take_last(dropped);
-	oldest = take_last(frame);
+	if (tree->counts)
+		call_counts_chained(tree, keep, nr);
+	call_node_unlink(keep);
+	oldest = frame->last;
+	call_node_unlink(oldest);
 	frame->nr_dropped += nr;
 	frame->nr_dropped_insns += call_node_insns(oldest);
 	call_node_free(tree, oldest);
-	put_last(frame, keep);
+	call_node_put_last(frame, keep);
 }

@@ -146,6 +146,19 @@ static const char *odd_pointer(const struct fault_access *a, uint64_t addr, char
 	return buf;
 }
 
+/* Whether addr is in a frame that the stack has no space for: nothing is mapped from sp to it. */
+static bool beyond_stack(const struct report_facts *facts, uint64_t sp, uint64_t addr)
+{
+	const struct report_map *above = NULL;
+
+	if (!sp || addr < sp || report_facts_map(facts, sp))
+		return false;
+	for (size_t i = 0; i < facts->nr_maps; i++)
+		if (facts->maps[i].start > sp && (!above || facts->maps[i].start < above->start))
+			above = &facts->maps[i];
+	return above && addr < above->start && strstr(above->name, "stack");
+}
+
 static const char *vicinity(const struct report_facts *facts, const struct auxtap_regs *regs,
 			    const struct fault_access *a, uint64_t addr, char *buf, size_t size)
 {
@@ -191,6 +204,8 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 		}
 		return "nothing is mapped there, and the stack pointer is close: the stack is exhausted or gone";
 	}
+	if (beyond_stack(facts, sp, addr))
+		return "it lies above the stack pointer and below the stack: the stack is exhausted";
 	if (regs->arch == AUXTAP_ARCH_AARCH64 && a->known && a->base_reg[0] && a->base >> 48)
 		return odd_pointer(a, addr, buf, size);
 	return "nothing is mapped there";

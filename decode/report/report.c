@@ -8,7 +8,7 @@
 #include "decode/image/image_private.h"
 #include "util/sized.h"
 #include "util/vector.h"
-#include "report.h"
+#include "report_json.h"
 #include "fault.h"
 
 #include <errno.h>
@@ -17,56 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A process became another program. */
-struct exec_event {
-	int32_t tid;
-	bool done;
-	uint64_t time;
-	char comm[16];
-};
-
-/* What was seen of one thread. */
-struct thread_view {
-	struct thread_view *next;
-	int32_t pid, tid;
-	char comm[32];
-	const char *comm_seen;
-	struct call_tree *calls;
-	struct report_code code; /* what 'calls' asks for */
-	struct report_branches branches;
-	struct report_returns returns;
-	uint64_t nr_insns, first_time, last_time, last_ip;
-	size_t next_map;   /* of report->map_times */
-	uint64_t flow_end; /* where it would go on, if flow_end_known */
-	bool has_flow;	   /* more than gaps */
-	bool ended_before; /* before the snapshot, which keeps nothing of it */
-	bool flow_end_known;
-	bool in_syscall; /* the flow ends there, as that of a thread that exits */
-};
-
-struct report {
-	struct report_facts facts;
-	struct report_out ro;
-	struct auxtap_perfdata *pd; /* NULL: a raw trace, or the directory of a snapshot */
-	const char *path;
-	const struct auxtap_raw_opts *raw;
-	struct report_cover cover;
-	struct thread_view *threads;
-	unsigned int nr_branches, nr_calls;
-	struct exec_event *execs;
-	size_t nr_execs, max_execs;
-	uint64_t *map_times; /* of records of mappings, ascending */
-	size_t nr_maps, max_maps;
-};
-
-static struct thread_view *view_of(struct report *r, const struct auxtap_event *ev)
+static struct thread_view *view_of(struct report *r, int32_t pid, int32_t tid)
 {
 	struct thread_view **at = &r->threads;
 
 	for (; *at; at = &(*at)->next) {
 		struct thread_view *found = *at;
 
-		if (found->tid != ev->tid)
+		if (found->tid != tid)
 			continue;
 		*at = found->next; /* most recent first: the search stays short */
 		found->next = r->threads;
@@ -76,11 +34,13 @@ static struct thread_view *view_of(struct report *r, const struct auxtap_event *
 	*at = calloc(1, sizeof(**at));
 	if (!*at)
 		return NULL;
-	(*at)->pid = ev->pid;
-	(*at)->tid = ev->tid;
-	(*at)->code = (struct report_code){.images = r->ro.images, .pid = ev->pid};
+	(*at)->pid = pid;
+	(*at)->tid = tid;
+	(*at)->code = (struct report_code){.images = r->ro.images, .pid = pid};
 	(*at)->calls = call_tree_new(&report_code_ops, &(*at)->code);
-	return (*at)->calls ? *at : NULL;
+	if (!(*at)->calls || (!r->facts.have_crash && call_tree_count((*at)->calls)))
+		return NULL;
+	return *at;
 }
 
 /* Did the thread's process become another program before it went on here? */
@@ -186,7 +146,7 @@ static void note_end(struct thread_view *view, const struct auxtap_event *ev)
 
 static int on_event(struct report *r, const struct auxtap_event *ev)
 {
-	struct thread_view *view = view_of(r, ev);
+	struct thread_view *view = view_of(r, ev->pid, ev->tid);
 
 	if (!view)
 		return -ENOMEM;
@@ -201,6 +161,8 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	view->nr_insns += ev->nr_insns;
 	follow_maps(r, view, ev);
 	report_branches_note(&view->branches, ev);
+	if (r->to_abort.nr && view->tid == r->facts.crash.tid)
+		report_untils_note(&r->to_abort, &view->branches, r->nr_branches, ev);
 	if (report_returns_note(&view->returns, ev))
 		return -ENOMEM;
 	if ((ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) ||
@@ -222,6 +184,15 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	else if (ev->has_ip)
 		view->last_ip = ev->ip;
 	return call_tree_event(view->calls, ev);
+}
+
+/* Also those that have executed nothing that the trace has. */
+static int add_living_threads(struct report *r)
+{
+	for (size_t i = 0; i < r->facts.nr_threads; i++)
+		if (!view_of(r, r->facts.threads[i].note.pid, r->facts.threads[i].note.tid))
+			return -ENOMEM;
+	return 0;
 }
 
 static int decode_all(struct report *r, struct auxtap_error *err)
@@ -262,144 +233,19 @@ static void title(const struct report *r, const char *text)
 	fprintf(r->ro.out, "\n%s%s%s\n", r->ro.style->title, text, r->ro.style->off);
 }
 
-static const struct auxtap_regs *dying_regs(const struct report *r)
-{
-	for (size_t i = 0; i < r->facts.nr_threads; i++) {
-		if (r->facts.threads[i].note.tid == r->facts.crash.tid)
-			return &r->facts.threads[i].note.regs;
-	}
-	return NULL;
-}
-
 static void print_location(const struct report *r, uint64_t addr)
 {
 	report_print_location(&r->ro, addr);
 }
 
-/* Frames of the dead thread, and which of them to blame first. */
-struct backtrace {
-	struct unwind_frames frames;
-	int culprit; /* -1: none */
-};
-
-/* The innermost frame that is the program's own. */
-static int find_culprit(const struct report *r, const struct backtrace *bt, int from)
+static void print_insn(const struct report *r, const struct report_death *death)
 {
-	struct auxtap_location loc = {.size = sizeof(loc)};
-
-	for (int i = from; i < bt->frames.nr; i++) {
-		if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time,
-					      bt->frames.pcs[i], &loc) &&
-		    loc.image && !report_is_runtime(loc.image) && !report_is_helper(&loc))
-			return i;
-	}
-	return -1;
-}
-
-/* ip: of the instruction that the signal is about, where regs are known. */
-static void print_headline(const struct report *r, struct fault *fault,
-			   const struct auxtap_regs *regs, uint64_t ip, const struct backtrace *bt,
-			   const struct thread_view *view)
-{
-	const struct auxtap_crash *c = &r->facts.crash;
-	const struct report_branch *b = view ? report_branches_last(&view->branches) : NULL;
-	const char *name = fault_signal_name(c->signo);
-	/* an ETM leaves out the bits that are always 0 where A64 code is */
-	uint64_t left_out = regs && regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0;
-	char number[32];
-	FILE *out = r->ro.out;
-
-	snprintf(number, sizeof(number), "signal %d", c->signo);
-	fprintf(out, "%s%s (pid %d", r->ro.style->bad, report_text(&r->ro, c->comm), c->pid);
-	if (c->tid != c->pid)
-		fprintf(out, ", thread %d", c->tid);
-	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_text(c->signo),
-		r->ro.style->off);
-	if (b && b->to != (ip & ~left_out))
-		b = NULL;
-	if (regs)
-		report_jump_explain(&r->ro, &r->facts, regs, view ? &view->returns : NULL, b, ip,
-				    fault);
-	if (fault->bad_ip) {
-		/* where it came from: the trace knows, whatever became of the stack */
-		if (b) {
-			fputs(", from ", out);
-			print_location(r, b->from);
-		} else if (view && view->flow_end_known) {
-			fputs(", last traced in ", out);
-			print_location(r, view->flow_end);
-		} else if (bt->culprit > 0) {
-			fputs(", from ", out);
-			print_location(r, bt->frames.pcs[bt->culprit]);
-		}
-	} else if (regs) {
-		fputs(" in ", out);
-		print_location(r, ip);
-		if (bt->culprit > 0) {
-			/* library code between them, and calls that left no frame */
-			fputs(bt->culprit > 1 ? ",\n  reached from " : ",\n  called from ", out);
-			print_location(r, bt->frames.pcs[bt->culprit]);
-		}
-	}
-	fputc('\n', out);
-	if (fault->why[0])
-		fprintf(out, "  %s\n", report_text(&r->ro, fault->why));
-	if (c->flags & AUXTAP_CRASH_EMULATOR)
-		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
-			     "with --source ptrace or on trace hardware.\n");
-	if (c->limit_bytes)
-		fprintf(out,
-			"  auxtap ended it: the processes of this session used more than %llu MiB, "
-			"the limit that --max-memory sets.\n",
-			(unsigned long long)c->limit_bytes >> 20);
-	if (c->flags & AUXTAP_CRASH_NO_MEMORY)
-		fprintf(out,
-			"  The program's memory could not be read: the kernel refused "
-			"process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");
-	if (c->frame_signo && c->signo == SIGSEGV) {
-		const char *refused = fault_signal_name(c->frame_signo);
-
-		fputs("  The program's own handler for ", out);
-		if (refused)
-			fputs(refused, out);
-		else
-			fprintf(out, "signal %d", c->frame_signo);
-		fputs(" could not be started: the kernel could not write its frame to the stack.\n",
-		      out);
-	}
-	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
-		const char *first = fault_signal_name(c->fault_signo);
-		struct fault first_fault;
-
-		fprintf(out, "  Before, a %s at ", first ? first : "fault");
-		print_location(r, c->fault_ip);
-		fputs(" went to the program's own handler.\n", out);
-		if (regs && report_first_fault(&r->ro, &r->facts, regs, &first_fault))
-			fprintf(out,
-				"  With the registers below that instruction faults again: %s\n",
-				report_text(&r->ro, first_fault.why));
-	}
-}
-
-/* Code at ip: of its image, else what the snapshot has of the memory. How many bytes. */
-static size_t read_code(const struct report *r, uint64_t ip, uint8_t *code, size_t size)
-{
-	ssize_t n = auxtap_image_set_read(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
-					  code, size);
-
-	if (n > 0)
-		return (size_t)n;
-	while (size && !report_facts_memory(&r->facts, ip, code, size))
-		size--;
-	return size;
-}
-
-static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
-{
+	const enum auxtap_isa isa = report_isa(death->head.regs);
+	const uint64_t ip = death->fault.insn_ip;
 	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint8_t code[16];
 	char text[160];
-	size_t n = read_code(r, ip, code, sizeof(code));
+	size_t n = report_read_code(r, ip, code, sizeof(code));
 
 	title(r, "Faulting instruction");
 	if (n > 0 && auxtap_disassemble_as(r->ro.images, isa, ip, code, n, text, sizeof(text)) > 0)
@@ -421,17 +267,7 @@ static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 	}
 }
 
-static struct thread_view *dying_view(const struct report *r)
-{
-	for (struct thread_view *v = r->threads; v; v = v->next) {
-		if (v->tid == r->facts.crash.tid)
-			return v;
-	}
-	return NULL;
-}
-
-/* Of a file without trace, or with none that is decoded, the default of bare streams. */
-static const struct trace_family *family_of(const struct report *r)
+const struct trace_family *report_family(const struct report *r)
 {
 	const struct trace_family *family = NULL;
 	const uint64_t *priv;
@@ -456,8 +292,10 @@ static bool has_trace(const void *ctx, int32_t tid)
 	return false;
 }
 
-static void compute_coverage(struct report *r)
+void report_coverage(struct report *r)
 {
+	const struct auxtap_regs *regs = r->facts.have_crash ? report_dying_regs(r) : NULL;
+	const struct thread_view *view = r->facts.have_crash ? report_dying_view(r) : NULL;
 	struct report_cover *cover = &r->cover;
 
 	report_cover_file(cover, r->pd, r->facts.capture != NULL);
@@ -479,15 +317,6 @@ static void compute_coverage(struct report *r)
 	cover->nr_without =
 		report_cover_without_trace(cover, r->facts.have_crash ? r->facts.crash.pid : -1,
 					   has_trace, r->threads);
-}
-
-static void print_coverage(struct report *r)
-{
-	const struct auxtap_regs *regs = r->facts.have_crash ? dying_regs(r) : NULL;
-	const struct thread_view *view = r->facts.have_crash ? dying_view(r) : NULL;
-	struct report_cover *cover = &r->cover;
-
-	compute_coverage(r);
 	if (regs && view && view->flow_end_known && report_regs_ip(regs, &cover->death_ip)) {
 		/* an ETM leaves out the bits that are always 0 where A64 code is */
 		uint64_t left_out = regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0;
@@ -498,10 +327,14 @@ static void print_coverage(struct report *r)
 	} else if (r->facts.have_crash) {
 		cover->to_end = false;
 	}
-	cover->library = trace_family_library(family_of(r));
+	cover->library = trace_family_library(report_family(r));
 	cover->branches_only = !cover->library;
+}
+
+static void print_coverage(const struct report *r)
+{
 	title(r, "What the trace covers");
-	report_cover_print(&r->ro, &r->facts, cover);
+	report_cover_print(&r->ro, &r->facts, &r->cover);
 }
 
 /* What it executed; regs: where it was when the program died, or NULL. */
@@ -526,30 +359,98 @@ static void print_thread(const struct report *r, const struct thread_view *v,
 	fputc('\n', r->ro.out);
 }
 
+static int by_tid(const void *a, const void *b)
+{
+	const struct thread_view *x = *(struct thread_view *const *)a;
+	const struct thread_view *y = *(struct thread_view *const *)b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* The views are in the order of the last event of each; without memory they stay so. */
+void report_sort_threads(struct report *r)
+{
+	struct thread_view **all, *v;
+	size_t nr = 0;
+
+	for (v = r->threads; v; v = v->next)
+		nr++;
+	all = malloc((nr + 1) * sizeof(*all));
+	if (!all)
+		return;
+	nr = 0;
+	for (v = r->threads; v; v = v->next) {
+		v->rank = nr; /* newest first */
+		all[nr++] = v;
+	}
+	all[nr] = NULL;
+	qsort(all, nr, sizeof(*all), by_tid);
+	r->threads = all[0];
+	for (size_t i = 0; i < nr; i++)
+		all[i]->next = all[i + 1];
+	free(all);
+}
+
+const struct report_thread *report_thread_note(const struct report *r, int32_t tid)
+{
+	const struct report_thread *found = NULL;
+
+	for (size_t i = 0; i < r->facts.nr_threads; i++)
+		if (r->facts.threads[i].note.tid == tid)
+			found = &r->facts.threads[i];
+	return found;
+}
+
+bool report_has_thread(const struct report *r, const struct thread_view *v)
+{
+	return v->tid >= 0 && (!r->facts.have_crash || v->pid == r->facts.crash.pid);
+}
+
+/* For the others' times to be compared with: the last calls of the thread that died. */
+static void print_dead_thread(const struct report *r, const struct thread_view *v)
+{
+	if (!v || !v->has_flow)
+		return;
+	fprintf(r->ro.out, "  %-16s %6d  its tree of calls is above\n",
+		report_text(&r->ro, r->facts.crash.comm), v->tid);
+	report_last_calls_print(&r->ro, v->calls, REPORT_LAST_CALLS);
+}
+
+static bool has_times(const struct report *r)
+{
+	for (const struct thread_view *v = r->threads; v && r->ro.time; v = v->next)
+		if (v->last_time)
+			return true;
+	return false;
+}
+
 static void print_threads(const struct report *r, int32_t but)
 {
+	const struct thread_view *dead = NULL;
 	bool any = false;
 
 	for (const struct thread_view *v = r->threads; v; v = v->next) {
-		const struct auxtap_regs *regs = NULL;
-		const char *comm = v->comm;
+		const struct report_thread *thread = report_thread_note(r, v->tid);
 
-		if (v->tid == but || v->tid < 0)
-			continue;
-		if (r->facts.have_crash && v->pid != r->facts.crash.pid)
+		if (v->tid == but)
+			dead = v;
+		if (v->tid == but || !report_has_thread(r, v))
 			continue;
 		if (!any)
 			title(r, but >= 0 ? "The other threads" : "Threads");
+		if (!any && but >= 0 && has_times(r))
+			fprintf(r->ro.out,
+				"  -N: called at most N ns before the %s; of several calls the last\n",
+				report_is_interrupted(r) ? "snapshot" : "death");
 		any = true;
-		for (size_t i = 0; i < r->facts.nr_threads; i++) {
-			if (r->facts.threads[i].note.tid != v->tid)
-				continue;
-			regs = &r->facts.threads[i].note.regs;
-			comm = r->facts.threads[i].note.comm;
-		}
-		fprintf(r->ro.out, "  %-16s %6d  ", report_text(&r->ro, comm), v->tid);
-		print_thread(r, v, regs);
+		fprintf(r->ro.out, "  %-16s %6d  ",
+			report_text(&r->ro, thread ? thread->note.comm : v->comm), v->tid);
+		print_thread(r, v, thread ? &thread->note.regs : NULL);
+		if (but >= 0 && v->rank <= REPORT_THREADS_WITH_CALLS)
+			report_last_calls_print(&r->ro, v->calls, REPORT_LAST_CALLS);
 	}
+	if (any && but >= 0)
+		print_dead_thread(r, dead);
 }
 
 static void print_next(const struct report *r)
@@ -569,94 +470,117 @@ static void print_next(const struct report *r)
 	if (!r->pd)
 		return; /* perf reads no directories with a CoreSight snapshot */
 	fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,%sip,sym,addr\n", path,
-		family_of(r)->perf_has_times ? "time," : "");
+		report_family(r)->perf_has_times ? "time," : "");
 }
 
-/* Where the instruction is that the signal is about: for a trap of x86 it is before ip. */
-static uint64_t insn_of_signal(const struct report *r, const struct auxtap_regs *regs, uint64_t ip)
+/* Not a death: the user wanted to see what it does. */
+static void print_interrupted(const struct report *r)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
-	uint8_t before[2];
 
-	if (regs->arch != AUXTAP_ARCH_X86_64 || c->signo != SIGTRAP ||
-	    (c->si_code != SI_KERNEL && c->si_code != TRAP_BRKPT) ||
-	    auxtap_image_set_read(r->ro.images, c->pid, c->time, ip - sizeof(before), before,
-				  sizeof(before)) != sizeof(before))
-		return ip;
-	return fault_x86_trap_ip(before, ip);
+	fprintf(r->ro.out,
+		"%s%s (pid %d) was interrupted%s: a snapshot was asked for; it did not die\n",
+		r->ro.style->title, report_text(&r->ro, c->comm), c->pid, r->ro.style->off);
+}
+
+static void print_flow(struct report *r, const struct report_death *death)
+{
+	const struct auxtap_crash *c = &r->facts.crash;
+	char end[64];
+
+	snprintf(end, sizeof(end), "%s here%s",
+		 report_is_interrupted(r)    ? "interrupted" :
+		 fault_signal_name(c->signo) ? fault_signal_name(c->signo) :
+					       "died",
+		 death->unloaded ? " (unloaded)" : "");
+	title(r, "The calls that led there");
+	if (!death->view) {
+		fprintf(r->ro.out, "  thread %d left no trace in this file\n", c->tid);
+		return;
+	}
+	if (death->no_memory)
+		fprintf(r->ro.out, "  (out of memory)\n");
+	report_calls_print(&r->ro, death->view->calls, r->nr_calls, end);
+	if (death->before)
+		report_branches_print(&r->ro, death->before, r->nr_branches, death->what, 0, false);
+	else
+		report_branches_print(&r->ro, &death->view->branches, r->nr_branches, NULL,
+				      c->signo, death->unloaded);
 }
 
 static void print_crash(struct report *r)
 {
-	const struct auxtap_crash *c = &r->facts.crash;
-	const struct auxtap_regs *regs = dying_regs(r);
-	struct thread_view *view = dying_view(r);
-	struct backtrace bt = {.culprit = -1};
-	struct fault fault = {0};
-	struct auxtap_regs trapped;
-	uint64_t ip = 0;
-	bool unloaded;
-	char end[64];
+	const struct auxtap_regs *regs;
+	struct report_death death;
 
-	if (regs && !report_regs_ip(regs, &ip))
-		regs = NULL;
-	if (regs) {
-		uint8_t insn[15];
-
-		ip = insn_of_signal(r, regs, ip);
-		fault_explain(&r->facts, regs, insn, read_code(r, ip, insn, sizeof(insn)), &fault);
-		trapped = *regs;
-		if (c->signo == SIGTRAP && fault.has_insn) {
-			/* it may be the last one of its function: the next one is of another */
-			report_regs_move(&trapped, ip);
-			fault.has_insn = regs->arch == AUXTAP_ARCH_AARCH64 || ip != fault.insn_ip;
-			fault.insn_ip = ip;
-		}
-		unwind_backtrace(&r->facts, r->ro.images, &trapped,
-				 view ? view->returns.last_call : 0,
-				 view ? report_branches_jump_to(&view->branches, ip) : 0,
-				 &bt.frames);
-		bt.culprit = find_culprit(r, &bt, 0);
-		if (c->signo == SIGABRT && (c->si_code == SI_TKILL || c->sender_pid == c->pid))
-			report_abort(&r->ro, bt.frames.pcs, bt.frames.nr, fault.why,
-				     sizeof(fault.why));
-	}
-	print_headline(r, &fault, regs, fault.has_insn ? fault.insn_ip : ip, &bt, view);
-	if (regs && fault.has_insn && !fault.bad_ip)
-		print_insn(r, regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_ISA_A64 : AUXTAP_ISA_X86,
-			   fault.insn_ip);
+	report_death_explain(r, &death);
+	report_coverage(r);
+	report_sort_threads(r);
+	regs = death.head.regs;
+	if (report_is_interrupted(r))
+		print_interrupted(r);
+	else
+		report_headline_print(&r->ro, &r->facts, &death.head);
+	if (report_death_has_insn(&death))
+		print_insn(r, &death);
 	if (regs) {
 		title(r, "Registers");
 		report_regs_print(r->ro.out, regs);
 		title(r, "Backtrace");
-		report_frames_print(&r->ro, &r->facts, &bt.frames);
+		report_frames_print(&r->ro, &r->facts, &death.frames);
+		if (death.view && !r->cover.cut_short)
+			report_outer_print(&r->ro, &r->facts, death.view->calls, &death.frames);
 	}
-	unloaded = regs && report_was_unloaded(&r->ro, &r->facts, ip);
-	snprintf(end, sizeof(end), "%s here%s",
-		 fault_signal_name(c->signo) ? fault_signal_name(c->signo) : "died",
-		 unloaded ? " (unloaded)" : "");
-	title(r, "The calls that led there");
-	if (view) {
-		if (regs && call_tree_died(view->calls, fault.has_insn ? fault.insn_ip : ip))
-			fprintf(r->ro.out, "  (out of memory)\n");
-		report_calls_print(&r->ro, view->calls, r->nr_calls, end);
-		if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
-			report_branches_complete(&view->branches, ip);
-		report_branches_print(&r->ro, &view->branches, r->nr_branches,
-				      r->facts.have_crash ? c->signo : 0, unloaded);
-	} else {
-		fprintf(r->ro.out, "  thread %d left no trace in this file\n", c->tid);
-	}
+	print_flow(r, &death);
 	print_coverage(r);
-	print_threads(r, c->tid);
+	print_threads(r, r->facts.crash.tid);
 	report_images_print(&r->ro, &r->facts);
 	print_next(r);
+	report_memory_print(&r->ro, &r->facts);
+}
+
+/* The thread that executed most; NULL: no thread any. */
+static const struct thread_view *busiest_thread(const struct report *r)
+{
+	const struct thread_view *found = NULL;
+
+	for (const struct thread_view *v = r->threads; v; v = v->next)
+		if (v->nr_insns > (found ? found->nr_insns : 0))
+			found = v;
+	return found;
+}
+
+/* --calls: of each thread, up to so many. */
+static void print_trees(const struct report *r)
+{
+	const struct thread_view *busiest = busiest_thread(r);
+	unsigned int nr = 0;
+
+	for (const struct thread_view *v = r->threads; v; v = v->next) {
+		struct report_out ro = r->ro;
+		char text[80];
+
+		if (!v->nr_insns || (v != busiest && !r->nr_calls) ||
+		    nr == REPORT_THREADS_WITH_CALLS)
+			continue;
+		nr++;
+		ro.pid = v->pid;
+		snprintf(text, sizeof(text), "The calls of %s%sthread %d",
+			 report_text(&ro, v->comm), v->comm[0] ? ", " : "", v->tid);
+		title(r, text);
+		report_hot_calls_print(&ro, v->calls, r->nr_calls, "end of the trace");
+	}
 }
 
 static void print_overview(struct report *r)
 {
+	report_coverage(r);
+	report_sort_threads(r);
 	fprintf(r->ro.out, "%s%s%s: no crash in this file\n", r->ro.style->title,
 		report_text(&r->ro, r->path), r->ro.style->off);
+	title(r, "Hottest functions");
+	report_functions_print(r);
+	print_trees(r);
 	print_coverage(r);
 	print_threads(r, -1);
 	report_images_print(&r->ro, &r->facts);
@@ -672,16 +596,21 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 
 	r->nr_branches = opts->nr_branches ? opts->nr_branches : 16;
 	r->nr_calls = opts->nr_calls;
-	ret = decode_all(r, err);
+	ret = add_living_threads(r) ? auxtap_error_set(err, -ENOMEM, r->path, "out of memory") :
+				      decode_all(r, err);
 	if (ret < 0 && !r->pd && !r->cover.sum.bytes)
 		return ret; /* it was not opened */
 	r->ro.out = out;
 	r->ro.clean = &clean;
+	/* JSON has all names in full */
+	r->ro.names = opts->format == AUXTAP_REPORT_JSON ? NULL : report_names_new();
 	r->ro.style = opts->colour ? &report_coloured : &report_plain;
 	r->ro.width = opts->width ? opts->width : 100;
 	r->ro.pid = r->facts.have_crash ? r->facts.crash.pid : (r->threads ? r->threads->pid : -1);
 	r->ro.time = r->facts.have_crash ? r->facts.crash.time : r->cover.sum.time_end;
-	if (r->facts.have_crash)
+	if (opts->format == AUXTAP_REPORT_JSON)
+		report_json_print(r);
+	else if (r->facts.have_crash)
 		print_crash(r);
 	else
 		print_overview(r);
@@ -695,6 +624,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 		free(r->threads);
 		r->threads = next;
 	}
+	report_names_free(r->ro.names);
 	free(r->execs);
 	free(r->map_times);
 	report_cover_free(&r->cover);
@@ -704,8 +634,13 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 static int take_opts(struct auxtap_report_opts *known, const struct auxtap_report_opts *given,
 		     struct auxtap_error *err)
 {
-	return sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_report_opts, sysroot),
-			  given, "struct auxtap_report_opts", err);
+	int ret = sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_report_opts, images),
+			     given, "struct auxtap_report_opts", err);
+
+	if (ret || known->format == AUXTAP_REPORT_TEXT || known->format == AUXTAP_REPORT_JSON)
+		return ret;
+	return auxtap_error_set(err, -EINVAL, "struct auxtap_report_opts", "unknown format %d",
+				(int)known->format);
 }
 
 int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
@@ -741,35 +676,27 @@ int auxtap_report_snapshot(const char *dir, struct auxtap_image_set *images,
 	return ret ? ret : run(&r, &known, out, err);
 }
 
-int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts, FILE *out,
-		  struct auxtap_error *err)
+int report_recording(struct auxtap_perfdata *pd, struct auxtap_image_set *images,
+		     const struct auxtap_report_opts *opts, FILE *out, struct auxtap_error *err)
 {
-	struct report r = {.pd = pd, .path = auxtap_perfdata_path(pd)};
-	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	struct auxtap_report_opts known;
+	struct report r = {.pd = pd, .path = auxtap_perfdata_path(pd), .ro = {.images = images}};
 	const struct auxtap_trace_family *family = auxtap_family_of_file(pd);
-	int ret = take_opts(&known, opts, err);
+	int ret;
 
-	if (ret)
-		return ret;
-	opts = &known;
-	image_opts.sysroot = opts->sysroot;
-	image_opts.vmlinux = opts->vmlinux;
-	image_opts.kcore = opts->kcore;
-	image_opts.debuginfod = opts->debuginfod;
 	/* what came through a pipe may belong to any user */
 	if (!auxtap_perfdata_owner(pd, &r.ro.owner))
 		r.ro.owner = (uid_t)-1;
 	ret = report_facts_read(&r.facts, pd, err);
 	if (ret < 0)
 		goto out_facts;
-	ret = auxtap_image_set_new(&r.ro.images, &image_opts, err);
-	if (ret < 0)
-		goto out_facts;
 	auxtap_image_set_of_file(r.ro.images, pd);
 	if (family && family->samples) {
 		ret = report_samples(pd, r.path, NULL, r.ro.images, opts, out, err);
 	} else {
+		const struct auxtap_regs *regs = report_dying_regs(&r);
+
+		if (r.facts.have_crash && regs && report_is_abort(&r.facts.crash))
+			report_abort_calls(&r.facts, regs, opts->images, pd, &r.to_abort);
 		ret = scan_records(&r, err);
 		if (!ret)
 			ret = run(&r, opts, out, err);
@@ -780,9 +707,25 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 			"out of memory or descriptors: images, functions or lines are missing");
 		auxtap_error_todo(err, "allow more (ulimit -v, ulimit -n)");
 	}
-	auxtap_image_set_free(r.ro.images);
 out_facts:
 	report_cover_free(&r.cover);
 	report_facts_free(&r.facts);
+	return ret;
+}
+
+int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts, FILE *out,
+		  struct auxtap_error *err)
+{
+	struct auxtap_image_set *images;
+	struct auxtap_report_opts known;
+	int ret = take_opts(&known, opts, err);
+
+	if (ret)
+		return ret;
+	ret = auxtap_image_set_new(&images, known.images, err);
+	if (ret < 0)
+		return ret;
+	ret = report_recording(pd, images, &known, out, err);
+	auxtap_image_set_free(images);
 	return ret;
 }

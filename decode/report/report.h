@@ -1,57 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report's own parts: facts of the death (report_facts.c), why it happened (fault.c),
- * backtrace (unwind.c), calls that led there (report_calls.c, report_code.c), last branches
- * (report_branches.c), printing (report.c, report_print.c), what is missing (report_cover.c);
- * report_samples.c: of samples instead of a flow. Nothing here is public.
+ * The report's own parts: facts of the death (report_facts.h), why it happened (fault.c),
+ * backtrace (unwind.c, report_frames.c, report_vars.c, report_tails.c), calls that led there
+ * (report_calls.c, report_code.c), last branches (report_branches.c), printing (report.c,
+ * report_print.c, report_tree.c), what is missing (report_cover.c); report_samples.c: of samples
+ * instead of a flow. Nothing here is public.
  */
 #ifndef AUXTAP_REPORT_H
 #define AUXTAP_REPORT_H
 
 #include "decode/flow/callstack.h"
+#include "decode/image/image_frame.h"
+#include "report_facts.h"
 
 #include <auxtap/crash.h>
 #include <auxtap/decode.h>
 #include <stdio.h>
-
-/* ---- facts ---- */
-
-struct report_thread {
-	struct auxtap_crash_thread note;
-};
-
-struct report_memory {
-	uint64_t addr, nr_bytes;
-	unsigned char *bytes;
-};
-
-struct report_map {
-	uint64_t start, end, pgoff;
-	char perms[5];
-	char *name; /* "" for anonymous memory */
-};
-
-struct report_facts {
-	bool have_crash; /* a CRASH note with a signal */
-	struct auxtap_crash crash;
-	struct report_thread *threads;
-	size_t nr_threads, max_threads;
-	struct report_memory *memory;
-	size_t nr_memory, max_memory;
-	struct report_map *maps;
-	size_t nr_maps, max_maps;
-	char *capture; /* "key: value" lines, or NULL */
-};
-
-int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
-		      struct auxtap_error *err);
-void report_facts_free(struct report_facts *facts);
-const struct report_map *report_facts_map(const struct report_facts *facts, uint64_t addr);
-/* Copies what is known of the dead process' memory; false unless all size bytes are known. */
-bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *buf, size_t size);
-/* Value of a line of the capture note into buf; false if there is none. */
-bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf,
-			  size_t size);
 
 /* ---- registers (report_regs.c) ---- */
 
@@ -59,6 +23,9 @@ bool report_facts_capture(const struct report_facts *facts, const char *key, cha
 bool report_regs_ip(const struct auxtap_regs *regs, uint64_t *ip);
 bool report_regs_sp(const struct auxtap_regs *regs, uint64_t *sp);
 void report_regs_move(struct auxtap_regs *regs, uint64_t ip);
+/* An object "registers" of those that are known. */
+struct json_out;
+void report_regs_json(struct json_out *j, const struct auxtap_regs *regs);
 void report_regs_print(FILE *out, const struct auxtap_regs *regs);
 
 /* ---- fault ---- */
@@ -99,13 +66,28 @@ const char *fault_signal_text(int signo); /* "segmentation fault" */
 /* ---- backtrace ---- */
 
 #define UNWIND_MAX_FRAMES 48
+#define UNWIND_MAX_TAILS  32
+
+/* A function that left its frame with a jump to the function of 'frame', or to the tail before. */
+struct unwind_tail {
+	int frame;
+	uint64_t site; /* the jump */
+};
 
 struct unwind_frames {
 	/* ip, then the calls: where to look up functions and lines */
 	uint64_t pcs[UNWIND_MAX_FRAMES];
+	struct image_frame frames[UNWIND_MAX_FRAMES];
 	int nr;
+	struct unwind_tail tails[UNWIND_MAX_TAILS]; /* by frame, innermost first */
+	int nr_tails;
 	uint64_t calls;	  /* bit n: pcs[n] is in the call, one byte before the return address */
 	uint64_t signals; /* bit n: frame n is what a signal handler returns to */
+	/*
+	 * From this frame on found by frame pointers alone, because no unwind information describes
+	 * the code before it: calls may be missing between the two; 0: none
+	 */
+	int by_pointers;
 	bool complete;	  /* the outermost frame was reached */
 	bool not_called;  /* no call returns to the last frame, a function's first instruction */
 	uint64_t no_code; /* the next return address, where no code is; 0: not for that */
@@ -125,6 +107,14 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 /* report_abort.c: who called abort(), if the backtrace has it. */
 struct report_out;
 bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char *why, size_t size);
+/*
+ * Of a death by abort(): the calls on the stack, innermost first, that the program may have made.
+ * Before the trace is decoded, by the maps of the snapshot; opts: how to find images.
+ */
+struct report_untils;
+void report_abort_calls(const struct report_facts *facts, const struct auxtap_regs *regs,
+			const struct auxtap_image_set_opts *opts, struct auxtap_perfdata *pd,
+			struct report_untils *untils);
 
 /* Does the unwind information say that the return address is at the top of the stack at addr? */
 bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
@@ -146,9 +136,23 @@ struct report_clean {
 	unsigned int next;
 };
 
+#define REPORT_NAME_WIDTH 60  /* longer names of functions are shortened */
+#define REPORT_NAME_MAX	  100 /* they are cut where without what is in brackets they are longer */
+
+/* short_name.c: the short names that a report has given. NULL: no memory. */
+struct report_names *report_names_new(void);
+void report_names_free(struct report_names *names);
+/*
+ * A name with "<...>" for template arguments and "(...)" for parameters, as little as fits into
+ * REPORT_NAME_WIDTH: always the same for one function, and different for different ones. False
+ * where the name is short enough, or cannot be made different.
+ */
+bool report_short_name(struct report_names *names, const char *full, char *out, size_t size);
+
 struct report_out {
 	FILE *out;
 	struct report_clean *clean;
+	struct report_names *names; /* NULL: names are not shortened */
 	const struct report_style *style;
 	unsigned int width;
 	struct auxtap_image_set *images;
@@ -200,31 +204,59 @@ size_t report_cover_without_trace(const struct report_cover *cover, int32_t pid,
 				  bool (*has_trace)(const void *ctx, int32_t tid), const void *ctx);
 /* Takes a gap. */
 void report_cover_event(struct report_cover *cover, const struct auxtap_event *ev);
+/* Is its time emulated: one instruction is one ns? */
+bool report_cover_emulated(const struct report_facts *facts);
+/* Time that it spans, in ns; 0: not known. */
+uint64_t report_cover_duration(const struct report_facts *facts, const struct report_cover *cover);
+/* Is what ran between the end of the dead thread's flow and its death not known? */
+bool report_cover_end_lost(const struct report_cover *cover);
 void report_cover_print(const struct report_out *ro, const struct report_facts *facts,
 			const struct report_cover *cover);
 void report_cover_free(struct report_cover *cover);
 
 /* ---- calls ---- */
 
+/*
+ * A call, or equal calls that returned (call_fold.c): it counts all of them, and what they called.
+ * Of these it counts the calls in all: three calls of f, each of which called g twice, are f x 3
+ * with g x 6 in it.
+ */
 struct call_node {
 	uint64_t addr;		   /* entry of the called function; 0: not known */
 	uint64_t site;		   /* the calling instruction */
 	uint64_t last_ip;	   /* last instruction seen running in it */
 	uint64_t nr_insns;	   /* in the function itself */
 	uint64_t nr_dropped_insns; /* in its children no longer kept */
+	uint64_t insns_in;	   /* report_hottest.c: in it and its children */
 	uint64_t time;
-	struct call_node *parent, *first, *last, *next; /* next: younger sibling */
-	uint32_t nr_children;				/* ever, kept or not */
-	uint32_t nr_dropped;				/* children no longer kept */
-	uint32_t chain; /* so many tail calls in a row lead to it, within one frame */
-	/* collapsed equal siblings before this one */
-	uint32_t repeat;
+	uint64_t newest; /* of several: the time of the last one; 0: of one */
+	struct call_node *parent, *first, *last;
+	struct call_node *prev, *next; /* elder and younger sibling */
+	uint64_t nr_children;	       /* calls ever, kept or not */
+	uint64_t nr_dropped;	       /* calls no longer kept */
+	uint64_t repeat;	       /* so many calls; of a group: rounds */
+	uint64_t hash;		       /* equal calls have the same; 0: it equals none */
+	uint32_t nr_below;	       /* of a call that returned: nodes below it */
+	uint32_t nr_items;	       /* of a group: nodes */
+	uint32_t code;		       /* counts the changes of the code that its address is of */
+	uint64_t nr_above; /* open calls between its parent and it that are not known, or not shown
+			    */
+	/* of a recursion, with all that is open of it: calls, instructions, what these called */
+	uint64_t depth, deep_insns, deep_inside;
+	unsigned int period; /* of its outermost row: functions that call each other */
+	uint32_t chain;	     /* so many tail calls in a row lead to it, within one frame */
+	uint32_t counted_at; /* call_counts.c: its entry there, plus 1; 0: none */
 	bool returned;
 	bool lost;	   /* it was open when a gap began: whether it returned is not known */
 	bool null;	   /* the function called is at address 0 */
 	bool known_caller; /* entered by a call that was traced */
 	bool gap;	   /* not a call: a gap in the trace; text tells */
 	bool exec;	   /* with gap: no gap but an exec */
+	bool ends;	   /* with gap: calls before it and after it have no known relation */
+	bool folded;	   /* report_hottest.c: a recursion, within a line of the same function */
+	bool group;	   /* not a call: the calls below it, in this order, again and again */
+	bool mixed;	   /* with group: in no order that repeats */
+	bool varies;	   /* in a group: not always one call a round */
 	bool async;	   /* entered by a signal or interrupt */
 	bool handled;	   /* with async: only the system call that ends the handler is left */
 	bool tail;	   /* entered by a jump: it returns to where its parent would */
@@ -233,6 +265,7 @@ struct call_node {
 	bool by_jump;
 	bool by_fall; /* with tail: by no branch, the parent ran on into it */
 	bool on_path; /* mark of the pruning */
+	bool library; /* of a library's function, for the choice of what is printed */
 	bool shown;   /* chosen to be printed */
 	char *text;
 };
@@ -257,6 +290,8 @@ struct call_code_ops {
 	uint64_t (*landing_pad)(void *ctx, uint64_t call);
 	/* Is it known that the code in [begin, end) does not switch to another stack? */
 	bool (*keeps_stack)(void *ctx, uint64_t begin, uint64_t end);
+	/* Is what was at addr at that time the same as what is there now? */
+	bool (*same_code)(void *ctx, uint64_t addr, uint64_t time);
 	/* Instructions in [begin, end); 0: not known. */
 	uint32_t (*nr_insns)(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t end);
 };
@@ -283,6 +318,38 @@ int call_tree_died(struct call_tree *tree, uint64_t ip);
 struct call_node *call_tree_root(struct call_tree *tree);
 /* Instructions in node and in all that was called from it, kept or not. */
 uint64_t call_node_insns(const struct call_node *node);
+/* How many calls the node stands for. */
+uint64_t call_node_calls(const struct call_node *node);
+/*
+ * So that about max rows, or more if they cannot be fewer, show what node called: calls of one
+ * function are equal whatever they called, and what is called often, in whatever order, is one
+ * group. Calls that were made seldom stay.
+ */
+void call_node_fit(struct call_tree *tree, struct call_node *node, unsigned int max);
+/* An open call, for which there may be no node. */
+struct call_open {
+	struct call_node *node; /* NULL: it has none */
+	uint64_t addr, site, last_ip, time, nr_insns;
+	uint64_t nr_inside; /* calls that it made, and that returned */
+	bool known_caller, async, tail;
+};
+
+/*
+ * What is open, from the innermost on, which is that node. The caller frees *path. Their number; 0
+ * without memory.
+ */
+size_t call_tree_path(struct call_tree *tree, struct call_node *from, struct call_open **path);
+/*
+ * The rows of a path, from the innermost on: fold: with one for each function of a recursion, which
+ * is 'depth' calls. All nodes of the path are marked on_path. Returns the number of rows.
+ */
+size_t call_path_fold(struct call_tree *tree, struct call_open *path, size_t nr, bool fold,
+		      struct call_node **rows);
+/*
+ * How many functions call each other in a circle, from the call at 'at' outwards, and *len, in how
+ * many calls; 0: it is no recursion.
+ */
+size_t call_path_period(const struct call_open *path, size_t nr, size_t at, size_t *len);
 /* How many nodes it has at present. */
 size_t call_tree_size(const struct call_tree *tree);
 /*
@@ -295,12 +362,31 @@ const char *call_tree_gap(const struct call_tree *tree);
 /* The function running last. */
 struct call_node *call_tree_current(struct call_tree *tree);
 
+/* What one function executed, in all its calls (call_counts.c). */
+struct call_function {
+	uint64_t addr; /* its begin, or where it was entered; 0: functions beyond the limit */
+	uint64_t time; /* when it was entered first: what was mapped there then */
+	uint64_t own;
+	uint64_t insns; /* with what it called, each instruction once, however deep it recurses */
+	uint64_t calls; /* traced ones; what ran when the trace or a gap ended was not called */
+};
+/* To be called before the first event: counts functions. 0 or -ENOMEM. */
+int call_tree_count(struct call_tree *tree);
+/* Function number i of those counted, as of now; false: there are not so many. */
+bool call_tree_function(const struct call_tree *tree, size_t i, struct call_function *function);
+/* Were more calls open at once, or more functions entered, than are counted? */
+bool call_tree_count_cut(const struct call_tree *tree);
+
 /* ---- names and the tree of calls ---- */
 
 /* The same output for what was at addr at that time; 0, or nothing known of then: as ro says. */
 struct report_out report_at(const struct report_out *ro, uint64_t time, uint64_t addr);
 /* A name from a file, safe to print; the result is valid until REPORT_CLEAN calls later. */
 const char *report_text(const struct report_out *ro, const char *text);
+/* The same of a function, shortened. */
+const char *report_symbol(const struct report_out *ro, const char *symbol);
+/* What follows the last slash. */
+const char *report_base_name(const char *path);
 /* "age_of (null_deref.c:29)"; place is NULL or receives "null_deref.c:29". */
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 		 char *location, size_t location_size);
@@ -314,25 +400,143 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
  * Prints "age_of at null_deref.c:29", or "age_of in PROGRAM" where no line of the source is known.
  */
 void report_print_location(const struct report_out *ro, uint64_t addr);
+/* The same of one of the functions inlined there: 0 is the innermost. */
+void report_print_level(const struct report_out *ro, uint64_t addr, int level);
+/* The same of the function that was called, not of those inlined into it. */
+void report_print_outermost(const struct report_out *ro, uint64_t addr);
+#define REPORT_SOURCE_AROUND 3 /* lines before, and after, at most */
+
+/* Lines of a source file around one. */
+struct report_source {
+	unsigned int first, nr;
+	bool newer; /* the file is newer than the program: its lines may be others */
+	struct report_source_line {
+		size_t len;
+		char text[1024]; /* as in the file, but cut */
+	} lines[2 * REPORT_SOURCE_AROUND + 1];
+};
+
 /*
- * The line of the source at loc (report_source.c), if the owners of the recording and of the image,
- * who chose the name of the source file, may read it. Nothing is printed otherwise.
+ * The line of the frame, which is of that image, and 'around' lines on either side
+ * (report_source.c), if the owners of the recording and of the image, who chose the name of the
+ * source file, may read it; false otherwise. Not of a packed file.
+ */
+bool report_source_read(const struct report_out *ro, const char *image_name,
+			const struct auxtap_frame *frame, unsigned int around,
+			struct report_source *source);
+/* The line of the frame that a packed file has; false: it does not have it. */
+bool report_source_packed(const struct report_out *ro, const struct auxtap_frame *frame,
+			  struct report_source *source);
+/*
+ * Prints the line of the source at loc if report_source_read() may; a packed file has some lines.
  */
 void report_source_line(const struct report_out *ro, const struct auxtap_location *loc);
+/* One line of the tree of calls: a call, or equal siblings. */
+struct report_call_row {
+	const struct call_node *node; /* the eldest of them */
+	unsigned int depth;
+	uint64_t repeat, hidden; /* hidden: calls in all of them that have no lines */
+	uint64_t own_insns;	 /* in the functions themselves */
+	uint64_t insns;		 /* with what they called; 0: they have not returned */
+	bool current;		 /* the function running last */
+};
+typedef void report_call_fn(void *ctx, const struct report_call_row *row);
+
+/* Which lines show a tree of calls. */
+struct report_calls {
+	struct call_tree *tree;
+	struct shown *shown;
+	size_t nr_outer;    /* open calls farther out than the lines */
+	bool outer_at_most; /* not all of these may still be open */
+	const char *gap;    /* before it calls may be open that nothing is known of; NULL */
+	bool gap_shown;	    /* it has a line */
+};
+
+/* Was node called through a linkage table's entry of that name, "f@plt"? Then f is meant. */
+bool report_call_through_stub(const struct report_out *ro, const struct call_node *node,
+			      const char *name);
+/*
+ * nr_lines lines, or as many as there are; 0: at most 40, without the runtime's start-up. The tree
+ * is folded for them. 0, or -1 without memory; then there is nothing to free. calls->shown is NULL
+ * if no calls were traced.
+ */
+int report_calls_choose(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+			struct report_calls *calls);
+void report_calls_each(const struct report_calls *calls, report_call_fn *fn, void *ctx);
+void report_calls_free(struct report_calls *calls);
+
 /*
  * nr_lines lines of calls, or as many as there are; 0: at most 40, without the runtime's start-up.
  */
 void report_calls_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
 			const char *end);
+/* The same of the calls in which most was executed, instead of the newest. */
+void report_hot_calls_print(const struct report_out *ro, struct call_tree *tree,
+			    unsigned int nr_lines, const char *end);
+/*
+ * report_hottest.c: the nodes that are not on the path to the end, hottest first, callers before
+ * what they called. The tree is folded for so many lines. The caller frees them; NULL: no memory.
+ */
+struct call_node **report_hottest(struct call_tree *tree, unsigned int nr_lines, size_t *nr);
+
+/* The last nr calls of the program's own functions (report_last_calls.c). */
+typedef void report_last_call_fn(void *ctx, const struct call_node *node);
+void report_last_calls_each(const struct report_out *ro, struct call_tree *tree, unsigned int nr,
+			    report_last_call_fn *fn, void *ctx);
+void report_last_calls_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr);
+/* ---- memory (report_memory.c) ---- */
+
+/* Which memory of the program the file contains: part of a sentence. */
+void report_memory_text(const struct report_facts *facts, char *text, size_t size);
+/* The same as the last line. */
+void report_memory_print(const struct report_out *ro, const struct report_facts *facts);
 
 /* ---- images (report_images.c) ---- */
 
 void report_images_print(const struct report_out *ro, const struct report_facts *facts);
+/* Bytes of executable anonymous memory that the snapshot has. */
+uint64_t report_generated_bytes(const struct report_facts *facts);
 
 /* ---- backtrace (report_frames.c) ---- */
 
+/* How the backtrace ends. */
+enum report_frames_end {
+	REPORT_FRAMES_OUTERMOST, /* with the outermost frame */
+	REPORT_FRAMES_TOO_MANY,
+	REPORT_FRAMES_NOT_CALLED,
+	REPORT_FRAMES_NO_CODE,	       /* at frames->no_code */
+	REPORT_FRAMES_NOT_IN_SNAPSHOT, /* the stack at frames->unread */
+	REPORT_FRAMES_NO_FILE,
+	REPORT_FRAMES_NO_INFO,
+	REPORT_FRAMES_SENSELESS,
+};
+enum report_frames_end report_frames_end(const struct report_out *ro,
+					 const struct report_facts *facts,
+					 const struct unwind_frames *frames);
 void report_frames_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct unwind_frames *frames);
+
+/* report_outer.c: frames farther out than those, as far as the trace knows them. */
+void report_outer_print(const struct report_out *ro, const struct report_facts *facts,
+			struct call_tree *tree, const struct unwind_frames *frames);
+
+/* report_tails.c: what the trace proves of functions that left by a tail call. */
+void report_tails_find(const struct report_out *ro, struct call_tree *tree,
+		       struct unwind_frames *frames);
+
+/* ---- arguments and local variables (report_vars.c) ---- */
+
+typedef void report_var_fn(void *ctx, const struct image_variable *var);
+/*
+ * Of one of the functions at frame nr: the arguments; locals: and after them the local variables.
+ * Nothing where none are known of.
+ */
+void report_vars_each(const struct report_out *ro, const struct report_facts *facts,
+		      const struct unwind_frames *frames, int nr, unsigned int level, bool locals,
+		      report_var_fn *fn, void *ctx);
+/* The same as text: each in lines of their own below the function. */
+void report_vars_print(const struct report_out *ro, const struct report_facts *facts,
+		       const struct unwind_frames *frames, int nr, unsigned int level, bool locals);
 
 /* ---- last branches (report_branches.c) ---- */
 
@@ -342,6 +546,7 @@ struct report_branch {
 	uint64_t from, to;
 	enum auxtap_branch_kind kind;
 	bool async, has_from, has_to;
+	bool uncounted; /* more of them followed, of which the trace has no packets */
 	unsigned int repeat;
 	uint64_t time;
 	int gap; /* what gap is before it (enum auxtap_gap_cause); -1: none */
@@ -355,8 +560,28 @@ struct report_branches {
 	enum auxtap_gap_cause gap;
 };
 
+/* The branches of a thread up to a call that has not returned. */
+struct report_until {
+	uint64_t back;			 /* the call's return address */
+	unsigned int nr_open;		 /* calls there that have not returned; 0: not seen */
+	struct report_branches branches; /* up to the outermost of them */
+};
+
+#define REPORT_UNTILS 12
+
+/* The same for several calls. */
+struct report_untils {
+	struct report_until at[REPORT_UNTILS];
+	int nr;
+};
+
 /* Takes an event of the thread. */
 void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev);
+/* The same, after it. Of each call at most nr branches are kept. */
+void report_untils_note(struct report_untils *untils, const struct report_branches *branches,
+			unsigned int nr, const struct auxtap_event *ev);
+/* Those up to the call that would return to 'back'; NULL: it is not known to be open. */
+const struct report_branches *report_untils_find(const struct report_untils *untils, uint64_t back);
 /* The last that the program itself took, if that is one of the last two; NULL. */
 /*
  * An ETM leaves out the two lowest bits of an address: where the thread died the registers have
@@ -364,14 +589,19 @@ void report_branches_note(struct report_branches *branches, const struct auxtap_
  */
 void report_branches_complete(struct report_branches *branches, uint64_t pc);
 const struct report_branch *report_branches_last(const struct report_branches *branches);
+/* "call", "cond", ... */
+const char *report_branch_kind(const struct report_branch *b);
+/* Is it a call, or a jump to the beginning of a function? */
+bool report_branch_enters(const struct report_out *ro, const struct report_branch *b);
 /* The indirect jump, the newest branch, that went to pc; 0: it is not one. */
 uint64_t report_branches_jump_to(const struct report_branches *branches, uint64_t pc);
 /*
- * At most nr of them; nothing if there are none. signo: the signal that ended them; 0. unloaded:
- * where they ended nothing is mapped any more.
+ * At most nr of them; nothing if there are none. before: what came after them, if it was not the
+ * end of the trace; NULL. signo: the signal that ended them; 0. unloaded: where they ended nothing
+ * is mapped any more.
  */
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
-			   unsigned int nr, int signo, bool unloaded);
+			   unsigned int nr, const char *before, int signo, bool unloaded);
 
 /* ---- how it came to where no code is (report_jump.c) ---- */
 
@@ -410,13 +640,54 @@ bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *
 bool report_first_fault(const struct report_out *ro, const struct report_facts *facts,
 			const struct auxtap_regs *regs, struct fault *fault);
 
+/* ---- the head of the report (report_headline.c) ---- */
+
+/* The innermost function that is the program's own. */
+struct report_culprit {
+	int frame;   /* -1: not one; of a tail frame that before it */
+	int level;   /* of the functions inlined there */
+	uint64_t pc; /* where it is; of a tail frame the jump */
+	bool tail;   /* it left by a jump */
+};
+struct report_culprit report_culprit(const struct report_out *ro,
+				     const struct unwind_frames *frames);
+
+struct report_headline {
+	const struct auxtap_regs *regs; /* of the thread that died; NULL: not known */
+	uint64_t ip;			/* of the instruction that the signal is about, with regs */
+	struct fault *fault;
+	const struct unwind_frames *frames;
+	struct report_culprit culprit;
+	const struct report_branches *branches; /* of the thread; NULL: it left no trace */
+	const struct report_returns *returns;	/* the same */
+	bool flow_end_known;
+	uint64_t flow_end;		  /* where the flow would go on, if that is known */
+	const struct report_branch *last; /* the branch that went to ip; NULL: not known */
+};
+
+/* Finds head->last, and completes head->fault->why by what the trace shows. */
+void report_headline_explain(const struct report_out *ro, const struct report_facts *facts,
+			     struct report_headline *head);
+void report_headline_print(const struct report_out *ro, const struct report_facts *facts,
+			   const struct report_headline *head);
+
 /* report_samples.c: the report of samples of Arm SPE; raw is NULL or pd is. */
 int report_samples(struct auxtap_perfdata *pd, const char *path, const struct auxtap_raw_opts *raw,
 		   struct auxtap_image_set *images, const struct auxtap_report_opts *opts,
 		   FILE *out, struct auxtap_error *err);
 /* A C or C++ library, or the dynamic linker: rarely where a bug is. */
 bool report_is_runtime(const char *image);
+/* Is it a library's function, in a library or linked statically? frame may be NULL. */
+bool report_is_library(const char *image, const struct auxtap_frame *frame);
+/* Is one of the functions inlined at loc not the program's own, but a library's? */
+bool report_is_library_function(const struct auxtap_location *loc, unsigned int level);
+/* The innermost of the functions inlined at loc that is the program's own; -1: not one. */
+int report_own_level(const struct auxtap_location *loc);
 /* Is it a function that the compiler adds to each program, not the program's own? */
 bool report_is_helper(const struct auxtap_location *loc);
+
+/* auxtap_report() with images of the caller; opts are complete, those for images have no effect. */
+int report_recording(struct auxtap_perfdata *pd, struct auxtap_image_set *images,
+		     const struct auxtap_report_opts *opts, FILE *out, struct auxtap_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Who called abort(), by the backtrace: the program, or a check of one of its libraries. */
+#include "decode/image/image_private.h"
 #include "report.h"
 
 #include <string.h>
@@ -68,48 +69,62 @@ bool report_is_helper(const struct auxtap_location *loc)
 	return symbol && !strcmp(symbol, "__clang_call_terminate");
 }
 
-/* The function itself, not one that is inlined into it; "" where no symbol names it. */
-static const char *function_at(const struct report_out *ro, uint64_t pc, const char **image)
+struct function {
+	const char *symbol; /* "" where no symbol names it */
+	const char *image;
+	bool is_library;
+};
+
+/* The function itself, not one that is inlined into it. */
+static struct function function_at(const struct report_out *ro, uint64_t pc)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
+	struct function found = {"", "", false};
+	const struct auxtap_frame *frame;
 
-	*image = "";
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image)
-		return "";
-	*image = loc.image;
-	return loc.nr_frames && loc.frames[loc.nr_frames - 1].symbol ?
-		       loc.frames[loc.nr_frames - 1].symbol :
-		       "";
+		return found;
+	frame = loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL;
+	found.image = loc.image;
+	found.is_library = report_is_library(loc.image, frame);
+	if (frame && frame->symbol)
+		found.symbol = frame->symbol;
+	return found;
 }
 
 static int find_abort(const struct report_out *ro, const uint64_t *pcs, int nr)
 {
-	const char *image;
-
 	for (int i = 0; i < nr; i++) {
-		if (!strcmp(function_at(ro, pcs[i], &image), "abort"))
+		if (!strcmp(function_at(ro, pcs[i]).symbol, "abort"))
 			return i;
 	}
 	return -1;
 }
 
-static enum library library_of(const struct check *check, const char *image)
+/* By the image, or by the name in a program that contains the library. */
+static enum library library_of(const struct check *check, const struct function *fn)
 {
 	if (check)
 		return check->library;
-	if (strstr(image, "libgcc_s"))
+	if (strstr(fn->image, "libgcc_s") || !strncmp(fn->symbol, "_Unwind_", 8))
 		return LIB_COMPILER;
-	return strstr(image, "libstdc++") ? LIB_CXX : LIB_C;
+	if (strstr(fn->image, "libstdc++") || strstr(fn->image, "libc++"))
+		return LIB_CXX;
+	if (!strncmp(fn->symbol, "std::", 5) || !strncmp(fn->symbol, "__cxa_", 6) ||
+	    !strncmp(fn->symbol, "__gxx_", 6))
+		return LIB_CXX;
+	return LIB_C;
 }
 
 /* Library code that did not call what calls abort() for reasons of its own: it only led there. */
-static bool starts_stack(const char *symbol, const char *image, enum library library)
+static bool starts_stack(const struct function *fn, enum library library)
 {
-	bool compiler = strstr(image, "libgcc_s"), cxx = compiler || strstr(image, "libstdc++");
-	bool same = library == LIB_COMPILER ? compiler : (library == LIB_CXX) == cxx;
+	enum library own = library_of(NULL, fn);
+	bool cxx = own == LIB_COMPILER || own == LIB_CXX;
+	bool same = library == LIB_COMPILER ? own == LIB_COMPILER : (library == LIB_CXX) == cxx;
 
-	return !same || !strcmp(symbol, "start_thread") ||
-	       !strcmp(symbol, "__libc_start_call_main");
+	return !same || !strcmp(fn->symbol, "start_thread") ||
+	       !strcmp(fn->symbol, "__libc_start_call_main");
 }
 
 /* What the frames from abort() to the program say of an exception. */
@@ -159,20 +174,20 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 	if (at < 0)
 		return false;
 	for (; i < nr; i++) {
-		const char *image, *symbol = function_at(ro, pcs[i], &image);
-		const struct check *check = check_of(symbol);
+		struct function fn = function_at(ro, pcs[i]);
+		const struct check *check = check_of(fn.symbol);
 
-		if (!check && !report_is_runtime(image))
+		if (!check && !fn.is_library)
 			break;
 		if (i == at + 1)
-			library = library_of(check, image);
-		else if (!check && starts_stack(symbol, image, library))
+			library = library_of(check, &fn);
+		else if (!check && starts_stack(&fn, library))
 			break;
 		if (check && check->meaning)
 			meaning = check->meaning;
-		note_thrown(&thrown, symbol);
-		if (*symbol)
-			snprintf(outermost, sizeof(outermost), "%s", symbol);
+		note_thrown(&thrown, fn.symbol);
+		if (*fn.symbol)
+			snprintf(outermost, sizeof(outermost), "%s", fn.symbol);
 	}
 	if (meaning_of(&thrown))
 		meaning = meaning_of(&thrown);
@@ -186,4 +201,37 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 			 outermost[0] ? ", from " : "", outermost, meaning ? ": " : "",
 			 meaning ? meaning : "");
 	return true;
+}
+
+static bool is_own_map(const struct report_map *map)
+{
+	return map && map->name[0] == '/' && !report_is_runtime(map->name);
+}
+
+void report_abort_calls(const struct report_facts *facts, const struct auxtap_regs *regs,
+			const struct auxtap_image_set_opts *opts, struct auxtap_perfdata *pd,
+			struct report_untils *untils)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_image_set *images;
+	struct unwind_frames frames;
+	int ret = 0;
+
+	untils->nr = 0;
+	if (auxtap_image_set_new(&images, opts, &err))
+		return;
+	auxtap_image_set_of_file(images, pd);
+	for (size_t i = 0; i < facts->nr_maps && !ret; i++) {
+		const struct report_map *map = &facts->maps[i];
+
+		if (map->name[0] == '/')
+			ret = auxtap_image_set_map(images, facts->crash.pid, 0, map->start,
+						   map->end - map->start, map->pgoff, map->name,
+						   NULL, 0);
+	}
+	unwind_backtrace(facts, images, regs, 0, 0, &frames);
+	for (int i = 1; i < frames.nr && untils->nr < REPORT_UNTILS; i++)
+		if (frames.calls >> i & 1 && is_own_map(report_facts_map(facts, frames.pcs[i])))
+			untils->at[untils->nr++].back = frames.pcs[i] + 1;
+	auxtap_image_set_free(images);
 }

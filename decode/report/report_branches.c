@@ -23,6 +23,8 @@ void report_branches_note(struct report_branches *branches, const struct auxtap_
 	if (ev->type == AUXTAP_EVENT_GAP && ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
 		branches->after_gap = true;
 		branches->gap = ev->gap->cause;
+	} else if (ev->type == AUXTAP_EVENT_GAP && branches->nr) {
+		branches->at[(branches->nr - 1) % REPORT_BRANCHES].uncounted = true;
 	}
 	if (ev->type != AUXTAP_EVENT_BRANCH && ev->type != AUXTAP_EVENT_ASYNC)
 		return;
@@ -30,12 +32,53 @@ void report_branches_note(struct report_branches *branches, const struct auxtap_
 	if (branches->nr && branch.gap < 0) {
 		last = &branches->at[(branches->nr - 1) % REPORT_BRANCHES];
 		if (last->from == branch.from && last->to == branch.to &&
-		    last->async == branch.async) {
+		    last->async == branch.async && !last->uncounted) {
 			last->repeat++;
 			return;
 		}
 	}
 	branches->at[branches->nr++ % REPORT_BRANCHES] = branch;
+}
+
+static void keep_branches(struct report_branches *kept, const struct report_branches *branches,
+			  unsigned int nr)
+{
+	kept->nr = branches->nr;
+	for (unsigned int i = branches->nr > nr ? branches->nr - nr : 0; i != branches->nr; i++)
+		kept->at[i % REPORT_BRANCHES] = branches->at[i % REPORT_BRANCHES];
+}
+
+static void until_note(struct report_until *until, const struct report_branches *branches,
+		       unsigned int nr, const struct auxtap_event *ev)
+{
+	bool call = ev->kind == AUXTAP_BRANCH_CALL || ev->kind == AUXTAP_BRANCH_CALL_INDIRECT;
+
+	if (call && ev->has_ip && ev->ip + ev->insn_size == until->back) {
+		if (!until->nr_open)
+			keep_branches(&until->branches, branches, nr);
+		until->nr_open++;
+	} else if (ev->kind == AUXTAP_BRANCH_RETURN && ev->addr == until->back && until->nr_open) {
+		until->nr_open--;
+	}
+}
+
+void report_untils_note(struct report_untils *untils, const struct report_branches *branches,
+			unsigned int nr, const struct auxtap_event *ev)
+{
+	for (int i = 0; i < untils->nr; i++) {
+		if (ev->type == AUXTAP_EVENT_GAP && ev->gap->cause != AUXTAP_GAP_UNCOUNTED)
+			untils->at[i].nr_open = 0;
+		else if (ev->type == AUXTAP_EVENT_BRANCH)
+			until_note(&untils->at[i], branches, nr, ev);
+	}
+}
+
+const struct report_branches *report_untils_find(const struct report_untils *untils, uint64_t back)
+{
+	for (int i = 0; i < untils->nr; i++)
+		if (untils->at[i].back == back && untils->at[i].nr_open)
+			return &untils->at[i].branches;
+	return NULL;
 }
 
 const struct report_branch *report_branches_last(const struct report_branches *branches)
@@ -72,7 +115,7 @@ void report_branches_complete(struct report_branches *branches, uint64_t pc)
 	}
 }
 
-static const char *kind_name(const struct report_branch *b)
+const char *report_branch_kind(const struct report_branch *b)
 {
 	if (b->async)
 		return "interrupt";
@@ -94,8 +137,7 @@ static const char *kind_name(const struct report_branch *b)
 	}
 }
 
-/* A call, or a jump to the beginning of a function. */
-static bool enters_function(const struct report_out *ro, const struct report_branch *b)
+bool report_branch_enters(const struct report_out *ro, const struct report_branch *b)
 {
 	struct report_out at = report_at(ro, b->time, b->to);
 	struct auxtap_location loc = {.size = sizeof(loc)};
@@ -143,7 +185,7 @@ static void print_gap(const struct report_out *ro, int cause)
 }
 
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
-			   unsigned int nr, int signo, bool unloaded)
+			   unsigned int nr, const char *before, int signo, bool unloaded)
 {
 	const char *signal = fault_signal_name(signo);
 	char from[360], to[360];
@@ -154,7 +196,8 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 		nr = branches->nr;
 	if (!nr)
 		return;
-	fprintf(ro->out, "\n%sLast branches (newest last)%s\n", ro->style->title, ro->style->off);
+	fprintf(ro->out, "\n%sLast branches%s%s (newest last)%s\n", ro->style->title,
+		before ? " before " : "", before ? before : "", ro->style->off);
 	for (unsigned int i = branches->nr - nr; i != branches->nr; i++) {
 		const struct report_branch *b = &branches->at[i % REPORT_BRANCHES];
 
@@ -172,13 +215,15 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)
 			snprintf(to, sizeof(to), "the kernel");
 		else if (b->to)
-			location_text(ro, b, b->to, enters_function(ro, b), to, sizeof(to));
+			location_text(ro, b, b->to, report_branch_enters(ro, b), to, sizeof(to));
 		else
 			snprintf(to, sizeof(to), b->has_to ? "0x0" : "(unknown)");
-		fprintf(ro->out, "  %-9s  %-44s -> %s", kind_name(b), from, to);
+		fprintf(ro->out, "  %-9s  %-44s -> %s", report_branch_kind(b), from, to);
 		if (b->repeat > 1)
 			fprintf(ro->out, "  x %u", b->repeat);
 		fputc('\n', ro->out);
+		if (b->uncounted)
+			print_gap(ro, AUXTAP_GAP_UNCOUNTED);
 	}
 	if (branches->after_gap)
 		print_gap(ro, (int)branches->gap);

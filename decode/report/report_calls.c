@@ -46,8 +46,7 @@ static struct call_code code_at(struct call_tree *tree, uint64_t addr)
 	return hit->code;
 }
 
-/* What function addr is in, as far as that is known: symbols come first. 0: not known. */
-static uint64_t body_of(struct call_tree *tree, uint64_t addr)
+uint64_t call_tree_body(struct call_tree *tree, uint64_t addr)
 {
 	struct call_code code = code_at(tree, addr);
 
@@ -80,12 +79,12 @@ static uint64_t pad_of(struct call_tree *tree, uint64_t call)
 /* The frame that addr lies in the function of: current or one of its callers; NULL. */
 static struct call_node *frame_of(struct call_tree *tree, uint64_t addr)
 {
-	uint64_t start = body_of(tree, addr);
+	uint64_t start = call_tree_body(tree, addr);
 	unsigned int steps = 0;
 
 	for (struct call_node *n = tree->current;
-	     start && n != &tree->root && may_search(tree, &steps); n = n->parent) {
-		if (body_of(tree, n->addr ? n->addr : n->last_ip) == start)
+	     start && n != &tree->root && may_search(tree, &steps); n = call_node_caller(tree, n)) {
+		if (call_tree_body(tree, n->addr ? n->addr : n->last_ip) == start)
 			return n;
 	}
 	return NULL;
@@ -101,8 +100,10 @@ static struct call_node *catcher_of(struct call_tree *tree, uint64_t addr)
 
 	if (!addr || !tree->ops || !tree->ops->landing_pad)
 		return NULL;
-	for (struct call_node *n = tree->current->parent;
-	     n && n != &tree->root && may_search(tree, &steps); n = n->parent) {
+	if (tree->current == &tree->root)
+		return NULL;
+	for (struct call_node *n = call_node_caller(tree, tree->current);
+	     n != &tree->root && may_search(tree, &steps); n = call_node_caller(tree, n)) {
 		if (pad_of(tree, n->last_ip) == addr)
 			return n;
 	}
@@ -112,9 +113,12 @@ static struct call_node *catcher_of(struct call_tree *tree, uint64_t addr)
 /* Everything above frame is left. */
 static void unwind_to(struct call_tree *tree, struct call_node *frame)
 {
-	for (struct call_node *n = tree->current; n != frame; n = n->parent)
-		n->returned = true;
-	tree->current = frame;
+	while (tree->current != frame) {
+		struct call_node *left = tree->current;
+
+		tree->current = call_node_caller(tree, left);
+		call_node_close(tree, left);
+	}
 }
 
 void call_tree_free(struct call_tree *tree)
@@ -124,9 +128,17 @@ void call_tree_free(struct call_tree *tree)
 	while (tree->root.first) {
 		struct call_node *node = tree->root.first;
 
-		tree->root.first = node->next;
+		call_node_unlink(node);
 		call_node_free(tree, node);
 	}
+	while (tree->unused) {
+		struct call_node *node = tree->unused;
+
+		tree->unused = node->next;
+		free(node);
+	}
+	call_counts_free(tree);
+	free(tree->frames);
 	free(tree);
 }
 
@@ -155,7 +167,7 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	if (!node)
 		return -ENOMEM;
 	/* a return may lead into the middle of a function */
-	if (!other_stack || body_of(tree, addr) == addr)
+	if (!other_stack || call_tree_body(tree, addr) == addr)
 		node->addr = addr;
 	caller->handled = false;
 	node->site = site;
@@ -185,7 +197,7 @@ static struct call_node *frame_node(struct call_tree *tree)
 	struct call_node *n = tree->current;
 
 	while (n->tail && n->parent != &tree->root)
-		n = n->parent;
+		n = call_node_caller(tree, n);
 	return n;
 }
 
@@ -203,7 +215,7 @@ static int land_in_forgotten(struct call_tree *tree, const struct auxtap_event *
 /* May a branch to addr lead into one of the forgotten callers? */
 static bool was_forgotten(struct call_tree *tree, uint64_t addr)
 {
-	uint64_t start = body_of(tree, addr);
+	uint64_t start = call_tree_body(tree, addr);
 
 	return tree->nr_forgotten && start && start != addr;
 }
@@ -216,6 +228,7 @@ static bool was_forgotten(struct call_tree *tree, uint64_t addr)
 static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	struct call_node *node = tree->current, *n = frame_node(tree);
+	int ret;
 
 	if (n->async) {
 		/* to the code that ends the handler with a system call */
@@ -225,16 +238,18 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	/* to no function at all: the return address was overwritten */
-	if (node->known_caller && tree->ops && !body_of(tree, ev->addr)) {
+	if (node->known_caller && tree->ops && !call_tree_body(tree, ev->addr)) {
 		tree->nowhere = *ev;
 		return 0;
 	}
 	if (n->known_caller && n->parent != &tree->root)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
 	unwind_to(tree, n);
-	n->returned = true;
-	return n->parent == &tree->root ? call_node_grow_outwards(tree, ev->addr, ev->time) :
-					  call_node_grow_inside(tree, n, ev->addr);
+	ret = n->parent == &tree->root ? call_node_grow_outwards(tree, ev->addr, ev->time) :
+					 call_node_grow_inside(tree, n, ev->addr);
+	if (!ret)
+		call_node_close(tree, tree->current->last);
+	return ret;
 }
 
 static int leave(struct call_tree *tree, const struct auxtap_event *ev)
@@ -242,6 +257,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	struct call_node *node = call_node_current(tree, ev->ip, ev->time);
 	struct call_node *match;
 	unsigned int steps = 0;
+	int ret;
 
 	if (!node)
 		return -ENOMEM;
@@ -250,7 +266,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	 * whose call lies just before? Others on the way were left by a jump (longjmp, a thrown
 	 * exception)
 	 */
-	for (match = node; match != &tree->root; match = match->parent) {
+	for (match = node; match != &tree->root; match = call_node_caller(tree, match)) {
 		if (called_before(match, ev->addr))
 			break;
 		if (!may_search(tree, &steps)) {
@@ -262,7 +278,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 		/* no call to go back to: a thrown exception enters its handler by a return */
 		match = catcher_of(tree, ev->addr);
 		/* no call returns to a function's entry, where a context of makecontext() begins */
-		if (!match && body_of(tree, ev->addr) != ev->addr)
+		if (!match && call_tree_body(tree, ev->addr) != ev->addr)
 			match = frame_of(tree, ev->addr);
 		if (!match && frame_node(tree)->parent != &tree->root && !frame_node(tree)->async &&
 		    was_forgotten(tree, ev->addr))
@@ -274,11 +290,14 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	unwind_to(tree, match);
-	match->returned = true;
 	tree->run_returned = true;
-	if (match->parent == &tree->root)
-		return call_node_grow_outwards(tree, ev->addr, ev->time);
-	tree->current = match->parent;
+	if (match->parent == &tree->root) {
+		ret = call_node_grow_outwards(tree, ev->addr, ev->time);
+		if (ret)
+			return ret;
+		tree->current = match;
+	}
+	unwind_to(tree, call_node_caller(tree, match));
 	tree->current->last_ip = ev->addr;
 	return 0;
 }
@@ -290,12 +309,13 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 static uint64_t interrupted(struct call_tree *tree)
 {
 	struct call_node *node = tree->current;
+	uint64_t site;
 
 	if (!node->handled || tree->off_async)
 		return tree->off_ip;
-	node->returned = true;
-	tree->current = node->parent;
-	return node->site;
+	site = node->site;
+	unwind_to(tree, call_node_caller(tree, node));
+	return site;
 }
 
 static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
@@ -305,19 +325,20 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 
 	if (!tree->off_ip || !ev->has_addr)
 		return 0;
-	/* back from a handler? */
-	for (struct call_node *n = tree->current; n != &tree->root && may_search(tree, &steps);
-	     n = n->parent) {
-		if (!n->async || (to != n->site && to - n->site > 15))
-			continue;
-		for (struct call_node *m = tree->current; m != n->parent; m = m->parent)
-			m->returned = true;
-		tree->current = n->parent;
-		return 0;
-	}
-	/* a system call returns after itself, an interrupt to where it was; else a handler runs */
+	/*
+	 * A system call returns after itself, an interrupt to where it was. Asked first: a handler
+	 * may execute the very instruction that it has interrupted.
+	 */
 	if (tree->off_async ? to == tree->off_ip : to - tree->off_ip <= 15)
 		return 0;
+	/* back from a handler? */
+	for (struct call_node *n = tree->current; n != &tree->root && may_search(tree, &steps);
+	     n = call_node_caller(tree, n)) {
+		if (!n->async || (to != n->site && to - n->site > 15))
+			continue;
+		unwind_to(tree, call_node_caller(tree, n));
+		return 0;
+	}
 	return enter(tree, ev, BY_SIGNAL, interrupted(tree), to);
 }
 
@@ -327,6 +348,8 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	char text[192];
 
 	/* who called whom is unknown after a gap, but where it happened is not */
+	if (ev->gap->cause != AUXTAP_GAP_UNCOUNTED)
+		call_frames_lost(tree);
 	while (tree->current->parent && ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
 		tree->current->lost = true;
 		tree->current = tree->current->parent;
@@ -337,6 +360,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	if (!node)
 		return -ENOMEM;
 	node->gap = true;
+	node->ends = ev->gap->cause != AUXTAP_GAP_UNCOUNTED;
 	node->time = ev->time;
 	snprintf(text, sizeof(text), "%s%s%s", auxtap_gap_cause_name(ev->gap->cause),
 		 ev->text && *ev->text ? ": " : "", ev->text ? ev->text : "");
@@ -376,12 +400,11 @@ static int next_outermost(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	struct call_node *node;
 
-	tree->current->returned = true;
-	tree->current = &tree->root;
+	unwind_to(tree, &tree->root);
 	node = call_node_current(tree, ev->addr, ev->time);
 	if (!node)
 		return -ENOMEM;
-	if (body_of(tree, ev->addr) == ev->addr)
+	if (call_tree_body(tree, ev->addr) == ev->addr)
 		node->addr = ev->addr;
 	return 0;
 }
@@ -389,7 +412,7 @@ static int next_outermost(struct call_tree *tree, const struct auxtap_event *ev)
 /* Code without a symbol may belong to the function that jumped to it: back to the entry of that. */
 static bool jumped_back(struct call_tree *tree, uint64_t to)
 {
-	for (struct call_node *n = tree->current; n != &tree->root; n = n->parent) {
+	for (struct call_node *n = tree->current; n != &tree->root; n = call_node_caller(tree, n)) {
 		if (n->addr == to) {
 			unwind_to(tree, n);
 			n->last_ip = to;
@@ -493,8 +516,8 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	if (indirect)
-		sure = tree->ops->keeps_stack && body_of(tree, ev->ip) &&
-		       tree->ops->keeps_stack(tree->ctx, body_of(tree, ev->ip), ev->ip);
+		sure = tree->ops->keeps_stack && call_tree_body(tree, ev->ip) &&
+		       tree->ops->keeps_stack(tree->ctx, call_tree_body(tree, ev->ip), ev->ip);
 	return jumped_away(tree, ev, to.start && sure);
 }
 
@@ -521,6 +544,7 @@ void call_tree_code_changed(struct call_tree *tree)
 {
 	memset(tree->cache, 0, sizeof(tree->cache));
 	memset(tree->pads, 0, sizeof(tree->pads));
+	tree->code++;
 }
 
 /*
@@ -532,7 +556,7 @@ static bool calls_next(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	return ev->kind == AUXTAP_BRANCH_CALL && ev->has_addr && ev->insn_size &&
 	       ev->addr == ev->ip + ev->insn_size && code_at(tree, ev->addr).start == ev->addr &&
-	       body_of(tree, ev->ip) != ev->addr;
+	       call_tree_body(tree, ev->ip) != ev->addr;
 }
 
 /* Does a conditional jump go to the entry of another function: is it a tail call? */
@@ -574,7 +598,7 @@ static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 	uint32_t nr = ev->nr_insns, before;
 	int ret;
 
-	if (!node)
+	if (!node || (tree->counts && call_counts_follow(tree)))
 		return -ENOMEM;
 	if (next) {
 		before = tree->ops->nr_insns ?
@@ -583,13 +607,19 @@ static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 		if (before > nr)
 			before = nr;
 		node->nr_insns += before;
+		if (tree->counts)
+			call_counts_add(tree, before);
 		nr -= before;
 		ret = enter(tree, ev, BY_FALL, tree->run, next);
+		if (!ret && tree->counts)
+			ret = call_counts_follow(tree);
 		if (ret)
 			return ret;
 		call_node_chained(tree);
 	}
 	tree->current->nr_insns += nr;
+	if (tree->counts)
+		call_counts_add(tree, nr);
 	return 0;
 }
 
@@ -672,6 +702,8 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 	tree->run_returned = false;
 	if (!ret)
 		ret = add_event(tree, ev);
+	if (!ret && tree->counts)
+		ret = call_counts_follow(tree);
 	note_run(tree, ev);
 	return ret;
 }
@@ -686,8 +718,7 @@ static void handler_ended(struct call_tree *tree, uint64_t ip)
 
 	if (!node->handled || !tree->off_ip || tree->off_async || ip - tree->off_ip <= 15)
 		return;
-	node->returned = true;
-	tree->current = node->parent;
+	unwind_to(tree, call_node_caller(tree, node));
 	tree->current->last_ip = ip;
 }
 

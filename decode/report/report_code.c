@@ -118,9 +118,20 @@ static uint32_t nr_insns(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_
 	return nr;
 }
 
+static bool same_code(void *ctx, uint64_t addr, uint64_t time)
+{
+	const struct report_code *at = ctx;
+	struct auxtap_location then = {.size = sizeof(then)}, now = {.size = sizeof(now)};
+
+	return !auxtap_image_set_symbol(at->images, at->pid, time, addr, &then) &&
+	       !auxtap_image_set_symbol(at->images, at->pid, at->time, addr, &now) && then.image &&
+	       now.image && then.image_off == now.image_off && !strcmp(then.image, now.image);
+}
+
 const struct call_code_ops report_code_ops = {
 	.look_up = look_up,
 	.landing_pad = landing_pad,
 	.keeps_stack = keeps_stack,
 	.nr_insns = nr_insns,
+	.same_code = same_code,
 };

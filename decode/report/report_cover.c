@@ -216,13 +216,48 @@ static uint64_t print_gaps(const struct report_out *ro, const struct report_cove
 	return nr;
 }
 
+bool report_cover_emulated(const struct report_facts *facts)
+{
+	char value[128];
+
+	return report_facts_capture(facts, CAPTURE_NOTE_BACKEND, value, sizeof(value)) &&
+	       !strcmp(value, CAPTURE_NOTE_EMULATED);
+}
+
+/*
+ * The last packet with a time may be long before the end; emulated time goes on until the record
+ * that the emulated kernel writes there.
+ */
+uint64_t report_cover_duration(const struct report_facts *facts, const struct report_cover *cover)
+{
+	const struct auxtap_decode_summary *sum = &cover->sum;
+	uint64_t end = sum->time_end;
+
+	if (cover->last_record > end && report_cover_emulated(facts))
+		end = cover->last_record;
+	return sum->time_begin && end > sum->time_begin ? end - sum->time_begin : 0;
+}
+
+/*
+ * A handler returned, and the thread died where the kernel let it go on: at a signal that was
+ * pending. No instruction ran in between: the first would have started the trace again.
+ */
+bool report_cover_end_lost(const struct report_cover *cover)
+{
+	bool gaps = false;
+
+	for (int i = 0; i < AUXTAP_GAP_NR_CAUSES; i++)
+		gaps |= cover->gaps[i].nr != 0;
+	return cover->cut_short && (gaps || !cover->from_handler);
+}
+
 void report_cover_print(const struct report_out *ro, const struct report_facts *facts,
 			const struct report_cover *cover)
 {
 	const struct auxtap_decode_summary *sum = &cover->sum;
-	bool emulated;
-	char value[128], nr_ended[32] = "";
-	uint64_t nr_gaps, end = sum->time_end;
+	const uint64_t duration = report_cover_duration(facts, cover);
+	char nr_ended[32] = "";
+	uint64_t nr_gaps;
 
 	fprintf(ro->out,
 		"  %" PRIu64 " instructions, %" PRIu64 " branches in %" PRIu64
@@ -234,24 +269,13 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 	if (cover->branches_only && sum->bytes)
 		fputs("  Intel BTS: taken branches, without the instructions between them\n",
 		      ro->out);
-	emulated = report_facts_capture(facts, CAPTURE_NOTE_BACKEND, value, sizeof(value)) &&
-		   !strcmp(value, CAPTURE_NOTE_EMULATED);
-	/*
-	 * The last packet with a time may be long before the end; emulated time goes on until the
-	 * record that the emulated kernel writes there.
-	 */
-	if (emulated && cover->last_record > end)
-		end = cover->last_record;
-	if (sum->time_begin && end > sum->time_begin)
-		fprintf(ro->out, "  %.6f s of %s\n", (double)(end - sum->time_begin) / 1e9,
-			emulated ? "emulated time (one instruction is one ns)" : "time");
+	if (duration)
+		fprintf(ro->out, "  %.6f s of %s\n", (double)duration / 1e9,
+			report_cover_emulated(facts) ? "emulated time (one instruction is one ns)" :
+						       "time");
 	report_facts_capture(facts, CAPTURE_NOTE_THREADS_ENDED, nr_ended, sizeof(nr_ended));
 	nr_gaps = print_gaps(ro, cover, nr_ended);
-	/*
-	 * A handler returned, and the thread died where the kernel let it go on: at a signal that
-	 * was pending. No instruction ran in between: the first would have started the trace again.
-	 */
-	if (cover->cut_short && (nr_gaps || !cover->from_handler))
+	if (report_cover_end_lost(cover))
 		fprintf(ro->out,
 			"  the flow of the dead thread ends at 0x%" PRIx64
 			", but the thread died at 0x%" PRIx64 ": what ran between is not known\n",

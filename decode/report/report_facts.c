@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * What the snapshot's metadata contains of the dead process: see crash.h for its layout. Notes
- * are untrusted; what does not fit is left out.
- */
-#include "report.h"
+/* See report_facts.h. */
+#include "report_facts.h"
+#include "perfdata/capture_note.h"
 #include "util/key_lines.h"
 #include "util/vector.h"
 
@@ -97,10 +95,19 @@ static int add_maps(struct report_facts *facts, const void *data, size_t size)
 	return ret;
 }
 
-static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
+/* A packed file without memory, or a recording that was made without. */
+static void note_redacted(struct report_facts *facts, const void *data, size_t size)
 {
-	struct report_facts *facts = ctx;
+	struct auxtap_pack_head head;
 
+	if (size < sizeof(head))
+		return;
+	memcpy(&head, data, sizeof(head));
+	facts->redacted = facts->redacted || head.flags & AUXTAP_PACK_REDACTED;
+}
+
+int report_facts_note(struct report_facts *facts, uint32_t type, const void *data, size_t size)
+{
 	switch (type) {
 	case AUXTAP_METADATA_CRASH:
 		if (size < offsetof(struct auxtap_crash, limit_bytes))
@@ -108,7 +115,9 @@ static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
 		memcpy(&facts->crash, data,
 		       size < sizeof(facts->crash) ? size : sizeof(facts->crash));
 		facts->crash.comm[sizeof(facts->crash.comm) - 1] = '\0';
-		facts->have_crash = facts->crash.signo != 0;
+		facts->have_note = true;
+		facts->have_crash =
+			facts->crash.signo || facts->crash.flags & AUXTAP_CRASH_INTERRUPTED;
 		return 0;
 	case AUXTAP_METADATA_THREAD:
 		return add_thread(facts, data, size);
@@ -120,18 +129,37 @@ static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
 		free(facts->capture);
 		facts->capture = strndup(data, size);
 		return facts->capture ? 0 : -ENOMEM;
+	case AUXTAP_METADATA_MESSAGE:
+		free(facts->message);
+		facts->message = strndup(data, size);
+		return facts->message ? 0 : -ENOMEM;
+	case AUXTAP_METADATA_CODE_NAMES:
+		if (size >= sizeof(facts->code_names))
+			memcpy(&facts->code_names, data, sizeof(facts->code_names));
+		return 0;
+	case AUXTAP_METADATA_PACK:
+		note_redacted(facts, data, size);
+		return 0;
 	default:
 		return 0;
 	}
 }
 
+static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	return report_facts_note(ctx, type, data, size);
+}
+
 int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
 		      struct auxtap_error *err)
 {
+	char yes[8];
 	int ret;
 
 	memset(facts, 0, sizeof(*facts));
 	ret = auxtap_perfdata_metadata(pd, add_note, facts, err);
+	if (report_facts_capture(facts, CAPTURE_NOTE_REDACTED, yes, sizeof(yes)))
+		facts->redacted = true;
 	if (ret == -ENOMEM)
 		auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");
 	return ret;
@@ -147,6 +175,7 @@ void report_facts_free(struct report_facts *facts)
 	free(facts->maps);
 	free(facts->threads);
 	free(facts->capture);
+	free(facts->message);
 	memset(facts, 0, sizeof(*facts));
 }
 

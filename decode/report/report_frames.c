@@ -3,12 +3,19 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#define NR_LOCALS     3	 /* of the program's own functions: the innermost ones */
+#define NR_ALL_FRAMES 20 /* more are not all printed, but NR_FRAMES of them */
+#define NR_FRAMES     16
+
+/* nr_locals: functions whose local variables are printed already. */
 static void print_frame(const struct report_out *ro, const struct report_facts *facts, int nr,
-			const struct unwind_frames *frames)
+			const struct unwind_frames *frames, unsigned int *nr_locals)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint64_t pc = frames->pcs[nr], back = frames->calls >> nr & 1;
+	bool locals;
 
 	if (frames->signals >> nr & 1) {
 		fprintf(ro->out, "  #%-2d <signal handler called>\n", nr);
@@ -26,7 +33,7 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 		else
 			fputs("      ", ro->out);
 		if (f->symbol)
-			fprintf(ro->out, "%s%s%s%s", ro->style->name, report_text(ro, f->symbol),
+			fprintf(ro->out, "%s%s%s%s", ro->style->name, report_symbol(ro, f->symbol),
 				ro->style->off, f->inlined ? " (inlined)" : "");
 		else
 			fprintf(ro->out, "%s%s+0x%" PRIx64 "%s", ro->style->name,
@@ -38,56 +45,205 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 		if (report_was_unloaded(ro, facts, pc))
 			fputs(" (unloaded)", ro->out);
 		fputc('\n', ro->out);
+		/* those of the C and C++ libraries rarely show a bug */
+		if (report_is_runtime(loc.image))
+			continue;
+		locals = *nr_locals < NR_LOCALS && !report_is_library_function(&loc, i);
+		*nr_locals += locals;
+		report_vars_print(ro, facts, frames, nr, i, locals);
 	}
+}
+
+/* The functions that left by a jump to that of frame nr, or to one of these. */
+static void print_tails(const struct report_out *ro, const struct unwind_frames *frames, int nr)
+{
+	for (int t = 0; t < frames->nr_tails; t++) {
+		struct auxtap_location loc = {.size = sizeof(loc)};
+
+		if (frames->tails[t].frame != nr ||
+		    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, frames->tails[t].site,
+					     &loc) ||
+		    !loc.image)
+			continue;
+		for (unsigned int i = 0; i < loc.nr_frames; i++) {
+			const struct auxtap_frame *f = &loc.frames[i];
+
+			fprintf(ro->out, "      %s%s%s%s", ro->style->name,
+				f->symbol ? report_symbol(ro, f->symbol) : "?", ro->style->off,
+				f->inlined ? " (inlined)" : " (tail call)");
+			if (f->file)
+				fprintf(ro->out, " at %s:%u\n", report_text(ro, f->file), f->line);
+			else
+				fprintf(ro->out, " in %s\n", report_text(ro, loc.image));
+		}
+	}
+}
+
+/* glibc's function that a stack made by makecontext() begins with? */
+static bool is_context_start(const struct report_out *ro, uint64_t pc)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	return !auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) && loc.image &&
+	       loc.nr_frames && loc.frames[0].symbol &&
+	       (!strcmp(loc.frames[0].symbol, "__start_context") ||
+		!strcmp(loc.frames[0].symbol, "__startcontext"));
+}
+
+enum report_frames_end report_frames_end(const struct report_out *ro,
+					 const struct report_facts *facts,
+					 const struct unwind_frames *frames)
+{
+	const struct report_map *map = report_facts_map(facts, frames->unread);
+
+	if (frames->nr == UNWIND_MAX_FRAMES)
+		return REPORT_FRAMES_TOO_MANY;
+	if (frames->not_called && is_context_start(ro, frames->pcs[frames->nr - 1]))
+		return REPORT_FRAMES_OUTERMOST; /* the end of the stack */
+	if (frames->not_called)
+		return REPORT_FRAMES_NOT_CALLED;
+	if (frames->no_code)
+		return REPORT_FRAMES_NO_CODE;
+	if (frames->unread && map && map->perms[0] == 'r')
+		return REPORT_FRAMES_NOT_IN_SNAPSHOT;
+	if (frames->no_file)
+		return REPORT_FRAMES_NO_FILE;
+	if (frames->no_info)
+		return REPORT_FRAMES_NO_INFO;
+	if (!frames->complete || frames->unread)
+		return REPORT_FRAMES_SENSELESS;
+	return REPORT_FRAMES_OUTERMOST;
 }
 
 /* Where the backtrace ends, if not at the outermost frame. */
 static void print_end(const struct report_out *ro, const struct report_facts *facts,
 		      const struct unwind_frames *frames)
 {
-	const struct report_map *map = report_facts_map(facts, frames->unread);
-
-	if (frames->nr == UNWIND_MAX_FRAMES)
+	switch (report_frames_end(ro, facts, frames)) {
+	case REPORT_FRAMES_TOO_MANY:
 		fputs("  ... and further frames\n", ro->out);
-	else if (frames->not_called)
+		break;
+	case REPORT_FRAMES_NOT_CALLED:
 		fputs("  No call returns to where this function begins: further frames are not known\n"
 		      "  (a stack made by makecontext() begins so; else this is no return address).\n",
 		      ro->out);
-	else if (frames->no_code)
+		break;
+	case REPORT_FRAMES_NO_CODE:
 		fprintf(ro->out,
 			"  The next return address is 0x%" PRIx64
 			", where no code is: further frames "
 			"are not known.\n",
 			frames->no_code);
-	else if (frames->unread && map && map->perms[0] == 'r')
+		break;
+	case REPORT_FRAMES_NOT_IN_SNAPSHOT:
 		fprintf(ro->out,
 			"  The snapshot does not contain the stack at 0x%" PRIx64
 			": further frames are not known.\n",
 			frames->unread);
-	else if (frames->no_file)
+		break;
+	case REPORT_FRAMES_NO_FILE:
 		fputs("  No file with the unwind information of that code could be read: further frames "
 		      "are not known.\n",
 		      ro->out);
-	else if (frames->no_info)
+		break;
+	case REPORT_FRAMES_NO_INFO:
 		fputs("  No unwind information describes that code: further frames are not known.\n",
 		      ro->out);
-	else if (!frames->complete || frames->unread)
+		break;
+	case REPORT_FRAMES_SENSELESS:
 		fputs("  The stack makes no sense from here on; the calls below do not depend on "
 		      "it.\n",
 		      ro->out);
+		break;
+	case REPORT_FRAMES_OUTERMOST:
+		break;
+	}
+}
+
+/* Is it in a function of the program's own, or of a library that is not the system's? */
+static bool is_own(const struct report_out *ro, const struct unwind_frames *frames, int nr)
+{
+	static const char *const system[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	if (frames->signals >> nr & 1 ||
+	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, frames->pcs[nr], &loc) ||
+	    report_own_level(&loc) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
+		if (!strncmp(loc.image, system[i], strlen(system[i])))
+			return false;
+	return true;
+}
+
+/* Of those in 'from' that are not kept yet the innermost, or outermost, so many. */
+static int keep_frames(int nr_frames, uint64_t from, bool outermost, int most, uint64_t *kept)
+{
+	int nr = 0;
+
+	for (int i = 0; i < nr_frames && nr < most; i++) {
+		uint64_t bit = 1ull << (outermost ? nr_frames - 1 - i : i);
+
+		if (!(from & bit) || *kept & bit)
+			continue;
+		*kept |= bit;
+		nr++;
+	}
+	return nr;
+}
+
+/*
+ * Which of many frames are printed, 16 of them: where it died, where the thread began, and between
+ * them rather the program's own functions than those of libraries.
+ */
+static uint64_t choose_frames(const struct report_out *ro, const struct unwind_frames *frames)
+{
+	const int nr = frames->nr;
+	uint64_t kept = 0, own = 0;
+	int left = NR_FRAMES;
+
+	_Static_assert(UNWIND_MAX_FRAMES <= 64, "a frame is a bit");
+	if (nr <= NR_ALL_FRAMES)
+		return ~0ull;
+	for (int i = 0; i < nr; i++)
+		own |= (uint64_t)is_own(ro, frames, i) << i;
+	left -= keep_frames(nr, ~0ull, false, 4, &kept);
+	left -= keep_frames(nr, ~0ull, true, 3, &kept);
+	left -= keep_frames(nr, own, true, 3, &kept);
+	left -= keep_frames(nr, own, false, left, &kept);
+	left -= keep_frames(nr, ~0ull, false, left < 6 ? left : 6, &kept);
+	keep_frames(nr, ~0ull, true, left, &kept);
+	/* "1 more" is no shorter than the frame */
+	for (int i = 1; i < nr - 1; i++)
+		if (!(kept >> i & 1) && kept >> (i - 1) & 1 && kept >> (i + 1) & 1)
+			kept |= 1ull << i;
+	return kept;
 }
 
 void report_frames_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct unwind_frames *frames)
 {
-	int head = frames->nr > 20 ? 10 : frames->nr;
+	const uint64_t kept = choose_frames(ro, frames);
+	unsigned int nr_locals = 0;
+	int hidden = 0;
 
-	for (int i = 0; i < head; i++)
-		print_frame(ro, facts, i, frames);
-	if (head < frames->nr) {
-		fprintf(ro->out, "  ... %d more\n", frames->nr - head - 6);
-		for (int i = frames->nr - 6; i < frames->nr; i++)
-			print_frame(ro, facts, i, frames);
+	for (int i = 0; i < frames->nr; i++) {
+		bool shown = kept >> i & 1;
+
+		if (shown && hidden)
+			fprintf(ro->out, "  ... %d more\n", hidden);
+		hidden = shown ? 0 : hidden + 1;
+		if (i && i == frames->by_pointers)
+			fputs("  No unwind information describes that code; the next frames are "
+			      "found by frame\n  pointers, calls may be missing before them.\n",
+			      ro->out);
+		if (shown) {
+			print_frame(ro, facts, i, frames, &nr_locals);
+			print_tails(ro, frames, i);
+		}
 	}
 	print_end(ro, facts, frames);
+	if (facts->redacted)
+		fputs("  Arguments and local variables are left out: the recording is redacted.\n",
+		      ro->out);
 }

@@ -2,6 +2,7 @@
 /* Which images the report found, and which it lacks. */
 #include "report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,8 +25,7 @@ static bool is_missing(const struct auxtap_image_info *info)
 	       (is_file(info->name) || info->nr_gaps);
 }
 
-/* Bytes of executable anonymous memory that the snapshot has. */
-static uint64_t generated_bytes(const struct report_facts *facts)
+uint64_t report_generated_bytes(const struct report_facts *facts)
 {
 	uint64_t nr = 0;
 
@@ -45,7 +45,7 @@ static void print_anonymous(const struct report_out *ro, const struct report_fac
 {
 	struct auxtap_image_info info = {.size = sizeof(info)};
 	size_t nr = auxtap_image_set_count(ro->images);
-	uint64_t nr_gaps = 0, nr_bytes = generated_bytes(facts);
+	uint64_t nr_gaps = 0, nr_bytes = report_generated_bytes(facts);
 
 	for (size_t i = 0; i < nr; i++) {
 		if (!auxtap_image_set_info(ro->images, i, &info) && is_anonymous(info.name))
@@ -60,6 +60,24 @@ static void print_anonymous(const struct report_out *ro, const struct report_fac
 		fprintf(ro->out, "the snapshot holds %" PRIu64 " bytes of it\n", nr_bytes);
 	else
 		fputs("the snapshot holds none of it\n", ro->out);
+}
+
+/* A file with names of generated code that was not read as a whole. */
+static void print_code_names(const struct report_out *ro, const struct report_facts *facts)
+{
+	const struct auxtap_crash_code_names *names = &facts->code_names;
+	const char *why = names->error == EPERM ? "it is no file of the process's user" :
+			  names->error == ELOOP ? "it is a link, or has several names" :
+						  strerror(names->error);
+
+	if (names->error)
+		fprintf(ro->out, "  names of generated code: /tmp/perf-%d.map not read: %s\n",
+			names->file_pid, why);
+	else if (names->cut)
+		fprintf(ro->out,
+			"  names of generated code: only the first %" PRIu64
+			" MiB of /tmp/perf-%d.map\n",
+			names->nr_bytes >> 20, names->file_pid);
 }
 
 void report_images_print(const struct report_out *ro, const struct report_facts *facts)
@@ -111,6 +129,7 @@ void report_images_print(const struct report_out *ro, const struct report_facts 
 		fputc('\n', ro->out);
 	}
 	print_anonymous(ro, facts);
+	print_code_names(ro, facts);
 	if (nr_bad)
 		fputs("  Give a directory with them: --sysroot DIR\n", ro->out);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Registers of a dead thread, of whichever architecture. */
 #include "report.h"
+#include "util/json_out.h"
 
 #include <inttypes.h>
 
@@ -57,6 +58,20 @@ void report_regs_move(struct auxtap_regs *regs, uint64_t ip)
 bool report_regs_sp(const struct auxtap_regs *regs, uint64_t *sp)
 {
 	return known(regs, AUXTAP_X86_SP, AUXTAP_A64_SP, sp);
+}
+
+void report_regs_json(struct json_out *j, const struct auxtap_regs *regs)
+{
+	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
+	const struct named_reg *order = a64 ? a64_order : x86_order;
+	size_t nr = a64 ? sizeof(a64_order) / sizeof(a64_order[0]) :
+			  sizeof(x86_order) / sizeof(x86_order[0]);
+
+	json_out_open(j, "registers", '{');
+	for (size_t i = 0; i < nr; i++)
+		if (regs->valid & (1ull << order[i].index))
+			json_out_hex(j, order[i].name, regs->reg[order[i].index]);
+	json_out_close(j, '}');
 }
 
 void report_regs_print(FILE *out, const struct auxtap_regs *regs)

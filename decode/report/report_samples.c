@@ -27,7 +27,7 @@ struct latency {
 
 /* Samples of one function, or with data from one source. */
 struct group {
-	const char *image, *name; /* a function: the image set's own strings, so compared as such */
+	const char *image, *name; /* a function: strings of the image set, compared by pointer */
 	uint64_t source;	  /* a source: its number, */
 	bool is_source;
 	uint64_t nr, nr_l1_access, nr_l1_miss, nr_tlb_access, nr_tlb_walk;
@@ -298,7 +298,7 @@ static void print_sources(const struct sampled *s)
 		unnamed |= !g->name;
 	}
 	if (unnamed)
-		fputs("  What a bare number means, the CPU's maker knows; no table is known here.\n",
+		fputs("  Numbers without a name are specific to this CPU; auxtap has no names for them.\n",
 		      s->ro.out);
 }
 
@@ -417,6 +417,12 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 
 	if (!s)
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	if (opts->format != AUXTAP_REPORT_TEXT) {
+		ret = auxtap_error_set(err, -EOPNOTSUPP, path,
+				       "the report of samples is text only");
+		auxtap_error_todo(err, "use --format text, or 'auxtap decode --format jsonl'");
+		goto out;
+	}
 	s->ro.out = out;
 	s->ro.style = opts->colour ? &report_coloured : &report_plain;
 	s->ro.images = images;

@@ -4,7 +4,7 @@
  * device, of a FIFO, of /etc/shadow. So: regular files alone, without waiting, a bounded part of
  * them, and only what those who could choose the name may read, too.
  */
-#include "decode/image/image_private.h"
+#include "decode/image/packed.h"
 #include "decode/image/open_for_users.h"
 #include "report.h"
 
@@ -34,29 +34,35 @@ static int open_source(const char *file, const uid_t *uids, size_t nr_uids)
 	return fd;
 }
 
-/* The first 'size' bytes of the line, without what ends it; -1 if the file has no such line. */
-static ssize_t read_line(int fd, unsigned int line, char *text, size_t size)
+/*
+ * Lines first to first + nr - 1, without what ends them, into source; how many the file has of
+ * them.
+ */
+static unsigned int read_lines(int fd, unsigned int first, unsigned int nr,
+			       struct report_source *source)
 {
-	unsigned int at = 1;
+	unsigned int at = 1, found = 0;
 	char buf[16384];
-	size_t have = 0;
 
-	for (size_t done = 0; done < MAX_BYTES;) {
+	for (size_t done = 0; done < MAX_BYTES && at < first + nr;) {
 		ssize_t got = read(fd, buf, sizeof(buf));
 
 		if (got <= 0)
 			break;
 		done += (size_t)got;
-		for (ssize_t i = 0; i < got; i++) {
-			if (buf[i] == '\n' && at++ == line)
-				return (ssize_t)have;
-			if (at == line && buf[i] != '\n' && have < size)
-				text[have++] = buf[i];
+		for (ssize_t i = 0; i < got && at < first + nr; i++) {
+			struct report_source_line *line =
+				at >= first ? &source->lines[at - first] : NULL;
+
+			if (line && found <= at - first)
+				found = at - first + 1; /* it begins */
+			if (buf[i] == '\n')
+				at++;
+			else if (line && line->len < sizeof(line->text))
+				line->text[line->len++] = buf[i];
 		}
-		if (have == size)
-			return (ssize_t)have;
 	}
-	return have ? (ssize_t)have : -1;
+	return found;
 }
 
 /* False if the image's file is not found again. */
@@ -86,38 +92,98 @@ static bool is_newer(int fd, const struct stat *image)
 		       st.st_mtim.tv_nsec > image->st_mtim.tv_nsec;
 }
 
-void report_source_line(const struct report_out *ro, const struct auxtap_location *loc)
+static void print_line(const struct report_out *ro, unsigned int line, const char *text, size_t len,
+		       bool newer)
+{
+	char safe[4 * MAX_LINE + 1];
+
+	auxtap_text_escape(safe, sizeof(safe), text, len);
+	fprintf(ro->out, "      %s%u%s | %s\n", ro->style->dim, line, ro->style->off, safe);
+	if (newer)
+		fprintf(ro->out,
+			"      %sthe source file is newer than the program: this line may be another one%s\n",
+			ro->style->bad, ro->style->off);
+}
+
+/* A packed file has the lines that were shown when it was packed, and no others. */
+static bool print_packed(const struct report_out *ro, const struct auxtap_frame *frame)
+{
+	const struct image_source *source =
+		auxtap_image_set_source(ro->images, frame->file, frame->line);
+	size_t len = source ? strlen(source->text) : 0;
+
+	if (!source)
+		return false;
+	print_line(ro, frame->line, source->text, len < MAX_LINE ? len : MAX_LINE, source->newer);
+	return true;
+}
+
+bool report_source_packed(const struct report_out *ro, const struct auxtap_frame *frame,
+			  struct report_source *source)
+{
+	const struct image_source *packed =
+		frame->file ? auxtap_image_set_source(ro->images, frame->file, frame->line) : NULL;
+	struct report_source_line *line = &source->lines[0];
+
+	if (!packed)
+		return false;
+	memset(source, 0, sizeof(*source));
+	source->first = frame->line;
+	source->nr = 1;
+	source->newer = packed->newer;
+	line->len = strlen(packed->text);
+	if (line->len > sizeof(line->text))
+		line->len = sizeof(line->text);
+	memcpy(line->text, packed->text, line->len);
+	return true;
+}
+
+bool report_source_read(const struct report_out *ro, const char *image_name,
+			const struct auxtap_frame *frame, unsigned int around,
+			struct report_source *source)
 {
 	struct stat image;
-	bool have_image = stat_image(ro, loc->image, &image), newer;
+	bool have_image = stat_image(ro, image_name, &image);
 	const uid_t owners[NR_OWNERS] = {ro->owner, have_image ? image.st_uid : (uid_t)-1};
-	char text[4096], safe[4 * MAX_LINE + 1];
-	const struct auxtap_frame *frame = &loc->frames[0];
-	int fd = frame->line ? open_source(frame->file, owners, NR_OWNERS) : -1;
-	ssize_t len, at = 0;
+	unsigned int before;
+	int fd;
 
+	memset(source, 0, sizeof(*source));
+	fd = frame->line ? open_source(frame->file, owners, NR_OWNERS) : -1;
 	if (frame->line && fd < 0 && (errno == EMFILE || errno == ENFILE))
 		auxtap_image_set_short(ro->images);
 	if (fd < 0)
-		return;
-	newer = have_image && is_newer(fd, &image);
-	len = read_line(fd, frame->line, text, sizeof(text));
+		return false;
+	source->newer = have_image && is_newer(fd, &image);
+	before = frame->line <= around ? frame->line - 1 : around;
+	source->first = frame->line - before;
+	source->nr = read_lines(fd, source->first, before + 1 + around, source);
 	close(fd);
-	if (len < 0)
+	return source->nr > before; /* it has the line itself */
+}
+
+void report_source_line(const struct report_out *ro, const struct auxtap_location *loc)
+{
+	const struct auxtap_frame *frame = &loc->frames[0];
+	struct report_source source;
+	size_t len, at = 0;
+	char *text;
+
+	if (print_packed(ro, frame) || ro->images->nr_packed ||
+	    !report_source_read(ro, loc->image, frame, 0, &source))
 		return;
+	text = source.lines[0].text;
+	len = source.lines[0].len;
 	while (at < len && (text[at] == ' ' || text[at] == '\t'))
 		at++;
 	while (len > at && text[len - 1] == '\r')
 		len--;
 	if (len - at > MAX_LINE)
 		len = at + MAX_LINE;
-	for (ssize_t i = at; i < len; i++)
+	for (size_t i = at; i < len; i++)
 		if (text[i] == '\t')
 			text[i] = ' ';
-	auxtap_text_escape(safe, sizeof(safe), text + at, (size_t)(len - at));
-	fprintf(ro->out, "      %s%u%s | %s\n", ro->style->dim, frame->line, ro->style->off, safe);
-	if (newer)
-		fprintf(ro->out,
-			"      %sthe source file is newer than the program: this line may be another one%s\n",
-			ro->style->bad, ro->style->off);
+	auxtap_image_set_note_source(ro->images, frame->file, frame->line, text + at, len - at,
+				     source.newer);
+	print_line(ro, frame->line, text + at, len - at, source.newer);
 }

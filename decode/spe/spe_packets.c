@@ -251,7 +251,7 @@ static size_t pads(const struct packet_iter *w)
 	return nr;
 }
 
-/* 1: goes on; 0: wants the next piece, or the end; otherwise fn's word in *word. */
+/* 1: goes on; 0: needs the next fragment, or the end; otherwise fn's word in *word. */
 static int skip_error(struct packet_iter *w, int *word)
 {
 	size_t nr = spe_bytes_to_record(w->trace + w->at, w->size - w->at);

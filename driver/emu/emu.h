@@ -39,6 +39,16 @@ struct emu_block {
 	 * change before the next call for the task
 	 */
 	const u8 *lens;
+	/* NULL: of a file, or never changed; else run is EMU_RUN_NO. Lives as long as the session
+	 */
+	struct emu_code *code;
+};
+
+/* The bytes of a block of code that the program wrote. */
+struct emu_code {
+	u64 stamp; /* the engine's */
+	u32 size;  /* 0: not known */
+	u8 bytes[];
 };
 
 /*
@@ -58,6 +68,12 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block);
 const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_block *held,
 				     const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
 				     u32 nr, u32 *nr_done);
+/*
+ * The order in which other threads and this one ran may matter here: the trace gets the time, after
+ * the branches that were reported and before that of the block which began last. (PT only.)
+ */
+void emu_task_show_time(struct emu_task *task);
+u64 emu_clock(const struct emu *emu); /* emulated time, which stands still meanwhile */
 /* The value of the member run; restarts: blocks of that form may continue blocks that were left. */
 u8 emu_block_run(enum auxtap_arch arch, const struct emu_block *block, bool restarts);
 /* An instruction of the last reported block is a sample for the task's SPE unit. */
@@ -110,6 +126,17 @@ struct emu_mapping {
 	const char *name; /* as in /proc/PID/maps; "//anon" for none */
 };
 void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map); /* MMAP2 */
+/*
+ * The task's pending block is of other code than was executed at its address before. Trace of it,
+ * and of everything that follows, has this time or a newer one, older trace an older one: its
+ * stream gets a newer TSC now, before the block, and those of the process's other tasks soon.
+ */
+u64 emu_task_new_code(struct emu_task *task);
+/*
+ * The process generates code. Older trace of what it replaces will be a gap for the decoder, which
+ * does not know the calls there: from now on no return is compressed (Intel PT).
+ */
+void emu_task_plain_returns(struct emu_task *task);
 /*
  * The last call for a task: closes its transactions as sched-out does, writes EXIT, frees the task.
  * An unresolved block did not run.
@@ -217,8 +244,17 @@ struct emu_engine_ops {
 	int (*signal)(struct emu *emu, pid_t pid, int signo);
 	int (*regs)(struct emu_task *task, struct auxtap_regs *regs);
 	int (*siginfo)(struct emu_task *task, siginfo_t *info);
+	/* As regset() and facts() of struct auxtap_target_ops. NULL: nothing is known. */
+	int (*regset)(struct emu_task *task, int type, void *buf, size_t *size);
+	int (*facts)(struct emu_task *task, struct auxtap_target_facts *facts);
 	ssize_t (*mem)(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size);
 	ssize_t (*maps)(struct emu *emu, pid_t pid, char **text); /* malloc'd */
+	/* Bytes of a stopped thread's ring of values (qemu_values.h). NULL: not supported. */
+	ssize_t (*values)(struct emu_task *task, u64 off, void *buf, size_t size);
+	/* The task's pending block, which has code, is about to be encoded. */
+	void (*executes)(struct emu_task *task, const struct emu_block *block);
+	/* As code() of struct auxtap_target_ops; malloc'd. NULL: nothing is known. */
+	ssize_t (*code)(struct emu *emu, pid_t pid, char **notes);
 	/* From now on take samples at this interval (hw/spe_interval.h). NULL: not supported. */
 	void (*sample)(struct emu *emu, u32 pmsirr);
 };
@@ -226,6 +262,8 @@ struct emu_engine_ops {
 extern const struct emu_engine_ops emu_engine_ptrace;
 extern const struct emu_engine_ops emu_engine_qemu;
 
+/* Bytes of the ring of values that capture wants of each thread; 0: none. */
+u32 emu_values(const struct emu *emu);
 /* The descriptor on which capture's requests arrive; for an engine that sleeps in poll(). */
 int emu_request_fd(const struct emu *emu);
 

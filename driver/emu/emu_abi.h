@@ -3,10 +3,10 @@
  * The system calls of the emulated kernel, as messages: the protocol between capture and
  * auxtap-emu. capture/emulated*.c is the only client, driver/emu/ the server.
  *
- * auxtap-emu is started with argv "auxtap-emu SOURCE [trace-unit=ete|etmv4]" (the execution engine,
- * qemu or ptrace; CoreSight's trace unit), descriptor 3 a SOCK_SEQPACKET socket for requests and
- * replies, descriptor 4 another one for events. Both sides are programs of the same user;
- * nevertheless both check lengths. Native byte order.
+ * auxtap-emu is started with argv "auxtap-emu ENGINE [NAME=VALUE]..." (the execution engine, qemu
+ * or ptrace; the names are those of emu_main.c's options), descriptor 3 a SOCK_SEQPACKET socket for
+ * requests and replies, descriptor 4 another one for events. Both sides are programs of the same
+ * user; nevertheless both check lengths. Native byte order.
  *
  * One request at a time; each has one reply. After sending a request the client also sends
  * EMU_DOORBELL to auxtap-emu, again every 2 ms until the reply arrives: the server may be sleeping
@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-#define EMU_ABI_VERSION 6
+#define EMU_ABI_VERSION 8
 #define EMU_DOORBELL	SIGURG
 /* threads that can be traced at a time; EMU_OPEN of one more: EUSERS */
 #define EMU_NR_CPUS	1024
@@ -85,6 +85,12 @@ enum emu_call {
 	 * program gets it, unless it receives the same one itself (signal_route.c)
 	 */
 	EMU_FORWARD,
+	/* arg0 tid, arg1 type of a note (NT_PRSTATUS …) -> data: registers as in a core file */
+	EMU_REGSET,
+	/* arg0 tid, arg1 offset, arg2 size -> data: of struct qemu_values; ENODATA: none */
+	EMU_VALUES,
+	EMU_FACTS, /* arg0 tid -> data: struct auxtap_target_facts; ENODATA: nothing to say */
+	EMU_CODE,  /* arg0 pid, arg1 offset -> data: notes from offset on; empty at the end */
 };
 
 struct emu_request {

@@ -34,6 +34,10 @@ static int set_option(struct emu *emu, const char *arg)
 		emu->memory.bytes = strtoull(arg + 11, &end, 10);
 		return *end || !emu->memory.bytes ? -EINVAL : 0;
 	}
+	if (!strncmp(arg, "values=", 7)) {
+		emu->values = (u32)strtoul(arg + 7, &end, 10);
+		return *end || !emu->values ? -EINVAL : 0;
+	}
 	if (!strncmp(arg, "trace-unit=", 11))
 		return emu_etm_choose(emu, arg + 11);
 	if (!strncmp(arg, "irq-delay=", 10)) {

@@ -53,6 +53,7 @@ struct emu_task {
 	bool unit_irq;	 /* PT's interrupt line is raised */
 	bool has_sample; /* one of the pending block's instructions */
 	struct emu_sample sample;
+	u64 new_code; /* result of emu_task_new_code() */
 	u32 irq_wait; /* blocks until a raised interrupt is taken */
 	bool scheduled;
 	bool gone;   /* exited; kept for its events */
@@ -159,8 +160,9 @@ struct emu {
 	char *truth_path;
 	pid_t *truth_tids; /* files started in this run: a reused tid appends */
 	int nr_truth_tids, max_truth_tids;
-	char *maps_text; /* result of the last EMU_MAPS with offset 0 */
+	char *maps_text; /* result of the last EMU_MAPS or EMU_CODE with offset 0 */
 	size_t maps_size;
+	u32 values;	      /* see emu_values() */
 	u32 irq_delay_blocks; /* settable: delay of interrupts, in blocks */
 	u32 irq_overshoot_bytes;
 	struct sigaction old_actions[EMU_NR_SIGNALS];

@@ -80,6 +80,8 @@ static void shadow_check(struct emu_task *task)
 	    task->feed == &task->shadow)
 		return;
 	pt_unit_init(&task->shadow, &task->emu->unit_config, &task->shadow_bus);
+	if (task->unit.plain_returns)
+		pt_unit_plain_returns(&task->shadow);
 	if (pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_BASE, 0) ||
 	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_MASK_PTRS, 0x7f) ||
 	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_CTL, task->trace_ctl | RTIT_CTL_TOPA))
@@ -411,6 +413,18 @@ static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 nex
 	}
 }
 
+/*
+ * The pending block, if there is one, is about to be accounted for. Blocks of all threads are
+ * executed in this order, whatever order they ran in: so the bytes at an address have one value at
+ * a time.
+ */
+static inline bool is_pending(struct emu_task *task)
+{
+	if (unlikely(task->pending.code && task->pending.nr_insns))
+		task->emu->engine->executes(task, &task->pending);
+	return task->pending.nr_insns;
+}
+
 /* The pending block's last instruction went to next_ip. May leave the task in the kernel. */
 static inline void resolve(struct emu_task *task, u64 next_ip)
 {
@@ -460,7 +474,7 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 
 void emu_task_block(struct emu_task *task, const struct emu_block *block)
 {
-	if (task->pending.nr_insns) {
+	if (is_pending(task)) {
 		resolve(task, block->ip);
 	} else if (task->in_user && unlikely(task->ip != block->ip)) {
 		/* unreported code ran; the stream must show the discontinuity */
@@ -469,6 +483,17 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block)
 	if (unlikely(task->pending_work))
 		emu_task_take_pending(task, block->ip);
 	task->pending = *block;
+}
+
+void emu_task_show_time(struct emu_task *task)
+{
+	if (is_x86(task))
+		pt_unit_show_time(task->feed);
+}
+
+u64 emu_clock(const struct emu *emu)
+{
+	return emu->tsc;
 }
 
 /* Number of instructions of the pending block before ip, and the address of the next one. */
@@ -494,7 +519,7 @@ void emu_task_async(struct emu_task *task, u64 ip, bool cut)
 	const struct emu_block *p = &task->pending;
 	u64 at = ip;
 
-	if (p->nr_insns) {
+	if (is_pending(task)) {
 		if (cut && ip >= p->ip && ip < p->last_ip + p->last_len)
 			retire_part(task, insns_before(p, ip, &at), at);
 		else
@@ -523,7 +548,7 @@ void emu_task_in_kernel(struct emu_task *task)
 {
 	const struct emu_block *p = &task->pending;
 
-	if (p->nr_insns) {
+	if (is_pending(task)) {
 		if (ends_known(task, p->last_cls))
 			resolve(task, p->last_ip + p->last_len);
 		else

@@ -52,6 +52,11 @@ bool emu_left_alone(const struct emu *emu)
 	return emu->hung_up || poll(&p, 1, 0) > 0;
 }
 
+u32 emu_values(const struct emu *emu)
+{
+	return emu->values;
+}
+
 int emu_request_fd(const struct emu *emu)
 {
 	return emu->request_fd;

@@ -139,15 +139,21 @@ static int call_attach(struct emu *emu, const struct emu_request *req, const u8 
 	return ret ? explain(emu, answer, ret, why) : 0;
 }
 
+/* The text of EMU_MAPS and the notes of EMU_CODE are made at offset 0, and sent in parts. */
 static int call_maps(struct emu *emu, const struct emu_request *req, struct emu_answer *answer)
 {
+	const struct emu_engine_ops *engine = emu->engine;
+	pid_t pid = (pid_t)req->arg[0];
 	u64 offset = req->arg[1];
 	ssize_t n;
 
+	if (req->call == EMU_CODE && !engine->code)
+		return -ENODATA;
 	if (!offset || !emu->maps_text) {
 		free(emu->maps_text);
 		emu->maps_text = NULL;
-		n = emu->engine->maps(emu, (pid_t)req->arg[0], &emu->maps_text);
+		n = req->call == EMU_CODE ? engine->code(emu, pid, &emu->maps_text) :
+					    engine->maps(emu, pid, &emu->maps_text);
 		if (n < 0)
 			return (int)n;
 		emu->maps_size = (size_t)n;
@@ -179,6 +185,42 @@ static int call_threads(struct emu *emu, pid_t pid, struct emu_answer *answer)
 	return 0;
 }
 
+static int call_regs(const struct emu_engine_ops *engine, struct emu_task *task,
+		     const struct emu_request *req, u8 *data, u32 *size)
+{
+	struct auxtap_target_facts facts = {.size = sizeof(facts)};
+	struct auxtap_regs regs;
+	size_t nr = EMU_DATA_MAX;
+	siginfo_t info;
+	int ret;
+
+	switch (req->call) {
+	case EMU_REGS:
+		memset(&regs, 0, sizeof(regs));
+		ret = engine->regs(task, &regs);
+		nr = sizeof(regs);
+		memcpy(data, &regs, nr);
+		break;
+	case EMU_SIGINFO:
+		memset(&info, 0, sizeof(info));
+		ret = engine->siginfo(task, &info);
+		nr = sizeof(info);
+		memcpy(data, &info, nr);
+		break;
+	case EMU_REGSET:
+		ret = engine->regset ? engine->regset(task, (int)req->arg[1], data, &nr) : -ENODATA;
+		break;
+	default:
+		ret = engine->facts ? engine->facts(task, &facts) : -ENODATA;
+		nr = sizeof(facts);
+		memcpy(data, &facts, nr);
+		break;
+	}
+	if (!ret)
+		*size = (u32)nr;
+	return ret;
+}
+
 int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data, const int *fds,
 		    int nr_fds, struct emu_answer *answer)
 {
@@ -192,6 +234,7 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 	case EMU_ATTACH:
 		return call_attach(emu, req, data, answer);
 	case EMU_MAPS:
+	case EMU_CODE:
 		return call_maps(emu, req, answer);
 	case EMU_MEM:
 		n = engine->mem(emu, (pid_t)req->arg[0], req->arg[1], emu->answer,
@@ -216,6 +259,9 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 		return 0;
 	case EMU_REGS:
 	case EMU_SIGINFO:
+	case EMU_REGSET:
+	case EMU_FACTS:
+	case EMU_VALUES:
 	case EMU_RESUME:
 		break;
 	default:
@@ -226,26 +272,13 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 		return -ESRCH;
 	if (req->call == EMU_RESUME)
 		return engine->resume(task);
-	if (req->call == EMU_REGS) {
-		struct auxtap_regs regs;
-		int ret;
-
-		memset(&regs, 0, sizeof(regs));
-		ret = engine->regs(task, &regs);
-		if (ret)
-			return ret;
-		memcpy(emu->answer, &regs, sizeof(regs));
-		answer->data_size = sizeof(regs);
-	} else {
-		siginfo_t info;
-		int ret;
-
-		memset(&info, 0, sizeof(info));
-		ret = engine->siginfo(task, &info);
-		if (ret)
-			return ret;
-		memcpy(emu->answer, &info, sizeof(info));
-		answer->data_size = sizeof(info);
+	if (req->call == EMU_VALUES) {
+		n = engine->values ? engine->values(task, req->arg[1], emu->answer,
+						    req->arg[2] < EMU_DATA_MAX ? req->arg[2] :
+										 EMU_DATA_MAX) :
+				     -ENODATA;
+		answer->data_size = n < 0 ? 0 : (u32)n;
+		return n < 0 ? (int)n : 0;
 	}
-	return 0;
+	return call_regs(engine, task, req, emu->answer, &answer->data_size);
 }

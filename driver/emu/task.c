@@ -197,6 +197,41 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 	}
 }
 
+static void plain_returns(struct emu_task *task)
+{
+	pt_unit_plain_returns(&task->unit);
+	pt_unit_plain_returns(&task->shadow);
+}
+
+void emu_task_plain_returns(struct emu_task *task)
+{
+	for (int cpu = 0; cpu < CORE_NR_CPUS; cpu++) {
+		struct emu_task *other = task->emu->cpus[cpu];
+
+		if (other && other->core.pid == task->core.pid)
+			plain_returns(other);
+	}
+}
+
+static void newer_time(void *arg)
+{
+	struct emu_task *task = arg;
+
+	task->new_code = emu_tick(task->emu);
+}
+
+u64 emu_task_new_code(struct emu_task *task)
+{
+	for (int cpu = 0; cpu < CORE_NR_CPUS; cpu++) {
+		struct emu_task *other = task->emu->cpus[cpu];
+
+		if (other && other != task && other->core.pid == task->core.pid)
+			other->pending_work |= PENDING_IPI;
+	}
+	emu_task_interrupted(task, newer_time, task);
+	return task->new_code;
+}
+
 /* ---- lifetime ---- */
 
 static int take_cpu(struct emu *emu, struct emu_task *task)
@@ -239,6 +274,8 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	task->arch = parent ? parent->arch : AUXTAP_ARCH_X86_64;
 	task->cpu = take_cpu(emu, task);
 	emu_task_start_unit(task);
+	if (parent && parent->unit.plain_returns)
+		plain_returns(task);
 	task->hash_next = *bucket(emu, tid);
 	*bucket(emu, tid) = task;
 	emu->nr_tasks++;
@@ -305,6 +342,7 @@ void emu_task_exit(struct emu_task *task)
 
 	if (task->pending.nr_insns || task->in_user)
 		emu_task_async(task, task->pending.nr_insns ? task->pending.ip : task->ip, true);
+	learn_comm(task);
 	emu_task_schedule(task, false);
 	rec.time = emu_tick(emu);
 	core_task_record(&task->core, PERF_RECORD_EXIT, 0, &rec, sizeof(rec));

@@ -157,8 +157,8 @@ void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst)
 /* ---- branches ---- */
 
 /*
- * A long TNT (8 bytes) is shorter than short ones (6 bits a byte) from 43 bits on, because it is
- * one packet.
+ * From 43 bits on a long TNT (8 bytes) is no longer than short ones (6 bits a byte), and one
+ * packet.
  */
 static bool tnt_is_long(const struct pt_unit *unit)
 {
@@ -366,12 +366,20 @@ void pt_put_overflow(struct pt_unit *unit, struct pt_burst *burst)
 		put_full_fup(unit, burst, unit->ip);
 }
 
+void pt_unit_plain_returns(struct pt_unit *unit)
+{
+	unit->plain_returns = true;
+	unit->ret_compress = false;
+	/* decoders push the calls that follow, too: no older entry may be used among them */
+	unit->ret_depth = 0;
+}
+
 void pt_encoder_reset(struct pt_unit *unit)
 {
 	bool cyc = unit->ctl & RTIT_CTL_CYCEN;
 
 	unit->packet_en = false;
-	unit->ret_compress = !(unit->ctl & RTIT_CTL_DISRETC);
+	unit->ret_compress = !(unit->ctl & RTIT_CTL_DISRETC) && !unit->plain_returns;
 	unit->pending_work = 0;
 	unit->filter_en = true;
 	unit->mode_sent = PT_MODE_NONE;

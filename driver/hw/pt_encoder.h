@@ -9,10 +9,11 @@
 
 #include "pt_unit.h"
 
-#define PT_PENDING_TIME	    0x1 /* MTCs may be due */
-#define PT_PENDING_OVERFLOW 0x2 /* OVF is pending */
-#define PT_PENDING_PSB	    0x4 /* PSB+ is pending until after the next branch */
-#define PT_PENDING_RANGES   0x8 /* address ranges are set */
+#define PT_PENDING_TIME	    0x1	 /* MTCs may be due */
+#define PT_PENDING_OVERFLOW 0x2	 /* OVF is pending */
+#define PT_PENDING_PSB	    0x4	 /* PSB+ is pending until after the next branch */
+#define PT_PENDING_RANGES   0x8	 /* address ranges are set */
+#define PT_PENDING_TSC	    0x10 /* a TSC packet is due */
 
 #define PT_MODE_NONE 0xff /* mode_sent: no MODE.Exec since tracing was switched on */
 #define PT_MODE_32   0x02 /* CS.D */

@@ -163,7 +163,7 @@ static void begin_packets(struct pt_unit *unit)
 static void end_packets(struct pt_unit *unit)
 {
 	unit->packet_en = false;
-	unit->pending_work &= ~PT_PENDING_TIME;
+	unit->pending_work &= ~(PT_PENDING_TIME | PT_PENDING_TSC);
 }
 
 /*
@@ -219,15 +219,17 @@ static void send_due_psb(struct pt_unit *unit)
 	pt_burst_send(unit, &burst);
 }
 
-/* While filtered out no packet is generated; pending ones stay pending. */
 static inline bool is_pending(const struct pt_unit *unit)
 {
 	return __builtin_expect(unit->pending_work, 0) &&
 	       (unit->pending_work & ~PT_PENDING_TIME || *unit->config.tsc >= unit->mtc_tsc);
 }
 
-/* An overflow ended, or the CTC changed. unit->ip: the current position of the program. */
-static __attribute__((__noinline__)) void attend(struct pt_unit *unit)
+/*
+ * An overflow ended, or the CTC changed. unit->ip: the current position of the program. While
+ * filtered out no packet is generated; pending ones stay pending.
+ */
+static __attribute__((__noinline__)) void put_pending(struct pt_unit *unit)
 {
 	struct pt_burst burst;
 
@@ -237,6 +239,11 @@ static __attribute__((__noinline__)) void attend(struct pt_unit *unit)
 	if (unit->pending_work & PT_PENDING_OVERFLOW) {
 		unit->pending_work &= ~PT_PENDING_OVERFLOW;
 		pt_put_overflow(unit, &burst);
+	}
+	if (unit->pending_work & PT_PENDING_TSC) {
+		unit->pending_work &= ~PT_PENDING_TSC;
+		pt_put_tnt(unit, &burst);
+		pt_put_tsc(unit, &burst);
 	}
 	if (unit->pending_work & PT_PENDING_TIME)
 		pt_put_mtc(unit, &burst);
@@ -356,7 +363,7 @@ void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip)
 {
 	(void)nr_insns; /* the machine has counted them in *tsc */
 	if (is_pending(unit))
-		attend(unit);
+		put_pending(unit);
 	unit->ip = next_ip;
 }
 
@@ -465,10 +472,10 @@ static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit,
  * MTCs add to the trace too, and an overflow requires a PSB+: the period is checked here, not only
  * when branches are sent.
  */
-static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, enum x86_class cls,
-							  u64 ip, u8 len, u64 target)
+static __attribute__((__noinline__)) void
+branch_after_pending(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
 {
-	attend(unit);
+	put_pending(unit);
 	unit->pending_work &= ~PT_PENDING_PSB;
 	if (unit->pending_work & PT_PENDING_RANGES)
 		branch_in_ranges(unit, cls, ip, len, target);
@@ -481,7 +488,7 @@ static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, 
 void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
 {
 	if (is_pending(unit))
-		branch_attended(unit, cls, ip, len, target);
+		branch_after_pending(unit, cls, ip, len, target);
 	else
 		branch(unit, cls, ip, len, target);
 }
@@ -491,7 +498,7 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
 	struct pt_burst burst;
 
 	if (is_pending(unit))
-		attend(unit);
+		put_pending(unit);
 	unit->ip = ip;
 	unit->context_en = false;
 	if (unit->packet_en) {
@@ -505,10 +512,17 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip)
 {
 	if (is_pending(unit))
-		attend(unit);
+		put_pending(unit);
 	unit->ip = ip;
 	unit->context_en = false;
 	stop_at_ip(unit);
+}
+
+/* With BranchEn no packet follows TIP.PGD, and TIP.PGE comes with the time anyway. */
+void pt_unit_show_time(struct pt_unit *unit)
+{
+	if (unit->ctl & RTIT_CTL_TSCEN && unit->packet_en)
+		unit->pending_work |= PT_PENDING_TSC;
 }
 
 void pt_unit_inject_overflow(struct pt_unit *unit)

@@ -46,6 +46,7 @@ struct pt_unit {
 	bool context_en; /* user code runs: packets are generated if TraceEn */
 	bool packet_en;	 /* between TIP.PGE and TIP.PGD */
 	bool ret_compress;
+	bool plain_returns; /* see pt_unit_plain_returns() */
 	u8 pending_work;    /* PT_PENDING_…: what the next execution call must handle first */
 	u8 mode, mode_sent; /* MODE.Exec payloads: of the code that runs; of the last packet */
 	u8 tnt_limit;	    /* number of pending bits that complete a packet */
@@ -81,6 +82,8 @@ int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value);
  * before the next TIP or TIP.PGE.
  */
 void pt_unit_set_mode(struct pt_unit *unit, int bits);
+/* From now on no return is compressed, whatever the registers say. */
+void pt_unit_plain_returns(struct pt_unit *unit);
 /* The processor goes to user mode; the next instruction is at ip (TIP.PGE when traced). */
 void pt_unit_enter_user(struct pt_unit *unit, u64 ip);
 /*
@@ -100,6 +103,11 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip);
  * FUP, TIP.PGD.
  */
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip);
+/*
+ * A TSC packet before the next branch, if TSCEn: the program's threads are about to affect each
+ * other, and the time of the last PSB does not show in which order.
+ */
+void pt_unit_show_time(struct pt_unit *unit);
 /*
  * The unit's internal buffer overflows: the packets in it (pending TNT bits) are lost. The next
  * execution call starts with OVF, FUP(full ip) at the program's position at that time; a PSB+

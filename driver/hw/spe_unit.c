@@ -13,7 +13,7 @@
 #define LDST_ATOMIC	0x04 /* with EXTENDED */
 #define LDST_EXCLUSIVE	0x08
 #define LDST_ORDERED	0x10
-#define LDST_UNKNOWN	0x10 /* without: registers not specified */
+#define LDST_UNKNOWN	0x10 /* without LDST_EXTENDED: access with unspecified registers */
 #define LDST_SVE	0x28 /* effective vector length of 128 bits */
 #define BRANCH_COND	0x01
 #define BRANCH_INDIRECT 0x02
@@ -228,7 +228,7 @@ static void access_memory(struct spe_unit *unit, const struct spe_op *op, bool s
 	took->events |= SPE_EVENT_L1D_REFILL | SPE_EVENT_LLC_ACCESS;
 	if (touch(unit->llc[line % SPE_LLC_SETS], SPE_LLC_WAYS, line)) {
 		took->total += store ? 1 : 14;
-		took->source = 8; /* as Neoverse cores number: 0 L1, 8 L2, 14 DRAM */
+		took->source = 8; /* as Neoverse cores number: 0 L1, 8 L2 (here the LLC), 14 DRAM */
 		return;
 	}
 	took->events |= SPE_EVENT_LLC_MISS;

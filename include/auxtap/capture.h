@@ -104,6 +104,17 @@ struct auxtap_target_event {
 	int frame_signo;      /* DYING of SIGSEGV: as in struct auxtap_crash */
 };
 
+/* What only the engine knows of a process that it emulates. */
+struct auxtap_target_facts {
+	size_t size;
+	/* Where its address 0 is in the memory of the process of this machine that executes it. */
+	uint64_t base;
+	/* The stack pointer at its first instruction, where argc is; 0: unknown. */
+	uint64_t stack;
+	uint64_t core_limit; /* RLIMIT_CORE; UINT64_MAX: unlimited */
+	bool has_core_limit; /* else that of the process of this machine */
+};
+
 /* argv[0] is searched in PATH by the implementation; stdin, stdout and stderr are inherited. */
 struct auxtap_spawn {
 	size_t size;
@@ -167,6 +178,24 @@ struct auxtap_target_ops {
 	bool this_machine;
 	/* The kernel of this machine runs them: with its vdso. */
 	bool native;
+	/*
+	 * Registers as the kernel writes them into the note of this type (NT_PRSTATUS: the general
+	 * ones) of a core file; the thread is stopped. size: of buf, then of what is known. NULL,
+	 * or a negative errno: unknown.
+	 */
+	int (*regset)(void *ctx, pid_t tid, int type, void *buf, size_t *size);
+	/* tid: a stopped thread. NULL: the process of this machine is the program's. */
+	int (*facts)(void *ctx, pid_t tid, struct auxtap_target_facts *facts);
+	/*
+	 * What a stopped thread wrote, and its registers: malloc'd, as in the record of values.h.
+	 * NULL, or -ENODATA: unknown.
+	 */
+	int (*values)(void *ctx, pid_t pid, pid_t tid, void **record, size_t *size);
+	/*
+	 * What a process executed of code that it wrote at run time: struct auxtap_crash_code, each
+	 * followed by its bytes and padded to 8 bytes; the caller frees *notes. NULL: unknown.
+	 */
+	int (*code)(void *ctx, pid_t pid, char **notes, size_t *size);
 };
 
 /* ---- backends ---- */
@@ -188,7 +217,7 @@ struct auxtap_backend {
 	void *perf_ctx;
 	const struct auxtap_target_ops *target;
 	void *target_ctx;
-	char description[384]; /* "emulated, source qemu 10.0.2", and why no other one */
+	char description[384]; /* "emulated, engine qemu 10.0.2", and why no other one */
 	/* expected slowdown: "15 to 75 times slower"; empty: negligible */
 	char slowdown[64];
 };
@@ -204,6 +233,11 @@ struct auxtap_emulation {
 	 * killed. 0: half of MemAvailable.
 	 */
 	uint64_t max_memory;
+	/*
+	 * Bytes of a ring of values (values.h) of each thread, at most 1 GiB; 0: none. Only qemu 10
+	 * or newer has them, for x86-64 programs: with another engine no program starts.
+	 */
+	uint64_t values;
 };
 
 /*
@@ -315,6 +349,34 @@ struct auxtap_session_stats {
 	uint64_t memory_limit;
 	bool emulator_died;  /* what run() returned is about that */
 	bool error_reported; /* what run() returned went to on_no_snapshot before */
+	int crash_signo;     /* of the process that was started or attached to; 0: it did not die */
+	uint64_t interrupts; /* crash: snapshots that the user asked for */
+};
+
+/* Crash: which memory of the program a snapshot contains. */
+enum auxtap_memory {
+	AUXTAP_MEMORY_STACK, /* the stacks of its threads */
+	/* and what they point to in two steps, and the writable data of the main program */
+	AUXTAP_MEMORY_REACHABLE,
+	AUXTAP_MEMORY_NONE, /* code around the instruction pointers alone */
+};
+
+/* What ended a core file before its time. */
+enum auxtap_core_cut {
+	AUXTAP_CORE_WHOLE,
+	AUXTAP_CORE_CUT_LIMIT, /* core_size, or the program's RLIMIT_CORE */
+	AUXTAP_CORE_CUT_DISK,
+};
+
+/* A core file beside a snapshot. */
+struct auxtap_core {
+	size_t size; /* of this library's struct */
+	const char *path;
+	pid_t pid;
+	uint64_t limit;	   /* in bytes; UINT64_MAX: none */
+	uint64_t nr_bytes; /* written; pages of zeros are holes */
+	enum auxtap_core_cut cut;
+	uint32_t nr_cut; /* mappings whose contents are missing or end early */
 };
 
 struct auxtap_session_opts {
@@ -330,11 +392,15 @@ struct auxtap_session_opts {
 	uint32_t aux_watermark;
 	bool snapshot;		/* overwrite mode */
 	uint64_t snapshot_size; /* newest bytes kept in the file; 0: the whole area */
-	bool crash;		/* every dying process leaves a snapshot; implies snapshot */
-	unsigned int keep;	/* crash: how many snapshots to keep */
-	const char *output;	/* file name */
-	char *const *argv;	/* program, or NULL with pid or tid */
-	pid_t pid, tid;		/* attach */
+	/*
+	 * Every dying process leaves a snapshot; implies snapshot. So does every process that runs
+	 * when one is requested, or when a session that attached to it is stopped.
+	 */
+	bool crash;
+	unsigned int keep;  /* crash: how many snapshots to keep */
+	const char *output; /* file name */
+	char *const *argv;  /* program, or NULL with pid or tid */
+	pid_t pid, tid;	    /* attach */
 	bool all_cpus;
 	const char *cpus; /* "0-3,5" */
 	const char *truth_path;
@@ -358,6 +424,17 @@ struct auxtap_session_opts {
 	void (*on_progress)(void *ctx, uint64_t elapsed_ms,
 			    const struct auxtap_session_stats *stats, unsigned int nr_rings);
 	void *ctx;
+	/*
+	 * Crash: write a core file beside each snapshot, at most core_size bytes (0: no limit).
+	 * Without it the program's RLIMIT_CORE decides, as it does for the kernel's.
+	 */
+	bool core;
+	uint64_t core_size;
+	/* After on_snapshot: core->path was written; or, with why, it was not. May be NULL. */
+	void (*on_core)(void *ctx, const struct auxtap_core *core, const struct auxtap_error *why);
+	enum auxtap_memory memory;
+	/* Crash: no memory, whatever memory says, and no core file. */
+	bool redact;
 };
 
 AUXTAP_API int auxtap_session_open(struct auxtap_session **s, struct auxtap_backend *be,

@@ -73,6 +73,7 @@ struct auxtap_regs {
 #define AUXTAP_CRASH_EMULATOR	   0x4	/* an emulator's limit, not the program's fault */
 #define AUXTAP_CRASH_HANDLED_FAULT 0x8	/* an earlier synchronous fault went to a handler */
 #define AUXTAP_CRASH_NO_MEMORY	   0x10 /* reading the program's memory was refused */
+#define AUXTAP_CRASH_INTERRUPTED   0x20 /* no death: a snapshot that the user asked for */
 
 struct auxtap_crash {
 	uint32_t size; /* of this struct */
@@ -114,6 +115,33 @@ struct auxtap_crash_memory {
 	uint32_t size;
 	int32_t pid;
 	uint64_t addr;
+	uint64_t nr_bytes;
+};
+
+/*
+ * Code that the process wrote at run time, as it was executed last, then 'nr_bytes' bytes. It has
+ * been so since 'time': what was executed there before is not known.
+ */
+struct auxtap_crash_code {
+	uint32_t size;
+	int32_t pid;
+	uint64_t addr;
+	uint64_t time; /* perf time, ns; 0: always */
+	uint64_t nr_bytes;
+};
+
+/*
+ * Names of such code: the lines of /tmp/perf-PID.map, then 'nr_bytes' bytes of text. The file is of
+ * the process's own root directory, and 'file_pid' the process's number in its namespace.
+ */
+struct auxtap_crash_code_names {
+	uint32_t size;
+	int32_t pid;
+	int32_t file_pid;
+	/* an errno: it was not read. EPERM: not the process's user's; ELOOP: a link */
+	int32_t error;
+	uint32_t cut; /* not 0: there were more lines */
+	uint32_t reserved;
 	uint64_t nr_bytes;
 };
 

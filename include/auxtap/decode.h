@@ -162,7 +162,9 @@ AUXTAP_API int auxtap_decoder_open_raw(struct auxtap_decoder **dec, const char *
 				       struct auxtap_error *err);
 /*
  * Next event: within a thread in execution order, between threads by time, then by tid. The caller
- * sets ev->size once. 1; 0 at the end; negative errno.
+ * sets ev->size once; ev->gap and ev->text belong to the decoder until the next call, which first
+ * returns further gaps that touch this one. 1; 0 at the end of an intact trace; negative errno, of
+ * a damaged file only after all that could be decoded, and again by each later call.
  */
 AUXTAP_API int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *ev,
 				   struct auxtap_error *err);
@@ -220,22 +222,26 @@ AUXTAP_API int auxtap_pt_packets(const void *trace, size_t size, uint64_t offset
 
 /* ---- report ---- */
 
+enum auxtap_report_format {
+	AUXTAP_REPORT_TEXT,
+	AUXTAP_REPORT_JSON, /* as docs/report-json.md says; colour and width have no effect */
+};
+
 struct auxtap_report_opts {
 	size_t size;
 	bool colour;
 	unsigned int width;	  /* columns; 0: 100 */
 	unsigned int nr_branches; /* last branches shown; 0: 16 */
 	unsigned int nr_calls;	  /* lines of the call tree; 0: at most 40, without the start-up */
-	const char *sysroot;
-	const char *vmlinux, *kcore;
-	bool debuginfod; /* as in struct auxtap_image_set_opts */
+	const struct auxtap_image_set_opts *images; /* where images are; NULL: the defaults */
+	enum auxtap_report_format format;
 };
 /* Prints the report of a crash, else an overview; and which images are needed, found, missing. */
 AUXTAP_API int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts,
 			     FILE *out, struct auxtap_error *err);
 /*
  * Prints the overview of a raw trace. images, which may contain images from auxtap_image_set_raw(),
- * belongs to the caller; sysroot, vmlinux and kcore of opts are ignored.
+ * belongs to the caller; the field images of opts is ignored.
  */
 AUXTAP_API int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 				 struct auxtap_image_set *images,

@@ -75,6 +75,36 @@ AUXTAP_API int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, ui
 AUXTAP_API ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 					 uint64_t addr, void *buf, size_t size);
 
+/*
+ * The same for bytes that the process cannot have changed: of segments without permission to write,
+ * those without code too, which are found by those with it. Returns their count, which may be 0.
+ */
+AUXTAP_API ssize_t auxtap_image_set_read_constant(struct auxtap_image_set *set, pid_t pid,
+						  uint64_t time, uint64_t addr, void *buf,
+						  size_t size);
+
+/* Where code of an image was mapped. */
+struct auxtap_mapping {
+	size_t size; /* of this library's struct */
+	uint64_t start, end;
+	size_t image;  /* its index, as of auxtap_image_set_info() */
+	bool has_bias; /* an ELF file that was found */
+	uint64_t bias; /* an address minus this is its ELF address */
+};
+/*
+ * Calls fn for each mapping of code that a process had at a time (UINT64_MAX: the last ones), by
+ * address; a non-zero result of fn ends it and is returned. -ENOMEM.
+ */
+AUXTAP_API int auxtap_image_set_mappings(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+					 int (*fn)(void *ctx, const struct auxtap_mapping *mapping),
+					 void *ctx);
+/*
+ * The whole file of an image, owned by the set. -ENOENT: it is missing or different; -EINVAL: there
+ * are not so many images.
+ */
+AUXTAP_API int auxtap_image_set_bytes(const struct auxtap_image_set *set, size_t index,
+				      const void **data, size_t *size);
+
 /* One inlining level or function of an address. Strings are owned by the set. */
 struct auxtap_frame {
 	const char *symbol; /* demangled; NULL: no symbol covers the address */

@@ -267,6 +267,25 @@ enum auxtap_metadata_type {
 	AUXTAP_METADATA_GAP,	     /* struct auxtap_gap */
 	AUXTAP_METADATA_IMAGE,	     /* u32 name length, name, then the file's bytes (vdso) */
 	AUXTAP_METADATA_WAKEUPS,     /* struct auxtap_wakeup_log, then its entries */
+	AUXTAP_METADATA_MESSAGE,     /* text: what the C library printed before abort() */
+	AUXTAP_METADATA_VALUES,	     /* struct auxtap_values (values.h), then its words */
+	AUXTAP_METADATA_CODE,	     /* struct auxtap_crash_code, then the bytes */
+	AUXTAP_METADATA_CODE_NAMES,  /* struct auxtap_crash_code_names, then the text */
+	/* of packed files: */
+	AUXTAP_METADATA_PACK = 32,   /* struct auxtap_pack_head; the first record */
+	AUXTAP_METADATA_PACK_IMAGE,  /* parts of an image and of its debug file */
+	AUXTAP_METADATA_PACK_SOURCE, /* lines of source files that the report shows */
+};
+
+#define AUXTAP_PACK_REDACTED 0x1 /* without memory, strings, arguments and environment */
+
+/* A packed file says how long it is, and has a checksum. */
+struct auxtap_pack_head {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t flags;	    /* AUXTAP_PACK_… */
+	uint64_t file_size; /* of the whole file */
+	uint64_t checksum;  /* of the whole file, with 0 here */
 };
 
 /*
@@ -302,6 +321,36 @@ AUXTAP_API int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
 					int (*fn)(void *ctx, uint32_t type, const void *data,
 						  size_t size),
 					void *ctx, struct auxtap_error *err);
+
+/*
+ * Is it a packed file? 1: yes, it is whole, and *head (may be NULL) is filled; 0: no; -EBADMSG: it
+ * is one, but cut or damaged. The first call reads the whole file.
+ */
+AUXTAP_API int auxtap_perfdata_packed(struct auxtap_perfdata *pd, struct auxtap_pack_head *head,
+				      struct auxtap_error *err);
+
+/* ---- packed files: a copy of a recording with other metadata ---- */
+
+struct auxtap_pack_writer; /* opaque */
+
+/*
+ * Copies pd's file, but for its metadata, into a new file, which gets the name 'path' when it is
+ * finished. flags: AUXTAP_PACK_…. -ENOTSUP: what came through a pipe, a directory, a file that its
+ * recorder did not finish; to be redacted, samples with memory or registers.
+ */
+AUXTAP_API int auxtap_pack_writer_create(struct auxtap_pack_writer **w, struct auxtap_perfdata *pd,
+					 const char *path, uint32_t flags,
+					 struct auxtap_error *err);
+AUXTAP_API int auxtap_pack_writer_metadata(struct auxtap_pack_writer *w, uint32_t type,
+					   const void *data, size_t size);
+/*
+ * Completes and renames it; an older file of that name, unless it is the recording itself, becomes
+ * path.old. Always frees w.
+ */
+AUXTAP_API int auxtap_pack_writer_finish(struct auxtap_pack_writer *w, uint64_t *file_size,
+					 struct auxtap_error *err);
+/* Frees w and removes what was written. */
+AUXTAP_API void auxtap_pack_writer_abort(struct auxtap_pack_writer *w);
 
 /* ---- writer ---- */
 

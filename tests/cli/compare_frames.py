@@ -17,6 +17,7 @@ INHERITED = {"__uniq_ptr_data": "__uniq_ptr_impl"}
 
 
 SIGNAL = "<signal handler called>"
+TAIL = " (tail call)"
 
 
 # What a compiler appends to the name of a clone or a part of a function: LLVM's addr2line prints
@@ -46,10 +47,22 @@ def report_frames(path):
     for line in text.split("\nBacktrace\n")[1].split("\n\n")[0].splitlines():
         if line.endswith(SIGNAL):
             frames.append((SIGNAL, ""))
-        m = re.match(r"  (?:#\d+\s+|    )(.*?)(?: \(inlined\))? at (.*):(\d+)$", line)
+        m = re.match(r"  (?:#\d+\s+|    )(\S.*?)(?: \(inlined\)|( \(tail call\)))? at (.*):(\d+)$",
+                     line)
         if m:
-            frames.append((plain(m[1]), os.path.basename(m[2]) + ":" + m[3]))
+            frames.append((plain(m[1]) + (m[2] or ""), os.path.basename(m[3]) + ":" + m[4]))
     return frames
+
+
+def without_tails(ours, other):
+    """gdb finds tail frames by call sites alone, and only if they are the only possible ones."""
+    kept = []
+    for name, line in ours:
+        tail = name.endswith(TAIL)
+        name = name.removesuffix(TAIL)
+        if not tail or (len(kept) < len(other) and other[len(kept)] == (name, line)):
+            kept.append((name, line))
+    return kept
 
 
 def gdb_frames(path):
@@ -83,6 +96,7 @@ def address_frames(path):
 
 def compare_backtrace(report, gdb):
     ours, other = report_frames(report), gdb_frames(gdb)
+    ours = without_tails(ours, [f for f in other if f[0] != "clone3"])
     # gdb ends at main
     names = [name for name, _ in ours]
     if "main" in names:

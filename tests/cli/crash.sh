@@ -54,6 +54,7 @@ crash null_deref 139 age_of null_deref.c "$programs/null_deref"
 [ -z "$all" ] || crash use_after_free 139 length_of_name use_after_free.c "$programs/use_after_free"
 crash bad_pointer 139 apply bad_pointer.c "$programs/bad_pointer"
 [ -z "$all" ] || crash cxx_uncaught 134 bank::account::withdraw cxx_uncaught.cpp "$programs/cxx_uncaught"
+crash abort_assert 134 take abort_assert.c "$programs/abort_assert"
 crash thread_crash 139 work_on thread_crash.c "$programs/thread_crash"
 if [ "$source" = a64 ]; then
 	# a tick for each instruction and each record, even if the trace has no times

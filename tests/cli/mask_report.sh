@@ -14,12 +14,15 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 			sub(/ in raise[^,]*,$/, " in LIBC,")
 			sub(/ in [a-z_.0-9+X]*,$/, " in LIBC,")
 		}
+		/^  Its message: / { sub(/ [^ ]*\/fixtures\//, " SRC/fixtures/") }
 		section ~ /^The calls/ && !/^The calls/ && index($0, own) == 0 &&
 			!/gap:|exec:|farther/ && NF { next }
 		section ~ /^The calls/ && !/^The calls/ {
 			sub(/^ *[0-9]+  /, "  | ")
 			sub(/ *\([0-9]+ calls? inside\)/, "   ")
 			sub(/\([0-9]+ calls farther/, "(N calls farther")
+			# depends on the size of the environment
+			sub(/, depth [0-9]+ /, ", depth N ")
 		}
 		section ~ /^Last branches/ && !/^Last/ && NF {
 			n = gsub(own, own); if (n < 2) next
@@ -29,12 +32,18 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		# depends on the installed library
 		section ~ /^What the trace/ && /^  decoded by / { next }
 		section ~ /^What the trace/ { if (!/^What/) gsub(/[0-9.]+/, "N") }
+		# how far each thread has come differs from run to run
+		section ~ /^The other threads/ && !/^The other/ && NF &&
+			!/ instructions, | no instructions / { next }
 		section ~ /^The other threads/ && !/^The other/ {
 			gsub(/[0-9]+/, "N")
 			gsub(/ +/, " ")
 			sub(/last in .*/, "last in ...")
 		}
 		section ~ /^Images/ && !/^Images/ { gsub(/[0-9]+/, "N") }
+		# depends on the size of the environment
+		section ~ /^Backtrace/ { sub(/ depth=[0-9]+$/, " depth=N") }
+		section ~ /^Backtrace/ { sub(/, depth [0-9]+ /, ", depth N ") }
 		section ~ /^Backtrace/ && (/ in (\/|FIXTURES)|libc|libstdc|ld-linux/ ||
 			(/ at / && index($0, own) == 0)) { next }
 		{ gsub(/ +$/, ""); print }' |

@@ -143,6 +143,12 @@ got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two |
 [ "$got" = $'8 1000\n-1 1000' ] || [ "$got" = $'8 1000\n- 1000' ] || fail "user code of the idle task: $got"
 head -c 60 sideband >cut
 status 1 dump --raw pt --sideband cut --sample-type 0x86 one
+{
+	cat sideband
+	printf 'abc'
+} >tail
+status 1 dump --raw pt --sideband tail --sample-type 0x86 one
+grep -q 'tail: cut off in the record at offset' err || fail "three bytes after the last record: $(cat err)"
 grep -q '^[0-9a-f]\{16\} .* psbend' out || fail "after damaged sideband no packets are listed"
 
 for command in decode report dump; do

@@ -67,18 +67,18 @@ grep -q 'record selects: backend emulated, engine ptrace' out || fail "list, no 
 # ---- a run names its engine, and falls back ----
 
 "$AUXTAP" record -o data -- true 2>err || fail "true: $(cat err)"
-grep -q "^auxtap: backend emulated, source qemu $version[, ]" err || fail "announced: $(head -n 1 err)"
+grep -q "^auxtap: backend emulated, engine qemu $version[, ]" err || fail "announced: $(head -n 1 err)"
 AUXTAP_QEMU=$WORK/plain "$AUXTAP" record -o data -- true 2>err || fail "refused: $(cat err)"
-grep -q "source qemu .* (AUXTAP_QEMU=$WORK/plain/qemu-x86_64: it does not load plugins" err ||
+grep -q "engine qemu .* (AUXTAP_QEMU=$WORK/plain/qemu-x86_64: it does not load plugins" err ||
 	fail "refused: $(cat err)"
 echo 'int main(void) { return 6; }' >tiny.c
 cc -static -o tiny tiny.c
 AUXTAP_QEMU_PLUGIN=/nowhere.so "$AUXTAP" record -o data -- ./tiny 2>err
 [ $? -eq 6 ] || fail "without a plugin: $(cat err)"
-grep -q 'source ptrace (no qemu: /nowhere.so: the plugin is missing)' err || fail "without a plugin: $(cat err)"
+grep -q 'engine ptrace (no qemu: /nowhere.so: the plugin is missing)' err || fail "without a plugin: $(cat err)"
 AUXTAP_QEMU_PLUGIN=/nowhere.so "$AUXTAP" record --source qemu -o data -- ./tiny 2>err
 [ $? -eq 125 ] || fail "--source qemu without a plugin: $(cat err)"
-grep -qx 'auxtap: source qemu: /nowhere.so: the plugin is missing' err || fail "--source qemu without a plugin: $(cat err)"
+grep -qx 'auxtap: engine qemu: /nowhere.so: the plugin is missing' err || fail "--source qemu without a plugin: $(cat err)"
 
 # ---- what requires a newer one than 7.2 ----
 

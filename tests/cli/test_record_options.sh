@@ -103,7 +103,7 @@ status=$?
 [ "$status" -eq 42 ] || fail "status $status, not 42"
 [ "$(cat out)" = in ] || fail "stdin and stdout: '$(cat out)'"
 grep -qx err err || fail "stderr: $(cat err)"
-[ "$(grep -c '^auxtap: backend emulated, source ptrace, event intel_pt//u: expect' err)" -eq 1 ] ||
+[ "$(grep -c '^auxtap: backend emulated, engine ptrace, event intel_pt//u: expect' err)" -eq 1 ] ||
 	fail "no message about emulation: $(cat err)"
 quick_program
 for sizes in 16,16 8,64K ,32; do
@@ -133,7 +133,7 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64" ]; then
 	printf '#!%s\n' "$a64" >script && chmod +x script
 	for program in "$a64" ./script; do
 		"$AUXTAP" record --backend emulated -o a64.data -- "$program" >out 2>err || fail "$program: status $?: $(cat err)"
-		grep -q 'source qemu .*, event cs_etm//u: expect' err || fail "$program: not announced: $(cat err)"
+		grep -q 'engine qemu .*, event cs_etm//u: expect' err || fail "$program: not announced: $(cat err)"
 		"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out ||
 			fail "$program: no trace"
 	done

@@ -31,6 +31,11 @@ sed -n 's/^  \([0-9.]*\) s of emulated time .*/\1/p' section | awk -v executed="
 	{ n++; ns = $1 * 1e9 }
 	END { exit n != 1 || ns < executed - 1000 || ns > executed * 1.01 + 1000 }' ||
 	fail "deep_calls: $executed instructions, but $(grep 'emulated time' section)"
+# the last branch in the packets is not the last one that was taken
+sed -n '/^Last branches/,/^$/p' deep.report.txt | tail -n 4 >branches
+sed -n 1p branches | grep -q '^  call .* -> down (deep_calls.c:[0-9]*)$' &&
+	sed -n 2p branches | grep -qx '  -- gap: uncounted --' &&
+	sed -n 3p branches | grep -q '^  SIGSEGV ' || fail "deep_calls: $(cat branches)"
 "$AUXTAP" decode --events async,gap deep >out
 tail -n 2 out | head -n 1 | grep -q 'gap: uncounted' || fail "deep_calls: no gap before the fault: $(cat out)"
 sed -n '/^The calls/,/^$/p' deep.report.txt | grep -q ' down .*SIGSEGV here' || fail "deep_calls: the callers are missing"

@@ -37,9 +37,17 @@ ran() { # COMMAND...: all of them were called
 all=('lint' 'check-rules' 'ctest --test-dir build/release' 'ctest --test-dir build/asan'
 	'ctest --test-dir build/tsan' 'install-packages cross' 'cmake --build --preset aarch64')
 
+unset AUXTAP_LONG
 failing nothing 'all tiers passed'
 [ $status -eq 0 ] || fail "nothing fails: status $status"
 ran quickstart "${all[@]}"
+# real programs to crash: 600 MB, for long runs alone
+grep -q '^install-packages programs' log && fail "without --long: programs are installed"
+for only in "" "--only release"; do
+	# shellcheck disable=SC2086
+	failing nothing 'all tiers passed' --long $only
+	ran 'install-packages programs'
+done
 while IFS=: read -r pattern tier unreached; do
 	failing "$pattern" "tiers failed: $tier"
 	[ $status -ne 0 ] || fail "'$pattern' fails: status 0"

@@ -15,7 +15,7 @@ sim --fault interrupt-page-off --bytes 2M --format html --events -o run.html
 sim --fault interrupt-page-off --bytes 2M --format json --events -o run.json
 sim --driver arm_spe --pages 1 --format html -o refused.html || fail "refused"
 sim --pages 4..64 --watermark 4K..32K:4K --reader-latency 300us --format html -o heat.html || fail "heat"
-PYTHONPATH=$HERE python3 -B - <<'END' || fail "browser: see above"
+KEEP_SHOTS=${KEEP_SHOTS:-} PYTHONPATH=$HERE python3 -B - <<'END' || fail "browser: see above"
 import json, os, re, sys
 import browser
 

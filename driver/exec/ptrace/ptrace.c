@@ -8,6 +8,7 @@
  * be ignored), it is reported after it has run (late_ip).
  */
 #include "ptrace.h"
+#include <sys/uio.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -382,6 +383,17 @@ static int get_siginfo(struct emu_task *task, siginfo_t *info)
 	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, info) ? -errno : 0;
 }
 
+static int get_regset(struct emu_task *task, int type, void *buf, size_t *size)
+{
+	struct iovec set = {buf, *size};
+
+	if (ptrace(PTRACE_GETREGSET, emu_task_tid(task), (void *)(uintptr_t)(unsigned int)type,
+		   &set))
+		return -errno;
+	*size = set.iov_len;
+	return 0;
+}
+
 static ssize_t read_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size)
 {
 	ssize_t n;
@@ -430,6 +442,7 @@ const struct emu_engine_ops emu_engine_ptrace = {
 	.signal = send_signal,
 	.regs = ptrace_regs,
 	.siginfo = get_siginfo,
+	.regset = get_regset,
 	.mem = read_mem,
 	.maps = read_maps,
 };

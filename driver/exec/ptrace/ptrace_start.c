@@ -458,7 +458,7 @@ void ptrace_detach_thread(struct ptrace_thread *t, int sig)
 	ptrace_thread_free(t);
 }
 
-static void let_go(struct ptrace_thread *t)
+static void release_thread(struct ptrace_thread *t)
 {
 	switch (t->state) {
 	case PTRACE_TASK_HELD:
@@ -485,7 +485,7 @@ int ptrace_detach(struct emu *emu, pid_t pid)
 	if (!proc || !proc->nr_threads)
 		return -ESRCH;
 	proc->detaching = true;
-	ptrace_next_thread_each(proc, let_go);
+	ptrace_next_thread_each(proc, release_thread);
 	return 0;
 }
 
@@ -495,6 +495,6 @@ void ptrace_detach_all(struct ptrace_engine *e)
 		if (!proc->nr_threads || proc->detaching)
 			continue;
 		proc->detaching = true;
-		ptrace_next_thread_each(proc, let_go);
+		ptrace_next_thread_each(proc, release_thread);
 	}
 }

@@ -170,7 +170,11 @@ const struct emu_engine_ops emu_engine_qemu = {
 	.signal = send_signal,
 	.regs = qemu_state_regs,
 	.siginfo = qemu_state_siginfo,
+	.facts = qemu_state_facts,
 	.mem = qemu_state_mem,
 	.maps = qemu_state_maps,
+	.values = qemu_state_values,
+	.executes = qemu_code_executes,
+	.code = qemu_code_notes,
 	.sample = sample,
 };

@@ -8,6 +8,7 @@
 #define AUXTAP_QEMU_H
 
 #include "emu/emu.h"
+#include "exec/code_store.h"
 #include "qemu_arch.h"
 #include "qemu_shm.h"
 #include <sys/types.h>
@@ -32,6 +33,7 @@ struct qemu_process {
 	u32 refused; /* bits of enum qemu_refused that were reported */
 	struct qemu_range *range;
 	u32 nr_ranges, max_ranges;
+	struct code_store code;
 };
 
 /* Actions that wait until the ring is consumed up to a barrier; the thread is stopped meanwhile. */
@@ -72,6 +74,12 @@ struct qemu_thread {
 	struct emu_block prefix, wide[4];
 	u8 *wide_lens[4];
 	u32 wide_at;
+	/*
+	 * Blocks that order threads are on their way: bit n for one that is reported when n more
+	 * were held. q->nr_switches and the time when the last one came.
+	 */
+	u32 order_due;
+	u64 order_seen, order_tsc;
 	struct emu_sample sample; /* in the held block, or in the next one, which starts with it */
 	bool has_sample;
 	char name[4096]; /* of the next message */
@@ -93,6 +101,9 @@ struct qemu_engine {
 	struct qemu_process *processes;
 	struct qemu_thread *threads;
 	u32 nr_todo;
+	/* how often chunks of two threads followed each other, and whose was the last */
+	u64 nr_switches;
+	pid_t last_tid;
 	/* uses more memory than the session allows: its threads are being stopped */
 	pid_t too_large;
 	u64 too_large_ns;	 /* start time of that */
@@ -101,6 +112,7 @@ struct qemu_engine {
 	u8 *arena;		 /* what is left of the newest */
 	u32 arena_left;
 	struct qemu_arena *arenas;
+	u64 code_stamps; /* see struct code_store */
 	struct qemu_thread *rec_thread[QEMU_NR_RECS];
 	bool closed;
 };
@@ -141,6 +153,12 @@ void qemu_maps_protect(struct qemu_process *p, u64 start, u64 end, u32 prot);
 void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 to_len);
 ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
 
+/* qemu_code.c */
+void qemu_code_executes(struct emu_task *task, const struct emu_block *block);
+void qemu_code_copy(struct qemu_engine *q, struct qemu_process *to,
+		    const struct qemu_process *from);
+ssize_t qemu_code_notes(struct emu *emu, pid_t pid, char **notes);
+
 /* qemu_ptrace.c */
 #define QEMU_PTRACE_OPTIONS                                                                    \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
@@ -176,7 +194,10 @@ ssize_t qemu_state_host_read(const struct qemu_engine *q, pid_t pid, u64 addr, v
 			     size_t size);
 int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs);
 int qemu_state_siginfo(struct emu_task *task, siginfo_t *info);
+int qemu_state_facts(struct emu_task *task, struct auxtap_target_facts *facts);
 ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size);
+/* Bytes of the thread's struct qemu_values, from an offset on. */
+ssize_t qemu_state_values(struct emu_task *task, u64 off, void *buf, size_t size);
 ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text);
 
 /* qemu_start.c */

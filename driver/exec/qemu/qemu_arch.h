@@ -99,6 +99,10 @@ struct qemu_arch {
 	 */
 	bool (*loads_segment)(const u8 *code, size_t nr);
 	bool (*cut_off)(u64 ip, const u8 *code, size_t len);
+	/*
+	 * An atomic change of memory: what threads hand over to each other by. NULL: none is known.
+	 */
+	bool (*orders)(const u8 *code, size_t len);
 	/* A block of one such instruction may be one that qemu left before and now starts again. */
 	bool (*restarts)(u8 cls);
 

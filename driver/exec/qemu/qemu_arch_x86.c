@@ -74,6 +74,23 @@ static bool cut_off(u64 ip, const u8 *code, size_t len)
 	       (x86_insn_decode(code, (unsigned int)len, 64, &x) || x.len != len);
 }
 
+/* A LOCK prefix, or xchg with memory, which needs none. */
+static bool orders(const u8 *code, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		u8 byte = code[i];
+
+		if (byte == 0xf0)
+			return true;
+		if (byte == 0x26 || byte == 0x2e || byte == 0x36 || byte == 0x3e ||
+		    (byte >= 0x64 && byte <= 0x67) || byte == 0xf2 || byte == 0xf3 ||
+		    (byte & 0xf0) == 0x40)
+			continue;
+		return (byte & 0xfe) == 0x86 && i + 1 < len && code[i + 1] < 0xc0;
+	}
+	return false;
+}
+
 static bool restarts(u8 cls)
 {
 	return cls == X86_PLAIN || cls == X86_CALL || cls == X86_CALL_INDIRECT;
@@ -206,6 +223,7 @@ const struct qemu_arch qemu_arch_x86 = {
 	.call = call,
 	.decode = decode,
 	.cut_off = cut_off,
+	.orders = orders,
 	.restarts = restarts,
 	.ip = ip_of,
 	.sp = sp_of,

@@ -143,16 +143,26 @@ static bool parks_threads(int signo)
 	return is_sync_signal(signo) || signo == SIGABRT || signo == SIGQUIT;
 }
 
+/*
+ * Several threads may fault at the same time: one makes the process die, the others are parked
+ * before their signal was delivered. Their newest block ended in the middle, too.
+ */
+static bool is_left(const struct qemu_rec *rec)
+{
+	return rec && rec->left_nr == rec->nr && rec->left_flushes == rec->nr_flushes;
+}
+
 void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, bool sync)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	bool left = is_left(rec); /* draining empties the record */
 	union qemu_env env;
 
 	qemu_ring_drain(q, t);
 	if (!t->task || t->in_kernel || (rec && rec->in_syscall))
 		return;
 	if (exact && !qemu_state_env(q, t, &env)) {
-		qemu_stream_async(t, t->process->arch->ip(&env), sync);
+		qemu_stream_async(t, t->process->arch->ip(&env), sync || left);
 		t->in_kernel = true;
 		return;
 	}

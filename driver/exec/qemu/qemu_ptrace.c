@@ -97,6 +97,7 @@ static void process_free(struct qemu_engine *q, struct qemu_process *p)
 		link = &(*link)->next;
 	*link = p->next;
 	qemu_maps_clear(p);
+	code_store_clear(&p->code, 0);
 	free(p);
 }
 
@@ -161,6 +162,8 @@ static void do_child(struct qemu_engine *q, struct qemu_thread *parent, pid_t ti
 		p->arch = parent->process->arch;
 		if (guest && qemu_maps_copy(p, parent->process))
 			emu_untraced(q->emu, tid, "no memory for the map of a process");
+		if (guest)
+			qemu_code_copy(q, p, parent->process);
 	}
 	if (!child) {
 		child = qemu_thread_new(q, p, tid);
@@ -226,6 +229,7 @@ static void do_exec(struct qemu_engine *q, struct qemu_thread *t, pid_t former)
 	}
 	qemu_ring_free_rec(q, t);
 	qemu_maps_clear(p);
+	code_store_clear(&p->code, emu_now(q->emu) + 1);
 	p->started = p->reported_maps = false;
 	p->native = native;
 	if (native)

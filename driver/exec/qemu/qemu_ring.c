@@ -48,6 +48,7 @@ int qemu_ring_open(struct qemu_engine *q)
 	shm->magic = QEMU_SHM_MAGIC;
 	shm->version = QEMU_SHM_VERSION;
 	shm->consumer_pid = getpid();
+	shm->values = emu_values(q->emu);
 	/* tests make the tables small, to exercise full ones */
 	shm->max_blocks = tunable("AUXTAP_QEMU_BLOCKS", QEMU_MAX_BLOCKS, QEMU_MAX_BLOCKS);
 	shm->max_slots = tunable("AUXTAP_QEMU_SLOTS", QEMU_NR_SLOTS, QEMU_NR_SLOTS);

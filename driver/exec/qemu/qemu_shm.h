@@ -11,7 +11,7 @@
 #include "hw/hw_types.h"
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
-#define QEMU_SHM_VERSION 5
+#define QEMU_SHM_VERSION 8
 
 #define QEMU_NR_RECS	 2048
 #define QEMU_NR_SLOTS	 4096 /* power of two */
@@ -21,6 +21,8 @@
 #define QEMU_LENS_SIZE	 (8 * QEMU_MAX_BLOCKS)
 #define QEMU_HASH_SIZE	 (2 * QEMU_MAX_BLOCKS) /* power of two */
 #define QEMU_BLOCK_INSNS 512		       /* TCG's own limit for a translation block */
+#define QEMU_CODE_SIZE	 (40 * QEMU_MAX_BLOCKS)
+#define QEMU_CODE_MAX	 (15 * QEMU_BLOCK_INSNS) /* of a block */
 
 /*
  * The chunk stream of a thread: words. Below QEMU_MSG it is the id of a block that began to run;
@@ -48,8 +50,8 @@ enum qemu_msg {
 	QEMU_MSG_SIGNAL,   /* signo, si_code, ip (2) */
 	QEMU_MSG_VSYSCALL, /* ip (2): the last block went to an address that always faults */
 	/*
-	 * ip (2), nr | last_len << 16 | cls << 24, flags | lens, 1 byte each: a block for which the
-	 * tables had no space
+	 * ip (2), nr | last_len << 16 | cls << 24, flags | generated << 8 | lens, 1 byte each: a
+	 * block for which the tables had no space
 	 */
 	QEMU_MSG_WIDE,
 	QEMU_MSG_NAME, /* bytes, NUL-padded: appended to the name of the next message */
@@ -70,6 +72,8 @@ enum qemu_msg {
 	QEMU_MSG_LEFT, /* ip (2) */
 	/* addr (2), bytes | is a store << 16: the first access of the sample */
 	QEMU_MSG_DATA,
+	/* in a process with threads: an instruction of the next block may order it and another */
+	QEMU_MSG_ORDER, /* - */
 };
 
 /* A run of instructions, as translated. */
@@ -82,7 +86,14 @@ struct qemu_block {
 	u8 last_cls;
 	u8 last_flags;
 	u8 arch; /* enum auxtap_arch */
-	u8 reserved[2];
+	/*
+	 * Code that may be of no file: the program wrote it. Blocks with other bytes have other
+	 * ids. code_size 0: there was no space for the bytes.
+	 */
+	u8 generated;
+	u8 reserved;
+	u32 code_off; /* in the code arena */
+	u32 code_size;
 };
 
 /*
@@ -102,8 +113,13 @@ struct qemu_rec {
 	/* a ticket is being filled: reserving is set first, ticket is the number + 1 */
 	u32 reserving;
 	u64 ticket;
-	u64 env; /* CPU state of qemu, host address */
+	u64 env;    /* CPU state of qemu, host address */
+	u64 values; /* struct qemu_values, host address; 0: none */
 	u64 guest_base;
+	u64 stack; /* the stack pointer at the program's first instruction; 0: unknown */
+	/* qemu has asked for its RLIMIT_CORE, and will set it to 0; before that it was this */
+	u64 core_limit;
+	u32 asked_core_limit;
 	u32 regs_valid; /* env looks as expected */
 	u32 in_syscall;
 	s32 syscall_nr;
@@ -119,6 +135,8 @@ struct qemu_rec {
 	 * it could, or unknown
 	 */
 	u32 no_frame;
+	/* nr and nr_flushes when an exception last left a block in the middle */
+	u32 left_nr, left_flushes;
 	u32 gate;   /* futex: the process may start when it is 1 */
 	u32 native; /* exec under way to a program that will not be traced; reason in text */
 	char text[112];
@@ -154,6 +172,7 @@ struct qemu_shm {
 	u32 sampled;	/* blocks of AArch64 code are translated so that samples can be taken */
 	/* interval between samples in instructions (spe_interval.h); 0: no samples */
 	u32 pmsirr;
+	u32 values; /* bytes of each thread's ring of values (qemu_values.h); 0: none */
 	u64 tail __attribute__((aligned(64))); /* next ticket */
 	u64 head __attribute__((aligned(64))); /* next ticket to be consumed */
 	/* futex: changes when space was freed and producers wait */
@@ -167,11 +186,13 @@ struct qemu_shm {
 	u32 wake_at;
 	u32 nr_blocks __attribute__((aligned(64)));
 	u32 lens_used;
+	u32 code_used;
 	struct qemu_slot slot[QEMU_NR_SLOTS] __attribute__((aligned(64)));
 	struct qemu_rec rec[QEMU_NR_RECS] __attribute__((aligned(64)));
 	u32 hash[QEMU_HASH_SIZE]; /* id + 1; shared memory does not grow */
 	struct qemu_block block[QEMU_MAX_BLOCKS];
 	u8 lens[QEMU_LENS_SIZE];
+	u8 code[QEMU_CODE_SIZE];
 };
 
 #define qemu_load(p)	 __atomic_load_n(p, __ATOMIC_ACQUIRE)

@@ -196,6 +196,16 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		snprintf(why, WHY_SIZE, "%.76s; qemu cannot run it, use --source ptrace", exec.why);
 		goto out;
 	}
+	if (emu_values(emu) && (engine.api < QEMU_PLUGIN_API_4 || exec.arch != &qemu_arch_x86)) {
+		err = -EOPNOTSUPP;
+		snprintf(why, WHY_SIZE, "%s",
+			 exec.arch != &qemu_arch_x86 ?
+				 "--values records x86-64 programs only; leave --values out" :
+				 "--values requires qemu 10 or newer; build it "
+				 "(scripts/build-qemu) or name it (AUXTAP_QEMU), or leave "
+				 "--values out");
+		goto out;
+	}
 	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", (int)getpid(), q->shm_fd);
 	exec.api = engine.api;
 	qemu_argv = qemu_exec_command(engine.path, plugin, shm, find_sysroot(envp), &exec);

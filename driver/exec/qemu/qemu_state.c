@@ -82,6 +82,20 @@ int qemu_state_siginfo(struct emu_task *task, siginfo_t *info)
 	return 0;
 }
 
+int qemu_state_facts(struct emu_task *task, struct auxtap_target_facts *facts)
+{
+	struct qemu_thread *t = emu_task_priv(task);
+	const struct qemu_rec *rec = t ? qemu_ring_rec(qemu_engine(emu_task_emu(task)), t) : NULL;
+
+	if (!rec)
+		return -ENODATA;
+	facts->base = t->process->guest_base;
+	facts->stack = rec->stack;
+	facts->has_core_limit = qemu_load(&rec->asked_core_limit);
+	facts->core_limit = facts->has_core_limit ? rec->core_limit : 0;
+	return 0;
+}
+
 ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size)
 {
 	struct qemu_engine *q = qemu_engine(emu);
@@ -110,6 +124,18 @@ ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t s
 			break;
 	}
 	return done ? (ssize_t)done : err;
+}
+
+ssize_t qemu_state_values(struct emu_task *task, u64 off, void *buf, size_t size)
+{
+	struct qemu_engine *q = qemu_engine(emu_task_emu(task));
+	struct qemu_thread *t = emu_task_priv(task);
+	struct qemu_rec *rec = t ? qemu_ring_rec(q, t) : NULL;
+
+	/* cut off: how much of its last block it has executed is unknown */
+	if (!rec || !rec->values || (t->cut_off && !rec->in_syscall))
+		return -ENODATA;
+	return qemu_state_host_read(q, t->process->pid, rec->values + off, buf, size);
 }
 
 ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Decodes the chunk stream of a thread: block ids become emu_task_block(), messages the other calls
- * of emu.h. Everything is checked, because the guest can write to the shared memory.
+ * Decodes the chunk stream of a thread: block ids become emu_task_run(), or
+ * emu_task_block() one at a time, messages the other calls of emu.h. Everything is checked, because
+ * the guest can write to the shared memory.
  */
 #include "emu/emu_abi.h"
 #include "qemu.h"
@@ -31,12 +32,52 @@ static bool check_lens(const struct qemu_arch *arch, const struct emu_block *b, 
 	       b->last_cls <= arch->max_cls;
 }
 
+/* Lives as long as the session. NULL: no memory. */
+static void *arena_take(struct qemu_engine *q, u32 size)
+{
+	void *taken;
+
+	size = (size + 7) & ~7u;
+	if (q->arena_left < size) {
+		/* the rest of the old one is unused */
+		struct qemu_arena *arena = malloc(sizeof(*arena));
+
+		q->arena_left = 0;
+		if (!arena)
+			return NULL;
+		arena->next = q->arenas;
+		q->arenas = arena;
+		q->arena = arena->bytes;
+		q->arena_left = sizeof(arena->bytes);
+	}
+	taken = q->arena;
+	q->arena += size;
+	q->arena_left -= size;
+	return taken;
+}
+
+/* The bytes of a generated block, which has no others. NULL: no memory. */
+static struct emu_code *load_code(struct qemu_engine *q, const struct qemu_block *from)
+{
+	bool has_bytes = from->code_off <= QEMU_CODE_SIZE - QEMU_CODE_MAX &&
+			 from->code_size == from->last_off + from->last_len;
+	u32 size = has_bytes && from->code_size <= QEMU_CODE_MAX ? from->code_size : 0;
+	struct emu_code *code = arena_take(q, (u32)sizeof(*code) + size);
+
+	if (!code)
+		return NULL;
+	*code = (struct emu_code){.size = size};
+	memcpy(code->bytes, q->shm->code + (size ? from->code_off : 0), size);
+	return code;
+}
+
 /* The block's private copy, made at its first use. NULL: invalid, or no memory. */
 static __attribute__((noinline)) const struct emu_block *
 load_block(struct qemu_engine *q, const struct qemu_arch *arch, u32 id)
 {
 	const struct qemu_block from = q->shm->block[id];
 	struct emu_block *b = &q->block[id];
+	u8 *lens;
 	struct emu_block copy = {
 		.ip = from.ip,
 		.last_ip = from.ip + from.last_off,
@@ -49,32 +90,28 @@ load_block(struct qemu_engine *q, const struct qemu_arch *arch, u32 id)
 	if (!from.nr_insns || from.nr_insns > QEMU_BLOCK_INSNS ||
 	    from.lens_off > QEMU_LENS_SIZE - QEMU_BLOCK_INSNS || from.arch != arch->arch)
 		return NULL;
-	if (q->arena_left < from.nr_insns) {
-		/* lives as long as the session; the rest of the old one is unused */
-		struct qemu_arena *arena = malloc(sizeof(*arena));
-
-		q->arena_left = 0;
-		if (!arena)
-			return NULL;
-		arena->next = q->arenas;
-		q->arenas = arena;
-		q->arena = arena->bytes;
-		q->arena_left = sizeof(arena->bytes);
-	}
-	memcpy(q->arena, q->shm->lens + from.lens_off, from.nr_insns);
-	if (!check_lens(arch, &copy, q->arena))
+	lens = arena_take(q, from.nr_insns);
+	if (!lens)
 		return NULL;
-	copy.lens = q->arena;
-	copy.run = emu_block_run(arch->arch, &copy,
-				 copy.nr_insns == 1 && arch->restarts(copy.last_cls));
-	q->arena += from.nr_insns;
-	q->arena_left -= from.nr_insns;
+	memcpy(lens, q->shm->lens + from.lens_off, from.nr_insns);
+	if (!check_lens(arch, &copy, lens))
+		return NULL;
+	copy.lens = lens;
+	if (from.generated) {
+		copy.code = load_code(q, &from);
+		if (!copy.code)
+			return NULL;
+	} else {
+		copy.run = emu_block_run(arch->arch, &copy,
+					 copy.nr_insns == 1 && arch->restarts(copy.last_cls));
+	}
 	*b = copy;
 	return b;
 }
 
 static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word, u32 nr)
 {
+	static struct emu_code no_code;
 	/*
 	 * one may be pending in emu, one held, one under construction: the fourth is for the next
 	 * change
@@ -100,6 +137,7 @@ static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word
 		.last_cls = (u8)(word[2] >> 24),
 		.last_flags = (u8)word[3],
 		.lens = t->wide_lens[at],
+		.code = word[3] >> 8 ? &no_code : NULL,
 	};
 	b->last_ip = b->ip;
 	for (u32 i = 0; i + 1 < nr_insns; i++)
@@ -156,6 +194,7 @@ static void cut_held(struct qemu_thread *t, u64 ip)
 		.last_len = (u8)(at - last),
 		.last_cls = X86_PLAIN,
 		.lens = b->lens,
+		.code = b->code,
 	};
 	report_block(t, &t->prefix);
 }
@@ -183,6 +222,12 @@ static inline void hold(struct qemu_thread *t, const struct emu_block *b)
 	}
 	t->held = b;
 	t->in_kernel = false;
+	if (__builtin_expect(t->order_due, 0)) {
+		t->order_due >>= 1;
+		if (t->order_due & 1)
+			emu_task_show_time(t->task);
+		t->order_due &= ~1u;
+	}
 }
 
 /*
@@ -193,12 +238,38 @@ static inline u32 hold_run(struct qemu_engine *q, struct qemu_thread *t, const u
 {
 	u32 nr_done = 0;
 
-	if (!t->task || !t->held || !t->held->run || t->has_sample)
+	if (!t->task || !t->held || !t->held->run || t->has_sample || t->order_due)
 		return 0;
 	t->held = emu_task_run(t->task, t->held, q->block, QEMU_MAX_BLOCKS, word, nr, &nr_done);
 	if (nr_done)
 		t->in_kernel = false;
 	return nr_done;
+}
+
+/* ---- order ---- */
+
+#define ORDER_TICKS 16384 /* without a point of order: at least so many between two times */
+
+/*
+ * Others have run since the thread last had its time in the trace: it gets it again, before the
+ * second next block, which is the one that orders it. What came before keeps the earlier time.
+ */
+static void order(struct qemu_engine *q, struct qemu_thread *t)
+{
+	if (t->order_seen == q->nr_switches || !t->task)
+		return;
+	t->order_seen = q->nr_switches;
+	t->order_tsc = emu_clock(q->emu);
+	t->order_due |= 1u << 2;
+}
+
+static void begin_chunk(struct qemu_engine *q, struct qemu_thread *t)
+{
+	if (q->last_tid != t->tid)
+		q->nr_switches++;
+	q->last_tid = t->tid;
+	if (emu_clock(q->emu) - t->order_tsc >= ORDER_TICKS)
+		order(q, t);
 }
 
 /* ---- messages ---- */
@@ -287,7 +358,7 @@ static const u8 message_min[] = {
 	[QEMU_MSG_WIDE] = 5,	[QEMU_MSG_MAP] = 11,   [QEMU_MSG_PROTECT] = 5,
 	[QEMU_MSG_UNMAP] = 4,	[QEMU_MSG_REMAP] = 8,  [QEMU_MSG_COMM] = 4,
 	[QEMU_MSG_SAMPLE] = 3,	[QEMU_MSG_DATA] = 3,   [QEMU_MSG_REFUSED] = 1,
-	[QEMU_MSG_LEFT] = 2,
+	[QEMU_MSG_LEFT] = 2,	[QEMU_MSG_ORDER] = 0,
 };
 
 /* Reported once for each process: a program may try again and again. */
@@ -378,6 +449,9 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 		if (t->task)
 			emu_task_comm(t->task, comm);
 		break;
+	case QEMU_MSG_ORDER:
+		order(q, t);
+		break;
 	case QEMU_MSG_REFUSED:
 		refused(q, p, word[0]);
 		break;
@@ -403,6 +477,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 
 void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr)
 {
+	begin_chunk(q, t);
 	for (u32 i = 0; i < nr; i++) {
 		u32 w = word[i];
 		u32 run = hold_run(q, t, word + i, nr - i);

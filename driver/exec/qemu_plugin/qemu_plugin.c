@@ -138,6 +138,25 @@ static __attribute__((used)) void block_body(unsigned int cpu, void *arg, void *
 	append(rec, id);
 }
 
+/*
+ * The block takes or releases a lock, or may: what came before it gets its place among all threads
+ * now, before another thread can go on by what this one does.
+ */
+static __attribute__((used)) void order_body(unsigned int cpu, void *arg, void *env)
+{
+	struct qemu_rec *rec = qp_rec;
+	u32 id = (u32)(uintptr_t)arg;
+
+	(void)cpu;
+	if (__builtin_expect(rec->nr >= rec->limit, 0))
+		rec = slow_path(rec, env, qp.shm->block[id].ip);
+	if (qp.threaded && qp_recording()) {
+		qp_flush(rec);
+		qp_message(qp_rec, QEMU_MSG_ORDER, NULL, 0);
+	}
+	append(qp_rec, id);
+}
+
 static __attribute__((used)) void sampled_body(unsigned int cpu, void *arg, void *env)
 {
 	const struct qemu_block *block = &qp.shm->block[(u32)(uintptr_t)arg];
@@ -146,13 +165,12 @@ static __attribute__((used)) void sampled_body(unsigned int cpu, void *arg, void
 	qp_sample(block->ip, block->nr_insns);
 }
 
-/* REP re-enters its block with every iteration, but is one instruction. */
-static __attribute__((used)) void rep_body(unsigned int cpu, void *arg, void *env)
+/* REP re-enters its block with every iteration, but is one instruction: false if again. */
+static inline bool begin_rep(void *arg, void *env)
 {
 	struct qemu_rec *rec = qp_rec;
 	u32 id = (u32)(uintptr_t)arg, previous;
 
-	(void)cpu;
 	if (__builtin_expect(rec->nr >= rec->limit, 0))
 		rec = slow_path(rec, env, qp.shm->block[id].ip);
 	/* a message ends with a word that is not a block id */
@@ -161,9 +179,16 @@ static __attribute__((used)) void rep_body(unsigned int cpu, void *arg, void *en
 		const struct qemu_block *p = &qp.shm->block[previous];
 
 		if (p->last_flags & X86_INSN_REP && p->ip + p->last_off == qp.shm->block[id].ip)
-			return;
+			return false;
 	}
 	append(rec, id);
+	return true;
+}
+
+static __attribute__((used)) void rep_body(unsigned int cpu, void *arg, void *env)
+{
+	(void)cpu;
+	begin_rep(arg, env);
 }
 
 static __attribute__((used)) void wide_body(unsigned int cpu, void *arg, void *env)
@@ -174,6 +199,7 @@ static __attribute__((used)) void wide_body(unsigned int cpu, void *arg, void *e
 	(void)cpu;
 	if (__builtin_expect(rec->nr >= rec->limit, 0))
 		rec = slow_path(rec, env, wide->word[0] | (u64)wide->word[1] << 32);
+	qp_values_lost();
 	if (rec == &qp_sink)
 		append(rec, 0);
 	else
@@ -191,10 +217,42 @@ static __attribute__((used)) void vsyscall_body(unsigned int cpu, void *arg, voi
 	(void)cpu;
 	if (rec->nr >= rec->limit)
 		rec = slow_path(rec, env, ip);
+	qp_values_lost();
 	qp_message(rec, QEMU_MSG_VSYSCALL, word, 2);
 }
 
+/*
+ * With --values. A limit of 0 means that signals were delivered: a handler's frame may have been
+ * written.
+ */
+static __attribute__((used)) void values_body(unsigned int cpu, void *arg, void *env)
+{
+	const struct qemu_block *block = &qp.shm->block[(u32)(uintptr_t)arg];
+	bool delivered = !qp_rec->limit;
+
+	block_body(cpu, arg, env);
+	if (delivered)
+		qp_values_unknown(0, ~0ull);
+	qp_values_block(block->ip, block->nr_insns, env);
+}
+
+static __attribute__((used)) void rep_values_body(unsigned int cpu, void *arg, void *env)
+{
+	bool delivered = !qp_rec->limit;
+
+	(void)cpu;
+	/* entered again after an interrupt: no block of its own */
+	if (!begin_rep(arg, env))
+		qp_values_lost();
+	if (delivered)
+		qp_values_unknown(0, ~0ull);
+	qp_values_block(qp.shm->block[(u32)(uintptr_t)arg].ip, 1, env);
+}
+
 QEMU_CALLBACK_WITH_ENV(on_block, block_body)
+QEMU_CALLBACK_WITH_ENV(on_order, order_body)
+QEMU_CALLBACK_WITH_ENV(on_values, values_body)
+QEMU_CALLBACK_WITH_ENV(on_rep_values, rep_values_body)
 QEMU_CALLBACK_WITH_ENV(on_sampled, sampled_body)
 QEMU_CALLBACK_WITH_ENV(on_rep, rep_body)
 QEMU_CALLBACK_WITH_ENV(on_wide, wide_body)
@@ -205,10 +263,13 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	/* clang-format off */
 	static void (*const callback[])(unsigned int, void *) = {
 		[QP_BLOCK_NORMAL] = on_block,
+		[QP_BLOCK_ORDER] = on_order,
 		[QP_BLOCK_SAMPLED] = on_sampled,
 		[QP_BLOCK_REP] = on_rep,
 		[QP_BLOCK_WIDE] = on_wide,
 		[QP_BLOCK_NONE] = on_vsyscall,
+		[QP_BLOCK_VALUES] = on_values,
+		[QP_BLOCK_REP_VALUES] = on_rep_values,
 	};
 	/* clang-format on */
 	enum qp_block_kind kind;
@@ -218,6 +279,11 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	if (qemu_load(&qp.shm->closed))
 		return;
 	kind = qp_block_translate(tb, &arg);
+	if (qp.shm->values &&
+	    (kind == QP_BLOCK_NORMAL || kind == QP_BLOCK_ORDER || kind == QP_BLOCK_REP)) {
+		qp_values_translate(tb);
+		kind = kind == QP_BLOCK_REP ? QP_BLOCK_REP_VALUES : QP_BLOCK_VALUES;
+	}
 	if (qp.arch->samples && kind != QP_BLOCK_NONE && qemu_load(&qp.shm->sampled)) {
 		qp_sample_translate(tb);
 		if (kind == QP_BLOCK_NORMAL)
@@ -233,6 +299,7 @@ static void after_fork(void)
 {
 	qp_rec = &qp_no_rec;
 	qp_threads_forked();
+	qp_values_forked();
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)

@@ -22,10 +22,13 @@ struct qp {
 	char root[4096];    /* this program's; "": none */
 	char program[4096]; /* the executed file, relative to the directory where it was started */
 	u64 guest_base;
+	u64 stack; /* as in struct qemu_rec */
 	bool have_base;
 	bool started; /* START was sent for this image */
 	bool regs_valid;
 	bool is_old; /* qemu before 10 */
+	/* not constant: it has had a second thread, so atomics are points of order */
+	bool threaded;
 	u64 brk;
 	u64 handler[64]; /* address of each signal's last handler, or 0 */
 	u64 has_info;	 /* bit n - 1: its frames contain a siginfo */
@@ -73,9 +76,12 @@ void qp_gate(struct qemu_rec *rec);
 /* qemu_plugin_blocks.c */
 enum qp_block_kind {
 	QP_BLOCK_NORMAL,
+	QP_BLOCK_ORDER, /* contains an instruction that orders threads */
 	QP_BLOCK_SAMPLED,
 	QP_BLOCK_REP,
 	QP_BLOCK_WIDE,
+	QP_BLOCK_VALUES,
+	QP_BLOCK_REP_VALUES,
 	QP_BLOCK_NONE
 };
 struct qp_wide { /* a block for which the tables had no space; lives as long as qemu's code */
@@ -86,6 +92,13 @@ struct qp_wide { /* a block for which the tables had no space; lives as long as 
 /* *arg: the callback's argument. */
 enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg);
 void qp_block_flush(qemu_plugin_id_t id);
+/*
+ * Code in [start, end) may be of no file from now on: blocks that are translated there carry
+ * their bytes.
+ */
+void qp_block_generates(u64 start, u64 end);
+/* What was mapped at 'from' is at 'to'. */
+void qp_block_moved(u64 from, u64 to, u64 len);
 
 /* qemu_plugin_sample.c: samples for SPE */
 struct qp_sampling {
@@ -119,6 +132,19 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result);
 void qp_thread_left(void); /* qemu has freed everything that it had for the calling thread */
 void qp_threads_forked(void);
+
+/* qemu_plugin_values.c: the calling thread's values (auxtap/values.h), if they are asked for */
+void qp_values_translate(struct qemu_plugin_tb *tb);
+void qp_values_block(u64 ip, u32 nr_insns, const union qemu_env *env);
+void qp_values_unknown(u64 addr, u64 len); /* 0, ~0: all memory */
+void qp_values_left(u64 ip);
+void qp_values_lost(void);
+void qp_values_called(void);
+void qp_values_threads(void);
+void qp_values_forked(void);
+/* qemu_plugin_kernel.c */
+void qp_values_syscall(s64 nr, const u64 arg[6]);
+void qp_values_syscall_ret(s64 nr, const u64 arg[6], s64 result);
 
 /* qemu_plugin_exec.c: returns only if the program cannot be traced, or not be executed. */
 void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6]);

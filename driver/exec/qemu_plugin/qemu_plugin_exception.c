@@ -80,11 +80,14 @@ bool qp_left_again(u64 ip)
 /* Other buffers are the translator's, which jumps before a block has started. */
 static void note_jump(const void *buffer)
 {
-	const struct qemu_rec *rec = qp_rec;
+	struct qemu_rec *rec = qp_rec;
 
 	if (!qp_recording() || rec->env - (u64)(uintptr_t)buffer >= CPU_SIZE)
 		return;
 	left = position_of(rec);
+	rec->left_flushes = rec->nr_flushes;
+	rec->left_nr = rec->nr;
+	qp_values_left(qp.arch->ip((const union qemu_env *)(uintptr_t)rec->env));
 }
 
 void siglongjmp(sigjmp_buf env, int value)

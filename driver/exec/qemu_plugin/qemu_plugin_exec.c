@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_STRING  (128u * 1024) /* MAX_ARG_STRLEN of the kernel */
@@ -39,11 +40,28 @@ static char **read_vector(u64 addr)
 	return NULL;
 }
 
-/* The program as a path that is still valid after exec has closed descriptors. */
-static char *program_path(enum qemu_call call, const u64 arg[6])
+/*
+ * A file that only a descriptor names (memfd_create(), or deleted): the new qemu could not open it.
+ * target: what the descriptor's link says.
+ */
+static bool is_nameless(int fd, const char *target)
 {
+	struct stat of_fd, of_name;
+
+	return !fstat(fd, &of_fd) && (stat(target, &of_name) || of_fd.st_dev != of_name.st_dev ||
+				      of_fd.st_ino != of_name.st_ino);
+}
+
+/*
+ * The program as a path that is still valid after exec has closed descriptors. *nameless: there is
+ * none.
+ */
+static char *program_path(enum qemu_call call, const u64 arg[6], bool *nameless)
+{
+	static const char fds[] = "/proc/self/fd/";
 	char fd_path[PATH_MAX + 64], target[PATH_MAX], self[64];
 	char *path = qp_read_string(arg[call == QEMU_CALL_EXECVEAT ? 1 : 0], PATH_MAX);
+	int fd = call == QEMU_CALL_EXECVEAT ? (int)arg[0] : AT_FDCWD;
 	ssize_t size;
 
 	if (!path)
@@ -54,9 +72,14 @@ static char *program_path(enum qemu_call call, const u64 arg[6])
 		free(path);
 		return strdup(qp.program);
 	}
-	if (call != QEMU_CALL_EXECVEAT || path[0] == '/' || (int)arg[0] == AT_FDCWD)
+	/* as C libraries without execveat() call it */
+	if (!strncmp(path, fds, sizeof(fds) - 1) && !strchr(path + sizeof(fds) - 1, '/')) {
+		fd = atoi(path + sizeof(fds) - 1);
+		path[0] = '\0';
+	}
+	if (path[0] == '/' || fd == AT_FDCWD)
 		return path;
-	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", (int)arg[0]);
+	snprintf(fd_path, sizeof(fd_path), "%s%d", fds, fd);
 	size = readlink(fd_path, target, sizeof(target) - 1);
 	if (size <= 0) {
 		free(path);
@@ -69,6 +92,7 @@ static char *program_path(enum qemu_call call, const u64 arg[6])
 		return strdup(fd_path);
 	}
 	free(path);
+	*nameless = is_nameless(fd, target);
 	return strdup(target);
 }
 
@@ -87,7 +111,8 @@ static void find_qemu(const struct qemu_arch *arch, char *qemu)
 void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 {
 	u64 first = call == QEMU_CALL_EXECVEAT ? 2 : 1;
-	char *path = program_path(call, arg);
+	bool nameless = false;
+	char *path = program_path(call, arg, &nameless);
 	char **argv = read_vector(arg[first]), **envp = read_vector(arg[first + 1]);
 	char **qemu_argv = NULL, **qemu_envp = NULL;
 	struct qemu_exec exec = {.verdict = QEMU_EXEC_FAIL};
@@ -95,8 +120,15 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 
 	qemu_store(&rec->native, 0);
 	/* bad pointers: qemu's own execve returns the error */
-	if (!path || !argv || !envp || qemu_exec_resolve(path, argv, &exec))
+	if (!path || !argv || !envp)
 		goto out;
+	if (nameless) {
+		exec.verdict = QEMU_EXEC_NATIVE;
+		snprintf(exec.why, sizeof(exec.why),
+			 "%.50s: a program that only a descriptor names", path);
+	} else if (qemu_exec_resolve(path, argv, &exec)) {
+		goto out;
+	}
 	if (qp.is_old)
 		qemu_exec_refuse_sanitizer(&exec);
 	find_qemu(exec.verdict == QEMU_EXEC_RUN ? exec.arch : qp.arch, qemu);

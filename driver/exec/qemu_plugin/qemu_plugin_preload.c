@@ -229,8 +229,11 @@ int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 {
 	int err = (int)syscall(SYS_prlimit64, 0, resource, NULL, limit);
 
-	if (!err && resource == RLIMIT_CORE && qp_recording() && !qp_rec->in_syscall)
+	if (!err && resource == RLIMIT_CORE && qp_recording() && !qp_rec->in_syscall) {
+		qp_rec->core_limit = limit->rlim_cur;
+		qemu_store(&qp_rec->asked_core_limit, 1);
 		limit->rlim_cur = 0;
+	}
 	/* before the program runs, qemu asks for the size of its stack, and makes 8 MiB of no limit
 	 */
 	if (!err && resource == RLIMIT_STACK && !program_runs && limit->rlim_cur == RLIM64_INFINITY)

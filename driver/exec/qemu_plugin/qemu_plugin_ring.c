@@ -126,13 +126,17 @@ struct qemu_rec *qp_rec_claim(void)
 		rec->reserving = 0;
 		rec->ticket = 0;
 		rec->env = 0;
+		rec->values = 0;
 		rec->guest_base = qp.guest_base;
+		rec->stack = qp.stack;
+		rec->asked_core_limit = 0;
 		rec->regs_valid = qp.regs_valid;
 		rec->in_syscall = 0;
 		rec->sent = 0;
 		rec->dying = 0;
 		rec->exception = 0;
 		rec->no_frame = 0;
+		rec->left_nr = rec->left_flushes = ~0u;
 		rec->gate = 0;
 		rec->native = 0;
 		rec->text[0] = 0;

@@ -135,6 +135,7 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 	rec->regs_valid = qp.regs_valid;
 	/* as the kernel would have named it; the program, and ps, may read it */
 	prctl(PR_SET_NAME, qp.comm);
+	rec->stack = qp.stack = qp.regs_valid ? sp : 0;
 	if (qp.regs_valid) {
 		bool environment_done = false;
 

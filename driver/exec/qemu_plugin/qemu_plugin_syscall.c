@@ -42,6 +42,7 @@ void qp_threads_forked(void)
 {
 	nr_leaving = 0;
 	is_leaving = false;
+	qp.threaded = false;
 }
 
 static void before_open(u64 path)
@@ -101,6 +102,9 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 	if (call == QEMU_CALL_SIGACTION)
 		before_sigaction(a1, a2);
 	track_leaving(call, a1, a2);
+	/* before the new thread runs: it may take a lock that this one has released */
+	if (call == QEMU_CALL_CLONE && a1 & CLONE_THREAD)
+		qp.threaded = true;
 	if (!qp_recording())
 		return;
 	call_arg[0] = a1;
@@ -109,6 +113,8 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 	call_arg[3] = a4;
 	call_arg[4] = a5;
 	call_arg[5] = a6;
+	if (qp.shm->values)
+		qp_values_syscall(nr, call_arg);
 	rec->syscall_nr = (s32)nr;
 	qp_message(rec, QEMU_MSG_SYSCALL, &number, 1);
 	rec = qp_rec;
@@ -142,6 +148,8 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 		is_file = size > 0 && !fstat((int)call_arg[4], &st);
 	}
 	name[is_file ? size : 0] = 0;
+	if (call_arg[2] & PROT_EXEC && (!is_file || !strncmp(name, "/memfd:", 7)))
+		qp_block_generates(addr, addr + len);
 	qp_map_message(rec, addr, len, is_file ? call_arg[5] : 0, (u32)call_arg[2] | shared,
 		       is_file ? &st : NULL, name);
 }
@@ -185,6 +193,8 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 		report_refused(rec, qp.arch->call(nr), result);
 		return;
 	}
+	if (qp.shm->values)
+		qp_values_syscall_ret(nr, call_arg, result);
 	word[0] = call_arg[0];
 	word[1] = (call_arg[1] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
 	switch (qp.arch->call(nr)) {
@@ -192,6 +202,8 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 		after_mmap(rec, (u64)result);
 		break;
 	case QEMU_CALL_MPROTECT:
+		if (call_arg[2] & PROT_EXEC)
+			qp_block_generates(word[0], word[0] + word[1]);
 		word[2] = call_arg[2];
 		qp_message(rec, QEMU_MSG_PROTECT, word, 5);
 		break;
@@ -201,6 +213,7 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 	case QEMU_CALL_MREMAP:
 		word[2] = (u64)result;
 		word[3] = (call_arg[2] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
+		qp_block_moved(word[0], word[2], word[3]);
 		qp_message(rec, QEMU_MSG_REMAP, word, 8);
 		break;
 	case QEMU_CALL_BRK:

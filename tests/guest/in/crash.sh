@@ -60,7 +60,9 @@ sleep 1
 touch go
 wait $victim
 [ $? = 139 ] || complain 'attached: the victim does not die of it'
-wait $recorder || complain "attached: status $?: $(cat stderr)"
+wait $recorder
+status=$?
+[ $status = 139 ] || complain "attached: status $status: $(cat stderr)"
 grep -q '^null_deref .* in age_of' data.report.txt || complain "attached: $(cat stderr)"
 grep -q 'SIGSEGV here' data.report.txt || complain "attached: no calls: $(cat stderr)"
 

@@ -103,7 +103,7 @@ static struct auxtap_session_opts options(enum recorder recorder, enum layout la
 	};
 }
 
-/* Runs it to its end; a snapshot is asked for at the beginning. */
+/* Runs it to its end; a snapshot is asked for at the beginning, but of the crash recorder. */
 static void record(struct fake *f, const struct auxtap_session_opts *o, bool per_cpu,
 		   struct auxtap_session_stats *stats)
 {
@@ -115,7 +115,8 @@ static void record(struct fake *f, const struct auxtap_session_opts *o, bool per
 	fake_backend(f, &be, per_cpu);
 	if (auxtap_session_open(&s, &be, o, &err))
 		fail_msg("%s: %s", err.what, err.why);
-	auxtap_session_request_snapshot(s);
+	if (!o->crash || o->keep)
+		auxtap_session_request_snapshot(s);
 	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
 	*stats = *auxtap_session_get_stats(s);
 	assert_int_equal(auxtap_session_close(s, &err), 0);
@@ -700,6 +701,36 @@ static int remove_dir(void **state)
 	return rmdir(dir);
 }
 
+/* Crash: of a process that runs on, and then dies; its events are on again in between. */
+static void test_interrupted(void **state)
+{
+	(void)state;
+	for (enum layout l = 0; l < NR_LAYOUTS; l++) {
+		struct auxtap_session_opts o = options(CRASH, l), quiet = o;
+		struct fake f = {.before = give_trace,
+				 .events = life,
+				 .nr_events = sizeof(life) / sizeof(life[0])};
+		struct fake g = f;
+		struct auxtap_session_stats stats;
+		char second[128];
+
+		record(&g, &quiet, l != THREADS, &stats);
+		unlink(output);
+		o.keep = 8; /* asks for one */
+		record(&f, &o, l != THREADS, &stats);
+		assert_int_equal(stats.interrupts, 1);
+		assert_int_equal(stats.snapshots, 2);
+		assert_int_equal(stats.crashes, 1);
+		assert_int_equal(stats.crash_signo, SIGSEGV);
+		assert_true(f.nr_calls[FAKE_ENABLE] > g.nr_calls[FAKE_ENABLE]);
+		snprintf(second, sizeof(second), "%s.%d", output, stats.program_pid);
+		assert_int_equal(unlink(output), 0);
+		assert_int_equal(unlink(second), 0);
+		snprintf(second, sizeof(second), "%s.%d.vdso", output, stats.program_pid);
+		unlink(second);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -713,6 +744,7 @@ int main(void)
 		cmocka_unit_test(test_losses_of_full_trace),
 		cmocka_unit_test(test_death_after_failure),
 		cmocka_unit_test(test_lost_snapshot),
+		cmocka_unit_test(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

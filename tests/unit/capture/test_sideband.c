@@ -85,11 +85,16 @@ static void test_exec_and_threads(void **state)
 	process_record(&table, 7, comm(7, 8, 0, "two"));
 	assert_int_equal(p->nr, 17);
 	process_thread_exit(&table, 7, &gone);
-	assert_int_equal(p->nr, 16);
-	/* The newest are kept one by one, the rest as a sum, so that every byte is counted. */
+	assert_int_equal(p->nr, 17); /* its last name stays */
+	/*
+	 * The newest are kept one by one, with their names, the rest as a sum, so that every byte
+	 * is counted.
+	 */
 	for (int i = 0; i < 3 * ENDED_MAX; i++) {
 		gone.tid = 100 + i;
+		process_record(&table, 7, comm(7, gone.tid, 0, "one"));
 		process_thread_exit(&table, 7, &gone);
+		assert_int_equal(p->nr, i + 2 < ENDED_MAX ? 18 + i : 16 + ENDED_MAX);
 	}
 	assert_int_equal(p->nr_ended, 3 * ENDED_MAX + 1);
 	assert_int_equal(p->more_ended_bytes, 10 * (2 * ENDED_MAX + 1));

@@ -230,6 +230,51 @@ static void test_sample_ids(void **state)
 	}
 }
 
+/*
+ * Id 0 is of what the recorder made up itself: the first attribute's. One that no attribute lists
+ * is of none, but its fields are read where all attributes have the same ones.
+ */
+static void test_unlisted_ids(void **state)
+{
+	struct perf_event_attr attrs[2] = {plain, plain};
+	static const uint64_t ids[] = {0, 55, 101};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_record rec = {.size = sizeof(rec)};
+	struct auxtap_perfdata *pd;
+
+	(void)state;
+	for (int other = 0; other < 2; other++) {
+		/* without CPU and time: only the layout of one's own attribute says where fields
+		 * are */
+		attrs[1].sample_type = other ? PERF_SAMPLE_IDENTIFIER : plain.sample_type;
+		begin(PD_HEADER_SIZE, 112, 2, attrs);
+		for (int i = 0; i < 3; i++) {
+			struct {
+				uint64_t lost[2];
+				struct trailer trailer;
+			} body = {{1, 2}, {4, 5, 777, ids[i]}};
+
+			put_record(PERF_RECORD_LOST, &body, sizeof(body));
+		}
+		end_data();
+		assert_int_equal(open_image(&pd, &err), 0);
+		for (unsigned int i = 0; i < 3; i++) {
+			static const int attr_of[] = {0, -1, 1};
+			bool parsed = i == 0 || (i == 1 && !other) || (i == 2 && !other);
+
+			assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
+			assert_ptr_equal(rec.attr,
+					 attr_of[i] < 0 ?
+						 NULL :
+						 auxtap_perfdata_get_attr(pd, (unsigned int)
+										      attr_of[i]));
+			assert_int_equal(rec.time, parsed ? 777 : 0);
+			assert_int_equal(rec.body_size, parsed ? 16 : i == 2 ? 32 : 40);
+		}
+		auxtap_perfdata_close(pd);
+	}
+}
+
 /* 200 records of growing size through one zstd stream, cut into compressed records of any
  * size. */
 static void test_compressed(void **state)
@@ -546,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_attr_sizes),
 		cmocka_unit_test(test_old_headers),
 		cmocka_unit_test(test_sample_ids),
+		cmocka_unit_test(test_unlisted_ids),
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_expanding),
 		cmocka_unit_test(test_damage),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Arrays that grow, heaps, hash maps. */
+/* Arrays and rings that grow, heaps, hash maps. */
 #include "util/hash_map.h"
 #include "util/heap.h"
+#include "util/growing_ring.h"
 #include "util/vector.h"
 
 #include <setjmp.h>
@@ -41,6 +42,31 @@ static void test_vector_reserves_at_once(void **state)
 	assert_int_equal(vector_reserve(v, 900, capacity), 0);
 	assert_int_equal(v[999], 1);
 	free(v);
+}
+
+/* Elements leave at one end, join at the other, and more join than leave, at each offset. */
+static void test_ring_keeps_order(void **state)
+{
+	(void)state;
+	for (size_t left = 0; left < 3 * VECTOR_FIRST_CAPACITY; left++) {
+		size_t first = 0, nr = 0, capacity = 0;
+		unsigned int *ring = NULL, next = 0, oldest = 0;
+
+		while (next < NR) {
+			assert_int_equal(ring_grow(ring, first, nr, capacity), 0);
+			ring[ring_index(first, nr++, capacity)] = next++;
+			if (next > left && next % 3)
+				continue;
+			assert_int_equal(ring[first], oldest++);
+			first = ring_index(first, 1, capacity);
+			nr--;
+		}
+		assert_int_equal(nr, next - oldest);
+		assert_int_equal(capacity & (capacity - 1), 0);
+		for (size_t i = 0; i < nr; i++)
+			assert_int_equal(ring[ring_index(first, i, capacity)], oldest + i);
+		free(ring);
+	}
 }
 
 /* A size larger than the address space is refused, and the array stays unchanged. */
@@ -254,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_vector_refuses_overflow),
 		cmocka_unit_test(test_vector_grows_by_several),
 		cmocka_unit_test(test_vector_narrow_capacity),
+		cmocka_unit_test(test_ring_keeps_order),
 		cmocka_unit_test(test_heap_of_each_size),
 		cmocka_unit_test(test_heap_sifts_down),
 		cmocka_unit_test(test_hash_map_finds),

@@ -50,7 +50,7 @@ static void test_objects(void **state)
 		assert_true(*family->info.name && *family->info.contents && *family->pmu);
 		assert_int_equal(family->info.lacks != 0, *family->info.lacks_text != '\0');
 		assert_int_equal(family->info.lacks & (AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_GAP), 0);
-		/* bare streams can be listed, as auxtap_dump_raw() promises */
+		/* raw streams can be listed, as auxtap_dump_raw() promises */
 		assert_true(!family->info.raw_name || family->dump);
 		assert_int_equal(trace_family_library(family) != NULL, family->flows != NULL);
 	}

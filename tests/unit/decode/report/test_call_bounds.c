@@ -5,6 +5,8 @@
  */
 #include "support_calls.h"
 
+#include <stdlib.h>
+
 static uint32_t four_bytes(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t end)
 {
 	(void)ctx;
@@ -134,7 +136,7 @@ static void sums_of_forgotten_calls(void **state)
 	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
 	f = call_tree_current(tree);
 	for (int i = 0; i < 50000; i++) {
-		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 3);
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000 + i, 3);
 		event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x2015, 5);
 	}
 	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x1015, 2);
@@ -162,13 +164,15 @@ static void long_chains_of_tail_calls(void **state)
 				     i % 2 ? 0x2000 : 0x4000);
 			event(tree, AUXTAP_EVENT_RETURN, nr % 2 ? 0x4020 : 0x2020, 0x1015, 3);
 			assert_ptr_equal(call_tree_current(tree), main_node);
+			run = main_node->first; /* both are one node */
 			assert_true(run->returned);
-			assert_int_equal(call_node_insns(run), nr * 2 + 3);
+			assert_int_equal(run->repeat, twice + 1);
+			assert_int_equal(call_node_insns(run), (twice + 1) * (nr * 2 + 3));
 		}
 		for (struct call_node *n = run->first; n; n = n->first, rows++)
 			assert_true(n->tail && n->returned);
 		assert_in_range(rows, nr < 31 ? (unsigned int)nr + 1 : 16, 32);
-		assert_int_equal(run->nr_dropped, (unsigned int)nr + 1 - rows);
+		assert_int_equal(run->nr_dropped, 2 * ((unsigned int)nr + 1 - rows));
 		assert_int_equal(main_node->nr_children, 2);
 		call_tree_free(tree);
 	}
@@ -197,29 +201,128 @@ static void nest(struct call_tree *tree, int nr)
 		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x2000, 4);
 }
 
+/* More open calls than are kept, in any form. */
+#define TOO_MANY 700000
+
+/* Open calls that have a frame. */
+static size_t nr_frames(struct call_tree *tree)
+{
+	struct call_open *path;
+	size_t nr = call_tree_path(tree, call_tree_current(tree), &path), frames = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		frames += !path[i].tail;
+	free(path);
+	return frames;
+}
+
 /* The oldest of a chain are forgotten with the callers before them; then it goes on. */
 static void forgotten_within_a_chain(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
-	const int before = 9990, after = 10100;
-	struct call_node *last;
+	const int before = 9990, after = TOO_MANY;
+	size_t lost;
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x2000, 0);
 	nest(tree, before);
 	for (int i = 0; i < 20; i++)
 		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
-	last = call_tree_current(tree);
 	nest(tree, after);
+	lost = forgotten(tree);
+	assert_true(lost > (size_t)before);
 	for (int i = 0; i < after; i++)
 		event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
-	assert_ptr_equal(call_tree_current(tree), last);
-	assert_int_equal(forgotten(tree), before);
-	assert_true(last->parent->parent);
+	/* the callers that were forgotten have no names; nor has the chain */
+	assert_int_equal(forgotten(tree) + nr_frames(tree), before + 1);
 	for (int i = 0; i < 100; i++)
 		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
 	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
-	assert_int_equal(forgotten(tree), before - 1);
+	assert_int_equal(forgotten(tree) + nr_frames(tree), before);
+	call_tree_free(tree);
+}
+
+/* Deeper than nodes are kept, and out again: nothing is forgotten. */
+static void comes_back_from_the_deep(void **state)
+{
+	const unsigned int nr = 100000;
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_open *path;
+	struct call_node *outer;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	outer = call_tree_root(tree)->first;
+	for (unsigned int i = 0; i < nr; i++) {
+		event(tree, AUXTAP_EVENT_CALL, 0x1010 + 0x1000 * (i % 3), 0x2000 + 0x1000 * (i % 3),
+		      4);
+		event(tree, AUXTAP_EVENT_CALL, 0x2020 + 0x1000 * (i % 3), 0x6000, 2);
+		event(tree, AUXTAP_EVENT_RETURN, 0x6010, 0x2025 + 0x1000 * (i % 3), 3);
+	}
+	assert_true(call_tree_size(tree) < 20001);
+	assert_int_equal(call_tree_path(tree, call_tree_current(tree), &path), nr + 1);
+	for (unsigned int i = 0; i < nr; i++) {
+		assert_int_equal(path[nr - 1 - i].addr, 0x2000 + 0x1000 * (i % 3));
+		assert_int_equal(path[nr - 1 - i].site, 0x1010 + 0x1000 * (i % 3));
+		assert_int_equal(path[nr - 1 - i].nr_inside, 1);
+	}
+	free(path);
+	for (unsigned int i = nr; i--;) {
+		assert_int_equal(call_tree_current(tree)->addr, 0x2000 + 0x1000 * (i % 3));
+		event(tree, AUXTAP_EVENT_RETURN, 0x2030 + 0x1000 * (i % 3),
+		      0x1015 + 0x1000 * (i % 3), 2);
+	}
+	assert_int_equal(forgotten(tree), 0);
+	assert_ptr_equal(call_tree_current(tree), outer);
+	assert_int_equal(call_node_insns(outer), nr * 11);
+	call_tree_free(tree);
+}
+
+/* longjmp() to a call that is open, but no node at present: those farther in are left. */
+static void leaves_for_the_deep(void **state)
+{
+	(void)state;
+	for (int by_return = 0; by_return <= 1; by_return++) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+		nest(tree, 29999);
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 4);
+		event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x2000, 4);
+		nest(tree, 30000);
+		if (by_return)
+			event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x3015, 2);
+		else
+			jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2020, 0x3020);
+		assert_int_equal(call_tree_current(tree)->addr, 0x3000);
+		assert_int_equal(nr_frames(tree), 30002);
+		assert_int_equal(forgotten(tree), 0);
+		call_tree_free(tree);
+	}
+}
+
+/* A gap: whether they returned is not known. How many they are is. */
+static void gap_in_the_deep(void **state)
+{
+	const struct auxtap_gap cause = {.cause = AUXTAP_GAP_TRUNCATED};
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = &cause};
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	uint64_t nr = 0;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	nest(tree, 99998);
+	assert_int_equal(call_tree_event(tree, &gap), 0);
+	for (const struct call_node *n = call_tree_root(tree)->first; n; n = n->last) {
+		assert_true(n->lost);
+		nr += 1 + n->nr_above;
+	}
+	assert_int_equal(nr, 100000);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x3000, 0);
+	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7);
+	assert_int_equal(nr_frames(tree), 1);
 	call_tree_free(tree);
 }
 
@@ -249,7 +352,7 @@ static void leaves_deep_calls(void **state)
 				event(tree, AUXTAP_EVENT_RETURN, 0x2030, 0x1015, 2);
 				assert_ptr_equal(call_tree_current(tree), outer);
 			}
-			assert_true(catcher->first->first->returned);
+			assert_true(catcher->first->returned);
 			call_tree_free(tree);
 		}
 	}
@@ -280,13 +383,13 @@ static void searches_are_bounded(void **state)
 static void leaves_for_a_forgotten_call(void **state)
 {
 	(void)state;
-	for (int by_return = 0; by_return <= 1; by_return++) {
+	for (int how = 0; how < 4; how++) {
 		struct call_tree *tree = call_tree_new(&parts, NULL);
-		bool at_most;
+		bool at_most, by_return = how & 1, far = how & 2;
 
 		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
 		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
-		nest(tree, 30000);
+		nest(tree, far ? TOO_MANY : 30000);
 		call_tree_forgotten(tree, &at_most);
 		assert_false(at_most);
 		if (by_return)
@@ -298,9 +401,9 @@ static void leaves_for_a_forgotten_call(void **state)
 		assert_false(call_tree_current(tree)->parent->by_jump ||
 			     call_tree_current(tree)->parent->by_return);
 		assert_ptr_equal(call_tree_current(tree)->parent->parent, call_tree_root(tree));
-		assert_true(call_tree_root(tree)->first->returned);
-		assert_true(call_tree_forgotten(tree, &at_most) > 0);
-		assert_true(at_most);
+		assert_int_equal(call_tree_root(tree)->first->returned, far);
+		assert_int_equal(call_tree_forgotten(tree, &at_most) > 0, far);
+		assert_int_equal(at_most, far);
 		call_tree_free(tree);
 	}
 }
@@ -309,8 +412,7 @@ static void leaves_for_a_forgotten_call(void **state)
 static void forgotten_frames(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
-	const int nr = 30000;
-	size_t depth = 0;
+	const int nr = TOO_MANY;
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
@@ -318,9 +420,8 @@ static void forgotten_frames(void **state)
 		event(tree, AUXTAP_EVENT_CALL, i ? 0x3010 : 0x1010, 0x2000, 4);
 		jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x3000);
 	}
-	for (struct call_node *n = call_tree_current(tree); n->parent; n = n->parent)
-		depth += !n->tail;
-	assert_int_equal(depth + forgotten(tree), nr + 1);
+	assert_true(forgotten(tree) > 0);
+	assert_int_equal(nr_frames(tree) + forgotten(tree), nr + 1);
 	for (int i = 0; i < nr; i++)
 		event(tree, AUXTAP_EVENT_RETURN, 0x3020, i < nr - 1 ? 0x3015 : 0x1015, 2);
 	assert_int_equal(forgotten(tree), 0);
@@ -336,6 +437,9 @@ int main(void)
 		cmocka_unit_test(sums_of_forgotten_calls),
 		cmocka_unit_test(long_chains_of_tail_calls),
 		cmocka_unit_test(forgotten_frames),
+		cmocka_unit_test(comes_back_from_the_deep),
+		cmocka_unit_test(gap_in_the_deep),
+		cmocka_unit_test(leaves_for_the_deep),
 		cmocka_unit_test(no_fall_out_of_nested),
 		cmocka_unit_test(long_chains_of_jumps),
 		cmocka_unit_test(forgotten_within_a_chain),

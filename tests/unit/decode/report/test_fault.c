@@ -503,6 +503,33 @@ static void small_addresses(void **state)
 	assert_null(strstr(WHY(facts, regs, "\x8b\x40\xf8"), "null"));
 }
 
+/* A frame that is larger than the stack: the access may be far from the stack pointer. */
+static void beyond_stack(void **state)
+{
+	static char stack[] = "[stack]", file[] = "/lib/x.so";
+	static struct report_map mapped[] = {
+		{0x7fffff000000, 0x7fffff800000, 0, "rw-p", stack},
+		{0x7ffff7000000, 0x7ffff7100000, 0, "r-xp", file},
+	};
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 0x7ffffeffffcf);
+	struct auxtap_regs regs = regs_at(0x7ffff7000100);
+
+	(void)state;
+	facts.maps = mapped;
+	facts.nr_maps = 2;
+	regs.reg[AUXTAP_X86_DX] = 0x7ffffeffffcf;
+	regs.reg[AUXTAP_X86_SP] = 0x7ffffec00000;
+	assert_non_null(strstr(WHY(facts, regs, "\x88\x02"), "below the stack: the stack is"));
+	regs.reg[AUXTAP_X86_SP] = 0x7fffff700000; /* in the stack */
+	assert_null(strstr(WHY(facts, regs, "\x88\x02"), "exhausted"));
+	regs.reg[AUXTAP_X86_SP] = 0x7ffff7000800; /* in another mapping */
+	assert_null(strstr(WHY(facts, regs, "\x88\x02"), "exhausted"));
+	regs.reg[AUXTAP_X86_SP] = 0x7ffff6000000; /* another mapping comes after it */
+	assert_null(strstr(WHY(facts, regs, "\x88\x02"), "exhausted"));
+	regs.reg[AUXTAP_X86_DX] = facts.crash.fault_addr = 0x7ffff6800000;
+	assert_null(strstr(WHY(facts, regs, "\x88\x02"), "exhausted"));
+}
+
 static void guard_pages(void **state)
 {
 	static struct report_map thread[] = {
@@ -554,6 +581,7 @@ int main(void)
 		cmocka_unit_test(general_protection),
 		cmocka_unit_test(small_addresses),
 		cmocka_unit_test(no_signal_frame),
+		cmocka_unit_test(beyond_stack),
 		cmocka_unit_test(guard_pages),
 	};
 

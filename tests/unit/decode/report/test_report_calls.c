@@ -306,6 +306,35 @@ static void handlers_in_a_row(void **state)
 	call_tree_free(tree);
 }
 
+/*
+ * A signal comes in the system call at 0x1020, and the handler executes the very same one: that
+ * returns to the handler, and not from it.
+ */
+static void same_call_in_handler(void **state)
+{
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+	struct call_node *handler;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1020, 0, 5);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x5000, 0); /* the handler */
+	handler = call_tree_current(tree);
+	assert_true(handler->async);
+	event(tree, AUXTAP_EVENT_CALL, 0x5010, 0x1000, 2);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1020, 0, 5);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1022, 0);
+	assert_int_equal(call_tree_current(tree)->addr, 0x1000);
+	assert_ptr_equal(call_tree_current(tree)->parent, handler);
+	event(tree, AUXTAP_EVENT_RETURN, 0x1030, 0x5015, 2);
+	assert_ptr_equal(call_tree_current(tree), handler);
+	event(tree, AUXTAP_EVENT_RETURN, 0x5020, 0x6000, 3);
+	event(tree, AUXTAP_EVENT_TRACE, 0x6010, 0, 2); /* sigreturn's system call */
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1022, 0); /* back */
+	assert_true(handler->returned);
+	call_tree_free(tree);
+}
+
 /* In CoreSight's trace the event "trace off" has no address; the system call's event has. */
 static void handler_after_a_system_call(void **state)
 {
@@ -633,6 +662,7 @@ int main(void)
 		cmocka_unit_test(coroutines_of_one_function),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows), cmocka_unit_test(handlers_in_a_row),
+		cmocka_unit_test(same_call_in_handler),
 		cmocka_unit_test(jumps_to_the_program),
 		cmocka_unit_test(exceptions), cmocka_unit_test(jumps_to_null),
 		cmocka_unit_test(dies_after_a_handler), cmocka_unit_test(exceptions_in_recursion),

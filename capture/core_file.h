@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A core file of a dying process, in the format of the kernel's own (fs/binfmt_elf.c), while its
+ * threads are stopped: core_file.c lays it out and writes it, core_notes.c makes the notes,
+ * core_memory.c decides what of the memory is in it.
+ */
+#ifndef AUXTAP_CORE_FILE_H
+#define AUXTAP_CORE_FILE_H
+
+#include "session.h"
+
+#define CORE_PAGE 4096u
+
+/* The process, and what only its engine knows of it. */
+struct core_process {
+	struct auxtap_session *s;
+	const struct auxtap_target_event *ev;
+	const struct map_list *maps;
+	const pid_t *tids; /* the one that died first */
+	int nr_tids;
+	uint32_t arch; /* enum auxtap_arch */
+	struct auxtap_target_facts facts;
+	uint64_t *stacks; /* stack pointers, as tids; 0: unknown */
+};
+
+/* A mapping; its contents in the file, if any. */
+struct core_segment {
+	uint64_t start, end;
+	uint32_t flags;	    /* PF_… */
+	uint64_t dumped;    /* bytes from its start that belong into a core file */
+	bool from_file;	    /* pages that are not in memory have contents too */
+	unsigned int order; /* lower ones first, where space is short */
+	uint64_t offset, filesz;
+};
+
+struct core_segments {
+	struct core_segment *list; /* by address */
+	size_t nr, max;
+};
+
+struct core_notes {
+	unsigned char *bytes;
+	size_t nr, max;
+};
+
+/* core_memory.c */
+/* 0, or -ENOMEM. */
+int core_segments_find(const struct core_process *p, struct core_segments *segments);
+/* Which pages of a process are in memory: /proc/PID/pagemap. */
+struct core_pages {
+	int fd; /* -1: unknown, all are read */
+	uint64_t base;
+	uint64_t entry[512];
+	uint64_t first; /* page of entry[0] */
+	size_t nr;
+};
+void core_pages_open(struct core_pages *pages, const struct core_process *p);
+void core_pages_close(struct core_pages *pages);
+/* Whether the page may have contents other than zero. */
+bool core_page_present(struct core_pages *pages, const struct core_segment *segment, uint64_t addr);
+/* RLIMIT_CORE of the process; UINT64_MAX: unlimited. 0: none, or unknown. */
+uint64_t core_limit(const struct core_process *p);
+
+/* core_notes.c */
+/* 0, or -ENOMEM; -ENODATA: not even the registers of the thread that died are known. */
+int core_notes_make(const struct core_process *p, struct core_notes *notes);
+
+/* core_file.c */
+/*
+ * The process is stopped. Writes its core file if one is wanted or allowed, and calls the session's
+ * on_core().
+ */
+void session_save_core(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		       const struct map_list *maps, const char *snapshot);
+
+#endif

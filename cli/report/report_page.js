@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The page of a report: draws the JSON that docs/report-json.md describes. The head is here; its
+ * neighbours report_page_*.js have the other parts.
+ */
+
+function signalText(signal) {
+	return `${signal.name || `signal ${signal.number}`}${signal.text ? `: ${signal.text}` : ''}`;
+}
+
+/* ", in age_of at null_deref.c:29, called from main": where it was, and from where it came. */
+function whereNode(crash) {
+	const made = node('p', 'where');
+	const add = (words, at) => made.append(made.childNodes.length ? ', ' : '', `${words} `, locationNode(at));
+
+	if (crash.came_from)
+		add('from', crash.came_from);
+	else if (crash.last_traced)
+		add('last traced in', crash.last_traced);
+	else if (crash.location)
+		add('in', crash.location);
+	if (crash.called_from && !crash.came_from && !crash.last_traced)
+		add(crash.called_directly ? 'called from' : 'reached from', crash.called_from);
+	if (crash.unloaded)
+		made.append(tag('unloaded', 'Nothing is mapped there any more.', 'tag bad'));
+	return made;
+}
+
+function crashNotes(crash) {
+	const handled = crash.handled_fault;
+	const notes = [];
+
+	if (crash.emulator_limit)
+		notes.push('This is a limit of the emulator, not the program’s fault: run it with ' +
+			'--source ptrace or on trace hardware.');
+	if (crash.memory_limit_bytes !== null)
+		notes.push('auxtap ended it: the processes of this session used more than ' +
+			`${number(Math.floor(crash.memory_limit_bytes / 1048576))} MiB, the limit that ` +
+			'--max-memory sets.');
+	if (crash.memory_unreadable)
+		notes.push('The program’s memory could not be read: the snapshot has no code and no stack.');
+	if (crash.handler_not_started && crash.signal && crash.signal.name === 'SIGSEGV')
+		notes.push(`The program’s own handler for ${crash.handler_not_started.name ||
+			`signal ${crash.handler_not_started.number}`} could not be started: the kernel could not ` +
+			'write its frame to the stack.');
+	const made = notes.map(text => node('p', 'note', text));
+
+	if (handled)
+		made.push(node('p', 'note', `Before, a ${handled.signal.name || 'fault'} at `,
+			locationNode(handled.location), ' went to the program’s own handler.',
+			handled.faults_again ?
+				` With the registers below that instruction faults again: ${safe(handled.faults_again)}` :
+				null));
+	return made;
+}
+
+/* The instruction; its source too, if no frame of the backtrace shows it. */
+function instructionNodes(report) {
+	const insn = report.crash.instruction;
+	const frames = report.backtrace ? report.backtrace.frames : [];
+
+	if (!insn)
+		return [];
+	const shown = frames.some(frame => frame.functions.some(f => f.source &&
+		f.file === insn.location.file && f.line === insn.location.line));
+	const text = insn.text ? safe(insn.text) : insn.bytes.length ?
+		`(not known to the disassembler: ${insn.bytes.join(' ')})` :
+		'(not known to the disassembler, or no code is known at this address)';
+
+	return [node('p', 'instruction', node('span', 'quiet', `${insn.address} `), node('code', '', text)),
+		insn.location.source && !shown ? sourceNode(insn.location.source, insn.location.line) : null];
+}
+
+function crashHead(report) {
+	const { crash } = report;
+	const who = `pid ${crash.pid}${crash.tid === crash.pid ? '' : `, thread ${crash.tid}`}`;
+	const made = card('head', null, node('h1', '', nameText(crash.name, ''), ' ',
+		node('span', 'who', `(${who})`), ' died of ', node('span', 'bad', crash.signal ?
+			signalText(crash.signal) : 'an unknown signal')), whereNode(crash));
+
+	if (crash.cause)
+		made.append(node('p', 'cause', safe(crash.cause)));
+	if (crash.message)
+		made.append(node('p', 'note', 'Its message: ', node('code', '', safe(crash.message))));
+	made.append(...crashNotes(crash), ...instructionNodes(report).filter(Boolean));
+	return made;
+}
+
+function headCard(report) {
+	if (report.kind === 'crash')
+		return crashHead(report);
+	if (report.kind === 'interrupted')
+		return card('head', null, node('h1', '', nameText(report.crash.name, ''), ' ',
+			node('span', 'who', `(pid ${report.crash.pid})`), ' was interrupted'),
+		node('p', 'note', 'A snapshot was asked for; it did not die.'));
+	return card('head', null, node('h1', '', 'No crash in this file'),
+		node('p', 'path', safe(report.file)));
+}
+
+/* What the row of the function that ran last, and the last branch, are marked with. */
+function endMark(report) {
+	const signal = report.crash && report.crash.signal;
+
+	return report.kind === 'interrupted' ? 'interrupted here' :
+		signal ? `${signal.name || 'died'} here` : 'died here';
+}
+
+function start() {
+	const main = document.getElementById('report');
+	const report = JSON.parse(document.getElementById('data').textContent);
+	const signal = report.kind === 'crash' && report.crash.signal;
+
+	main.replaceChildren(headCard(report));
+	if (report.backtrace)
+		main.append(backtraceCard(report));
+	if (report.crash)
+		main.append(callsCard(report, endMark(report)));
+	if (report.branches && report.branches.length)
+		main.append(branchesCard(report, signal ? signal.name || 'signal' : null));
+	main.append(threadsCard(report));
+	if (report.registers)
+		main.append(registersCard(report));
+	main.append(coverageCard(report), imagesCard(report),
+		node('p', 'file', `${safe(report.file)}, auxtap report`));
+	document.title = document.querySelector('h1').textContent;
+	followMouse(document.getElementById('tip'));
+}
+
+start();

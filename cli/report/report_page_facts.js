@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Registers, what the trace covers, which images were found, which memory the file has. */
+
+function registersCard(report) {
+	const registers = Object.entries(report.registers).map(([name, value]) => node('div', 'register',
+		node('span', 'quiet', name), node('span', 'value', `0x${value.slice(2).padStart(16, '0')}`)));
+
+	return card('registers', 'Registers', node('div', 'registers', ...registers));
+}
+
+function gapText(gap, ended) {
+	const bytes = gap.bytes ? `, ${gap.exact ? '' : 'at least '}${plural(gap.bytes, 'byte')}` : '';
+
+	if (gap.cause === 'overwritten')
+		return `${plural(gap.count, 'gap')}: overwritten (the recorder keeps only the newest trace)`;
+	return `${plural(gap.count, 'gap')}: ${gap.cause}${bytes}` + (gap.cause !== 'discarded' ? '' :
+		` (no trace is kept of the ${ended === null ? '' : `${ended} `}` +
+		`${ended === 1 ? 'thread' : 'threads'} that had ended)`);
+}
+
+/* Sentences about what is missing, and the one that nothing is. */
+function completeTexts(cover) {
+	const texts = cover.gaps.map(gap => gapText(gap, cover.threads_ended));
+	const whole = !texts.length && cover.flow_ends_at === null;
+
+	if (cover.flow_ends_at !== null)
+		texts.push(`the flow of the dead thread ends at ${cover.flow_ends_at}, but the thread died at ` +
+			`${cover.died_at}: what ran between is not known`);
+	if (whole && !cover.trace_bytes)
+		texts.push('no trace in this file: what ran is not known');
+	else if (whole && !cover.instructions)
+		texts.push('no instructions in this trace: what ran is not known');
+	else if (whole && !(cover.from_start && cover.to_end))
+		texts.push(`no gaps within the trace; what ran ${cover.from_start ? 'after it ends' :
+			cover.to_end ? 'before it starts' : 'before it starts and after it ends'} is not known`);
+	if (cover.threads_without_trace)
+		texts.push(`no trace of ${plural(cover.threads_without_trace, 'other thread')}: what ` +
+			`${cover.threads_without_trace === 1 ? 'it' : 'they'} ran is not known`);
+	return texts;
+}
+
+function coverageCard(report) {
+	const { coverage: cover } = report;
+	const texts = completeTexts(cover);
+	const made = card('coverage', 'What the trace covers', node('p', '',
+		`${plural(cover.instructions, 'instruction')}, ${number(cover.branches)} branches in ` +
+		`${plural(cover.threads, 'thread')}, from ${plural(cover.trace_bytes, 'byte')} of trace` +
+		(cover.decoder && cover.trace_bytes ? `, decoded by ${cover.decoder}` : '')));
+
+	if (cover.branches_only && cover.trace_bytes)
+		made.append(node('p', '', 'Intel BTS: taken branches, without the instructions between them'));
+	if (cover.duration_ns !== null)
+		made.append(node('p', '', `${(cover.duration_ns / 1e9).toFixed(6)} s of ${cover.time_is_emulated ?
+			'emulated time (one instruction is one ns)' : 'time'}`));
+	for (const text of texts)
+		made.append(node('p', 'bad', text));
+	if (!texts.length)
+		made.append(node('p', 'good', 'no gaps: all of it, from the beginning'));
+	if (report.memory)
+		made.append(node('p', '', `Memory in this file: ${report.memory.text}`));
+	return made;
+}
+
+function isMissing(image) {
+	const noFile = /^(\[|\/\/|\/memfd:|\/SYSV)/.test(image.name);
+
+	return image.state !== 'found' && image.name !== '//anon' && (!noFile || image.gaps);
+}
+
+function imageNode(image) {
+	const id = image.build_id ? `build-id ${image.build_id}` : 'build-id unknown';
+	const why = image.changed ?
+		', the file there is another one or was written after the recording' :
+		image.state === 'different' && image.path ?
+			`, ${image.path === image.name ? 'the file there' : image.path} has ` +
+				`${image.found_build_id || 'none'}` :
+			image.state === 'denied' ? ', the recording’s owner may not read it' : '';
+	const gaps = image.gaps ? `, ${plural(image.gaps, 'gap')} without it` : '';
+
+	return node('p', 'image', isMissing(image) ? node('span', 'bad', `${image.state}: `) : null,
+		safe(image.name), node('span', 'quiet', safe(` (${id})${why}${gaps}`)));
+}
+
+function imagesCard(report) {
+	const found = report.images.filter(image => image.state === 'found');
+	const missing = report.images.filter(isMissing);
+	const generated = report.images.filter(image => image.name === '//anon')
+		.reduce((sum, image) => sum + image.gaps, 0);
+	const made = card('images', 'Images', node('details', 'frame', node('summary', '',
+		`${number(found.length)} found${missing.length ? '' : ', none missing'}`),
+	node('div', 'body', ...found.map(imageNode))), ...missing.map(imageNode));
+
+	if (generated) {
+		const bytes = report.memory ? report.memory.generated_code_bytes : 0;
+
+		made.append(node('p', 'bad', 'anonymous memory: code written at run time, ' +
+			`${plural(generated, 'gap')} without it; the snapshot holds ${bytes ?
+				`${plural(bytes, 'byte')} of it` : 'none of it'}`));
+	}
+	if (missing.length)
+		made.append(node('p', 'note', 'Give auxtap report a directory with them: --sysroot DIR'));
+	return made;
+}

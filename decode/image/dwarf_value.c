@@ -1,0 +1,719 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Values by their type, as gdb prints them: see dwarf_eval.h. Types are untrusted: they may be
+ * endless, or refer to themselves. So depth, members, elements and characters are bounded; "..."
+ * stands for the rest.
+ */
+#include "dwarf_eval.h"
+
+#include <dwarf.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_DEPTH      3    /* of structures and arrays */
+#define MAX_LEVELS     12   /* with references and typedefs between them */
+#define MAX_MEMBERS    8    /* that are shown of a structure */
+#define MAX_ELEMENTS   8    /* of an array; equal ones count as one */
+#define MAX_RUN	       4096 /* elements that are compared */
+#define MIN_REPEATS    10
+#define MAX_CHARS      48 /* of a string */
+#define MAX_ELEMENT    64 /* bytes of elements that are compared */
+#define MAX_CHILDREN   512
+#define MAX_ALIASES    32 /* typedefs and qualifiers of one type */
+#define MAX_DIMENSIONS 4
+
+struct value_text {
+	const struct dwarf_context *c;
+	char *buf;
+	size_t size, nr;
+	bool full;
+	unsigned int depth, levels;
+};
+
+/* An object: its location, or a part of it. */
+struct object {
+	const struct dwarf_location *location;
+	uint64_t off;
+	/* a bit-field: its first bit from off on, and how many; 0: it is none */
+	unsigned int bit, nr_bits;
+};
+
+const char *dwarf_status_text(enum dwarf_status status)
+{
+	static const char *const texts[] = {
+		[DWARF_KNOWN] = "",
+		[DWARF_OPTIMIZED_OUT] = "<optimized out>",
+		[DWARF_NOT_SAVED] = "<not saved>",
+		[DWARF_NOT_IN_SNAPSHOT] = "<not in the snapshot>",
+		[DWARF_NOT_STORED] = "<not stored yet>",
+		[DWARF_SYNTHETIC] = "<synthetic pointer>",
+		[DWARF_UNKNOWN] = "<not known>",
+	};
+
+	return texts[status];
+}
+
+static void __attribute__((format(printf, 2, 3))) put(struct value_text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int nr;
+
+	if (t->full)
+		return;
+	va_start(ap, fmt);
+	nr = vsnprintf(t->buf + t->nr, t->size - t->nr, fmt, ap);
+	va_end(ap);
+	if (nr < 0 || (size_t)nr >= t->size - t->nr) {
+		t->full = true;
+		t->nr = t->size - 1;
+		memcpy(t->buf + t->size - 4, "...", 4);
+	} else {
+		t->nr += (size_t)nr;
+	}
+}
+
+static void put_status(struct value_text *t, enum dwarf_status status)
+{
+	put(t, "%s", dwarf_status_text(status));
+}
+
+/* ---- types ---- */
+
+static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr_integrate(die, DW_AT_type, &attr) && dwarf_formref_die(&attr, type);
+}
+
+static bool is_alias(int tag)
+{
+	switch (tag) {
+	case DW_TAG_typedef:
+	case DW_TAG_const_type:
+	case DW_TAG_volatile_type:
+	case DW_TAG_restrict_type:
+	case DW_TAG_atomic_type:
+	case DW_TAG_packed_type:
+	case DW_TAG_shared_type:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Without names and qualifiers; the tag, or -1: void, or endless. */
+static int peel(Dwarf_Die *type, Dwarf_Die *plain)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die next;
+
+	*plain = *type;
+	for (int i = 0; i < MAX_ALIASES; i++) {
+		if (!is_alias(dwarf_tag(plain))) {
+			if (dwarf_attr(plain, DW_AT_signature, &attr) &&
+			    dwarf_formref_die(&attr, &next))
+				*plain = next;
+			return dwarf_tag(plain);
+		}
+		if (!type_of(plain, &next))
+			return -1;
+		*plain = next;
+	}
+	return -1;
+}
+
+static bool number(Dwarf_Die *die, unsigned int name, uint64_t *value)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word word;
+
+	if (!dwarf_attr_integrate(die, name, &attr) || dwarf_formudata(&attr, &word))
+		return false;
+	*value = word;
+	return true;
+}
+
+/* An array's dimensions, outermost first; their number, 0: one of them is not known. */
+static unsigned int dimensions(const struct dwarf_context *c, Dwarf_Die *array,
+			       uint64_t counts[MAX_DIMENSIONS])
+{
+	unsigned int nr = 0;
+	Dwarf_Attribute attr;
+	Dwarf_Die die;
+	Dwarf_Op *ops;
+	size_t nr_ops;
+
+	if (dwarf_child(array, &die))
+		return 0;
+	do {
+		uint64_t upper, lower = 0;
+
+		if (dwarf_tag(&die) != DW_TAG_subrange_type)
+			continue;
+		if (nr == MAX_DIMENSIONS)
+			return 0;
+		number(&die, DW_AT_lower_bound, &lower);
+		if (number(&die, DW_AT_count, &counts[nr])) {
+			nr++;
+			continue;
+		}
+		if (!number(&die, DW_AT_upper_bound, &upper) &&
+		    (!dwarf_attr(&die, DW_AT_upper_bound, &attr) ||
+		     dwarf_whatform(&attr) != DW_FORM_exprloc ||
+		     dwarf_getlocation(&attr, &ops, &nr_ops) ||
+		     dwarf_compute(c, &attr, ops, nr_ops, &upper) != DWARF_KNOWN))
+			return 0;
+		counts[nr++] = upper - lower + 1;
+	} while (!dwarf_siblingof(&die, &die));
+	return nr;
+}
+
+/* Bytes of an object of the type; 0: not known, or none. */
+static uint64_t size_of(const struct dwarf_context *c, Dwarf_Die *type)
+{
+	uint64_t counts[MAX_DIMENSIONS], size = 0, factor = 1;
+	Dwarf_Die plain = *type, element;
+
+	for (int i = 0; i < MAX_DEPTH; i++) {
+		int tag = peel(&plain, &plain);
+		unsigned int nr;
+
+		if (number(&plain, DW_AT_byte_size, &size))
+			return size * factor;
+		if (tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
+		    tag == DW_TAG_rvalue_reference_type)
+			return 8 * factor;
+		if (tag != DW_TAG_array_type || !type_of(&plain, &element))
+			return 0;
+		nr = dimensions(c, &plain, counts);
+		factor = nr ? factor : 0;
+		for (unsigned int d = 0; d < nr; d++)
+			if (__builtin_mul_overflow(factor, counts[d], &factor) || factor > 1u << 30)
+				return 0;
+		plain = element;
+	}
+	return 0;
+}
+
+/* ---- scalars ---- */
+
+/* An object of at most 8 bytes, or a bit-field, without sign. */
+static enum dwarf_status read_number(const struct value_text *t, const struct object *o,
+				     uint64_t size, uint64_t *value)
+{
+	enum dwarf_status status;
+	uint8_t bytes[9] = {0};
+
+	*value = 0;
+	if (o->nr_bits)
+		size = (o->bit + o->nr_bits + 7) / 8;
+	if (!size || size > (o->nr_bits ? sizeof(bytes) : 8))
+		return DWARF_UNKNOWN;
+	status = dwarf_location_read(t->c, o->location, o->off, bytes, size);
+	memcpy(value, bytes, 8);
+	if (!o->nr_bits)
+		return status;
+	*value >>= o->bit;
+	if (o->bit)
+		*value |= (uint64_t)bytes[8] << (64 - o->bit);
+	if (o->nr_bits < 64)
+		*value &= (1ull << o->nr_bits) - 1;
+	return status;
+}
+
+static int64_t sign_extend(uint64_t value, uint64_t nr_bits)
+{
+	unsigned int unused = nr_bits && nr_bits < 64 ? 64 - (unsigned int)nr_bits : 0;
+
+	return (int64_t)(value << unused) >> unused;
+}
+
+static void put_char(struct value_text *t, unsigned char c, char quote)
+{
+	static const char letters[] = "abtnvfr"; /* from 7 on */
+
+	if (c == (unsigned char)quote || c == '\\')
+		put(t, "\\%c", c);
+	else if (c >= 7 && c <= 13)
+		put(t, "\\%c", letters[c - 7]);
+	else if (c == 27)
+		put(t, "\\033");
+	else if (c < 32 || c >= 127)
+		put(t, "\\%03o", c);
+	else
+		put(t, "%c", c);
+}
+
+static void put_float(struct value_text *t, uint64_t bits, uint64_t size)
+{
+	double value;
+	float half;
+
+	if (size == 4) {
+		uint32_t word = (uint32_t)bits;
+
+		memcpy(&half, &word, sizeof(half));
+		value = (double)half;
+		bits = word & 0x7fffff;
+	} else {
+		memcpy(&value, &bits, sizeof(value));
+		bits &= 0xfffffffffffffull;
+	}
+	if (isnan(value))
+		put(t, "%snan(0x%" PRIx64 ")", signbit(value) ? "-" : "", bits);
+	else
+		put(t, size == 4 ? "%.9g" : "%.17g", value);
+}
+
+static void put_base(struct value_text *t, Dwarf_Die *type, const struct object *o)
+{
+	uint64_t size = 0, encoding = 0, value, nr_bits;
+	enum dwarf_status status;
+
+	number(type, DW_AT_byte_size, &size);
+	number(type, DW_AT_encoding, &encoding);
+	status = read_number(t, o, size, &value);
+	nr_bits = o->nr_bits ? o->nr_bits : 8 * size;
+	if (status != DWARF_KNOWN) {
+		put_status(t, status);
+		return;
+	}
+	switch (encoding) {
+	case DW_ATE_boolean:
+		if (value < 2)
+			put(t, "%s", value ? "true" : "false");
+		else
+			put(t, "%" PRIu64, value);
+		break;
+	case DW_ATE_signed:
+		put(t, "%" PRId64, sign_extend(value, nr_bits));
+		break;
+	case DW_ATE_unsigned:
+	case DW_ATE_address:
+		put(t, "%" PRIu64, value);
+		break;
+	case DW_ATE_signed_char:
+	case DW_ATE_unsigned_char:
+		put(t, "%" PRId64 " '",
+		    encoding == DW_ATE_signed_char ? sign_extend(value, nr_bits) : (int64_t)value);
+		put_char(t, (unsigned char)value, '\'');
+		put(t, "'");
+		break;
+	case DW_ATE_float:
+		if (size == 4 || size == 8)
+			put_float(t, value, size);
+		else
+			put_status(t, DWARF_UNKNOWN);
+		break;
+	default:
+		put(t, "0x%" PRIx64, value);
+		break;
+	}
+}
+
+/* A name for the value, or names of its bits. */
+static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object *o)
+{
+	uint64_t size = 0, value, mask, left, constant;
+	bool flags = true, any = false;
+	enum dwarf_status status;
+	unsigned int nr = 0;
+	Dwarf_Die die;
+
+	number(type, DW_AT_byte_size, &size);
+	status = read_number(t, o, size, &value);
+	if (status != DWARF_KNOWN) {
+		put_status(t, status);
+		return;
+	}
+	mask = size < 8 ? (1ull << 8 * size) - 1 : UINT64_MAX;
+	if (!dwarf_child(type, &die)) {
+		do {
+			if (!number(&die, DW_AT_const_value, &constant))
+				continue;
+			if ((constant & mask) == value) {
+				if (dwarf_hasattr(type, DW_AT_enum_class) && dwarf_diename(type))
+					put(t, "%s::", dwarf_diename(type));
+				put(t, "%s", dwarf_diename(&die) ? dwarf_diename(&die) : "?");
+				return;
+			}
+			flags = flags && !((constant & mask) & ((constant & mask) - 1));
+		} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
+	}
+	if (!flags || !value || nr == MAX_CHILDREN || dwarf_child(type, &die)) {
+		put(t, "%" PRId64, sign_extend(value, 8 * size));
+		return;
+	}
+	left = value;
+	put(t, "(");
+	do {
+		if (!number(&die, DW_AT_const_value, &constant) || !(left & constant & mask))
+			continue;
+		put(t, "%s%s", any ? " | " : "", dwarf_diename(&die) ? dwarf_diename(&die) : "?");
+		left &= ~constant;
+		any = true;
+	} while (!dwarf_siblingof(&die, &die));
+	if (left)
+		put(t, "%sunknown: 0x%" PRIx64, any ? " | " : "", left);
+	put(t, ")");
+}
+
+/* ---- strings ---- */
+
+static bool is_char(Dwarf_Die *type)
+{
+	uint64_t encoding = 0, size = 0;
+	Dwarf_Die plain;
+
+	return peel(type, &plain) == DW_TAG_base_type &&
+	       number(&plain, DW_AT_encoding, &encoding) &&
+	       (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char) &&
+	       number(&plain, DW_AT_byte_size, &size) && size == 1;
+}
+
+/* Up to the first NUL, of at most max characters. */
+static void put_string(struct value_text *t, const struct dwarf_location *location, uint64_t off,
+		       uint64_t max)
+{
+	bool ended = false;
+	unsigned int nr = 0;
+	unsigned char c;
+
+	while (nr < max && nr < MAX_CHARS) {
+		enum dwarf_status status = dwarf_location_read(t->c, location, off + nr, &c, 1);
+
+		if (status != DWARF_KNOWN && !nr) {
+			put_status(t, status);
+			return;
+		}
+		ended = status == DWARF_KNOWN && !c;
+		if (status != DWARF_KNOWN || ended)
+			break;
+		put(t, "%s", nr++ ? "" : "\"");
+		put_char(t, c, '"');
+	}
+	put(t, nr ? "\"" : "\"\"");
+	if (!ended && nr < max)
+		put(t, "...");
+}
+
+/* ---- pointers ---- */
+
+static void put_object(struct value_text *t, Dwarf_Die *type, const struct object *o);
+
+static void put_pointer(struct value_text *t, Dwarf_Die *type, const struct object *o, int tag)
+{
+	struct dwarf_location target_location;
+	struct object object = {.location = &target_location};
+	Dwarf_Die target, plain;
+	enum dwarf_status status;
+	const char *symbol = NULL;
+	uint64_t addr;
+	bool typed = type_of(type, &target);
+
+	status = read_number(t, o, 8, &addr);
+	if (status != DWARF_KNOWN) {
+		put_status(t, status);
+		return;
+	}
+	dwarf_location_memory(&target_location, addr);
+	put(t, "%s0x%" PRIx64, tag == DW_TAG_pointer_type ? "" : "@", addr);
+	if (tag != DW_TAG_pointer_type) {
+		if (!typed || t->depth)
+			return; /* of a member that refers to something the address, as in gdb */
+		put(t, ": ");
+		put_object(t, &target, &object);
+	} else if (typed && addr && is_char(&target)) {
+		put(t, " ");
+		put_string(t, &target_location, 0, UINT64_MAX);
+	} else if (typed && peel(&target, &plain) == DW_TAG_subroutine_type) {
+		symbol = t->c->memory->function ? t->c->memory->function(t->c->memory->ctx, addr) :
+						  NULL;
+		if (symbol)
+			put(t, " <%s>", symbol);
+	}
+}
+
+/* ---- structures and arrays ---- */
+
+/* Where a member is; false: an expression computes it. */
+static bool member_object(Dwarf_Die *member, const struct object *outer, struct object *o)
+{
+	uint64_t off = 0, bits, bit;
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t nr;
+
+	*o = *outer;
+	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
+	    !number(member, DW_AT_data_member_location, &off)) {
+		if (dwarf_getlocation(&attr, &ops, &nr) || nr != 1 ||
+		    ops[0].atom != DW_OP_plus_uconst)
+			return false;
+		off = ops[0].number;
+	}
+	o->off += off;
+	if (!number(member, DW_AT_bit_size, &bits))
+		return true;
+	if (!bits || bits > 64)
+		return false;
+	o->nr_bits = (unsigned int)bits;
+	if (number(member, DW_AT_data_bit_offset, &bit)) {
+		o->off += bit / 8;
+		o->bit = bit % 8;
+		return true;
+	}
+	/* before DWARF 4: from the most significant bit of a unit of storage on */
+	if (!number(member, DW_AT_bit_offset, &bit) || !number(member, DW_AT_byte_size, &off) ||
+	    off > 8 || bit + bits > 8 * off)
+		return false;
+	bit = 8 * off - bit - bits;
+	o->off += bit / 8;
+	o->bit = bit % 8;
+	return true;
+}
+
+static bool is_static(Dwarf_Die *member)
+{
+	return dwarf_hasattr(member, DW_AT_external) || dwarf_hasattr(member, DW_AT_declaration);
+}
+
+/* A base class; the arguments of templates would fill the line. */
+static void put_class(struct value_text *t, const char *name)
+{
+	const char *template = name ? strchr(name, '<') : NULL;
+
+	if (template)
+		put(t, "<%.*s<...>> = ", (int)(template - name), name);
+	else
+		put(t, "<%s> = ", name ? name : "?");
+}
+
+static void put_member(struct value_text *t, Dwarf_Die *member, const struct object *outer)
+{
+	bool base = dwarf_tag(member) == DW_TAG_inheritance;
+	const char *name = dwarf_diename(member);
+	struct object o;
+	Dwarf_Die type;
+
+	if (!type_of(member, &type)) {
+		put(t, "%s = ", name ? name : "?");
+		put_status(t, DWARF_UNKNOWN);
+		return;
+	}
+	if (base)
+		put_class(t, dwarf_diename(&type));
+	else if (name)
+		put(t, "%s = ", name);
+	if (member_object(member, outer, &o))
+		put_object(t, &type, &o);
+	else
+		put_status(t, DWARF_UNKNOWN);
+}
+
+static void put_struct(struct value_text *t, Dwarf_Die *type, const struct object *o)
+{
+	unsigned int nr = 0, nr_children = 0;
+	Dwarf_Die die;
+
+	if (dwarf_hasattr(type, DW_AT_declaration)) {
+		put(t, "<incomplete type>");
+		return;
+	}
+	put(t, "{");
+	if (!dwarf_child(type, &die)) {
+		do {
+			int tag = dwarf_tag(&die);
+
+			if (tag == DW_TAG_variant_part) {
+				put(t, "%s...", nr++ ? ", " : "");
+				break;
+			}
+			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+			    (tag == DW_TAG_member && is_static(&die)))
+				continue;
+			put(t, "%s", nr ? ", " : "");
+			if (nr++ == MAX_MEMBERS) {
+				put(t, "...");
+				break;
+			}
+			put_member(t, &die, o);
+		} while (!t->full && ++nr_children < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
+	}
+	put(t, nr ? "}" : "<No data fields>}");
+}
+
+/* So many elements are compared. */
+static uint64_t max_run(const struct value_text *t)
+{
+	return t->depth > 1 ? MAX_RUN / 64 : MAX_RUN;
+}
+
+/* How many elements from the first on are equal to it. */
+static uint64_t nr_equal(const struct value_text *t, const struct object *o, uint64_t size,
+			 uint64_t max)
+{
+	uint8_t first[MAX_ELEMENT], next[MAX_ELEMENT];
+	uint64_t nr = 1;
+
+	if (!size || size > sizeof(first) ||
+	    dwarf_location_read(t->c, o->location, o->off, first, size) != DWARF_KNOWN)
+		return 1;
+	while (nr < max && nr < max_run(t) &&
+	       dwarf_location_read(t->c, o->location, o->off + nr * size, next, size) ==
+		       DWARF_KNOWN &&
+	       !memcmp(first, next, size))
+		nr++;
+	return nr;
+}
+
+static void put_elements(struct value_text *t, Dwarf_Die *type, const struct object *o,
+			 const uint64_t *counts, unsigned int nr_counts)
+{
+	uint64_t size = size_of(t->c, type), i = 0;
+	unsigned int shown = 0;
+
+	if (nr_counts == 1 && is_char(type)) {
+		put_string(t, o->location, o->off, counts[0]);
+		return;
+	}
+	for (unsigned int d = 1; d < nr_counts; d++)
+		if (__builtin_mul_overflow(size, counts[d], &size))
+			size = 0;
+	if (!size) {
+		put_status(t, DWARF_UNKNOWN);
+		return;
+	}
+	put(t, "{");
+	while (i < counts[0] && !t->full) {
+		struct object element = {.location = o->location, .off = o->off + i * size};
+		uint64_t equal;
+
+		put(t, "%s", i ? ", " : "");
+		if (shown++ == MAX_ELEMENTS) {
+			put(t, "...");
+			break;
+		}
+		equal = nr_equal(t, &element, size, counts[0] - i);
+		if (nr_counts > 1)
+			put_elements(t, type, &element, counts + 1, nr_counts - 1);
+		else
+			put_object(t, type, &element);
+		if (equal == max_run(t) && i + equal < counts[0]) {
+			put(t, " <repeats %" PRIu64 " times>, ...", equal);
+			break;
+		}
+		if (equal < MIN_REPEATS)
+			equal = 1;
+		else
+			put(t, " <repeats %" PRIu64 " times>", equal);
+		i += equal;
+	}
+	put(t, "}");
+}
+
+static void put_array(struct value_text *t, Dwarf_Die *type, const struct object *o)
+{
+	uint64_t counts[MAX_DIMENSIONS];
+	unsigned int nr = dimensions(t->c, type, counts);
+	Dwarf_Die element;
+
+	if (!nr || !type_of(type, &element) || dwarf_hasattr(type, DW_AT_GNU_vector))
+		put_status(t, DWARF_UNKNOWN);
+	else
+		put_elements(t, &element, o, counts, nr);
+}
+
+/* Does the snapshot lack all of an object in memory? */
+static bool lacks(const struct value_text *t, Dwarf_Die *type, const struct object *o)
+{
+	uint64_t addr, size, word;
+
+	if (!dwarf_location_address(o->location, &addr))
+		return false;
+	size = size_of(t->c, type);
+	for (uint64_t at = 0; at < size; at += sizeof(word)) {
+		uint64_t part = size - at < sizeof(word) ? size - at : sizeof(word);
+
+		if (at > MAX_ELEMENTS * MAX_RUN ||
+		    dwarf_location_read(t->c, o->location, o->off + at, &word, part) == DWARF_KNOWN)
+			return false;
+	}
+	return size != 0;
+}
+
+static void put_object(struct value_text *t, Dwarf_Die *type, const struct object *o)
+{
+	Dwarf_Die plain;
+	int tag = peel(type, &plain);
+	bool nested = tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+		      tag == DW_TAG_union_type || tag == DW_TAG_array_type;
+
+	if (t->full)
+		return;
+	if (t->levels == MAX_LEVELS || (nested && t->depth == MAX_DEPTH)) {
+		put(t, "{...}");
+		return;
+	}
+	if (nested && lacks(t, &plain, o)) {
+		put_status(t, DWARF_NOT_IN_SNAPSHOT);
+		return;
+	}
+	t->levels++;
+	t->depth += nested;
+	switch (tag) {
+	case DW_TAG_base_type:
+		put_base(t, &plain, o);
+		break;
+	case DW_TAG_enumeration_type:
+		put_enum(t, &plain, o);
+		break;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		put_pointer(t, &plain, o, tag);
+		break;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		put_struct(t, &plain, o);
+		break;
+	case DW_TAG_array_type:
+		put_array(t, &plain, o);
+		break;
+	default:
+		put_status(t, DWARF_UNKNOWN);
+		break;
+	}
+	t->depth -= nested;
+	t->levels--;
+}
+
+enum dwarf_status dwarf_value_text(const struct dwarf_context *c, Dwarf_Die *variable,
+				   const struct dwarf_location *location, char *text, size_t size)
+{
+	struct value_text t = {.c = c, .buf = text, .size = size};
+	struct object o = {.location = location};
+	enum dwarf_status status = DWARF_KNOWN;
+	uint8_t byte;
+	Dwarf_Die type;
+
+	text[0] = '\0';
+	if (location->nr == 1 && (location->pieces[0].where == DWARF_NOWHERE ||
+				  location->pieces[0].where == DWARF_IN_REGISTER))
+		status = dwarf_location_read(c, location, 0, &byte, 1);
+	if (status != DWARF_KNOWN) {
+		put_status(&t, status);
+		return status;
+	}
+	if (!type_of(variable, &type)) {
+		put_status(&t, DWARF_UNKNOWN);
+		return DWARF_UNKNOWN;
+	}
+	put_object(&t, &type, &o);
+	return DWARF_KNOWN;
+}

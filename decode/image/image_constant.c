@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What a debugger asks of the images of a process: where each of them is, the whole file, and the
+ * bytes that no program can have changed. Records name only the mappings with code; what else a
+ * program or library has is mapped at the same distance from its ELF addresses.
+ */
+#include "packed.h"
+
+#include <string.h>
+
+/*
+ * The segment of code that a mapping is of. Its first and last page may contain what belongs to
+ * other segments: linkers that save space in the file let them overlap there.
+ */
+static const struct image_load *code_of(const struct image_map *map)
+{
+	uint64_t end = map->pgoff + (map->end - map->start);
+
+	for (unsigned int i = 0; i < map->image->nr_loads; i++) {
+		const struct image_load *load = &map->image->loads[i];
+
+		if (load->exec && load->off < end && load->off + load->filesz > map->pgoff)
+			return load;
+	}
+	return NULL;
+}
+
+/* How far an image is moved from its ELF addresses. False: unknown. */
+static bool map_bias(const struct image_map *map, uint64_t *bias)
+{
+	const struct image_load *load;
+
+	if (!map->image->data || !map->image->is_elf || map->image->is_rel || map->by_vaddr)
+		return false;
+	load = code_of(map);
+	*bias = load ? map->start - map->pgoff + load->off - load->vaddr :
+		       map->start - image_map_vaddr(map, map->start);
+	return true;
+}
+
+/* The bytes at addr of a segment without permission to write. */
+static const uint8_t *segment_bytes(const struct image_map *map, uint64_t addr, size_t *left)
+{
+	const struct auxtap_image *image = map->image;
+	uint64_t bias;
+
+	if (!map_bias(map, &bias))
+		return NULL;
+	for (unsigned int i = 0; i < image->nr_loads; i++) {
+		const struct image_load *load = &image->loads[i];
+		uint64_t off = addr - bias - load->vaddr;
+
+		if (load->write || addr - bias < load->vaddr || off >= load->filesz)
+			continue;
+		*left = (size_t)(load->filesz - off);
+		if (image->packed && !image_packed_has(image, load->off + off, left))
+			return NULL;
+		return image->data + load->off + off;
+	}
+	return NULL;
+}
+
+static const uint8_t *constant_bytes(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				     uint64_t addr, size_t *left, struct auxtap_image **image)
+{
+	const struct image_map *map = image_lookup(set, pid, time, addr);
+	struct image_space *space = image_space_get(set, pid, false);
+	const uint8_t *bytes = NULL;
+	struct image_view *view;
+
+	*image = map ? map->image : NULL;
+	if (map && map->at_address)
+		return NULL;
+	if (map && !map->image->is_elf) /* given by hand */
+		return image_map_bytes(map, addr, left);
+	if (map)
+		return segment_bytes(map, addr, left);
+	view = space ? image_space_view(space, image_space_epoch(space, time)) : NULL;
+	for (size_t i = 0; view && i < view->nr && !bytes; i++) {
+		*image = view->maps[i].image;
+		if (!*image) /* an exec */
+			continue;
+		bytes = segment_bytes(&view->maps[i], addr, left);
+		/* up to what else is mapped there */
+		for (size_t j = 0; bytes && j < view->nr; j++)
+			if (view->maps[j].start > addr && view->maps[j].start - addr < *left)
+				*left = (size_t)(view->maps[j].start - addr);
+	}
+	image_view_put(view);
+	return bytes;
+}
+
+ssize_t image_constant_read(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			    void *buf, size_t size)
+{
+	size_t done = 0, left = 0;
+
+	while (done < size) {
+		struct auxtap_image *image;
+		const uint8_t *bytes = constant_bytes(set, pid, time, addr + done, &left, &image);
+
+		if (!bytes)
+			break;
+		if (left > size - done)
+			left = size - done;
+		if (bytes >= image->data && bytes < image->data + image->size)
+			image_use_bytes(image, (uint64_t)(bytes - image->data), left);
+		memcpy((uint8_t *)buf + done, bytes, left);
+		done += left;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t auxtap_image_set_read_constant(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				       uint64_t addr, void *buf, size_t size)
+{
+	ssize_t done;
+
+	pthread_mutex_lock(&set->lock);
+	done = image_constant_read(set, pid, time, addr, buf, size);
+	pthread_mutex_unlock(&set->lock);
+	return done;
+}
+
+int auxtap_image_set_bytes(const struct auxtap_image_set *set, size_t index, const void **data,
+			   size_t *size)
+{
+	if (index >= set->nr_images)
+		return -EINVAL;
+	if (set->images[index]->state != AUXTAP_IMAGE_FOUND || !set->images[index]->data)
+		return -ENOENT;
+	*data = set->images[index]->data;
+	*size = set->images[index]->size;
+	return 0;
+}
+
+static size_t image_number(const struct auxtap_image_set *set, const struct auxtap_image *image)
+{
+	size_t i = 0;
+
+	while (i < set->nr_images && set->images[i] != image)
+		i++;
+	return i;
+}
+
+int auxtap_image_set_mappings(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+			      int (*fn)(void *ctx, const struct auxtap_mapping *mapping), void *ctx)
+{
+	struct image_space *space;
+	struct image_view *view;
+	int ret = 0;
+
+	pthread_mutex_lock(&set->lock);
+	space = image_space_get(set, pid, false);
+	view = space ? image_space_view(space, image_space_epoch(space, time)) : NULL;
+	if (space && !view)
+		ret = -ENOMEM;
+	for (size_t i = 0; view && i < view->nr && !ret; i++) {
+		struct auxtap_mapping mapping = {.size = sizeof(mapping),
+						 .start = view->maps[i].start,
+						 .end = view->maps[i].end,
+						 .image = image_number(set, view->maps[i].image)};
+
+		mapping.has_bias = map_bias(&view->maps[i], &mapping.bias);
+		pthread_mutex_unlock(&set->lock);
+		ret = fn(ctx, &mapping);
+		pthread_mutex_lock(&set->lock);
+	}
+	image_view_put(view);
+	pthread_mutex_unlock(&set->lock);
+	return ret;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Arguments and local variables of a frame, of the functions inlined there, too. What a register
+ * had when the function was entered is known only where the caller's debug information gives the
+ * value (call site parameters) and the call is proved to be one of this function.
+ */
+#include "dwarf_entry.h"
+#include "dwarf_index.h"
+#include "packed.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#define MAX_VARIABLES 32 /* of one kind in one function */
+#define MAX_CHILDREN  4096
+#define MAX_BLOCKS    16 /* within each other */
+#define MAX_TEXT      161
+
+/* One call of auxtap_image_set_variables(). */
+struct vars {
+	struct auxtap_image_set *set;
+	const struct image_vars_query *query;
+	struct image_memory memory;
+	struct dwarf_entry entry;
+	Dwarf_Die chain[DWARF_MAX_FUNCTIONS];
+	unsigned int nr_chain;
+	struct dwarf_context context;
+	bool in_prologue;
+	bool of_callee; /* the function itself, not one that is inlined there */
+	void (*fn)(void *ctx, const struct image_variable *var);
+	void *ctx;
+};
+
+struct die_list {
+	Dwarf_Die at[MAX_VARIABLES];
+	unsigned int nr;
+};
+
+static bool read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	struct vars *v = ctx;
+	const struct image_vars_query *q = v->query;
+
+	if (q->memory.read(q->memory.ctx, addr, buf, size))
+		return true;
+	return !q->memory.may_differ(q->memory.ctx, addr) &&
+	       image_constant_read(v->set, q->pid, q->time, addr, buf, size) == (ssize_t)size;
+}
+
+static const char *function_at(void *ctx, uint64_t addr)
+{
+	struct vars *v = ctx;
+	const struct image_map *map = image_lookup(v->set, v->query->pid, v->query->time, addr);
+	const struct image_symbol *sym;
+	uint64_t vaddr;
+
+	if (!map || !map->image->data || map->image->is_rel)
+		return NULL;
+	vaddr = image_map_vaddr(map, addr);
+	image_use_name(map->image, vaddr, 1);
+	sym = image_symbol_find(map->image, vaddr);
+	return sym && sym->start == vaddr ? image_symbol_name(map->image, sym) : NULL;
+}
+
+/* The functions at a run-time address; *move: from addresses of the debug information to them. */
+static unsigned int functions_at(const struct vars *v, uint64_t addr, Dwarf_Die *chain,
+				 uint64_t *move)
+{
+	const struct image_map *map = image_lookup(v->set, v->query->pid, v->query->time, addr);
+	uint64_t vaddr, shift;
+	unsigned int nr;
+
+	if (!map || !map->image->path || !map->image->mapped || !map->image->is_elf ||
+	    map->image->is_rel)
+		return 0;
+	vaddr = image_map_vaddr(map, addr);
+	image_use_name(map->image, vaddr, 1);
+	nr = image_lines_functions(map->image, vaddr, chain, &shift);
+	*move = addr - (vaddr - shift);
+	return nr;
+}
+
+static void list_add(struct die_list *list, const Dwarf_Die *die)
+{
+	if (list->nr < MAX_VARIABLES)
+		list->at[list->nr++] = *die;
+}
+
+/* The child of die that is an instance of 'abstract'. */
+static bool instance_of(Dwarf_Die *die, const Dwarf_Die *abstract, Dwarf_Die *found)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die origin;
+	unsigned int nr = 0;
+
+	if (dwarf_child(die, found))
+		return false;
+	do {
+		if (dwarf_tag(found) == DW_TAG_formal_parameter &&
+		    dwarf_attr(found, DW_AT_abstract_origin, &attr) &&
+		    dwarf_formref_die(&attr, &origin) && origin.addr == abstract->addr)
+			return true;
+	} while (++nr < MAX_CHILDREN && !dwarf_siblingof(found, found));
+	return false;
+}
+
+/* The order is that of the declaration: an instance may lack some, or have them in another one. */
+static void list_arguments(Dwarf_Die *function, struct die_list *list)
+{
+	Dwarf_Die abstract, die, instance;
+	Dwarf_Attribute attr;
+	bool has_abstract = dwarf_attr(function, DW_AT_abstract_origin, &attr) &&
+			    dwarf_formref_die(&attr, &abstract);
+	unsigned int nr = 0;
+
+	if (has_abstract && !dwarf_child(&abstract, &die)) {
+		do {
+			if (dwarf_tag(&die) != DW_TAG_formal_parameter)
+				continue;
+			list_add(list, instance_of(function, &die, &instance) ? &instance : &die);
+		} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
+	}
+	nr = 0;
+	if (dwarf_child(function, &die))
+		return;
+	do {
+		if (dwarf_tag(&die) == DW_TAG_formal_parameter &&
+		    (!has_abstract || !dwarf_hasattr(&die, DW_AT_abstract_origin)))
+			list_add(list, &die);
+	} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
+}
+
+/* Those of the innermost block come first, as in gdb. */
+static void list_locals(const struct vars *v, Dwarf_Die *block, struct die_list *list,
+			unsigned int depth)
+{
+	unsigned int nr = 0;
+	Dwarf_Addr base, low, high;
+	Dwarf_Die die;
+
+	if (depth == MAX_BLOCKS || dwarf_child(block, &die))
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag != DW_TAG_lexical_block && tag != DW_TAG_try_block &&
+		    tag != DW_TAG_catch_block)
+			continue;
+		if (dwarf_ranges(&die, 0, &base, &low, &high) <= 0 ||
+		    dwarf_haspc(&die, v->context.pc) > 0)
+			list_locals(v, &die, list, depth + 1);
+	} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
+	nr = 0;
+	if (dwarf_child(block, &die))
+		return;
+	do {
+		if (dwarf_tag(&die) == DW_TAG_variable && !dwarf_hasattr(&die, DW_AT_declaration))
+			list_add(list, &die);
+	} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
+}
+
+/* Without a location list the location is right only after the function's prologue. */
+static bool is_in_frame(Dwarf_Die *variable, const struct dwarf_location *location)
+{
+	Dwarf_Attribute attr;
+	uint64_t addr;
+	Dwarf_Op *ops;
+	size_t nr;
+
+	return dwarf_location_address(location, &addr) &&
+	       dwarf_attr_integrate(variable, DW_AT_location, &attr) &&
+	       !dwarf_getlocation(&attr, &ops, &nr) && nr && ops[0].atom != DW_OP_addr &&
+	       ops[0].atom != DW_OP_addrx;
+}
+
+/* The prologue ends where the second line of the function begins, as gdb takes it. */
+static bool is_in_prologue(Dwarf_Die *function, Dwarf_Addr pc)
+{
+	Dwarf_Addr entry, addr;
+	Dwarf_Lines *lines;
+	Dwarf_Die cu;
+	size_t nr;
+
+	if (dwarf_entrypc(function, &entry) || pc < entry ||
+	    !dwarf_diecu(function, &cu, NULL, NULL) || dwarf_getsrclines(&cu, &lines, &nr))
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+
+		if (!dwarf_lineaddr(line, &addr) && addr > entry && addr <= pc)
+			return false;
+	}
+	return true;
+}
+
+static void show(struct vars *v, Dwarf_Die *die, bool is_argument)
+{
+	char text[MAX_TEXT], entry_name[256];
+	struct image_variable var = {.value = text, .is_argument = is_argument};
+	Dwarf_Attribute attr;
+	struct dwarf_location location;
+	enum dwarf_status status;
+
+	if (dwarf_attr_integrate(die, DW_AT_name, &attr))
+		var.name = dwarf_formstring(&attr);
+	/* compilers add "__func__", and the variables of a loop over a range */
+	if (!var.name || !*var.name ||
+	    (!is_argument && !strncmp(var.name, "__", 2) &&
+	     dwarf_attr_integrate(die, DW_AT_artificial, &attr)))
+		return;
+	dwarf_location_of(&v->context, die, &location);
+	if (v->in_prologue && is_in_frame(die, &location)) {
+		location.pieces[0].where = DWARF_NOWHERE;
+		location.pieces[0].status = DWARF_NOT_STORED;
+	}
+	status = dwarf_value_text(&v->context, die, &location, text, sizeof(text));
+	var.optimized_out = status == DWARF_OPTIMIZED_OUT;
+	if (is_argument && v->of_callee && status != DWARF_KNOWN &&
+	    dwarf_entry_argument(&v->context, &v->entry, die, text, sizeof(text))) {
+		snprintf(entry_name, sizeof(entry_name), "%s@entry", var.name);
+		var.name = entry_name;
+		var.optimized_out = false;
+	}
+	v->fn(v->ctx, &var);
+}
+
+static void show_all(struct vars *v, Dwarf_Die *function)
+{
+	struct die_list list = {.nr = 0};
+
+	list_arguments(function, &list);
+	for (unsigned int i = 0; i < list.nr; i++)
+		show(v, &list.at[i], true);
+	if (!v->query->locals)
+		return;
+	list.nr = 0;
+	list_locals(v, function, &list, 0);
+	for (unsigned int i = 0; i < list.nr; i++)
+		show(v, &list.at[i], false);
+}
+
+static void find_caller(struct vars *v)
+{
+	const struct image_vars_query *q = v->query;
+	struct dwarf_entry *entry = &v->entry;
+
+	if (!q->caller)
+		return;
+	entry->nr_caller = functions_at(v, q->caller_pc, entry->caller_chain, &entry->context.move);
+	entry->context.frame = q->caller;
+	entry->context.memory = &v->memory;
+	entry->context.pc = q->caller_pc - entry->context.move;
+	if (entry->nr_caller)
+		entry->context.function = &entry->caller_chain[entry->nr_caller - 1];
+}
+
+static void variables(struct vars *v)
+{
+	const struct image_vars_query *q = v->query;
+	Dwarf_Die *outermost;
+	unsigned int level = q->level;
+
+	v->memory.read = read_memory;
+	v->memory.function = function_at;
+	v->memory.ctx = v;
+	v->nr_chain = functions_at(v, q->pc, v->chain, &v->context.move);
+	if (!v->nr_chain)
+		return;
+	outermost = &v->chain[v->nr_chain - 1];
+	v->context.frame = q->frame;
+	v->context.memory = &v->memory;
+	v->context.pc = q->pc - v->context.move;
+	v->context.function = outermost;
+	find_caller(v);
+	v->entry.callee = outermost;
+	v->entry.callee_move = v->context.move;
+	v->context.entry_value = dwarf_entry_register;
+	v->context.ctx = &v->entry;
+	v->in_prologue = q->stopped && is_in_prologue(outermost, v->context.pc);
+	v->of_callee = level + 1 >= v->nr_chain;
+	show_all(v, level < v->nr_chain ? &v->chain[level] : outermost);
+}
+
+void auxtap_image_set_variables(struct auxtap_image_set *set, const struct image_vars_query *query,
+				void (*fn)(void *ctx, const struct image_variable *var), void *ctx)
+{
+	struct vars v = {.set = set, .query = query, .fn = fn, .ctx = ctx};
+
+	pthread_mutex_lock(&set->lock);
+	variables(&v);
+	pthread_mutex_unlock(&set->lock);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Parts of images in a packed file. An image keeps its size and the offsets of what is kept; the
+ * rest is a hole. So everything that reads an image file reads these, too.
+ * AUXTAP_METADATA_PACK_IMAGE is a zstd frame of: struct packed_head; its name and path, NUL
+ * included; then nr_files times a struct packed_file_head, its extents, their bytes. Also what was
+ * used, for who packs.
+ */
+#ifndef AUXTAP_IMAGE_PACKED_H
+#define AUXTAP_IMAGE_PACKED_H
+
+#include "image_private.h"
+
+#include <elfutils/libdwfl.h>
+
+#define PACKED_READABLE 1 /* of an extent: the program's own bytes; else sections made smaller */
+
+struct packed_extent {
+	uint64_t off, size, flags;
+};
+
+struct packed_file_head {
+	uint64_t size; /* of the file that it stands for */
+	uint64_t nr_extents, nr_bytes;
+};
+
+struct packed_head {
+	uint32_t name_size, path_size;
+	uint32_t nr_files; /* 0: no file was found; 1: the image; 2: its debug file, too */
+	uint32_t state;	   /* enum auxtap_image_state */
+	uint8_t build_id[20], found_build_id[20];
+	uint8_t build_id_size, found_build_id_size, denied, changed;
+	uint32_t maj, min;
+	uint64_t ino;
+};
+
+struct packed_file {
+	uint64_t size; /* 0: none */
+	const struct packed_extent *extents;
+	size_t nr_extents;
+	const uint8_t *bytes;
+};
+
+struct packed_image {
+	uint8_t *raw;
+	struct packed_head head;
+	const char *name, *path;
+	struct packed_file file, debug;
+};
+
+/* Unpacks metadata of a packed file: a zstd frame. 0 or -errno; *out is malloc'ed. */
+int packed_unpack(const void *data, size_t size, uint8_t **out, size_t *out_size);
+
+/* Takes an image's parts in. 0, -ENOMEM, or -EBADMSG: it is damaged. */
+int image_packed_add(struct auxtap_image_set *set, const void *data, size_t size);
+/* If the set has parts of the image: takes them as its file and returns true. */
+bool image_packed_find(const struct auxtap_image_set *set, struct auxtap_image *image);
+void image_packed_free(struct auxtap_image_set *set);
+/* The bytes at off, at most *left, that are no hole. */
+bool image_packed_has(const struct auxtap_image *image, uint64_t off, size_t *left);
+/*
+ * As dwfl_report_elf() for the image's file or its parts; *data of the module is set for
+ * image_packed_debug(), which is a callback find_debuginfo.
+ */
+Dwfl_Module *image_report_elf(Dwfl *dwfl, struct auxtap_image *image, GElf_Addr base,
+			      bool add_vaddr);
+int image_packed_debug(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+		       const char *file, const char *link, GElf_Word crc, char **found);
+
+/* A descriptor of the image's file, or of its parts, or of the debug file that is packed; -1 */
+int image_open_again(const struct auxtap_image *image);
+int image_open_packed_debug(const struct auxtap_image *image);
+
+/* ---- image_use.c: what was looked up in an image, if the set notes it; with the lock ---- */
+
+#define IMAGE_USE_GRANULE 64
+
+struct image_use {
+	uint64_t *names; /* a bit for each granule of the file: its symbols and lines are needed */
+	uint64_t *pages; /* a bit for each page of the file: its bytes are needed */
+	size_t nr_bytes; /* of the file */
+};
+
+void image_use_bytes(struct auxtap_image *image, uint64_t off, uint64_t size);
+/* vaddr: ELF address; and what is beside it */
+void image_use_name(struct auxtap_image *image, uint64_t vaddr, uint64_t size);
+bool image_use_has_name(const struct auxtap_image *image, uint64_t vaddr, uint64_t end);
+void image_use_free(struct auxtap_image *image);
+/* The set notes from now on what is used. */
+void auxtap_image_set_note_use(struct auxtap_image_set *set);
+/* [addr, addr + size) was executed. */
+void auxtap_image_set_used(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			   uint64_t size);
+
+/* ---- image_source.c: lines of source files that came with the trace, or are noted for it ---- */
+
+struct image_source {
+	char *file, *text;
+	unsigned int line;
+	bool newer; /* than the image */
+};
+
+/* NULL: the image has none. */
+const struct image_source *auxtap_image_set_source(const struct auxtap_image_set *set,
+						   const char *file, unsigned int line);
+/* Notes it if the set notes what is used. */
+void auxtap_image_set_note_source(struct auxtap_image_set *set, const char *file, unsigned int line,
+				  const char *text, size_t size, bool newer);
+/* All lines as one text for AUXTAP_METADATA_PACK_SOURCE, malloc'ed; NULL: none, or no memory. */
+uint8_t *image_source_pack(const struct auxtap_image_set *set, size_t *size);
+/* 0, -ENOMEM or -EBADMSG */
+int image_source_add(struct auxtap_image_set *set, const void *data, size_t size);
+void image_source_free(struct auxtap_image_set *set);
+
+/* ---- for decode/flow and decode/pack ---- */
+
+/* Metadata of a packed file: 0, -ENOMEM or -EBADMSG. */
+int auxtap_image_set_packed(struct auxtap_image_set *set, uint32_t type, const void *data,
+			    size_t size);
+
+#endif

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Packing: makes the report and decodes everything, while the image store notes what is looked up;
+ * then copies the recording and adds those parts of the images.
+ */
+#include "pack_private.h"
+#include "decode/report/report.h"
+#include "util/sized.h"
+#include "util/vector.h"
+
+#include <auxtap/decode.h>
+#include <auxtap/pack.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define MAX_INSN 16 /* bytes */
+#define LEVEL	 19
+
+struct pack {
+	struct auxtap_perfdata *pd;
+	struct auxtap_image_set *images;
+	struct auxtap_pack_writer *writer;
+	struct auxtap_pack_opts opts;
+	struct auxtap_pack_result result;
+};
+
+/* ---- what is used ---- */
+
+static void note_event(const struct pack *p, const struct auxtap_event *ev)
+{
+	uint64_t size = MAX_INSN;
+
+	if (ev->type == AUXTAP_EVENT_BLOCK && ev->addr >= ev->ip)
+		size += ev->addr - ev->ip;
+	if (ev->has_ip || ev->type == AUXTAP_EVENT_BLOCK)
+		auxtap_image_set_used(p->images, ev->pid, ev->time, ev->ip, size);
+	if (ev->has_addr && ev->type != AUXTAP_EVENT_BLOCK && ev->type != AUXTAP_EVENT_MEM)
+		auxtap_image_set_used(p->images, ev->pid, ev->time, ev->addr, 1);
+}
+
+static int note_flow(const struct pack *p, struct auxtap_error *err)
+{
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .events = (AUXTAP_EVENT_ALL & ~AUXTAP_EVENT_INSN) |
+						    AUXTAP_EVENT_BLOCK};
+	struct auxtap_event ev = {.size = sizeof(ev)};
+	struct auxtap_decoder *dec;
+	int ret = auxtap_decoder_open(&dec, p->pd, p->images, &opts, err);
+
+	if (ret)
+		return ret;
+	while ((ret = auxtap_decoder_next(dec, &ev, err)) == 1)
+		note_event(p, &ev);
+	auxtap_decoder_close(dec);
+	return ret;
+}
+
+static int note_report(const struct pack *p, struct auxtap_error *err)
+{
+	/* as much as the command can ask for */
+	const struct auxtap_report_opts opts = {.size = sizeof(opts),
+						.nr_branches = 64,
+						.nr_calls = 100000};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int ret;
+
+	if (!out)
+		return auxtap_error_set(err, -errno, auxtap_perfdata_path(p->pd), "%s",
+					strerror(errno));
+	ret = report_recording(p->pd, p->images, &opts, out, err);
+	fclose(out);
+	free(text);
+	return ret;
+}
+
+/* ---- images ---- */
+
+static int put_compressed(const struct pack *p, uint32_t type, const uint8_t *data, size_t size)
+{
+	size_t bound = ZSTD_compressBound(size), nr;
+	ZSTD_CCtx *ctx = ZSTD_createCCtx();
+	void *out = malloc(bound);
+	int ret = -ENOMEM;
+
+	if (ctx && out) {
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, LEVEL);
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
+		nr = ZSTD_compress2(ctx, out, bound, data, size);
+		if (!ZSTD_isError(nr))
+			ret = auxtap_pack_writer_metadata(p->writer, type, out, nr);
+	}
+	ZSTD_freeCCtx(ctx);
+	free(out);
+	return ret;
+}
+
+/* The file that libdw found the image's debug information in; -1: the image itself, or none. */
+static int open_debug(struct auxtap_image *image)
+{
+	char *path;
+	int fd;
+
+	if (image->packed)
+		return image_open_packed_debug(image);
+	path = image_debug_path(image);
+	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	free(path);
+	return fd;
+}
+
+static void fill_head(const struct auxtap_image *image, struct packed_head *head)
+{
+	memcpy(head->build_id, image->build_id, sizeof(head->build_id));
+	memcpy(head->found_build_id, image->found_build_id, sizeof(head->found_build_id));
+	head->build_id_size = image->build_id_size;
+	head->found_build_id_size = image->found_build_id_size;
+	head->state = AUXTAP_IMAGE_FOUND;
+	head->maj = image->file.maj;
+	head->min = image->file.min;
+	head->ino = image->file.ino;
+	head->name_size = (uint32_t)strlen(image->name) + 1;
+	head->path_size = (uint32_t)strlen(image->path) + 1;
+}
+
+static int put_image(const struct pack *p, struct auxtap_image *image)
+{
+	struct pack_sparse file = {.size = 0}, debug = {.size = 0};
+	struct packed_head head = {.nr_files = 1};
+	size_t nr = 0, max = 0;
+	uint8_t *record = NULL;
+	int fd, ret;
+
+	fill_head(image, &head);
+	ret = pack_elf_image(image, p->opts.redact, &file);
+	fd = ret || !image->use ? -1 : open_debug(image);
+	if (fd >= 0) {
+		head.nr_files = 2;
+		ret = pack_elf_debug(image, fd, &debug);
+		close(fd);
+	}
+	if (!ret && vector_reserve(record, sizeof(head) + head.name_size + head.path_size, max))
+		ret = -ENOMEM;
+	if (!ret) {
+		memcpy(record, &head, sizeof(head));
+		memcpy(record + sizeof(head), image->name, head.name_size);
+		memcpy(record + sizeof(head) + head.name_size, image->path, head.path_size);
+		nr = sizeof(head) + head.name_size + head.path_size;
+		if (!pack_sparse_write(&file, &record, &nr, &max) ||
+		    (head.nr_files == 2 && !pack_sparse_write(&debug, &record, &nr, &max)))
+			ret = -ENOMEM;
+	}
+	if (!ret)
+		ret = put_compressed(p, AUXTAP_METADATA_PACK_IMAGE, record, nr);
+	free(record);
+	pack_sparse_free(&file);
+	pack_sparse_free(&debug);
+	return ret;
+}
+
+static int put_images(struct pack *p)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < p->images->nr_images; i++) {
+		struct auxtap_image *image = p->images->images[i];
+
+		if (image->saved)
+			continue; /* it is in the recording */
+		if (image->state == AUXTAP_IMAGE_FOUND && image->data && image->path) {
+			p->result.nr_images++;
+			ret = put_image(p, image);
+		} else if (image->nr_gaps && image->name[0] == '/' && image->name[1] != '/') {
+			if (!p->result.nr_missing++)
+				snprintf(p->result.missing, sizeof(p->result.missing), "%s",
+					 image->name);
+		}
+	}
+	return ret;
+}
+
+static int put_sources(const struct pack *p)
+{
+	size_t size;
+	uint8_t *text = p->opts.redact ? NULL : image_source_pack(p->images, &size);
+	int ret = text ? put_compressed(p, AUXTAP_METADATA_PACK_SOURCE, text, size) : 0;
+
+	free(text);
+	return ret;
+}
+
+/* ---- the recording's own metadata ---- */
+
+static int copy_metadata(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	const struct pack *p = ctx;
+
+	switch (type) {
+	case AUXTAP_METADATA_PACK:
+	case AUXTAP_METADATA_PACK_IMAGE:
+	case AUXTAP_METADATA_PACK_SOURCE:
+		return 0; /* made anew */
+	case AUXTAP_METADATA_CAPTURE:
+	case AUXTAP_METADATA_CRASH:
+	case AUXTAP_METADATA_THREAD:
+	case AUXTAP_METADATA_MAPS:
+	case AUXTAP_METADATA_GAP:
+	case AUXTAP_METADATA_IMAGE:
+	case AUXTAP_METADATA_CODE: /* as pages of an image */
+	case AUXTAP_METADATA_CODE_NAMES:
+	case AUXTAP_METADATA_WAKEUPS:
+		break;
+	default: /* memory, and what this version does not know */
+		if (p->opts.redact)
+			return 0;
+		break;
+	}
+	return auxtap_pack_writer_metadata(p->writer, type, data, size);
+}
+
+static uint64_t trace_size(struct auxtap_perfdata *pd)
+{
+	const struct auxtap_perfdata_aux *aux;
+	uint64_t sum = 0;
+	size_t nr;
+
+	if (auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL))
+		return 0;
+	for (size_t i = 0; i < nr; i++)
+		sum += aux[i].trace_size;
+	return sum;
+}
+
+/* What was left out once is not there: such a recording stays marked, whatever is asked for. */
+static int keep_redacted(struct pack *p, struct auxtap_error *err)
+{
+	struct report_facts facts;
+	int ret = report_facts_read(&facts, p->pd, err);
+
+	p->opts.redact |= facts.redacted;
+	p->result.redacted = p->opts.redact;
+	report_facts_free(&facts);
+	return ret;
+}
+
+static int write_packed(struct pack *p, const char *path, struct auxtap_error *err)
+{
+	int ret = auxtap_pack_writer_create(&p->writer, p->pd, path,
+					    p->opts.redact ? AUXTAP_PACK_REDACTED : 0, err);
+
+	if (ret)
+		return ret;
+	ret = auxtap_perfdata_metadata(p->pd, copy_metadata, p, err);
+	if (!ret)
+		ret = put_images(p);
+	if (!ret)
+		ret = put_sources(p);
+	if (ret) {
+		auxtap_error_set(err, ret, path, "cannot be written: %s", strerror(-ret));
+		auxtap_pack_writer_abort(p->writer);
+		return ret;
+	}
+	return auxtap_pack_writer_finish(p->writer, &p->result.file_size, err);
+}
+
+int auxtap_pack(struct auxtap_perfdata *pd, const char *path, const struct auxtap_pack_opts *opts,
+		struct auxtap_pack_result *result, struct auxtap_error *err)
+{
+	struct pack p = {.pd = pd, .result = {.size = sizeof(p.result)}};
+	int ret = sized_take(&p.opts, sizeof(p.opts), SIZED_UP_TO(struct auxtap_pack_opts, redact),
+			     opts, "struct auxtap_pack_opts", err);
+
+	if (!ret && result)
+		ret = sized_check(result, sizeof(*result),
+				  SIZED_UP_TO(struct auxtap_pack_result, missing),
+				  "struct auxtap_pack_result", err);
+	if (ret)
+		return ret;
+	ret = keep_redacted(&p, err);
+	if (!ret)
+		ret = auxtap_image_set_new(&p.images, p.opts.images, err);
+	if (ret)
+		return ret;
+	auxtap_image_set_note_use(p.images);
+	ret = note_report(&p, err);
+	if (!ret)
+		ret = note_flow(&p, err);
+	if (!ret && auxtap_image_set_no_memory(p.images))
+		ret = auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
+	if (!ret) {
+		p.result.trace_size = trace_size(pd);
+		ret = write_packed(&p, path, err);
+	}
+	auxtap_image_set_free(p.images);
+	if (!ret && result)
+		sized_give(result, &p.result, sizeof(p.result));
+	return ret;
+}

@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The calls of a function, folded while they are read: equal calls in a row are one node, and so
+ * are rounds of the same calls. Two calls are equal if they are of the same function and what they
+ * called is equal; how often, is not compared: each node counts its calls in all. What is equal is
+ * found by hashes, and compared.
+ *
+ *      lock unlock lock unlock lock unlock step step      calls, as they return
+ *      (lock unlock) x 3                   step x 2       nodes: a group of two, a run
+ */
+#include "call_nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Nodes of a round; a group of one would be a run. */
+#define MAX_PERIOD 8
+/* So many rounds in a row make a group. */
+#define MIN_ROUNDS 3
+/* Groups within groups. */
+#define MAX_NESTED 4
+/* Nodes kept of what one call that has returned has called, directly or not. */
+#define MAX_INSIDE 500
+/* Functions whose calls are one group, although in no order. */
+#define MAX_KINDS 64
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/* What of a node itself two equal ones have in common, besides the function and its code. */
+static unsigned int kind_of(const struct call_node *n)
+{
+	return (unsigned int)n->group | (unsigned int)n->async << 1 | (unsigned int)n->tail << 2 |
+	       (unsigned int)n->by_return << 3 | (unsigned int)n->by_jump << 4 |
+	       (unsigned int)n->by_fall << 5 | (unsigned int)n->mixed << 6;
+}
+
+static bool may_fold(const struct call_node *n)
+{
+	return n->returned && !n->lost && !n->gap && (n->addr || n->group);
+}
+
+/*
+ * Of a node whose callees have hashes: its own, and how many nodes are below it. Where functions
+ * alone are compared only those of a group count.
+ */
+static void set_hash(const struct call_tree *tree, struct call_node *node)
+{
+	uint64_t hash = mix(mix(kind_of(node), node->addr), node->code);
+	bool all = !tree->by_function || node->group;
+	uint32_t nr = 0;
+
+	for (const struct call_node *c = node->first; c; c = c->next) {
+		if (all)
+			hash = c->hash && hash ? mix(hash, c->hash) : 0;
+		nr += 1 + c->nr_below;
+	}
+	node->hash = hash && may_fold(node) ? hash | 1 : 0;
+	node->nr_below = nr;
+}
+
+/* What is compared below a node. */
+static struct call_node *below(const struct call_tree *tree, const struct call_node *node)
+{
+	return tree->by_function && !node->group ? NULL : node->first;
+}
+
+static bool same_node(const struct call_tree *tree, const struct call_node *a,
+		      const struct call_node *b)
+{
+	return a->hash == b->hash && a->addr == b->addr && a->code == b->code &&
+	       kind_of(a) == kind_of(b) && !below(tree, a) == !below(tree, b);
+}
+
+/*
+ * The next pair of nodes of two trees, depth first; false: both end here. Where they differ one of
+ * the two is NULL.
+ */
+static bool next_pair(const struct call_tree *tree, const struct call_node *a_root,
+		      struct call_node **a, struct call_node **b)
+{
+	struct call_node *x = *a, *y = *b;
+
+	if (below(tree, x) && below(tree, y)) {
+		*a = x->first;
+		*b = y->first;
+		return true;
+	}
+	while (x != a_root && !x->next && !y->next) {
+		x = x->parent;
+		y = y->parent;
+	}
+	if (x == a_root)
+		return false;
+	*a = x->next;
+	*b = y->next;
+	return true;
+}
+
+/* Of nodes with equal hashes. */
+static bool same_below(const struct call_tree *tree, struct call_node *a, struct call_node *b)
+{
+	struct call_node *x = a, *y = b;
+
+	while (next_pair(tree, a, &x, &y))
+		if (!x || !y || !same_node(tree, x, y))
+			return false;
+	return true;
+}
+
+static inline bool equal(const struct call_tree *tree, struct call_node *a, struct call_node *b)
+{
+	return a->hash == b->hash && a->hash && same_node(tree, a, b) &&
+	       (!below(tree, a) || same_below(tree, a, b));
+}
+
+uint64_t call_node_calls(const struct call_node *node)
+{
+	uint64_t nr = 0;
+
+	if (!node->group)
+		return node->gap || node->async ? 0 : node->repeat;
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += call_node_calls(c);
+	return nr;
+}
+
+/* What node, a call that has returned, called is forgotten, but counted. */
+static void drop_inside(struct call_tree *tree, struct call_node *node)
+{
+	while (node->first) {
+		struct call_node *c = node->first;
+
+		node->nr_dropped += call_node_calls(c);
+		node->nr_dropped_insns += call_node_insns(c);
+		call_node_unlink(c);
+		call_node_free(tree, c);
+	}
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* b, which equals a, becomes a part of it. */
+static void absorb(struct call_tree *tree, struct call_node *a, struct call_node *b)
+{
+	struct call_node *x = a, *y = b;
+
+	do {
+		if (tree->by_function && !x->group) {
+			drop_inside(tree, x);
+			drop_inside(tree, y);
+		}
+		x->repeat += x->mixed ? 0 : y->repeat;
+		x->newest = later(call_node_newest(x), call_node_newest(y));
+		x->nr_insns += y->nr_insns;
+		x->nr_dropped_insns += y->nr_dropped_insns;
+		x->nr_children += y->nr_children;
+		x->nr_dropped += y->nr_dropped;
+		x->varies |= y->varies;
+	} while (next_pair(tree, a, &x, &y));
+	call_node_unlink(b);
+	call_node_free(tree, b);
+}
+
+/* Are the nodes from 'at' on those of the group? */
+static bool is_round(const struct call_tree *tree, const struct call_node *group,
+		     struct call_node *at)
+{
+	struct call_node *b = at;
+
+	/* hashes first: most candidates end there */
+	for (struct call_node *m = group->first; m; m = m->next, b = b->next)
+		if (!b || m->hash != b->hash)
+			return false;
+	for (struct call_node *m = group->first; m; m = m->next, at = at->next)
+		if (!equal(tree, m, at))
+			return false;
+	return true;
+}
+
+/* The nodes from 'at' on, which are those of the group, become a round of it. */
+static void absorb_round(struct call_tree *tree, struct call_node *group, struct call_node *at)
+{
+	for (struct call_node *m = group->first; m; m = m->next) {
+		struct call_node *next = at->next;
+
+		m->varies |= m->repeat > group->repeat || at->repeat > 1;
+		absorb(tree, m, at);
+		at = next;
+	}
+	group->repeat++;
+}
+
+/* The group that the 'period' nodes from 'at' on, the last ones, are one more round of; NULL. */
+static struct call_node *group_before(const struct call_tree *tree, struct call_node *at,
+				      unsigned int period)
+{
+	for (struct call_node *g = at->prev; g && g->group && !g->mixed; g = g->last)
+		if (g->nr_items == period && g->first->hash == at->hash && is_round(tree, g, at))
+			return g;
+	return NULL;
+}
+
+/*
+ * Are there MIN_ROUNDS rounds at the end, of so many nodes? 'at': the newest of them begins. Their
+ * hashes are compared first: most candidates end there.
+ */
+static bool is_new_group(const struct call_tree *tree, struct call_node *at, unsigned int period)
+{
+	struct call_node *a = at->prev, *b = at->parent->last;
+	unsigned int nr = period * (MIN_ROUNDS - 1);
+
+	for (unsigned int i = 0; i < nr; i++, a = a->prev, b = b->prev)
+		if (!a || a->hash != b->hash || !a->hash)
+			return false;
+	a = at->prev;
+	b = at->parent->last;
+	for (unsigned int i = 0; i < nr; i++, a = a->prev, b = b->prev)
+		if (!equal(tree, a, b))
+			return false;
+	return true;
+}
+
+static unsigned int nested(const struct call_node *at)
+{
+	unsigned int most = 0;
+
+	for (; at; at = at->next) {
+		unsigned int deep = 0;
+
+		for (const struct call_node *g = at; g && g->group; g = g->last)
+			deep++;
+		most = deep > most ? deep : most;
+	}
+	return most;
+}
+
+/* The MIN_ROUNDS rounds at the end become a group; NULL: no memory. */
+static struct call_node *new_group(struct call_tree *tree, struct call_node *at,
+				   unsigned int period)
+{
+	struct call_node *group = call_node_alloc(tree), *parent = at->parent, *first = at;
+
+	if (!group)
+		return NULL;
+	for (unsigned int i = 0; i < period * (MIN_ROUNDS - 1); i++)
+		first = first->prev;
+	group->group = group->returned = true;
+	group->code = first->code;
+	group->nr_items = period;
+	group->repeat = 1;
+	group->time = first->time;
+	call_node_insert_before(first, group);
+	for (unsigned int i = 0; i < period; i++) {
+		struct call_node *next = first->next;
+
+		call_node_unlink(first);
+		call_node_put_last(group, first);
+		first = next;
+	}
+	while (parent->last != group)
+		absorb_round(tree, group, group->next);
+	set_hash(tree, group);
+	return group;
+}
+
+/* A group whose nodes also come just before it has had rounds that were not folded. */
+static void rounds_before(struct call_tree *tree, struct call_node *group)
+{
+	for (;;) {
+		struct call_node *at = group;
+
+		for (unsigned int i = 0; i < group->nr_items && at; i++)
+			at = at->prev;
+		if (!at || group->mixed || !is_round(tree, group, at))
+			return;
+		absorb_round(tree, group, at);
+	}
+}
+
+/* Is node, the last one, one more call, or round of calls, of what was before it? */
+static bool is_absorbed(struct call_tree *tree, struct call_node *node)
+{
+	struct call_node *prev = node->prev, *g = prev;
+
+	if (!prev)
+		return false;
+	if (equal(tree, prev, node)) {
+		absorb(tree, prev, node);
+		return true;
+	}
+	/* a run goes on at the end of a group, unless these have always had one call a round */
+	while (g && g->group && !g->mixed)
+		g = g->last;
+	if (g && g != prev && g->varies && equal(tree, g, node)) {
+		absorb(tree, g, node);
+		return true;
+	}
+	return false;
+}
+
+void call_fold_last(struct call_tree *tree, struct call_node *parent)
+{
+	struct call_node *node = parent->last, *at, *group;
+	unsigned int period;
+
+	while (node && node->hash && !is_absorbed(tree, node)) {
+		if (node->group)
+			rounds_before(tree, node);
+		at = node;
+		for (period = 2; period <= MAX_PERIOD; period++) {
+			at = at->prev;
+			if (!at || !at->prev)
+				return;
+			if (at->prev->group) {
+				group = group_before(tree, at, period);
+				if (group) {
+					absorb_round(tree, group, at);
+					return;
+				}
+			}
+			if (at->prev->hash == node->hash && is_new_group(tree, at, period) &&
+			    nested(at) < MAX_NESTED)
+				break;
+		}
+		if (period > MAX_PERIOD)
+			return;
+		/* a new node: it may be part of a run or a group, too */
+		node = new_group(tree, at, period);
+	}
+}
+
+/* The same for the calls of a group. */
+static void drop_insides(struct call_tree *tree, struct call_node *node)
+{
+	if (!node->group) {
+		drop_inside(tree, node);
+	} else {
+		for (struct call_node *c = node->first; c; c = c->next)
+			drop_insides(tree, c);
+		call_fold_again(tree, node);
+	}
+	set_hash(tree, node);
+}
+
+/* A group of which one node is left is that node. */
+static struct call_node *ungroup(struct call_tree *tree, struct call_node *group)
+{
+	struct call_node *only = group->first;
+
+	if (!group->group || group->mixed || !only || only->next)
+		return group;
+	call_node_unlink(only);
+	call_node_insert_before(group, only);
+	call_node_unlink(group);
+	call_node_free(tree, group);
+	return only;
+}
+
+void call_fold_again(struct call_tree *tree, struct call_node *parent)
+{
+	struct call_node *c = parent->first, *next;
+
+	parent->first = parent->last = NULL;
+	for (; c; c = next) {
+		next = c->next;
+		if (tree->by_function && c->group) {
+			call_fold_again(tree, c);
+			set_hash(tree, c);
+		}
+		call_node_put_last(parent, c);
+		ungroup(tree, c);
+		call_fold_last(tree, parent);
+	}
+	if (parent->group) {
+		parent->nr_items = 0;
+		for (c = parent->first; c; c = c->next)
+			parent->nr_items++;
+	}
+}
+
+void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigned int but)
+{
+	struct call_node *end = parent->last;
+
+	for (; end && but; but--)
+		end = end->prev;
+	if (!end)
+		return;
+	for (struct call_node *c = parent->first;; c = c->next) {
+		if (c->returned && !c->gap)
+			drop_insides(tree, c);
+		if (c == end)
+			break;
+	}
+	call_fold_again(tree, parent);
+}
+
+/* The k nodes before the group are its last ones, and as many after it as are left its first. */
+static bool is_rotated(const struct call_tree *tree, const struct call_node *group, unsigned int k)
+{
+	struct call_node *m = group->last, *at = group->prev;
+
+	for (unsigned int i = 0; i < k; i++, m = m->prev, at = at->prev)
+		if (!at || !equal(tree, m, at))
+			return false;
+	m = group->first;
+	at = group->next;
+	for (unsigned int i = k; i < group->nr_items; i++, m = m->next, at = at->next)
+		if (!at || !equal(tree, m, at))
+			return false;
+	return true;
+}
+
+/* One round more, that begins k nodes earlier: a b (c a b) (c a b) c is (a b c) x 3. */
+static void rotate(struct call_tree *tree, struct call_node *group, unsigned int k)
+{
+	struct call_node *m = group->last;
+
+	for (unsigned int i = 0; i < k; i++, m = m->prev)
+		absorb(tree, m, group->prev);
+	m = group->first;
+	for (unsigned int i = k; i < group->nr_items; i++) {
+		struct call_node *next = m->next;
+
+		absorb(tree, m, group->next);
+		call_node_unlink(m);
+		call_node_put_last(group, m);
+		m = next;
+	}
+	group->repeat++;
+	set_hash(tree, group);
+}
+
+/* No more calls follow: rounds begin where the first one does. */
+static void settle(struct call_tree *tree, struct call_node *node)
+{
+	for (struct call_node *c = node->first; c; c = c->next) {
+		if (!c->group || c->mixed)
+			continue;
+		for (unsigned int k = 1; k < c->nr_items; k++) {
+			if (is_rotated(tree, c, k)) {
+				rotate(tree, c, k);
+				break;
+			}
+		}
+	}
+}
+
+/* Gives the calls in node, and in its groups, their hashes anew. */
+static void hash_again(struct call_tree *tree, struct call_node *node)
+{
+	for (struct call_node *c = node->first; c; c = c->next) {
+		if (c->group)
+			hash_again(tree, c);
+		if (c->returned)
+			set_hash(tree, c);
+	}
+}
+
+static unsigned int nr_rows(const struct call_node *node)
+{
+	unsigned int nr = 0;
+
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += 1 + (c->group ? nr_rows(c) : 0);
+	return nr;
+}
+
+/* ---- calls in no order that repeats ---- */
+
+struct frequency {
+	uint64_t hash, nr;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct frequency *x = a, *y = b;
+
+	return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct frequency *x = a, *y = b;
+
+	return x->nr < y->nr ? -1 : x->nr > y->nr ? 1 : by_hash(a, b);
+}
+
+/* Calls that are nodes in node, or in its groups. */
+static size_t nr_nodes(const struct call_node *node)
+{
+	size_t nr = 0;
+
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += c->group ? nr_nodes(c) : 1;
+	return nr;
+}
+
+static size_t list_calls(const struct call_node *node, struct frequency *all)
+{
+	size_t nr = 0;
+
+	for (const struct call_node *c = node->first; c; c = c->next) {
+		if (c->group) {
+			nr += list_calls(c, all + nr);
+		} else if (c->hash) {
+			all[nr] = (struct frequency){.hash = c->hash, .nr = 1 + node->mixed};
+			nr++;
+		}
+	}
+	return nr;
+}
+
+/*
+ * Which calls are too often nodes for 'max_rare' of them in all, sorted by hash. all: space for
+ * all nodes. Their number.
+ */
+static size_t find_common(const struct call_node *parent, struct frequency *all, size_t max_rare)
+{
+	size_t nr = list_calls(parent, all), kinds = 0, rare;
+
+	qsort(all, nr, sizeof(*all), by_hash);
+	for (size_t i = 0; i < nr; i++) {
+		if (kinds && all[kinds - 1].hash == all[i].hash)
+			all[kinds - 1].nr += all[i].nr;
+		else
+			all[kinds++] = all[i];
+	}
+	qsort(all, kinds, sizeof(*all), by_number);
+	for (rare = 0; rare < kinds && (all[rare].nr < MIN_ROUNDS || all[rare].nr <= max_rare);
+	     rare++)
+		max_rare -= all[rare].nr < max_rare ? all[rare].nr : max_rare;
+	if (kinds - rare > MAX_KINDS)
+		rare = kinds - MAX_KINDS;
+	memmove(all, all + rare, (kinds - rare) * sizeof(*all));
+	qsort(all, kinds - rare, sizeof(*all), by_hash);
+	return kinds - rare;
+}
+
+/* The group of calls in no order takes a node. */
+static void take(struct call_tree *tree, struct call_node *group, struct call_node *node)
+{
+	call_node_unlink(node);
+	if (node->group) {
+		while (node->first)
+			take(tree, group, node->first);
+		call_node_free(tree, node);
+		return;
+	}
+	for (struct call_node *m = group->first; m; m = m->next) {
+		if (equal(tree, m, node)) {
+			absorb(tree, m, node);
+			return;
+		}
+	}
+	call_node_put_last(group, node);
+	group->nr_items++;
+}
+
+static bool is_common(const struct call_node *node, const struct frequency *common, size_t nr)
+{
+	const struct frequency key = {.hash = node->hash};
+
+	if (node->mixed)
+		return true;
+	for (const struct call_node *c = node->group ? node->first : NULL; c; c = c->next)
+		if (!is_common(c, common, nr))
+			return false;
+	return node->group || (node->hash && bsearch(&key, common, nr, sizeof(key), by_hash));
+}
+
+/* 'at' and the common nodes after it become one, unless there are few. What is after them. */
+static struct call_node *mix_from(struct call_tree *tree, struct call_node *at,
+				  const struct frequency *common, size_t nr)
+{
+	struct call_node *end = at, *group, *next;
+	unsigned int run = 0;
+
+	while (end && is_common(end, common, nr)) {
+		end = end->next;
+		run++;
+	}
+	if (run < MIN_ROUNDS)
+		return end ? (run ? end : end->next) : NULL;
+	group = call_node_alloc(tree);
+	if (!group)
+		return end;
+	group->group = group->mixed = group->returned = true;
+	group->repeat = 1;
+	group->time = at->time;
+	call_node_insert_before(at, group);
+	for (; at != end; at = next) {
+		next = at->next;
+		take(tree, group, at);
+	}
+	set_hash(tree, group);
+	return end;
+}
+
+void call_fold_mix(struct call_tree *tree, struct call_node *parent, size_t max_rare)
+{
+	struct frequency *common;
+	size_t nr;
+
+	common = calloc(nr_nodes(parent) + 1, sizeof(*common));
+	if (!common)
+		return;
+	nr = find_common(parent, common, max_rare);
+	for (struct call_node *at = parent->first; at;)
+		at = mix_from(tree, at, common, nr);
+	free(common);
+}
+
+void call_node_fit(struct call_tree *tree, struct call_node *node, unsigned int max)
+{
+	settle(tree, node);
+	if (nr_rows(node) <= max)
+		return;
+	tree->by_function = true;
+	hash_again(tree, node);
+	call_fold_again(tree, node);
+	settle(tree, node);
+	if (nr_rows(node) > max)
+		call_fold_mix(tree, node, max / 3);
+	tree->by_function = false;
+}
+
+/* ---- */
+
+void call_node_close(struct call_tree *tree, struct call_node *node)
+{
+	node->returned = true;
+	settle(tree, node);
+	set_hash(tree, node);
+	if (node->nr_below > MAX_INSIDE) {
+		call_fold_insides(tree, node, 0);
+		call_fold_mix(tree, node, MAX_INSIDE / 8);
+		set_hash(tree, node);
+	}
+	if (node->nr_below > MAX_INSIDE) {
+		drop_inside(tree, node);
+		set_hash(tree, node);
+	}
+	call_fold_last(tree, node->parent);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What is known of the death: why, where, by which calls. Nothing is printed here. */
+#include "report_state.h"
+#include "fault.h"
+
+#include <signal.h>
+#include <string.h>
+
+const struct auxtap_regs *report_dying_regs(const struct report *r)
+{
+	for (size_t i = 0; i < r->facts.nr_threads; i++) {
+		if (r->facts.threads[i].note.tid == r->facts.crash.tid)
+			return &r->facts.threads[i].note.regs;
+	}
+	return NULL;
+}
+
+struct thread_view *report_dying_view(const struct report *r)
+{
+	for (struct thread_view *v = r->threads; v; v = v->next) {
+		if (v->tid == r->facts.crash.tid)
+			return v;
+	}
+	return NULL;
+}
+
+bool report_is_abort(const struct auxtap_crash *c)
+{
+	return c->signo == SIGABRT && (c->si_code == SI_TKILL || c->sender_pid == c->pid);
+}
+
+size_t report_read_code(const struct report *r, uint64_t ip, uint8_t *code, size_t size)
+{
+	ssize_t n = auxtap_image_set_read(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
+					  code, size);
+
+	if (n > 0)
+		return (size_t)n;
+	while (size && !report_facts_memory(&r->facts, ip, code, size))
+		size--;
+	return size;
+}
+
+/* Where the instruction is that the signal is about: for a trap of x86 it is before ip. */
+static uint64_t insn_of_signal(const struct report *r, const struct auxtap_regs *regs, uint64_t ip)
+{
+	const struct auxtap_crash *c = &r->facts.crash;
+	uint8_t before[2];
+
+	if (regs->arch != AUXTAP_ARCH_X86_64 || c->signo != SIGTRAP ||
+	    (c->si_code != SI_KERNEL && c->si_code != TRAP_BRKPT) ||
+	    auxtap_image_set_read(r->ro.images, c->pid, c->time, ip - sizeof(before), before,
+				  sizeof(before)) != sizeof(before))
+		return ip;
+	return fault_x86_trap_ip(before, ip);
+}
+
+bool report_is_interrupted(const struct report *r)
+{
+	return r->facts.crash.flags & AUXTAP_CRASH_INTERRUPTED;
+}
+
+enum auxtap_isa report_isa(const struct auxtap_regs *regs)
+{
+	return regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_ISA_A64 : AUXTAP_ISA_X86;
+}
+
+bool report_death_has_insn(const struct report_death *death)
+{
+	return death->head.regs && death->fault.has_insn && !death->fault.bad_ip;
+}
+
+/* The cause and the backtrace, from the registers. */
+static void explain_regs(struct report *r, struct report_death *death, uint64_t ip)
+{
+	const struct auxtap_crash *c = &r->facts.crash;
+	const struct auxtap_regs *regs = death->head.regs;
+	struct thread_view *view = death->view;
+	struct fault *fault = &death->fault;
+	struct auxtap_regs trapped = *regs;
+	uint8_t insn[15];
+
+	fault_explain(&r->facts, regs, insn, report_read_code(r, ip, insn, sizeof(insn)), fault);
+	if (c->signo == SIGTRAP && fault->has_insn) {
+		/* it may be the last one of its function: the next one is of another */
+		report_regs_move(&trapped, ip);
+		fault->has_insn = regs->arch == AUXTAP_ARCH_AARCH64 || ip != fault->insn_ip;
+		fault->insn_ip = ip;
+	}
+	unwind_backtrace(&r->facts, r->ro.images, &trapped, view ? view->returns.last_call : 0,
+			 view ? report_branches_jump_to(&view->branches, ip) : 0, &death->frames);
+	if (view) {
+		death->no_memory =
+			call_tree_died(view->calls, fault->has_insn ? fault->insn_ip : ip);
+		report_tails_find(&r->ro, view->calls, &death->frames);
+	}
+	death->head.culprit = report_culprit(&r->ro, &death->frames);
+	death->what = "the call that sent SIGABRT";
+	if (report_is_abort(c) && report_abort(&r->ro, death->frames.pcs, death->frames.nr,
+					       fault->why, sizeof(fault->why)))
+		death->what = "the call that led to abort()";
+}
+
+/* The end of what the thread executed. */
+static void explain_flow(struct report *r, struct report_death *death, uint64_t ip)
+{
+	const struct auxtap_regs *regs = death->head.regs;
+	/* a tail frame's call has the return address of the frame that it belongs to */
+	const int frame = death->head.culprit.frame + death->head.culprit.tail;
+
+	if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
+		report_branches_complete(&death->view->branches, ip);
+	/* what the C library did from there on is of no interest */
+	if (frame > 0 && frame < death->frames.nr)
+		death->before = report_untils_find(&r->to_abort, death->frames.pcs[frame] + 1);
+}
+
+void report_death_explain(struct report *r, struct report_death *death)
+{
+	const struct auxtap_regs *regs = report_dying_regs(r);
+	struct report_headline *head = &death->head;
+	uint64_t ip = 0;
+
+	memset(death, 0, sizeof(*death));
+	head->fault = &death->fault;
+	head->frames = &death->frames;
+	head->culprit.frame = -1;
+	death->view = report_dying_view(r);
+	if (death->view) {
+		head->branches = &death->view->branches;
+		head->returns = &death->view->returns;
+		head->flow_end_known = death->view->flow_end_known;
+		head->flow_end = death->view->flow_end;
+	}
+	if (regs && report_regs_ip(regs, &ip)) {
+		head->regs = regs;
+		ip = insn_of_signal(r, regs, ip);
+		explain_regs(r, death, ip);
+	}
+	head->ip = death->fault.has_insn ? death->fault.insn_ip : ip;
+	if (!report_is_interrupted(r))
+		report_headline_explain(&r->ro, &r->facts, head);
+	death->unloaded = head->regs && report_was_unloaded(&r->ro, &r->facts, ip);
+	if (death->view)
+		explain_flow(r, death, ip);
+}

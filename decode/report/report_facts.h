@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a recording's metadata says of the process that died (crash.h), for the report and for gdb/.
+ * It is untrusted; what does not fit is left out.
+ */
+#ifndef AUXTAP_REPORT_FACTS_H
+#define AUXTAP_REPORT_FACTS_H
+
+#include <auxtap/crash.h>
+#include <auxtap/perfdata.h>
+#include <stdbool.h>
+
+struct report_thread {
+	struct auxtap_crash_thread note;
+};
+
+struct report_memory {
+	uint64_t addr, nr_bytes;
+	unsigned char *bytes;
+};
+
+struct report_map {
+	uint64_t start, end, pgoff;
+	char perms[5];
+	char *name; /* "" for anonymous memory */
+};
+
+struct report_facts {
+	bool have_note;	 /* a CRASH note; of no crash if the program went on or exited */
+	bool have_crash; /* a CRASH note with a signal */
+	bool redacted;	 /* arguments and local variables are not shown */
+	struct auxtap_crash crash;
+	struct report_thread *threads;
+	size_t nr_threads, max_threads;
+	struct report_memory *memory;
+	size_t nr_memory, max_memory;
+	struct report_map *maps;
+	size_t nr_maps, max_maps;
+	char *capture;				   /* "key: value" lines, or NULL */
+	char *message;				   /* of the C library, or NULL */
+	struct auxtap_crash_code_names code_names; /* size 0: there were none */
+};
+
+/* Takes one note; facts are zero before the first. 0 or -ENOMEM. */
+int report_facts_note(struct report_facts *facts, uint32_t type, const void *data, size_t size);
+/* All notes of a file. */
+int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
+		      struct auxtap_error *err);
+void report_facts_free(struct report_facts *facts);
+const struct report_map *report_facts_map(const struct report_facts *facts, uint64_t addr);
+/* Copies what is known of the dead process' memory; false unless all size bytes are known. */
+bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *buf, size_t size);
+/* Value of a line of the capture note into buf; false: it has no such line. */
+bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf,
+			  size_t size);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The head of the report: who died of what, where, called from which function of the program. */
+#include "fault.h"
+#include "report.h"
+
+#include <signal.h>
+
+/* Is the innermost function of the program's own at pc? second: if not, code of its headers. */
+static bool is_culprit(const struct report_out *ro, uint64_t pc, struct report_culprit *found,
+		       struct report_culprit *second)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	found->pc = pc;
+	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image ||
+	    report_is_runtime(loc.image) || report_is_helper(&loc))
+		return false;
+	found->level = report_own_level(&loc);
+	if (found->level >= 0)
+		return true;
+	/* code of a library's header, in the program */
+	if (second->frame < 0 && loc.nr_frames && loc.frames[0].file) {
+		*second = *found;
+		second->level = 0;
+	}
+	return false;
+}
+
+struct report_culprit report_culprit(const struct report_out *ro,
+				     const struct unwind_frames *frames)
+{
+	struct report_culprit second = {.frame = -1}, found;
+	int tail = 0;
+
+	for (int i = 0; i < frames->nr; i++) {
+		found = (struct report_culprit){.frame = i};
+		if (is_culprit(ro, frames->pcs[i], &found, &second))
+			return found;
+		for (; tail < frames->nr_tails && frames->tails[tail].frame == i; tail++) {
+			found.tail = true;
+			if (is_culprit(ro, frames->tails[tail].site, &found, &second))
+				return found;
+		}
+	}
+	return second;
+}
+
+void report_headline_explain(const struct report_out *ro, const struct report_facts *facts,
+			     struct report_headline *head)
+{
+	const struct auxtap_regs *regs = head->regs;
+	/* an ETM leaves out the bits that are always 0 where A64 code is */
+	uint64_t left_out = regs && regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0;
+
+	head->last = head->branches ? report_branches_last(head->branches) : NULL;
+	if (head->last && head->last->to != (head->ip & ~left_out))
+		head->last = NULL;
+	if (regs)
+		report_jump_explain(ro, facts, regs, head->returns, head->last, head->ip,
+				    head->fault);
+}
+
+/* Where the program was, and where it came from. */
+static void print_where(const struct report_out *ro, const struct report_headline *head)
+{
+	const struct report_branch *b = head->last;
+	struct report_culprit culprit = head->culprit;
+	FILE *out = ro->out;
+
+	if (head->fault->bad_ip) {
+		/* where it came from: the trace knows, whatever became of the stack */
+		if (b) {
+			fputs(", from ", out);
+			report_print_location(ro, b->from);
+		} else if (head->flow_end_known) {
+			fputs(", last traced in ", out);
+			report_print_location(ro, head->flow_end);
+		} else if (culprit.frame > 0) {
+			fputs(", from ", out);
+			report_print_level(ro, culprit.pc, culprit.level);
+		}
+	} else if (head->regs) {
+		fputs(" in ", out);
+		report_print_location(ro, head->ip);
+		if (culprit.frame > 0 || culprit.level > 0 || culprit.tail) {
+			/* library code between them, and calls that left no frame */
+			fputs(culprit.frame + culprit.level > 1 ? ",\n  reached from " :
+								  ",\n  called from ",
+			      out);
+			report_print_level(ro, culprit.pc, culprit.level);
+		}
+	}
+	fputc('\n', out);
+}
+
+/* What else is known of the signal. */
+static void print_facts(const struct report_out *ro, const struct report_facts *facts,
+			const struct report_headline *head)
+{
+	const struct auxtap_crash *c = &facts->crash;
+	FILE *out = ro->out;
+
+	if (c->flags & AUXTAP_CRASH_EMULATOR)
+		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
+			     "with --source ptrace or on trace hardware.\n");
+	if (c->limit_bytes)
+		fprintf(out,
+			"  auxtap ended it: the processes of this session used more than %llu MiB, "
+			"the limit that --max-memory sets.\n",
+			(unsigned long long)c->limit_bytes >> 20);
+	if (c->flags & AUXTAP_CRASH_NO_MEMORY)
+		fprintf(out,
+			"  The program's memory could not be read: the kernel refused "
+			"process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");
+	if (c->frame_signo && c->signo == SIGSEGV) {
+		const char *refused = fault_signal_name(c->frame_signo);
+
+		fputs("  The program's own handler for ", out);
+		if (refused)
+			fputs(refused, out);
+		else
+			fprintf(out, "signal %d", c->frame_signo);
+		fputs(" could not be started: the kernel could not write its frame to the stack.\n",
+		      out);
+	}
+	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
+		const char *first = fault_signal_name(c->fault_signo);
+		struct fault first_fault;
+
+		fprintf(out, "  Before, a %s at ", first ? first : "fault");
+		report_print_location(ro, c->fault_ip);
+		fputs(" went to the program's own handler.\n", out);
+		if (head->regs && report_first_fault(ro, facts, head->regs, &first_fault))
+			fprintf(out,
+				"  With the registers below that instruction faults again: %s\n",
+				report_text(ro, first_fault.why));
+	}
+}
+
+void report_headline_print(const struct report_out *ro, const struct report_facts *facts,
+			   const struct report_headline *head)
+{
+	const struct auxtap_crash *c = &facts->crash;
+	const char *name = fault_signal_name(c->signo);
+	char number[32];
+	FILE *out = ro->out;
+
+	snprintf(number, sizeof(number), "signal %d", c->signo);
+	fprintf(out, "%s%s (pid %d", ro->style->bad, report_text(ro, c->comm), c->pid);
+	if (c->tid != c->pid)
+		fprintf(out, ", thread %d", c->tid);
+	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_text(c->signo),
+		ro->style->off);
+	print_where(ro, head);
+	if (head->fault->why[0])
+		fprintf(out, "  %s\n", report_text(ro, head->fault->why));
+	if (facts->message)
+		fprintf(out, "  Its message: %s\n", report_text(ro, facts->message));
+	print_facts(ro, facts, head);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parts of the report as JSON; docs/report-json.md is the schema. */
+#ifndef AUXTAP_REPORT_JSON_H
+#define AUXTAP_REPORT_JSON_H
+
+#include "report_state.h"
+#include "util/json_out.h"
+
+#define REPORT_JSON_VERSION 1
+#define REPORT_JSON_CALLS   2000 /* lines of the tree of calls by default */
+
+struct report_json {
+	struct json_out j;
+	const struct report *r;
+	unsigned int nr_sources; /* how many more source files may be read */
+};
+
+/* Of the functions at loc one: members function to source of an object. level: 0 is the innermost.
+ */
+void report_json_place(struct report_json *json, const struct auxtap_location *loc,
+		       unsigned int level, bool source);
+/* Of the functions at loc one, with its place in the source; level: 0 is the innermost. */
+void report_json_function(struct report_json *json, const char *key,
+			  const struct auxtap_location *loc, unsigned int level, bool source);
+/*
+ * Where addr is: image, function, line. called: of the function that is called there, not of those
+ * inlined into it.
+ */
+void report_json_location(struct report_json *json, const struct report_out *ro, const char *key,
+			  uint64_t addr, bool called);
+void report_json_signal(struct json_out *j, const char *key, int signo);
+void report_json_time(struct json_out *j, const char *key, uint64_t time);
+
+/* report_json_flow.c: the tree of calls and the last branches of a thread, members of an object. */
+/* no_memory: its end is missing. */
+void report_json_calls(struct report_json *json, struct call_tree *tree, bool no_memory);
+/* Of another thread: the last calls of the program's own functions. */
+void report_json_last_calls(struct report_json *json, struct call_tree *tree);
+void report_json_branches(struct report_json *json, const struct report_branches *branches);
+
+/* report_json_frames.c */
+void report_json_backtrace(struct report_json *json, const struct unwind_frames *frames);
+/* report_functions.c: the hottest functions. */
+void report_json_functions(struct report_json *json);
+
+/* The whole report. */
+void report_json_print(struct report *r);
+
+#endif

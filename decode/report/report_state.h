@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the report knows when the trace is decoded, before anything is printed: report.c collects
+ * it, report_death.c explains the death, report.c and report_json.c print it.
+ */
+#ifndef AUXTAP_REPORT_STATE_H
+#define AUXTAP_REPORT_STATE_H
+
+#include "decode/flow/trace_family.h"
+#include "report.h"
+
+#define REPORT_THREADS_WITH_CALLS 16 /* of the other threads, the newest */
+#define REPORT_LAST_CALLS	  5
+
+/* A process became another program. */
+struct exec_event {
+	int32_t tid;
+	bool done;
+	uint64_t time;
+	char comm[16];
+};
+
+/* What was seen of one thread. */
+struct thread_view {
+	struct thread_view *next;
+	int32_t pid, tid;
+	char comm[32];
+	const char *comm_seen;
+	struct call_tree *calls;
+	struct report_code code; /* what 'calls' asks for */
+	struct report_branches branches;
+	struct report_returns returns;
+	uint64_t nr_insns, first_time, last_time, last_ip;
+	size_t next_map;   /* of report->map_times */
+	size_t rank;	   /* by the time of the last event, 0 is the newest */
+	uint64_t flow_end; /* where it would go on, if flow_end_known */
+	bool has_flow;	   /* more than gaps */
+	bool ended_before; /* before the snapshot, which keeps nothing of it */
+	bool flow_end_known;
+	bool in_syscall; /* the flow ends there, as that of a thread that exits */
+};
+
+struct report {
+	struct report_facts facts;
+	struct report_out ro;
+	struct auxtap_perfdata *pd; /* NULL: a raw trace, or the directory of a snapshot */
+	const char *path;
+	const struct auxtap_raw_opts *raw;
+	struct report_cover cover;
+	struct thread_view *threads;
+	unsigned int nr_branches, nr_calls;
+	struct report_untils to_abort; /* of the thread that died */
+	struct exec_event *execs;
+	size_t nr_execs, max_execs;
+	uint64_t *map_times; /* of records of mappings, ascending */
+	size_t nr_maps, max_maps;
+};
+
+/* ---- the death (report_death.c) ---- */
+
+struct report_death {
+	struct report_headline head; /* of the next two */
+	struct fault fault;
+	struct unwind_frames frames;
+	struct thread_view *view; /* of the thread that died; NULL: it left no trace */
+	bool unloaded;		  /* nothing is mapped any more where it died */
+	bool no_memory;		  /* the end of the tree of calls is missing */
+	/* abort(): the branches up to the call 'what', instead of the last ones; NULL */
+	const struct report_branches *before;
+	const char *what;
+};
+
+/* Once, after the trace is decoded. */
+void report_death_explain(struct report *r, struct report_death *death);
+/* Did an instruction cause it, at death->fault.insn_ip? */
+bool report_death_has_insn(const struct report_death *death);
+
+/* ---- the hottest functions (report_functions.c) ---- */
+
+/* Of all threads; their trees of calls have counted functions. */
+void report_functions_print(const struct report *r);
+
+/* ---- what is common to both kinds of report (report.c) ---- */
+
+/* What the trace covers: completes r->cover. Once, after the trace is decoded. */
+void report_coverage(struct report *r);
+/* By thread id; v->rank becomes the rank by time. Without memory the order stays. */
+void report_sort_threads(struct report *r);
+/* Is the thread of the process that died, if one did? */
+bool report_has_thread(const struct report *r, const struct thread_view *v);
+/* What the snapshot has of a thread; NULL: nothing. */
+const struct report_thread *report_thread_note(const struct report *r, int32_t tid);
+/* Of a file without trace, or with none that is decoded, the default of raw streams. */
+const struct trace_family *report_family(const struct report *r);
+
+/* Registers of the thread that died; NULL: not known. */
+const struct auxtap_regs *report_dying_regs(const struct report *r);
+struct thread_view *report_dying_view(const struct report *r);
+/* Was the signal sent by the process to itself? */
+bool report_is_abort(const struct auxtap_crash *c);
+/* Not a death: the user asked for a snapshot. */
+bool report_is_interrupted(const struct report *r);
+/* Code at ip: of its image, else what the snapshot has of the memory. How many bytes. */
+size_t report_read_code(const struct report *r, uint64_t ip, uint8_t *code, size_t size);
+enum auxtap_isa report_isa(const struct auxtap_regs *regs);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Tail frames of the backtrace: functions that left their frame to the one that they jumped to. The
+ * stack has nothing of them; the trace has the jump. Frames and calls of the trace are followed
+ * together, from the innermost on, as long as both agree.
+ */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_INSN 15
+
+/* The entry of the function around addr by its symbol; 0: not known. */
+static uint64_t function_of(const struct report_out *ro, uint64_t addr)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	if (!addr || auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) ||
+	    !loc.image || !loc.nr_frames || !loc.frames[0].symbol)
+		return 0;
+	return addr - loc.frames[0].symbol_off;
+}
+
+/* Did the function of 'from' jump to the first instruction of the one of 'to', as its last act? */
+static bool is_tail_call(const struct report_out *ro, const struct call_open *to,
+			 const struct call_open *from)
+{
+	return to->tail && to->node && !to->node->by_jump && !to->node->by_fall &&
+	       !to->node->lost && !to->node->nr_above && to->site && from->addr &&
+	       function_of(ro, to->addr) == to->addr && function_of(ro, to->site) == from->addr;
+}
+
+/* Adds the functions that path[at] was reached from by jumps; the place of the outermost one. */
+static size_t add_tails(const struct report_out *ro, const struct call_open *path, size_t nr,
+			size_t at, int frame, struct unwind_frames *frames)
+{
+	while (at + 1 < nr && path[at].tail && frames->nr_tails < UNWIND_MAX_TAILS &&
+	       is_tail_call(ro, &path[at], &path[at + 1])) {
+		frames->tails[frames->nr_tails].frame = frame;
+		frames->tails[frames->nr_tails++].site = path[at++].site;
+	}
+	return at;
+}
+
+/* Is it the call that frame nr returns to? */
+static bool is_call_of(const struct call_open *open, const struct unwind_frames *frames, int nr)
+{
+	return !open->tail && !open->async && open->known_caller && frames->calls >> nr & 1 &&
+	       open->site && frames->pcs[nr] >= open->site &&
+	       frames->pcs[nr] - open->site < MAX_INSN;
+}
+
+void report_tails_find(const struct report_out *ro, struct call_tree *tree,
+		       struct unwind_frames *frames)
+{
+	struct call_node *current = call_tree_current(tree);
+	struct call_open *path = NULL;
+	size_t nr = current ? call_tree_path(tree, current, &path) : 0, at = 0;
+
+	for (int i = 0; i < frames->nr && at < nr; i++) {
+		if (!path[at].addr || function_of(ro, frames->pcs[i]) != path[at].addr)
+			break;
+		at = add_tails(ro, path, nr, at, i, frames);
+		if (i + 1 == frames->nr || !is_call_of(&path[at], frames, i + 1))
+			break;
+		at++;
+	}
+	free(path);
+}

@@ -1,0 +1,800 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Printing parts of the report: the tree of calls, in so many lines. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LINES 40
+
+/*
+ * Which nodes are shown: those on the way to the end, then ever farther from it, newest first.
+ * node->shown says the same.
+ */
+struct shown {
+	struct call_node **nodes;
+	unsigned int nr, max, size;
+	/* rows of the way to the end, from there on; calls of them that are not shown */
+	struct call_node **rows;
+	size_t nr_rows;
+	size_t nr_outer;
+	bool all;		    /* as many as fit, also of the runtime's start-up */
+	struct call_node **hottest; /* these instead of the newest; NULL */
+	size_t nr_hottest;
+};
+
+static bool show(struct shown *shown, struct call_node *node)
+{
+	if (shown->nr == shown->max)
+		return false;
+	shown->nodes[shown->nr++] = node;
+	node->shown = true;
+	return true;
+}
+
+static void show_none(struct shown *shown)
+{
+	while (shown->nr)
+		shown->nodes[--shown->nr]->shown = false;
+	shown->nr_outer = 0;
+}
+
+/* A node with its lines: those of a group are its calls, too. */
+static unsigned int nr_rows(const struct call_node *node)
+{
+	unsigned int nr = !node->on_path;
+
+	if (node->group)
+		for (const struct call_node *c = node->first; c; c = c->next)
+			nr += nr_rows(c);
+	return nr;
+}
+
+static unsigned int nr_child_rows(const struct call_node *node)
+{
+	unsigned int nr = 0;
+
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += nr_rows(c);
+	return nr;
+}
+
+static bool show_rows(struct shown *shown, struct call_node *node)
+{
+	if (!node->shown && !node->on_path && !show(shown, node))
+		return false;
+	if (node->group)
+		for (struct call_node *c = node->first; c; c = c->next)
+			if (!show_rows(shown, c))
+				return false;
+	return true;
+}
+
+/* The newest children of node, as many as fit. */
+static void show_children(struct shown *shown, struct call_node *node, unsigned int most)
+{
+	struct call_node *from = node->last;
+	unsigned int nr;
+
+	if (!from)
+		return;
+	if (most > shown->max - shown->nr)
+		most = shown->max - shown->nr;
+	for (nr = nr_rows(from); from->prev; from = from->prev) {
+		nr += nr_rows(from->prev);
+		if (nr > most)
+			break;
+	}
+	for (; from; from = from->next)
+		if (!show_rows(shown, from))
+			return;
+}
+
+/* All children not shown yet, the newest first, as many as fit. */
+static void show_rest(struct shown *shown, struct call_node *node)
+{
+	unsigned int nr = 0, skip, at = 0;
+
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += !c->shown && !c->on_path;
+	skip = nr > shown->max - shown->nr ? nr - (shown->max - shown->nr) : 0;
+	for (struct call_node *c = node->first; c; c = c->next)
+		if (!c->shown && !c->on_path && at++ >= skip && !show(shown, c))
+			return;
+}
+
+/* Does the program proper begin here? What lies farther out is the runtime's start-up. */
+static bool is_entry(const struct report_out *ro, const struct call_node *node)
+{
+	char name[64];
+
+	if (!node->addr && !node->last_ip)
+		return false;
+	report_function_name(ro, node->addr ? node->addr : node->last_ip, name, sizeof(name), NULL,
+			     0);
+	return !strcmp(name, "main") || !strcmp(name, "start_thread");
+}
+
+static bool in_linker(const struct report_out *ro, const struct call_node *node)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	return node->addr &&
+	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, node->addr, &loc) &&
+	       loc.image && !strncmp(report_base_name(loc.image), "ld-linux", 8);
+}
+
+/* The space that is left: the rest of the way to the end, then whatever was called. */
+static void fill(const struct report_out *ro, struct shown *shown, struct call_node *root)
+{
+	for (size_t i = 0; i < shown->nr_rows && shown->nr_outer; i++) {
+		struct call_node *node = shown->rows[i];
+
+		if (!node->shown && show(shown, node))
+			shown->nr_outer -= node->depth;
+		if (shown->nr == shown->max)
+			break;
+	}
+	for (int linker = 0; linker <= 1; linker++) {
+		for (unsigned int i = 0; i < shown->nr && shown->nr < shown->max; i++) {
+			struct call_node *node = shown->nodes[i];
+
+			if (node->first && (linker || !in_linker(ro, node->first)))
+				show_rest(shown, node);
+		}
+		if (!shown->nr_outer)
+			show_rest(shown, root);
+	}
+}
+
+/* The innermost function before the gap that the trace ends with; root: no such gap. */
+static struct call_node *before_gap(struct call_node *root)
+{
+	struct call_node *found = root;
+
+	for (struct call_node *n = root->first; n; n = n->next)
+		if (!n->gap && n->lost)
+			found = n;
+	while (found->last && found->last->lost)
+		found = found->last;
+	return found;
+}
+
+/* How many rows each of the functions nr that are open may have, if all have 'space' together. */
+static unsigned int fair_share(const struct shown *shown, unsigned int nr, bool library,
+			       unsigned int space)
+{
+	unsigned int share = 0, used = 0;
+
+	while (used < space && share < space) {
+		unsigned int more = 0;
+
+		for (unsigned int i = 0; i < nr; i++)
+			more += shown->nodes[i]->library == library &&
+				nr_child_rows(shown->nodes[i]) > share;
+		if (!more || used + more > space)
+			break;
+		used += more;
+		share++;
+	}
+	return share;
+}
+
+/*
+ * What the first nr functions, which are open, called: first the program's own functions, then
+ * libraries'. fit: folds it for that. Where there is less space than functions the inner ones have
+ * it.
+ */
+static void show_callees(struct shown *shown, unsigned int nr, struct call_tree *fit)
+{
+	unsigned int space = shown->max - shown->nr;
+
+	for (int library = 0; library <= 1; library++) {
+		unsigned int share = fair_share(shown, nr, library, space), used = 0;
+
+		if (!share)
+			share = 1;
+		for (unsigned int i = 0; i < nr && used < space; i++) {
+			struct call_node *node = shown->nodes[i];
+
+			if (node->library != library || !node->first)
+				continue;
+			if (fit)
+				call_node_fit(fit, node, share + 1);
+			else
+				show_children(shown, node, share);
+			used += nr_child_rows(node) < share ? nr_child_rows(node) : share;
+		}
+		space -= used < space ? used : space;
+	}
+}
+
+/*
+ * The path to the end, at most half of the lines: its innermost rows, and a quarter for the
+ * outermost ones.
+ */
+static void show_path(struct shown *shown)
+{
+	size_t most = (shown->max + 1) / 2, outer = most / 4, hidden = 0;
+
+	if (shown->nr_rows <= most)
+		outer = 0;
+	for (size_t i = 0; i < shown->nr_rows; i++) {
+		struct call_node *node = shown->rows[i];
+
+		if (i < most - outer || i >= shown->nr_rows - outer)
+			show(shown, node);
+		else
+			hidden += node->depth;
+	}
+	shown->nr_outer = hidden;
+}
+
+/* How many calls lie between the rows of the path that are shown; farther out than all of them. */
+static size_t count_hidden(const struct shown *shown)
+{
+	size_t farther = 0, hidden = 0;
+	bool any = false;
+
+	for (size_t i = shown->nr_rows; i; i--) {
+		struct call_node *node = shown->rows[i - 1];
+
+		if (!node->shown) {
+			hidden += node->depth;
+			continue;
+		}
+		if (!any)
+			farther = hidden;
+		else
+			node->nr_above += hidden;
+		any = true;
+		hidden = 0;
+	}
+	return farther;
+}
+
+static bool in_library(const struct report_out *ro, const struct call_node *node)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+	uint64_t addr = node->addr ? node->addr : node->last_ip;
+
+	return addr && !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) &&
+	       report_is_runtime(loc.image);
+}
+
+/* How many of the functions on the path, from the end of the tree on, are within main(). */
+static unsigned int nr_inner(const struct report_out *ro, const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (is_entry(ro, shown->nodes[i]))
+			return i + 1;
+	return shown->nr;
+}
+
+/* Calls that the lines cannot show one by one are folded. */
+static void fit_path(const struct report_out *ro, struct shown *shown, struct call_tree *tree,
+		     unsigned int nr_lines)
+{
+	unsigned int nr;
+
+	shown->max = nr_lines;
+	show_path(shown);
+	for (unsigned int i = 0; i < shown->nr; i++)
+		shown->nodes[i]->library = in_library(ro, shown->nodes[i]);
+	nr = shown->all ? shown->nr : nr_inner(ro, shown);
+	show_callees(shown, nr, tree);
+	show_none(shown);
+}
+
+/* The rows of the path to the end, where recursions are one row for each of their functions. */
+static bool find_rows(struct shown *shown, struct call_tree *tree, unsigned int nr_lines)
+{
+	struct call_node *current = call_tree_current(tree);
+	struct call_open *path;
+	size_t nr =
+		call_tree_path(tree, current ? current : before_gap(call_tree_root(tree)), &path);
+
+	shown->rows = calloc(nr + 1, sizeof(*shown->rows));
+	if (!shown->rows || !path) {
+		free(path);
+		free(shown->rows);
+		return false;
+	}
+	shown->nr_rows = call_path_fold(tree, path, nr, nr > (nr_lines + 1) / 2, shown->rows);
+	free(path);
+	return true;
+}
+
+/* Of the linker's start-up only its one line, unless a number of lines was asked for. */
+static void show_hottest(const struct report_out *ro, struct shown *shown)
+{
+	for (size_t i = 0; i < shown->nr_hottest; i++) {
+		struct call_node *node = shown->hottest[i];
+		const struct call_node *up = node->parent;
+
+		/* within a line of its own function */
+		if (node->folded && (up->shown || up->folded))
+			continue;
+		if (up->parent && ((!up->shown && !up->on_path && !up->folded) ||
+				   (!shown->all && in_linker(ro, node))))
+			continue;
+		if (!show(shown, node))
+			break;
+	}
+}
+
+static void choose(const struct report_out *ro, struct shown *shown, struct call_tree *tree)
+{
+	struct call_node *root = call_tree_root(tree), *current = call_tree_current(tree);
+	unsigned int nr_path, inner;
+
+	if (!root)
+		return;
+	if (!current)
+		current = before_gap(root);
+	show_path(shown);
+	if (shown->hottest) {
+		show_hottest(ro, shown);
+		return;
+	}
+	nr_path = shown->nr;
+	inner = nr_inner(ro, shown);
+	if (current != call_tree_current(tree) && root->last->gap)
+		show(shown, root->last);
+	show_callees(shown, inner, NULL);
+	if (inner == nr_path && !shown->nr_outer)
+		show_children(shown, root, (shown->max - shown->nr) / 2 + 1);
+	/* and theirs; how the linker finds a function comes last */
+	for (unsigned int i = nr_path; i < shown->nr && shown->nr < shown->max; i++) {
+		if (shown->nodes[i]->first && !in_linker(ro, shown->nodes[i]->first))
+			show_children(shown, shown->nodes[i], 4);
+	}
+	if (shown->all)
+		fill(ro, shown, root);
+}
+
+/*
+ * A linkage table's entry stands for a function without a symbol: of the image that ran last. After
+ * the dynamic linker has looked it up, the function is a row of its own.
+ */
+static void location_of_target(const struct report_out *ro, const struct call_node *node,
+			       char *location, size_t location_size)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 &&
+	    loc.image)
+		snprintf(location, location_size, "%s",
+			 strncmp(report_base_name(loc.image), "ld-linux", 8) ?
+				 report_text(ro, report_base_name(loc.image)) :
+				 "");
+}
+
+/* A call through a stub that has not come to its function: the linker still searches for it. */
+static bool is_on_the_way(const struct report_out *ro, const struct call_node *node)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	return !node->returned &&
+	       auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 &&
+	       loc.image &&
+	       (!strncmp(report_base_name(loc.image), "ld-linux", 8) ||
+		(loc.nr_frames && loc.frames[0].symbol && strstr(loc.frames[0].symbol, "@plt")));
+}
+
+bool report_call_through_stub(const struct report_out *ro, const struct call_node *node,
+			      const char *name)
+{
+	const size_t len = strlen(name);
+
+	return len > 4 && !strcmp(name + len - 4, "@plt") && !is_on_the_way(ro, node);
+}
+
+static void node_name(const struct report_out *ro, const struct call_node *node, char *name,
+		      size_t size, char *location, size_t location_size)
+{
+	uint64_t addr = node->addr ? node->addr : node->last_ip;
+	struct report_out at = report_at(ro, node->time, addr);
+
+	report_function_name(&at, addr, name, size, location, location_size);
+	if (node->null)
+		snprintf(name, size, "0x0");
+	if (!report_call_through_stub(ro, node, name))
+		return;
+	name[strlen(name) - 4] = '\0'; /* called through the stub: the function is meant */
+	if (location && location[0])
+		location_of_target(ro, node, location, location_size);
+}
+
+static bool any_shown(const struct call_node *first)
+{
+	for (const struct call_node *c = first; c; c = c->next)
+		if (c->shown)
+			return true;
+	return false;
+}
+
+/* Sibling calls that look alike are one line. */
+static bool alike(const struct call_node *a, const struct call_node *b)
+{
+	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return &&
+	       !b->by_return && !a->by_jump == !b->by_jump && !a->by_fall == !b->by_fall &&
+	       a->code == b->code && a->returned && b->returned && a->addr && a->addr == b->addr &&
+	       !any_shown(a->first) && !any_shown(b->first);
+}
+
+static uint64_t hidden_calls(const struct call_node *node)
+{
+	uint64_t nr = node->nr_dropped;
+
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += c->shown || c->on_path ? 0 : call_node_calls(c);
+	return nr + node->deep_inside;
+}
+
+/* Of a recursion: "f, depth 1000 (recursive)". */
+static void add_depth(const struct call_node *node, char *name, size_t size)
+{
+	size_t len = strlen(name);
+
+	if (node->depth < 2)
+		return;
+	len += (size_t)snprintf(name + len, size - len, ", depth %" PRIu64, node->depth);
+	if (len >= size)
+		return;
+	if (node->period == 1)
+		snprintf(name + len, size - len, " (recursive)");
+	else if (node->period == 2)
+		snprintf(name + len, size - len, " (recursive, with the next function)");
+	else if (node->period)
+		snprintf(name + len, size - len, " (recursive, with the next %u functions)",
+			 node->period - 1);
+}
+
+static void print_between(const struct report_out *ro, unsigned int depth, uint64_t nr)
+{
+	fprintf(ro->out, "  %12s  %*s%s(%" PRIu64 " call%s between)%s\n", "...", (int)depth * 2, "",
+		ro->style->dim, nr, nr == 1 ? "" : "s", ro->style->off);
+}
+
+static void print_node(const struct report_out *ro, const struct report_call_row *line,
+		       const char *end)
+{
+	const struct report_style *s = ro->style;
+	const struct call_node *node = line->node;
+	unsigned int depth = line->depth;
+	uint64_t repeat = line->repeat, hidden = line->hidden;
+	char name[320], location[160], left[640];
+	int n;
+
+	if (node->exec) {
+		fprintf(ro->out, "  %12s  %*s%s== %s ==%s\n", "", (int)depth * 2, "", s->dim,
+			node->text ? report_text(ro, node->text) : "exec", s->off);
+		return;
+	}
+	if (node->gap) {
+		fprintf(ro->out, "  %12s  %*s%s-- gap: %s --%s\n", "", (int)depth * 2, "", s->bad,
+			node->text ? report_text(ro, node->text) : "unknown", s->off);
+		return;
+	}
+	if (node->group)
+		location[0] = name[0] = '\0';
+	else
+		node_name(ro, node, name, sizeof(name) - 64, location, sizeof(location));
+	add_depth(node, name, sizeof(name));
+	n = snprintf(left, sizeof(left), "%*s%s%s", (int)(depth > 40 ? 40 : depth) * 2, "",
+		     node->mixed     ? "[mixed]" :
+		     node->group     ? "[repeated]" :
+		     node->async     ? "[signal] " :
+		     node->by_return ? "[by return] " :
+		     node->by_jump   ? "[by jump] " :
+		     node->by_fall   ? "[fell into] " :
+				       "",
+		     name);
+	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
+		n += snprintf(left + n, sizeof(left) - (size_t)n, "  x %" PRIu64, repeat);
+	if (n > 0 && (size_t)n < sizeof(left) && hidden)
+		snprintf(left + n, sizeof(left) - (size_t)n, "  (%" PRIu64 " call%s inside)",
+			 hidden, hidden == 1 ? "" : "s");
+	fprintf(ro->out, "  %12" PRIu64 "  %s%-60s%s %s%s%s",
+		node->returned ? line->insns : line->own_insns, line->current ? s->bad : s->name,
+		left, s->off, s->dim, location, s->off);
+	if (line->current)
+		fprintf(ro->out, "  %s<- %s%s", s->bad, end, s->off);
+	else if (!node->returned)
+		fprintf(ro->out, "  %s%s%s", s->dim, node->lost ? "?" : "...", s->off);
+	fputc('\n', ro->out);
+}
+
+static void row_add(struct report_call_row *row, const struct call_node *node, bool count)
+{
+	row->hidden += hidden_calls(node);
+	if (!count)
+		return;
+	row->own_insns += node->nr_insns + node->deep_insns;
+	if (node->returned)
+		row->insns += call_node_insns(node);
+}
+
+/* Calls fn for each line of the nodes that are shown; NULL: only counts them. */
+static unsigned int each_line(struct call_tree *tree, report_call_fn *fn, void *ctx)
+{
+	const struct call_node *root = call_tree_root(tree), *n = root->first;
+	const struct call_node *current = call_tree_current(tree);
+	unsigned int depth = 0, nr = 0;
+
+	while (n) {
+		struct report_call_row row = {.node = n, .depth = depth, .repeat = n->repeat};
+
+		if (n->shown) {
+			row.current = n == current;
+			row_add(&row, n, fn);
+			while (alike(n, n->next)) {
+				n = n->next;
+				row_add(&row, n, fn);
+				row.repeat += n->repeat;
+			}
+			nr++;
+			if (fn)
+				fn(ctx, &row);
+		}
+		if (n->first) {
+			depth += n->shown;
+			n = n->first;
+			continue;
+		}
+		while (n && !n->next) {
+			n = n->parent;
+			if (!n || n == root)
+				break;
+			depth -= n->shown;
+		}
+		n = n && n != root ? n->next : NULL;
+	}
+	return nr;
+}
+
+/* Several nodes may be one line: as many nodes as 'nr_lines' lines show. */
+static void choose_lines(const struct report_out *ro, struct shown *shown, struct call_tree *tree,
+			 unsigned int nr_lines)
+{
+	unsigned int fits = 0, too_many = shown->size + 1;
+
+	shown->max = nr_lines;
+	if (!shown->all && !shown->hottest) {
+		choose(ro, shown, tree);
+		return;
+	}
+	while (too_many - fits > 1) {
+		if (shown->max >= too_many || shown->max <= fits)
+			shown->max = fits + (too_many - fits) / 2;
+		show_none(shown);
+		choose(ro, shown, tree);
+		if (each_line(tree, NULL, NULL) <= nr_lines)
+			fits = shown->max;
+		else
+			too_many = shown->max;
+		shown->max = 2 * fits;
+	}
+	show_none(shown);
+	shown->max = fits;
+	choose(ro, shown, tree);
+}
+
+static void print_gap(const struct report_out *ro, unsigned int depth, const char *text)
+{
+	fprintf(ro->out, "  %12s  %*s%s-- gap: %s --%s\n", "", (int)depth * 2, "", ro->style->bad,
+		text ? report_text(ro, text) : "unknown", ro->style->off);
+}
+
+/* What lies farther out than the lines; what was called before a gap and still runs is unknown. */
+static void print_outer(const struct report_out *ro, const struct report_calls *calls)
+{
+	const size_t nr = calls->nr_outer;
+
+	if (calls->gap && !calls->gap_shown)
+		print_gap(ro, 0, calls->gap);
+	if (nr)
+		fprintf(ro->out, "  %12s  %s(%s%zu call%s farther out%s)%s\n", "...",
+			ro->style->dim,
+			calls->gap	     ? "at least " :
+			calls->outer_at_most ? "at most " :
+					       "",
+			nr, nr == 1 ? "" : "s",
+			calls->gap && call_tree_current(calls->tree) ? ", since the last gap" : "",
+			ro->style->off);
+}
+
+/* Is a function shown of which the trace does not prove that those above it are its callers? */
+static bool shows_switch(const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (shown->nodes[i]->by_return || shown->nodes[i]->by_jump)
+			return true;
+	return false;
+}
+
+static bool shows_fall(const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (shown->nodes[i]->by_fall)
+			return true;
+	return false;
+}
+
+static bool shows_lost(const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (shown->nodes[i]->lost && !shown->nodes[i]->returned)
+			return true;
+	return false;
+}
+
+static bool shows_group(const struct shown *shown, bool mixed)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (shown->nodes[i]->group && shown->nodes[i]->mixed == mixed)
+			return true;
+	return false;
+}
+
+static bool shows_inside(const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (hidden_calls(shown->nodes[i]))
+			return true;
+	return false;
+}
+
+/* Is a call shown within calls that are one line? */
+static bool shows_sums(const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++) {
+		const struct call_node *up = shown->nodes[i]->parent;
+
+		if (shown->nodes[i]->repeat > 1 && up && up->repeat > 1)
+			return true;
+	}
+	return false;
+}
+
+static int choose_calls(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+			bool hottest, struct report_calls *calls)
+{
+	struct shown *shown;
+
+	*calls = (struct report_calls){.tree = tree};
+	if (!call_tree_root(tree))
+		return 0;
+	shown = calls->shown = calloc(1, sizeof(*shown));
+	if (!shown)
+		return -1;
+	shown->all = nr_lines != 0;
+	if (!nr_lines)
+		nr_lines = DEFAULT_LINES;
+	if (!find_rows(shown, tree, nr_lines)) {
+		shown->rows = NULL;
+		report_calls_free(calls);
+		return -1;
+	}
+	shown->size = (unsigned int)call_tree_size(tree);
+	if (nr_lines > shown->size)
+		nr_lines = shown->size;
+	shown->nodes = calloc(shown->size, sizeof(struct call_node *));
+	if (!shown->nodes) {
+		report_calls_free(calls);
+		return -1;
+	}
+	if (hottest)
+		shown->hottest = report_hottest(tree, nr_lines, &shown->nr_hottest);
+	else
+		fit_path(ro, shown, tree, nr_lines);
+	if (hottest && !shown->hottest) {
+		report_calls_free(calls);
+		return -1;
+	}
+	choose_lines(ro, shown, tree, nr_lines);
+	calls->nr_outer = count_hidden(shown) + call_tree_forgotten(tree, &calls->outer_at_most);
+	calls->gap = call_tree_gap(tree);
+	for (const struct call_node *n = call_tree_root(tree)->first; n; n = n->next)
+		if (n->gap && !n->exec)
+			calls->gap_shown = n->shown;
+	return 0;
+}
+
+int report_calls_choose(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+			struct report_calls *calls)
+{
+	return choose_calls(ro, tree, nr_lines, false, calls);
+}
+
+void report_calls_each(const struct report_calls *calls, report_call_fn *fn, void *ctx)
+{
+	if (calls->shown)
+		each_line(calls->tree, fn, ctx);
+}
+
+void report_calls_free(struct report_calls *calls)
+{
+	if (!calls->shown)
+		return;
+	show_none(calls->shown);
+	free(calls->shown->hottest);
+	free(calls->shown->rows);
+	free(calls->shown->nodes);
+	free(calls->shown);
+	calls->shown = NULL;
+}
+
+struct print_lines {
+	const struct report_out *ro;
+	const char *end;
+};
+
+static void print_line(void *ctx, const struct report_call_row *row)
+{
+	const struct print_lines *p = ctx;
+
+	if (row->node->nr_above)
+		print_between(p->ro, row->depth, row->node->nr_above);
+	print_node(p->ro, row, p->end);
+}
+
+static void print_legend(const struct report_out *ro, const struct shown *shown)
+{
+	if (shows_lost(shown))
+		fputs("  ?: it was open when a gap began; whether it returned is not known\n",
+		      ro->out);
+	if (shows_switch(shown))
+		fputs("  [by jump], [by return]: entered so, not by a call; the functions above it may be on "
+		      "another stack,\n  or no longer open\n",
+		      ro->out);
+	if (shows_fall(shown))
+		fputs("  [fell into]: the function above it ran on into it, without a call or a jump\n",
+		      ro->out);
+	if (shows_group(shown, false))
+		fputs("  [repeated]: the calls below it were made in this order, again and again\n",
+		      ro->out);
+	if (shows_group(shown, true))
+		fputs("  [mixed]: the calls below it were made in an order that does not repeat\n",
+		      ro->out);
+	if (shows_inside(shown))
+		fputs("  (calls inside): calls that it made and that have no lines\n", ro->out);
+	if (shows_sums(shown))
+		fputs("  x: so many calls in all, in all calls of the function above\n", ro->out);
+}
+
+static void print_calls(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+			bool hottest, const char *end)
+{
+	struct report_calls calls;
+
+	if (choose_calls(ro, tree, nr_lines, hottest, &calls)) {
+		fputs("  (out of memory)\n", ro->out);
+		return;
+	}
+	if (!calls.shown) {
+		fprintf(ro->out, "  (no calls were traced)\n");
+		return;
+	}
+	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
+		"call, with all that it called (\"...\": not returned yet, itself alone)",
+		ro->style->off);
+	print_outer(ro, &calls);
+	report_calls_each(&calls, print_line, &(struct print_lines){ro, end});
+	print_legend(ro, calls.shown);
+	report_calls_free(&calls);
+}
+
+void report_calls_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+			const char *end)
+{
+	print_calls(ro, tree, nr_lines, false, end);
+}
+
+void report_hot_calls_print(const struct report_out *ro, struct call_tree *tree,
+			    unsigned int nr_lines, const char *end)
+{
+	print_calls(ro, tree, nr_lines, true, end);
+}

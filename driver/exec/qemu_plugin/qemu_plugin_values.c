@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Values for 'crash --values': registers at block starts and stores, into a ring of the thread
+ * (auxtap/values.h). A store's value is read from memory after it: the one that qemu passes for an
+ * atomic operation is its operand. What writes without being seen is an unknown range.
+ */
+#include "qemu_plugin.h"
+#include "exec/qemu/qemu_values.h"
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MAX_ENTRY 32 /* words */
+
+#define OF_THREAD static __thread __attribute__((tls_model("initial-exec")))
+
+OF_THREAD struct qemu_values *ring;
+OF_THREAD bool broken; /* no memory for it */
+static u32 nr_rings;   /* threads of this process that ever had one */
+static pthread_key_t at_exit;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static size_t ring_size(const struct qemu_values *v)
+{
+	return sizeof(*v) + v->capacity * sizeof(u64);
+}
+
+static void free_ring(void *arg)
+{
+	struct qemu_values *v = arg;
+
+	if (qp_recording())
+		qemu_store(&qp_rec->values, 0);
+	ring = NULL;
+	broken = true;
+	munmap(v, ring_size(v));
+}
+
+static void make_key(void)
+{
+	pthread_key_create(&at_exit, free_ring);
+}
+
+static struct qemu_values *make_ring(void)
+{
+	u64 capacity = 1, bytes = qp.shm->values;
+	struct qemu_values *v;
+
+	while (2 * capacity * sizeof(u64) <= bytes)
+		capacity *= 2;
+	v = mmap(NULL, sizeof(*v) + capacity * sizeof(u64), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (v == MAP_FAILED)
+		return NULL;
+	pthread_once(&once, make_key);
+	pthread_setspecific(at_exit, v);
+	v->capacity = capacity;
+	v->threads = __atomic_fetch_add(&nr_rings, 1, __ATOMIC_RELAXED) > 0;
+	v->magic = QEMU_VALUES_MAGIC;
+	return v;
+}
+
+/* Up to MAX_ENTRY words; its tag comes last. */
+static inline void put(struct qemu_values *v, const u64 *word, u32 nr, u64 tag)
+{
+	u64 head = v->head, mask = v->capacity - 1;
+
+	for (u32 i = 0; i < nr; i++)
+		v->word[head++ & mask] = word[i];
+	v->word[head++ & mask] = tag | (u64)nr << 8;
+	qemu_store(&v->head, head);
+}
+
+static u64 tag_of(enum auxtap_values_kind kind, u32 insn, u32 own)
+{
+	return (u64)kind | (u64)insn << 16 | (u64)own << 32;
+}
+
+void qp_values_unknown(u64 addr, u64 len)
+{
+	const u64 word[2] = {addr, len};
+
+	if (ring)
+		put(ring, word, 2, tag_of(AUXTAP_VALUES_UNKNOWN, AUXTAP_VALUES_AFTER, 0));
+}
+
+void qp_values_left(u64 ip)
+{
+	if (ring)
+		put(ring, &ip, 1, tag_of(AUXTAP_VALUES_LEFT, 0, 0));
+}
+
+void qp_values_lost(void)
+{
+	if (ring)
+		put(ring, NULL, 0, tag_of(AUXTAP_VALUES_LOST, 0, 0));
+}
+
+void qp_values_called(void)
+{
+	if (ring)
+		put(ring, NULL, 0, tag_of(AUXTAP_VALUES_SYSCALL, 0, 0));
+}
+
+void qp_values_threads(void)
+{
+	if (ring)
+		ring->threads = 1;
+}
+
+void qp_values_forked(void)
+{
+	nr_rings = 1; /* only this thread's copy */
+	if (ring)
+		ring->threads = 0;
+	qp_values_lost();
+}
+
+/* The thread's ring, for its record; NULL: it has none. */
+static struct qemu_values *take_ring(struct qemu_rec *rec)
+{
+	if (rec == &qp_sink || rec == &qp_no_rec)
+		return NULL;
+	if (!ring && !broken) {
+		ring = make_ring();
+		broken = !ring;
+	}
+	qemu_store(&rec->values, (u64)(uintptr_t)ring);
+	return ring;
+}
+
+void qp_values_block(u64 ip, u32 nr_insns, const union qemu_env *env)
+{
+	struct qemu_values *v = ring;
+	u64 word[AUXTAP_VALUES_REGS + 1], now[2];
+	u32 changed = 0, nr = 0;
+
+	if (__builtin_expect(!v || !qp_rec->values, 0)) {
+		v = take_ring(qp_rec);
+		if (!v)
+			return;
+	}
+	now[0] = env->x86.segs[4].base;
+	now[1] = env->x86.segs[5].base;
+	v->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	for (u32 i = 0; i < 16; i++)
+		changed |= (u32)(v->regs[i] != env->x86.regs[i]) << i;
+	for (u32 i = 0; i < 2; i++)
+		changed |= (u32)(v->regs[16 + i] != now[i]) << (16 + i);
+	for (u32 left = changed; left; left &= left - 1) {
+		u32 i = (u32)__builtin_ctz(left);
+
+		word[nr++] = v->regs[i];
+		v->regs[i] = i < 16 ? env->x86.regs[i] : now[i - 16];
+	}
+	word[nr++] = ip;
+	put(v, word, nr, tag_of(AUXTAP_VALUES_BLOCK, nr_insns, changed));
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	v->busy = 0;
+}
+
+/* ---- stores ---- */
+
+static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addr, void *arg)
+{
+	u32 insn = (u32)(uintptr_t)arg, size = 1u << (qemu_plugin_mem_size_shift(info) & 7);
+	u64 word[1 + 16] = {addr};
+
+	(void)cpu;
+	if (!ring)
+		return;
+	/* the page is there: it was written a moment ago */
+	memcpy(&word[1], (const void *)(uintptr_t)(qp.guest_base + addr), size);
+	put(ring, word, 1 + (size + 7) / 8, tag_of(AUXTAP_VALUES_WRITE, insn, size));
+}
+
+/*
+ * Instructions whose helpers in qemu write memory that no callback sees: fxsave, xsave, xsaveopt,
+ * xsavec, xsaves, fnstenv, fnsave, fstp of 80 bits, fbstp. So many bytes at most from the address
+ * of their operand on; qemu's largest extended state has 2696.
+ */
+#define XSAVE_BYTES 4096
+#define OTHER_BYTES 512
+#define NO_REG	    16
+
+/* The operand: base + index + offset; or relative to rip, offset being all of it. */
+struct unseen {
+	u8 base, index, scale;
+	bool xsave, fixed;
+	bool anywhere; /* of another form */
+	s32 offset;
+};
+
+/*
+ * It goes with the callback as one word: instruction in bits 0-9, then flags; from bit 16 on the
+ * address, or from bit 13 on the registers.
+ */
+#define UNSEEN_ANYWHERE (1u << 10)
+#define UNSEEN_FIXED	(1u << 11)
+#define UNSEEN_XSAVE	(1u << 12)
+
+static u64 reg_of(const union qemu_env *env, u8 reg)
+{
+	return reg < NO_REG ? env->x86.regs[reg] : 0;
+}
+
+static void on_unseen(unsigned int cpu, void *arg)
+{
+	u64 packed = (u64)(uintptr_t)arg, word[2] = {0, ~0ull};
+	const union qemu_env *env = (const union qemu_env *)(uintptr_t)qp_rec->env;
+	u32 insn = packed & 0x3ff;
+
+	(void)cpu;
+	if (!ring)
+		return;
+	if (packed & UNSEEN_FIXED)
+		word[0] = packed >> 16;
+	else if (env && !(packed & UNSEEN_ANYWHERE))
+		word[0] = reg_of(env, packed >> 13 & 31) +
+			  (reg_of(env, packed >> 18 & 31) << (packed >> 23 & 3)) +
+			  (u64)(s64)(s32)(packed >> 32);
+	if (packed & UNSEEN_FIXED || (env && !(packed & UNSEEN_ANYWHERE)))
+		word[1] = packed & UNSEEN_XSAVE ? XSAVE_BYTES : OTHER_BYTES;
+	put(ring, word, 2, tag_of(AUXTAP_VALUES_UNKNOWN, insn, 0));
+}
+
+/* The operand of the ModRM byte at 'at': base, index and offset. */
+static void take_operand(const u8 *code, size_t nr, size_t at, u8 rex, struct unseen *u)
+{
+	u8 modrm = code[at], mod = modrm >> 6, rm = modrm & 7;
+	size_t size = mod == 1 ? 1 : mod == 2 ? 4 : 0;
+
+	u->base = rm | (rex & 1) << 3;
+	at++;
+	if (rm == 4) {
+		if (at >= nr)
+			goto anywhere;
+		u->base = (code[at] & 7) | (rex & 1) << 3;
+		u->index = (code[at] >> 3 & 7) | (rex & 2) << 2;
+		u->scale = code[at] >> 6;
+		if (u->index == 4)
+			u->index = NO_REG;
+		at++;
+	}
+	if ((u->base & 7) == 5 && !mod) { /* relative to rip; with an index: absolute */
+		u->fixed = rm == 5;
+		u->base = NO_REG;
+		size = 4;
+	}
+	if (at + size > nr)
+		goto anywhere;
+	if (size == 1)
+		u->offset = (s32)(code[at] ^ 0x80u) - 0x80;
+	else if (size)
+		memcpy(&u->offset, code + at, sizeof(u->offset));
+	return;
+anywhere:
+	u->anywhere = true;
+}
+
+static bool is_prefix(u8 byte)
+{
+	return byte == 0x66 || byte == 0x67 || (byte & 0xfe) == 0xf2 || (byte & 0xe7) == 0x26 ||
+	       (byte & 0xfe) == 0x64 || byte == 0x9b;
+}
+
+static bool is_unseen(const u8 *code, size_t nr, struct unseen *u)
+{
+	size_t at = 0;
+	u8 rex = 0;
+	u32 reg;
+
+	*u = (struct unseen){.index = NO_REG};
+	for (; at < nr && is_prefix(code[at]); at++)
+		if (code[at] == 0x67 || (code[at] & 0xfe) == 0x64)
+			u->anywhere = true;
+	if (at < nr && (code[at] & 0xf0) == 0x40)
+		rex = code[at++];
+	if (at + 3 <= nr && code[at] == 0x0f) {
+		u8 op = code[++at];
+
+		reg = code[++at] >> 3 & 7;
+		if (!(op == 0xae ? reg == 0 || reg == 4 || reg == 6 :
+				   op == 0xc7 && (reg == 3 || reg == 4 || reg == 5)))
+			return false;
+		u->xsave = op == 0xc7 || reg; /* not fxsave */
+	} else if (at + 2 <= nr) {
+		u8 op = code[at];
+
+		reg = code[++at] >> 3 & 7;
+		if (!(reg == 6 && (op == 0xd9 || op == 0xdd || op == 0xdf)) &&
+		    !(reg == 7 && op == 0xdb))
+			return false;
+	} else {
+		return false;
+	}
+	if (code[at] >> 6 == 3)
+		return false;
+	take_operand(code, nr, at, rex, u);
+	return true;
+}
+
+/* next: the address after the instruction */
+static void *pack(const struct unseen *u, size_t insn, u64 next)
+{
+	u64 word = insn & 0x3ff;
+
+	word |= u->xsave ? UNSEEN_XSAVE : 0;
+	if (u->anywhere)
+		word |= UNSEEN_ANYWHERE;
+	else if (u->fixed)
+		word |= UNSEEN_FIXED | (next + (u64)(s64)u->offset) << 16;
+	else
+		word |= (u64)u->base << 13 | (u64)u->index << 18 | (u64)(u->scale & 3) << 23 |
+			(u64)(u32)u->offset << 32;
+	return (void *)(uintptr_t)word;
+}
+
+void qp_values_translate(struct qemu_plugin_tb *tb)
+{
+	size_t nr = qemu_plugin_tb_n_insns(tb);
+
+	for (size_t i = 0; i < nr; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		u8 code[QEMU_INSN_MAX];
+		size_t len = qp_api_insn_code(insn, code, sizeof(code));
+		struct unseen unseen;
+
+		qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_W, (void *)(uintptr_t)i);
+		if (is_unseen(code, len, &unseen))
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_unseen,
+							       QEMU_PLUGIN_CB_R_REGS,
+							       pack(&unseen, i,
+								    qemu_plugin_insn_vaddr(insn) +
+									    len));
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Branch trace for gdb's 'record' commands (qXfer:btrace, Qbtrace), if --btrace asks for it: the
+ * blocks before the position of the current thread, in the form of Intel BTS. gdb's own decoder
+ * makes functions of them.
+ */
+#include "gdb_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BTS_RECORD 24 /* bytes: gdb counts in those of a BTS buffer */
+
+bool gdb_write_btrace_conf(struct gdb_session *s, FILE *out)
+{
+	fputs("<btrace-conf version=\"1.0\">", out);
+	/* without a format gdb does not record */
+	if (s->btrace)
+		fprintf(out, "<bts size=\"0x%" PRIx64 "\"/>", s->opts.btrace * BTS_RECORD);
+	fputs("</btrace-conf>\n", out);
+	return true;
+}
+
+static void put_block(FILE *out, uint64_t begin, uint64_t end)
+{
+	fprintf(out, "<block begin=\"0x%" PRIx64 "\" end=\"0x%" PRIx64 "\"/>\n", begin, end);
+}
+
+/* gdb takes a block that ends before it begins for a gap, which it shows. */
+static void put_gap(FILE *out)
+{
+	put_block(out, 1, 0);
+}
+
+/*
+ * The block with the instruction that is executed next, which gdb expects to be the last one.
+ * False: where that is, is unknown.
+ */
+static bool put_current(struct gdb_session *s, int32_t tid, uint32_t thread, FILE *out)
+{
+	const struct history_thread *t = &s->history.threads[thread];
+	const struct replay_thread *at = &s->replay.threads[thread];
+	const struct token *token;
+	uint64_t pc;
+
+	if (replay_at_end(&s->replay, thread)) {
+		bool known = recording_pc(recording_regs(&s->rec, tid), &pc) ||
+			     (t->end_known && replay_pc(&s->replay, thread, &pc));
+
+		if (!known)
+			return false;
+		put_block(out, pc, pc);
+		if (!t->end_known || t->end_ip != pc)
+			put_gap(out);
+		return true;
+	}
+	token = history_token(&s->history, thread, at->at);
+	if (!token || !replay_pc(&s->replay, thread, &pc))
+		return false;
+	put_block(out, at->insn ? token->ip : pc, pc);
+	return true;
+}
+
+static void put_blocks(struct gdb_session *s, int32_t tid, uint32_t thread, FILE *out)
+{
+	const struct history_thread *t = &s->history.threads[thread];
+	uint64_t at = s->replay.threads[thread].at;
+	uint64_t nr = put_current(s, tid, thread, out);
+
+	while (at > t->first && nr < s->opts.btrace) {
+		const struct token *token = history_token(&s->history, thread, --at);
+
+		if (token && token->kind != TOKEN_BLOCK && token->kind != TOKEN_GAP)
+			continue;
+		if (!token || token->kind == TOKEN_GAP) /* no memory to read it again */
+			put_gap(out);
+		else
+			put_block(out, token->ip, token->last);
+		nr++;
+	}
+}
+
+bool gdb_write_btrace(struct gdb_session *s, FILE *out)
+{
+	int32_t tid = gdb_current(s, s->general);
+	int thread;
+
+	if (!s->btrace || gdb_decode(s))
+		return false;
+	thread = gdb_thread(s, tid);
+	fputs("<!DOCTYPE btrace SYSTEM \"btrace.dtd\">\n<btrace version=\"1.0\">\n", out);
+	if (thread >= 0)
+		put_blocks(s, tid, (uint32_t)thread, out);
+	fputs("</btrace>\n", out);
+	return true;
+}
+
+/* What is new since it was read: nothing is ever executed. */
+bool gdb_write_no_btrace(struct gdb_session *s, FILE *out)
+{
+	fputs("<!DOCTYPE btrace SYSTEM \"btrace.dtd\">\n<btrace version=\"1.0\"></btrace>\n", out);
+	return s->btrace;
+}
+
+void gdb_btrace(struct gdb_session *s, const char *args)
+{
+	if (!s->opts.btrace)
+		return;
+	/* what gdb enables itself begins where it is: that would be empty */
+	if (strcmp(args, "off") != 0) {
+		gdb_reply_text(&s->reply, "E.connect again to record the branch trace");
+		return;
+	}
+	s->btrace = false;
+	gdb_reply_text(&s->reply, "OK");
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Registers and memory of a thread in the past: the entries of its ring of values
+ * (auxtap/values.h), each at the instruction of the history that it belongs to. The two are
+ * compared from the end backwards, instruction by instruction; where they differ, the values end.
+ */
+#ifndef GDB_VALUES_H
+#define GDB_VALUES_H
+
+#include "gdb_replay.h"
+#include "recording.h"
+
+/* Memory that instruction number 'at' of the thread wrote, or may have written. */
+struct value_event {
+	uint64_t at, addr, nr_bytes; /* all memory: 0, UINT64_MAX */
+	const uint8_t *bytes;	     /* NULL: unknown */
+};
+
+/* Registers before instruction number 'at'. */
+struct value_regs {
+	uint64_t at;
+	uint64_t reg[AUXTAP_VALUES_REGS];
+};
+
+struct values {
+	bool any;    /* the history has a part with values */
+	bool memory; /* memory, too */
+	uint32_t thread;
+	uint64_t first;		    /* the oldest instruction of that part */
+	struct value_event *events; /* ascending */
+	size_t nr_events, max_events;
+	struct value_regs *regs; /* ascending, if has_regs */
+	size_t nr_regs, max_regs;
+	bool has_regs;
+	const char *why_none; /* NULL: there are values */
+};
+
+/* 0 or -ENOMEM. */
+int values_build(struct values *v, const struct recording *rec, struct replay *r, uint32_t thread,
+		 const struct recording_values *from);
+void values_free(struct values *v);
+
+/* The general registers before an instruction. False: unknown. */
+bool values_regs(const struct values *v, uint64_t at, struct auxtap_regs *regs);
+/* Bytes of memory before an instruction: how many from addr on are known. */
+size_t values_memory(const struct values *v, const struct recording *rec, uint64_t at,
+		     uint64_t addr, void *buf, size_t size);
+/*
+ * The newest event before instruction 'at', or the oldest at or after it, that touches the range;
+ * NULL: none. *nr_all: how many that may have changed all memory were passed.
+ */
+const struct value_event *values_before(const struct values *v, uint64_t at, uint64_t addr,
+					uint64_t nr_bytes, size_t *nr_all);
+const struct value_event *values_after(const struct values *v, uint64_t at, uint64_t addr,
+				       uint64_t nr_bytes, size_t *nr_all);
+
+#endif

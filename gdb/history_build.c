@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* From the decoder's events to a thread's sequence of tokens; see history.h. */
+#include "history_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/vector.h"
+
+#define MAX_CALLS	  (1u << 20) /* of a deeper recursion the outermost are forgotten */
+#define MAX_SEARCH	  4096	     /* frames that one return may leave (longjmp, exceptions) */
+#define LEVELS_PER_SPAN	  (1ll << 32)
+#define X86_SYSCALL_BYTES 2
+
+static struct history_thread *thread_of(struct history *h, const struct auxtap_event *ev)
+{
+	struct history_thread *t;
+	int found;
+
+	/* usually the one that the last event was of */
+	if (h->nr_runs && h->threads[h->runs[h->nr_runs - 1].thread].tid == ev->tid)
+		return &h->threads[h->runs[h->nr_runs - 1].thread];
+	found = history_find(h, ev->tid);
+	if (found >= 0)
+		return &h->threads[found];
+	if (vector_grow(h->threads, h->nr_threads, h->max_threads))
+		return NULL;
+	t = &h->threads[h->nr_threads];
+	memset(t, 0, sizeof(*t));
+	t->open = calloc(HISTORY_CHUNK, sizeof(*t->open));
+	if (!t->open)
+		return NULL;
+	t->pid = ev->pid;
+	t->tid = ev->tid;
+	h->nr_threads++;
+	return t;
+}
+
+static bool has_chunk(const struct history_thread *t)
+{
+	return t->kept / HISTORY_CHUNK < t->nr_chunks;
+}
+
+/* Drops the oldest chunks of whichever thread has the most, until the rest fits. */
+static void keep_bound(struct history *h)
+{
+	while (h->nr_bytes > h->max_bytes) {
+		struct history_thread *most = NULL;
+
+		for (size_t i = 0; i < h->nr_threads; i++) {
+			struct history_thread *t = &h->threads[i];
+
+			if (has_chunk(t) && (!most || t->nr - t->kept > most->nr - most->kept))
+				most = t;
+		}
+		if (!most)
+			return;
+		chunk_drop(h, most);
+		if (most->first >= most->kept)
+			continue;
+		most->first = most->kept;
+		most->begin_why = "the history before is longer than the bound; see --memory";
+	}
+}
+
+static int close_chunk(struct history *h, struct history_thread *t)
+{
+	struct history_chunk *chunk;
+
+	if (!t->nr_open)
+		return 0;
+	chunk = &t->chunks[t->nr_chunks]; /* open_chunk() made space for it */
+	if (chunk_pack(h, chunk, t->open, t->nr_open))
+		return -ENOMEM;
+	t->nr_chunks++;
+	t->nr_open = 0;
+	keep_bound(h);
+	return 0;
+}
+
+static int open_chunk(struct history_thread *t)
+{
+	if (vector_grow(t->chunks, t->nr_chunks, t->max_chunks))
+		return -ENOMEM;
+	t->chunks[t->nr_chunks] = (struct history_chunk){.insns = t->nr_insns,
+							 .time = t->time_last,
+							 .level = t->level};
+	return 0;
+}
+
+static int note_run(struct history *h, uint32_t thread)
+{
+	if (!h->nr_runs || h->runs[h->nr_runs - 1].thread != thread) {
+		if (vector_grow(h->runs, h->nr_runs, h->max_runs))
+			return -ENOMEM;
+		h->runs[h->nr_runs++] = (struct history_run){.thread = thread};
+	}
+	h->runs[h->nr_runs - 1].nr++;
+	return 0;
+}
+
+int64_t history_level(const struct token *token, int64_t level)
+{
+	switch (token->kind) {
+	case TOKEN_CALL:
+	case TOKEN_SIGNAL:
+		return level + 1;
+	case TOKEN_RETURN:
+		return level - token->nr;
+	case TOKEN_OUT:
+		return level - 1;
+	case TOKEN_SWITCH:
+	case TOKEN_GAP:
+		return (level / LEVELS_PER_SPAN + 1) * LEVELS_PER_SPAN + LEVELS_PER_SPAN / 2;
+	case TOKEN_BLOCK:
+		break;
+	}
+	return level;
+}
+
+static int append(struct history *h, struct history_thread *t, const struct token *token)
+{
+	uint32_t number = history_intern(h, token);
+	struct history_chunk *chunk;
+
+	if (number == TOKEN_NONE || (!t->nr_open && open_chunk(t)) ||
+	    note_run(h, (uint32_t)(t - h->threads)))
+		return -ENOMEM;
+	chunk = &t->chunks[t->nr_chunks];
+	t->open[t->nr_open++] = number;
+	t->nr++;
+	t->level = history_level(token, t->level);
+	if (t->level < chunk->lowest)
+		chunk->lowest = t->level;
+	return t->nr_open == HISTORY_CHUNK ? close_chunk(h, t) : 0;
+}
+
+/* ---- calls ---- */
+
+static int push_call(struct history *h, struct history_thread *t, enum token_kind kind,
+		     uint64_t back, uint64_t entered)
+{
+	struct token token = {.kind = kind, .ip = back, .last = entered};
+
+	if (append(h, t, &token))
+		return -ENOMEM;
+	if (t->nr_calls == MAX_CALLS) { /* the outermost quarter */
+		t->nr_calls -= MAX_CALLS / 4;
+		memmove(t->calls, t->calls + MAX_CALLS / 4, t->nr_calls * sizeof(*t->calls));
+	}
+	if (vector_grow(t->calls, t->nr_calls, t->max_calls))
+		return -ENOMEM;
+	t->calls[t->nr_calls++] = (struct open_call){back, kind == TOKEN_SIGNAL};
+	return 0;
+}
+
+static int pop_calls(struct history *h, struct history_thread *t, size_t nr, uint64_t to)
+{
+	struct token token = {.kind = TOKEN_RETURN, .nr = (uint32_t)nr, .ip = to};
+
+	t->nr_calls -= nr;
+	return append(h, t, &token);
+}
+
+static int forget_calls(struct history *h, struct history_thread *t, uint64_t to)
+{
+	struct token token = {.kind = TOKEN_SWITCH, .ip = to};
+
+	t->nr_calls = 0;
+	return append(h, t, &token);
+}
+
+/* How many calls are left by a return, or by the end of a handler, to 'back'; 0: it is none's. */
+static size_t calls_to(const struct history_thread *t, uint64_t back, bool signal)
+{
+	for (size_t nr = 1; nr <= t->nr_calls && nr <= MAX_SEARCH; nr++) {
+		const struct open_call *call = &t->calls[t->nr_calls - nr];
+
+		if (call->signal == signal && (signal || call->back == back))
+			return nr;
+		if (call->signal)
+			return 0; /* a handler does not return into what it interrupted */
+	}
+	return 0;
+}
+
+static int add_call(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
+{
+	uint64_t back = ev->ip + (ev->insn_size ? ev->insn_size : 4);
+
+	if (hash_map_find(&h->returns, hash_number(back)) == HASH_MAP_NONE &&
+	    hash_map_add(&h->returns, hash_number(back), 0))
+		return -ENOMEM;
+	return push_call(h, t, TOKEN_CALL, back, ev->has_addr ? ev->addr : 0);
+}
+
+static int add_return(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
+{
+	struct token out = {.kind = TOKEN_OUT, .ip = ev->addr};
+	size_t nr;
+
+	if (!ev->has_addr)
+		return forget_calls(h, t, 0);
+	nr = calls_to(t, ev->addr, false);
+	if (nr)
+		return pop_calls(h, t, nr, ev->addr);
+	nr = calls_to(t, 0, true);
+	if (nr) { /* to the code that the kernel makes handlers return to */
+		t->leaves_handler = true;
+		return nr > 1 ? pop_calls(h, t, nr - 1, ev->addr) : 0;
+	}
+	if (t->nr_calls)
+		return forget_calls(h, t, ev->addr);
+	return append(h, t, &out);
+}
+
+/*
+ * An indirect jump out of a function to where a call returned to, or would: longjmp() to what
+ * called setjmp(), or another stack.
+ */
+static int add_jump(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
+{
+	if (!ev->has_addr || hash_map_find(&h->returns, hash_number(ev->addr)) == HASH_MAP_NONE)
+		return 0;
+	if (h->code && h->code->same_function(h->code->ctx, ev->ip, ev->addr, ev->time))
+		return 0;
+	return forget_calls(h, t, ev->addr);
+}
+
+/* ---- tracing off and on: system calls, signals ---- */
+
+static uint64_t after_stop(const struct history_thread *t, enum auxtap_isa isa)
+{
+	unsigned int size = isa == AUXTAP_ISA_X86 ? X86_SYSCALL_BYTES : 4;
+
+	return t->in_syscall ? t->stop_ip + size : t->stop_ip;
+}
+
+static int goes_on(struct history *h, struct history_thread *t, const struct auxtap_event *ev,
+		   uint64_t ip)
+{
+	uint64_t expected = after_stop(t, ev->isa);
+	bool stopped = t->stopped, leaves_handler = t->leaves_handler;
+	size_t nr = leaves_handler ? calls_to(t, 0, true) : 0;
+
+	t->stopped = t->leaves_handler = false;
+	if (nr)
+		return pop_calls(h, t, nr, ip);
+	if (!stopped || ip == expected || ip == t->stop_ip)
+		return 0;
+	return push_call(h, t, TOKEN_SIGNAL, expected, ip);
+}
+
+static void stops(struct history_thread *t, uint64_t ip, bool in_syscall)
+{
+	t->stopped = true;
+	t->stop_ip = ip;
+	t->in_syscall = in_syscall;
+}
+
+static int add_trace(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
+{
+	if (ev->trace_on)
+		return ev->has_addr ? goes_on(h, t, ev, ev->addr) : 0;
+	if (ev->has_ip && !t->stopped)
+		stops(t, ev->ip, false);
+	return 0;
+}
+
+static int add_async(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
+{
+	if (!ev->has_ip)
+		return 0;
+	stops(t, ev->ip, false);
+	return ev->has_addr ? goes_on(h, t, ev, ev->addr) : 0;
+}
+
+static int add_branch(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
+{
+	if (ev->kind == AUXTAP_BRANCH_SYSCALL) {
+		stops(t, ev->ip, true);
+		/* an ETM traces the kernel's exception and no stop */
+		return ev->has_addr ? goes_on(h, t, ev, ev->addr) : 0;
+	}
+	return ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT ? add_jump(h, t, ev) : 0;
+}
+
+/* ---- blocks and gaps ---- */
+
+static int add_block(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
+{
+	struct token token = {.kind = TOKEN_BLOCK,
+			      .nr = ev->nr_insns,
+			      .ip = ev->ip,
+			      .last = ev->addr,
+			      .time = ev->time};
+
+	if (!ev->nr_insns || ev->addr < ev->ip)
+		return 0;
+	if (append(h, t, &token))
+		return -ENOMEM;
+	t->nr_insns += ev->nr_insns;
+	return 0;
+}
+
+static char *gap_text(const struct auxtap_event *ev)
+{
+	const struct auxtap_gap *gap = ev->gap;
+	char bytes[64] = "", *text;
+
+	if (gap->exact || gap->nr_bytes)
+		snprintf(bytes, sizeof(bytes), ", %s%" PRIu64 " bytes of trace",
+			 gap->exact ? "" : "at least ", gap->nr_bytes);
+	if (asprintf(&text, "%s%s%s%s", auxtap_gap_cause_name(gap->cause),
+		     ev->text && *ev->text ? ": " : "", ev->text ? ev->text : "", bytes) < 0)
+		return NULL;
+	return text;
+}
+
+static int add_gap(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
+{
+	struct token token = {.kind = TOKEN_GAP, .nr = (uint32_t)h->nr_gaps};
+
+	if (vector_grow(h->gaps, h->nr_gaps, h->max_gaps))
+		return -ENOMEM;
+	h->gaps[h->nr_gaps].text = gap_text(ev);
+	if (!h->gaps[h->nr_gaps].text)
+		return -ENOMEM;
+	h->nr_gaps++;
+	t->stopped = t->leaves_handler = false;
+	t->nr_calls = 0;
+	return append(h, t, &token);
+}
+
+/* Where the thread is after the event. */
+static void note_end(struct history_thread *t, const struct auxtap_event *ev)
+{
+	switch (ev->type) {
+	case AUXTAP_EVENT_BLOCK:
+	case AUXTAP_EVENT_GAP:
+		t->end_known = false;
+		break;
+	case AUXTAP_EVENT_ASYNC:
+		t->end_known = ev->has_ip;
+		t->end_ip = ev->ip;
+		break;
+	case AUXTAP_EVENT_BRANCH:
+		t->end_known = ev->has_addr;
+		t->end_ip = ev->addr;
+		break;
+	case AUXTAP_EVENT_TRACE:
+		if (ev->trace_on) {
+			t->end_known = ev->has_addr;
+			t->end_ip = ev->addr;
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+int history_add(struct history *h, const struct auxtap_event *ev)
+{
+	struct history_thread *t = ev->tid < 0 ? NULL : thread_of(h, ev);
+
+	if (ev->tid < 0)
+		return 0;
+	if (!t)
+		return -ENOMEM;
+	if (ev->comm)
+		t->comm = ev->comm;
+	if (ev->time)
+		t->time_last = ev->time;
+	else if (ev->type == AUXTAP_EVENT_BLOCK)
+		h->ordered = false;
+	note_end(t, ev);
+	switch (ev->type) {
+	case AUXTAP_EVENT_BLOCK:
+		return add_block(h, t, ev);
+	case AUXTAP_EVENT_BRANCH:
+		return add_branch(h, t, ev);
+	case AUXTAP_EVENT_CALL:
+		return add_call(h, t, ev);
+	case AUXTAP_EVENT_RETURN:
+		return add_return(h, t, ev);
+	case AUXTAP_EVENT_ASYNC:
+		return add_async(h, t, ev);
+	case AUXTAP_EVENT_TRACE:
+		return add_trace(h, t, ev);
+	case AUXTAP_EVENT_GAP:
+		return add_gap(h, t, ev);
+	default:
+		return 0;
+	}
+}
+
+void history_exec(struct history *h, int32_t pid, const char *why)
+{
+	for (size_t i = 0; i < h->nr_threads; i++) {
+		struct history_thread *t = &h->threads[i];
+
+		if (t->pid != pid)
+			continue;
+		t->first = t->nr;
+		t->begin_why = why;
+		t->stopped = t->leaves_handler = t->end_known = false;
+		t->nr_calls = 0;
+		while (has_chunk(t) && t->kept + HISTORY_CHUNK <= t->first)
+			chunk_drop(h, t);
+	}
+}
+
+int history_finish(struct history *h)
+{
+	for (size_t i = 0; i < h->nr_threads; i++) {
+		struct history_thread *t = &h->threads[i];
+
+		if (close_chunk(h, t))
+			return -ENOMEM;
+		free(t->open);
+		free(t->calls);
+		t->open = NULL;
+		t->calls = NULL;
+		t->nr_calls = t->max_calls = 0;
+	}
+	h->ordered = h->ordered || h->nr_threads == 1;
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What history.c (the sequence) and history_build.c (from events to it) share. */
+#ifndef GDB_HISTORY_PRIVATE_H
+#define GDB_HISTORY_PRIVATE_H
+
+#include "history.h"
+
+#define TOKEN_NONE UINT32_MAX
+
+/* The number of a token of that content; TOKEN_NONE: out of memory. */
+uint32_t history_intern(struct history *h, const struct token *wanted);
+/* Fills a chunk with nr tokens, at most HISTORY_CHUNK. 0 or -ENOMEM. */
+int chunk_pack(struct history *h, struct history_chunk *chunk, const uint32_t *ids, uint32_t nr);
+/* Forgets the oldest chunk of a thread that has one. */
+void chunk_drop(struct history *h, struct history_thread *t);
+
+#endif

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* From a ring of values to instructions of the history; see gdb_values.h. */
+#include "gdb_values.h"
+#include "replay_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/vector.h"
+
+#define ENTRIES_MAX 65536 /* stores of one block: of a REP instruction */
+#define INSN_MAX    15
+
+/* A position in the history, which moves back by instructions. */
+struct cursor {
+	struct replay *r;
+	uint32_t thread;
+	uint64_t at;   /* token */
+	uint32_t insn; /* instructions of it before the cursor */
+	uint64_t *pcs; /* of the token */
+	size_t max_pcs;
+};
+
+/* The instruction before the cursor, which moves there. False: none, or a gap. */
+static bool cursor_back(struct cursor *c, uint64_t *pc)
+{
+	const struct history_thread *t = &c->r->h->threads[c->thread];
+
+	while (!c->insn) {
+		uint32_t number;
+		const struct token *token;
+
+		if (c->at <= t->first)
+			return false;
+		number = history_token_number(c->r->h, c->thread, c->at - 1);
+		if (number == UINT32_MAX || c->r->h->tokens[number].kind == TOKEN_GAP)
+			return false;
+		c->at--;
+		token = &c->r->h->tokens[number];
+		if (token->kind != TOKEN_BLOCK)
+			continue;
+		if (token->nr > c->max_pcs) {
+			uint64_t *pcs = realloc(c->pcs, token->nr * sizeof(*pcs));
+
+			if (!pcs)
+				return false;
+			c->pcs = pcs;
+			c->max_pcs = token->nr;
+		}
+		for (uint32_t i = 0; i < token->nr; i++)
+			if (!replay_address(c->r, number, i, &c->pcs[i]))
+				return false;
+		c->insn = token->nr;
+	}
+	*pc = c->pcs[--c->insn];
+	return true;
+}
+
+/* The entries between the start of a block and that of the next one, newest first. */
+struct pending {
+	size_t tags[ENTRIES_MAX]; /* indices of their tags */
+	size_t nr;
+	bool left, called;
+	uint64_t left_ip;
+};
+
+struct build {
+	struct values *v;
+	const struct recording_values *from;
+	struct cursor cursor;
+	struct pending pending;
+	uint64_t at; /* instruction before which the block ends that is looked at */
+	uint64_t end;
+	struct value_regs regs;
+};
+
+static unsigned int kind_of(uint64_t tag)
+{
+	return tag & 0xff;
+}
+
+static size_t words_of(uint64_t tag)
+{
+	return tag >> 8 & 0xff;
+}
+
+/*
+ * How many instructions of the block were executed, if those before the cursor are they; -1: they
+ * are not.
+ */
+static int executed(struct build *b, uint64_t ip, uint32_t nr)
+{
+	const struct pending *p = &b->pending;
+	bool left = p->left && !p->called && p->left_ip >= ip &&
+		    p->left_ip - ip < (uint64_t)nr * INSN_MAX;
+	uint64_t pc, above = 0;
+	uint32_t done = 0;
+
+	if (left && p->left_ip == ip)
+		/* one time less around a loop would look the same: only where the history ends */
+		return b->at == b->end ? 0 : -1;
+	do {
+		if (done == nr || !cursor_back(&b->cursor, &pc))
+			return -1;
+		if (done && (pc >= above || above - pc > INSN_MAX))
+			return -1;
+		if (!done && left && pc >= p->left_ip)
+			left = false; /* after its last instruction */
+		above = pc;
+		done++;
+	} while (pc != ip);
+	return left || done == nr ? (int)done : -1;
+}
+
+static int add_event(struct build *b, size_t tag_at, uint64_t start, uint32_t done)
+{
+	const uint64_t tag = b->from->words[tag_at], *word = &b->from->words[tag_at];
+	uint32_t insn = tag >> 16 & 0xffff;
+	struct values *v = b->v;
+	struct value_event ev = {.nr_bytes = tag >> 32};
+
+	word -= words_of(tag);
+	if (!words_of(tag))
+		return 0;
+	ev.addr = word[0];
+	if (kind_of(tag) == AUXTAP_VALUES_WRITE) {
+		if (!ev.nr_bytes || ev.nr_bytes > 8 * (words_of(tag) - 1))
+			return 0;
+		ev.bytes = (const uint8_t *)&word[1];
+	} else {
+		ev.nr_bytes = words_of(tag) > 1 ? word[1] : 0;
+	}
+	/* what came after the block, or of an instruction that was not completed: with its last */
+	ev.at = start + insn;
+	if (insn >= done)
+		ev.at = start + done ? start + done - 1 : 0;
+	if (vector_grow(v->events, v->nr_events, v->max_events))
+		return -ENOMEM;
+	v->events[v->nr_events++] = ev;
+	return 0;
+}
+
+/* 1: goes on; 0: the values end here; or -ENOMEM. */
+static int take_block(struct build *b, uint64_t tag, const uint64_t *word)
+{
+	uint32_t nr = tag >> 16 & 0xffff, mask = (uint32_t)(tag >> 32);
+	size_t nr_words = words_of(tag);
+	int done, ret = 0;
+	uint64_t start;
+
+	if (!nr_words || (size_t)__builtin_popcount(mask) + 1 != nr_words ||
+	    mask >> AUXTAP_VALUES_REGS)
+		return 0;
+	done = executed(b, word[nr_words - 1], nr);
+	if (done < 0 || (uint64_t)done > b->at)
+		return 0;
+	start = b->at - (uint64_t)done;
+	for (size_t i = 0; i < b->pending.nr && !ret; i++)
+		ret = add_event(b, b->pending.tags[i], start, (uint32_t)done);
+	if (ret || vector_grow(b->v->regs, b->v->nr_regs, b->v->max_regs))
+		return -ENOMEM;
+	b->regs.at = start;
+	b->v->regs[b->v->nr_regs++] = b->regs;
+	for (uint32_t i = 0; i < AUXTAP_VALUES_REGS; i++)
+		if (mask & 1u << i)
+			b->regs.reg[i] = *word++;
+	b->at = b->v->first = start;
+	b->v->any = true;
+	b->pending.nr = 0;
+	b->pending.left = b->pending.called = false;
+	return 1;
+}
+
+/* Reads the entries from the newest on. */
+static int take_entries(struct build *b)
+{
+	size_t at = b->from->head.nr_words;
+	int more = 1;
+
+	while (more == 1 && at) {
+		uint64_t tag = b->from->words[--at];
+		const uint64_t *word = &b->from->words[at];
+
+		if (words_of(tag) > at)
+			return 0; /* cut off */
+		word -= words_of(tag);
+		switch (kind_of(tag)) {
+		case AUXTAP_VALUES_BLOCK:
+			more = take_block(b, tag, word);
+			break;
+		case AUXTAP_VALUES_WRITE:
+		case AUXTAP_VALUES_UNKNOWN:
+			if (b->pending.nr == ENTRIES_MAX)
+				return 0;
+			b->pending.tags[b->pending.nr++] = at;
+			break;
+		case AUXTAP_VALUES_LEFT:
+			b->pending.left = words_of(tag) > 0;
+			b->pending.left_ip = words_of(tag) ? word[0] : 0;
+			break;
+		case AUXTAP_VALUES_SYSCALL:
+			b->pending.called = true;
+			break;
+		default:
+			return 0; /* LOST, or unknown */
+		}
+		at -= words_of(tag);
+	}
+	return more < 0 ? more : 0;
+}
+
+/* ---- memory at the end ---- */
+
+/*
+ * The newest value of each byte must be what the recording contains of it: else something wrote
+ * that the ring does not know of, and its values are not to be trusted.
+ */
+static int check_memory(struct values *v, const struct recording *rec)
+{
+	for (size_t m = 0; m < rec->facts.nr_memory; m++) {
+		const struct report_memory *memory = &rec->facts.memory[m];
+		uint8_t *seen = calloc(memory->nr_bytes, 1);
+
+		if (!seen)
+			return -ENOMEM;
+		for (size_t i = v->nr_events; i-- > 0 && v->memory;) {
+			const struct value_event *ev = &v->events[i];
+			uint64_t from = ev->addr > memory->addr ? ev->addr : memory->addr;
+
+			if (ev->nr_bytes == UINT64_MAX)
+				break;
+			for (; from - ev->addr < ev->nr_bytes &&
+			       from - memory->addr < memory->nr_bytes;
+			     from++) {
+				uint8_t *byte = &seen[from - memory->addr];
+
+				if (!*byte && ev->bytes &&
+				    ev->bytes[from - ev->addr] !=
+					    memory->bytes[from - memory->addr])
+					v->memory = false;
+				*byte = 1;
+			}
+		}
+		free(seen);
+	}
+	return 0;
+}
+
+/* ---- */
+
+static void reverse(void *items, size_t nr, size_t size)
+{
+	uint8_t *from = items, *to = from + nr * size, swap[256];
+
+	for (; nr > 1 && from + size <= (to -= size) && size <= sizeof(swap); from += size) {
+		memcpy(swap, from, size);
+		memcpy(from, to, size);
+		memcpy(to, swap, size);
+	}
+}
+
+/* Whether the history of the thread ends where the recording says that it was. */
+static bool ends_there(const struct recording *rec, const struct history_thread *t)
+{
+	uint64_t pc;
+
+	return t->end_known && recording_pc(recording_regs(rec, t->tid), &pc) && pc == t->end_ip;
+}
+
+/* Another thread could have written, between any two instructions. */
+static bool is_alone(const struct recording *rec, const struct history *h, uint32_t thread,
+		     const struct recording_values *from)
+{
+	for (uint32_t i = 0; i < h->nr_threads; i++)
+		if (i != thread && h->threads[i].pid == h->threads[thread].pid)
+			return false;
+	return rec->facts.nr_threads == 1 && !(from->head.flags & AUXTAP_VALUES_THREADS);
+}
+
+int values_build(struct values *v, const struct recording *rec, struct replay *r, uint32_t thread,
+		 const struct recording_values *from)
+{
+	const struct history_thread *t = &r->h->threads[thread];
+	struct build *b;
+	int ret;
+
+	memset(v, 0, sizeof(*v));
+	v->thread = thread;
+	if (!ends_there(rec, t)) {
+		v->why_none = "the trace does not reach the end of the thread";
+		return 0;
+	}
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->v = v;
+	b->from = from;
+	b->cursor = (struct cursor){.r = r, .thread = thread, .at = t->nr};
+	b->at = b->end = t->nr_insns;
+	memcpy(b->regs.reg, from->head.regs, sizeof(b->regs.reg));
+	v->has_regs = !(from->head.flags & AUXTAP_VALUES_BAD_REGS);
+	ret = take_entries(b);
+	reverse(v->events, v->nr_events, sizeof(*v->events));
+	reverse(v->regs, v->nr_regs, sizeof(*v->regs));
+	v->memory = v->any && is_alone(rec, r->h, thread, from);
+	if (!ret && v->memory)
+		ret = check_memory(v, rec);
+	if (!v->any)
+		v->why_none = "the recorded values do not fit the trace";
+	else if (!is_alone(rec, r->h, thread, from))
+		v->why_none = "the process had more than one thread: when each wrote is unknown";
+	else if (!v->memory)
+		v->why_none = "the recorded values differ from the memory in the snapshot";
+	free(b->cursor.pcs);
+	free(b);
+	return ret;
+}
+
+void values_free(struct values *v)
+{
+	free(v->events);
+	free(v->regs);
+	memset(v, 0, sizeof(*v));
+}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Backtraces through code that no unwind information describes: no frame is invented, and where
+# one may be missing, the report says so. gdb has the truth: it is written in the program, too.
+. "$(dirname "$0")/lib.sh"
+command -v cc >/dev/null || skip "no C compiler"
+[ "$(uname -m)" = x86_64 ] || skip "the program writes x86-64 code"
+source=ptrace
+"$AUXTAP" list | grep -q 'qemu: available' && source=qemu
+
+# backtrace NAME WHAT: of that death, into the file 'frames'
+backtrace() {
+	rm -f data*
+	guard "$AUXTAP" crash --source $source -o data -- "./$1" "$2" >/dev/null 2>err
+	[ $? -eq 139 ] || fail "$1 $2: no death by SIGSEGV: $(tail -n 2 err)"
+	sed -n '/^Backtrace/,/^$/p' data.report.txt >frames
+}
+functions() {
+	grep -vE '^ {8}(args|locals)[: ]' frames |
+		sed -nE 's/^  (#[0-9]+|  ) +([^ ]+) .*/\2/p' | paste -sd ' '
+}
+
+for level in O0 O2; do
+	cc -g -$level -o "generated.$level" "$SRC/tests/cli/frames/generated.c" || skip "cc failed"
+
+	# apply() calls the generated code: it may be missing only after a note
+	for what in leaf deep; do
+		backtrace "generated.$level" $what
+		if ! grep -q ' apply at ' frames; then
+			grep -q 'No unwind information describes that code' frames ||
+				fail "$level $what: apply() is missing, without a note: $(cat frames)"
+			sed '/No unwind information/q' frames | grep -q ' main at ' &&
+				fail "$level $what: a caller before the note: $(cat frames)"
+		fi
+		grep -q 'return address is' frames &&
+			fail "$level $what: a return address that is none: $(cat frames)"
+	done
+	backtrace "generated.$level" deep
+	grep -q '^  #0  faults at ' frames &&
+		grep -qE '^  #1  (//anon\+0xd|\[generated code\]\+0x[0-9a-f]*00d)$' frames ||
+		fail "$level deep: $(cat frames)"
+
+	# the file of libc is there, although the program unmapped its beginning
+	backtrace "generated.$level" unmap
+	grep -qE 'No file|calls may be missing|not known' frames && fail "$level unmap: $(cat frames)"
+	functions | grep -qE '^faults (on_fault )?<signal interrupted main ' ||
+		fail "$level unmap: $(functions): $(cat frames)"
+done
+
+# The qemu engine saves what was executed of generated code. It decodes; but what replaced other
+# code is never used for what ran before the change: that is a gap.
+# compare_threads WHAT: each thread's instructions, but for those in gaps
+compare_threads() {
+	for truth in truth.*; do
+		[ -s "$truth" ] || continue # it never ran
+		"$AUXTAP" decode --events insn,gap -F event,ip --tid "${truth#truth.}" data 2>err |
+			"$TOOLS/compare_ground_truth" "$truth" --gaps >result ||
+			fail "$1, $truth: $(cat result err)"
+	done
+}
+# rewritten PROGRAM ARGUMENT...
+rewritten() {
+	rm -f data* truth.*
+	guard "$AUXTAP" crash --source qemu --truth truth -o data "${options[@]}" -- "./$1" "${@:2}" \
+		>/dev/null 2>err
+	[ $? -eq 139 ] || fail "$*: no death by SIGSEGV: $(tail -n 2 err)"
+	compare_threads "$*"
+}
+if [ $source = qemu ]; then
+	cc -g -O1 -o rewritten "$SRC/tests/cli/frames/rewritten.c" || skip "cc failed"
+	options=()
+	rewritten rewritten 1
+	grep -q ' gaps 0 left-out 0$' result || fail "not rewritten: $(cat result)"
+	"$AUXTAP" pack --redact -o packed data >/dev/null 2>err || fail "pack: $(cat err)"
+	"$AUXTAP" decode --events insn,gap -F event,ip packed 2>err |
+		"$TOOLS/compare_ground_truth" truth.* --gaps >result || fail "packed: $(cat result err)"
+	grep -q ' gaps 0 left-out 0$' result || fail "packed: $(cat result)"
+	rewritten rewritten 4
+	grep -q ' gaps 0 ' result && fail "rewritten: older trace was decoded with newer code: $(cat result)"
+	# the newest version ran five times, with its calls, after the last gap
+	"$AUXTAP" decode --events branch,gap -F event,sym data 2>/dev/null | tac | sed '/^gap/q' |
+		grep -c '^branch .*generated code.*00b$' >nr
+	[ "$(cat nr)" -ge 4 ] || fail "rewritten: $(cat nr) calls of the newest code"
+	# without times nothing says when the code was changed
+	options=(-e intel_pt/tsc=0/u)
+	rewritten rewritten 4
+	grep -q ' gaps 0 ' result && fail "tsc=0: older trace was decoded with newer code"
+
+	# threads that change the code of others; what they ran at the same time has one order
+	options=()
+	cc -g -O1 -pthread -o rewritten_threads "$SRC/tests/cli/frames/rewritten_threads.c" ||
+		skip "cc failed"
+	for nr in 2 3 4 5 6; do
+		rewritten rewritten_threads $((nr * 3)) $nr
+		"$AUXTAP" decode --events insn -F event data 2>/dev/null | grep -c insn >nr
+		"$AUXTAP" decode --summary data 2>/dev/null | grep -qx "instructions: $(cat nr)" ||
+			fail "threads: $(cat nr) instructions, not as many in blocks"
+	done
+	# a loop without packets, which another thread ends by a change of the code
+	rewritten rewritten_threads spin 2
+	"$AUXTAP" decode --events gap -F event data >gaps 2>/dev/null
+	grep -qE 'gap: uncounted.*(other code was at|comes back to)' gaps ||
+		fail "a loop that was replaced: $(cat gaps)"
+fi
+
+# A program that only a descriptor names runs without trace, which a line and a gap say.
+cat >nameless.c <<'EOF'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	char *again[] = {argv[0], "again", NULL}, path[64];
+	int from, to;
+
+	if (argc > 1 && !strcmp(argv[1], "again"))
+		return 7;
+	from = open("/proc/self/exe", O_RDONLY);
+	to = memfd_create("copy", 0);
+	while (sendfile(to, from, NULL, 1 << 20) > 0)
+		;
+	if (argc > 1)
+		execve(strcat(strcpy(path, "/proc/self/fd/"), to == 4 ? "4" : "5"), again, environ);
+	fexecve(to, again, environ);
+	return 1;
+}
+EOF
+cc -o nameless nameless.c || skip "no fexecve()"
+if [ $source = qemu ]; then
+	for how in '' link; do
+		# shellcheck disable=SC2086
+		guard "$AUXTAP" record --source qemu -o none -- ./nameless $how >/dev/null 2>err
+		[ $? -eq 7 ] || fail "fexecve $how: another status: $(tail -n 2 err)"
+		grep -q 'not traced from here on: .*a program that only a descriptor names' err ||
+			fail "fexecve $how: $(cat err)"
+		"$AUXTAP" report none | grep -q 'no gaps' && fail "fexecve $how: 'no gaps'"
+	done
+fi
+finish

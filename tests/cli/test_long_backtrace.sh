@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Backtraces of many frames: those of the program's own functions are printed rather than those of
+# libraries, what is left out is counted; what is farther out than the stack shows the trace knows.
+. "$(dirname "$0")/lib.sh"
+command -v gcc >/dev/null || skip "gcc is not installed"
+
+backtrace() { "$AUXTAP" report "$1" | sed -n '/^Backtrace/,/^The calls/p'; }
+# the program's functions with those of the C library between them
+cat >between.c <<'C'
+#include <stdlib.h>
+static int *volatile wrong;
+static int numbers[64];
+static int dies(const void *a, const void *b) { return *wrong + (a < b); }
+static int third(const void *a, const void *b)
+{
+	qsort(numbers, 64, sizeof(int), dies);
+	return a < b;
+}
+static int second(const void *a, const void *b)
+{
+	qsort(numbers, 64, sizeof(int), third);
+	return a < b;
+}
+static int first(const void *a, const void *b)
+{
+	qsort(numbers, 64, sizeof(int), second);
+	return a < b;
+}
+int main(void)
+{
+	qsort(numbers, 64, sizeof(int), first);
+	return 0;
+}
+C
+gcc -g -O0 -o between between.c || fail "between: not built"
+"$AUXTAP" crash -o between.data -- ./between >stdout 2>stderr </dev/null
+backtrace between.data >text
+for name in dies third second first main; do
+	grep -qE "^  #[0-9]+ +$name at " text || fail "$name is left out: $(cat text)"
+done
+frames=$("$AUXTAP" report --format json between.data | guard python3 -c 'import json, sys
+print(len(json.load(sys.stdin)["backtrace"]["frames"]))')
+shown=$(grep -cE '^  #' text)
+hidden=$(sed -nE 's/^  \.\.\. ([0-9]+) more$/\1/p' text | awk '{ nr += $1 } END { print nr + 0 }')
+[ "$frames" -gt 24 ] || fail "only $frames frames"
+[ $((shown + hidden)) -eq "$frames" ] || fail "$shown frames and $hidden more, of $frames"
+# each number follows the one before it, or what is left out
+sed -nE 's/^  #([0-9]+) .*/\1/p; s/^  \.\.\. ([0-9]+) more$/+\1/p' text |
+	awk '/\+/ { next_nr += substr($0, 2); next } { if ($0 != next_nr) exit 1; next_nr++ }' ||
+	fail "numbers: $(cat text)"
+
+# a recursion deeper than frames are found
+gcc -g -O0 -o deep "$SRC/tests/cli/frames/deep.c" || fail "deep: not built"
+for depth in 47 60 5000; do
+	"$AUXTAP" crash -o deep.data -- ./deep $depth >stdout 2>stderr </dev/null
+	backtrace deep.data | sed -n '/^  Known from the trace/,/^$/p' | sed '1d;$d' >outer
+	grep -qE '^ +main at deep.c:[0-9]+$' outer || fail "$depth calls: no main: $(cat outer)"
+	# so many calls of depth(), which main() made, without the 48 frames of the backtrace
+	case $depth in
+	47) ! grep -q depth outer ;;
+	*) grep -qx " *depth at deep.c:15, depth $((depth + 1 - 48)) (recursive)" outer ;;
+	esac || fail "$depth calls: $(cat outer)"
+done
+grep -qx '      _start in deep' outer || fail "no _start: $(cat outer)"
+grep -q 'perhaps' outer && fail "the trace has all calls: $(cat outer)"
+
+# of a small ring only the newest calls are known: nothing is claimed of main()
+"$AUXTAP" crash -m 8,1 -o ring.data -- ./deep 90000 >stdout 2>stderr </dev/null
+backtrace ring.data | sed -n '/^  Known from the trace/,/^$/p' >outer
+if grep -q main outer; then fail "main is not in the ring: $(cat outer)"; fi
+finish

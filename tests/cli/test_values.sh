@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Arguments and local variables in the backtrace of the crash report equal gdb's 'bt full' of a core
+# file, built by gcc and clang, without and with optimisation; without, none is missing. A redacted
+# recording shows none, and says so; a packed one shows the same.
+. "$(dirname "$0")/lib.sh"
+compare=$SRC/tests/cli/compare_values.py
+for tool in gcc g++ clang clang++ gdb python3; do
+	command -v $tool >/dev/null || skip "$tool is not installed"
+done
+
+gdb_values() { # PROGRAM
+	rm -f core
+	gdb -nx -batch -ex 'set debuginfod enabled off' -ex run -ex 'generate-core-file core' \
+		"$1" >gdb.run 2>&1 </dev/null
+	[ -e core ] || skip "gdb cannot run programs here: $(tail -n 2 gdb.run)"
+	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set style enabled off' \
+		-ex 'set width 0' -ex 'set print frame-arguments all' -ex 'set print entry-values no' \
+		-ex 'set print null-stop on' -ex 'set print static-members off' \
+		-ex 'disable pretty-printer' -ex 'echo BEGIN\n' -ex 'bt full' "$1" core \
+		>gdb.bt 2>gdb.err </dev/null
+}
+
+check() { # COMPILER FLAGS SOURCE AT-LEAST [all]
+	local cc=$1 flags=$2 source=$3 least=$4 result
+	"$cc" -g $flags -no-pie -w -o program "$SRC/tests/cli/frames/$source" ||
+		{ fail "$source: $cc $flags: not built"; return; }
+	rm -f data*
+	guard "$AUXTAP" crash --backend emulated -o data -- ./program >stdout 2>stderr </dev/null
+	[ -s data.report.txt ] || { fail "$source: no report: $(tail -n 3 stderr)"; return; }
+	gdb_values ./program
+	result=$(python3 "$compare" data.report.txt gdb.bt ${5:-}) ||
+		{ fail "$source, $cc $flags: $result"; return; }
+	[ "$result" -ge "$least" ] || fail "$source, $cc $flags: only $result values are compared"
+	echo "$source, $cc $flags: $result values"
+}
+
+check gcc -O0 values.c 30 all
+check clang -O0 values.c 30 all
+check gcc -O2 values.c 8
+check clang -O2 values.c 8
+check gcc '-O2 -gdwarf-4' values.c 8
+check g++ -O0 classes.cpp 12 all
+check clang++ -O0 classes.cpp 12 all
+check g++ -O2 classes.cpp 3
+check clang++ -O2 classes.cpp 3
+
+gcc -g -O0 -w -o program "$SRC/tests/cli/frames/values.c"
+guard "$AUXTAP" crash --backend emulated -o data -- ./program >stdout 2>stderr </dev/null
+"$AUXTAP" report data >plain.txt
+grep -q '^        args: .*text=0x[0-9a-f]* "inlined \\"text\\"\\n"' plain.txt ||
+	fail "no string: $(sed -n '/^Backtrace/,/^$/p' plain.txt)"
+"$AUXTAP" pack --with-memory -o packed data 2>err || fail "pack: $(cat err)"
+mv program elsewhere
+"$AUXTAP" report packed >packed.txt
+cmp -s <(sed -n '/^Backtrace/,/^$/p' plain.txt) <(sed -n '/^Backtrace/,/^$/p' packed.txt) ||
+	fail "packed: $(diff plain.txt packed.txt | head -n 6)"
+"$AUXTAP" pack --redact -o packed data 2>err || fail "pack --redact: $(cat err)"
+"$AUXTAP" report packed >redacted.txt
+mv elsewhere program
+guard "$AUXTAP" crash --redact --backend emulated -o data -- ./program >stdout 2>stderr </dev/null
+for report in redacted.txt data.report.txt; do
+	grep -qE '^        (args|locals)' $report && fail "$report has values: $(cat $report)"
+	grep -q '^  Arguments and local variables are left out: .* redacted' $report ||
+		fail "$report does not say that values are left out"
+done
+# A function that dies before it has stored its arguments: their places hold other values.
+cat >early.c <<'C'
+static int deeper(int depth, const char *text)
+{
+	volatile char frame[4096];
+	frame[0] = text[0];
+	return deeper(depth + 1, text) + frame[0];
+}
+int main(void) { return deeper(1, "early"); }
+C
+gcc -g -O0 -o early early.c || fail "early.c: not built"
+guard "$AUXTAP" crash --backend emulated -o data -- ./early >stdout 2>stderr </dev/null
+grep -A 1 '^  #0 ' data.report.txt |
+	grep -qx '        args: depth=<not stored yet>, text=<not stored yet>' ||
+	fail "early: $(grep -A 3 '^  #0' data.report.txt)"
+finish

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compares the text report of a crash with the JSON: report_text_json.py SCHEMA NAME.json...
+
+NAME.txt is the text. Both are reports of one file, with the same --calls. What a section of the
+text says has to be in the JSON.
+"""
+import json
+import os
+import re
+import sys
+
+import jsonschema
+
+
+def sections(text):
+    """The head is section ''."""
+    found, name = {'': []}, ''
+    lines = text.split('\n')
+    for i, line in enumerate(lines):
+        title = i and not lines[i - 1] and re.match(r'[A-Z][A-Za-z ()]+$', line)
+        if title:
+            name = line
+            found[name] = []
+        elif line.startswith('Memory in this file: '):
+            found['Memory'] = [line]
+        elif line:
+            found[name].append(line)
+    return found
+
+
+def base(path):
+    return path.rsplit('/', 1)[-1]
+
+
+def place(loc):
+    """As the text writes the place of a function: file and line, or its image."""
+    return '%s:%d' % (base(loc['file']), loc['line']) if loc.get('file') else base(loc['image'])
+
+
+def name_of(loc):
+    return loc['function'] + (' (inlined)' if loc.get('inlined') else '')
+
+
+def check_head(lines, report):
+    crash, text = report['crash'], '\n'.join(lines)
+    assert crash['signal']['name'] in lines[0] and crash['signal']['text'] in lines[0], lines[0]
+    assert 'pid %d' % crash['pid'] in lines[0], lines[0]
+    for key in ('location', 'called_from', 'came_from', 'last_traced'):
+        loc = crash[key]
+        if loc and loc.get('function') and (key == 'location') <= (crash['came_from'] is None):
+            assert name_of(loc) in text, (key, loc, text)
+    for key, words in (('came_from', ', from '), ('last_traced', ', last traced in ')):
+        assert (crash[key] is not None) <= (words in lines[0]), (key, lines[0])
+    if crash['called_from'] and not crash['came_from'] and not crash['last_traced']:
+        words = 'called from ' if crash['called_directly'] else 'reached from '
+        assert words + name_of(crash['called_from']) in text, (words, text)
+    said = [line.strip() for line in lines[1:]]
+    known = [crash['cause'], crash['message'] and 'Its message: ' + crash['message']]
+    handled = crash['handled_fault']
+    assert ('Before, a ' in text) == (handled is not None), text
+    if handled:
+        assert handled['signal']['name'] in text and name_of(handled['location']) in text, text
+        known.append(handled['faults_again'] and
+                     'With the registers below that instruction faults again: ' +
+                     handled['faults_again'])
+        assert ('faults again' in text) == (handled['faults_again'] is not None), text
+    for line in said:
+        assert line in known or re.match('called from |reached from |Before, a ', line), line
+    assert all(k is None or k in said for k in known), (known, said)
+
+
+def check_instruction(lines, report):
+    insn = report['crash']['instruction']
+    assert lines[0].split()[0] == insn['address'], lines
+    assert insn['text'] is None or insn['text'] in lines[0], (lines[0], insn)
+    shown = [re.match(r' +(\d+) \| (.*)', line) for line in lines]
+    shown = [(int(m[1]), m[2]) for m in shown if m]
+    if shown:
+        source = insn['location']['source']
+        line = source['lines'][shown[0][0] - source['first_line']]
+        assert line.strip().replace('\t', ' ') == shown[0][1], (line, shown)
+
+
+def check_registers(lines, report):
+    words = ' '.join(lines).split()
+    said = {k: int(v, 16) for k, v in zip(words[::2], words[1::2])}
+    assert said == {k: int(v, 16) for k, v in report['registers'].items()}, said
+
+
+def check_variables(line, functions):
+    kind, values = re.match(r' {8}(args|locals|locals optimized out): (.*)', line).groups()
+    shown = [v for f in functions
+             for v in f.get('arguments' if kind == 'args' else 'locals', [])]
+    if kind == 'locals optimized out':
+        shown = [v['name'] for v in shown if v.get('optimized_out')]
+    else:
+        shown = ['%s=%s' % (v['name'], v['value']) for v in shown
+                 if kind == 'args' or not v.get('optimized_out')]
+    values = re.sub(r', \d+ more$', '', values)
+    # control characters are \xNN in the text
+    assert values in ', '.join(shown) or '\\x' in values, (line, shown)
+
+
+def check_backtrace(lines, report):
+    frames = {f['level']: f for f in report['backtrace']['frames']}
+    joined = re.sub(r',\n {10}', ', ', '\n'.join(lines))
+    want = frame = None
+    for line in joined.split('\n'):
+        m = re.match(r'  #(\d+) +(.*)', line)
+        if m:
+            assert not want, ('missing in the text', want)
+            frame = frames[int(m[1])]
+            if frame['signal_handler']:
+                assert m[2] == '<signal handler called>', line
+                continue
+            tails = [(t, f) for t in frame.get('tail_frames', []) for f in t['functions']]
+            want = [(frame, f) for f in frame['functions']] + tails
+            functions = frame['functions']
+            line = ' ' * 6 + m[2]
+        if line.startswith(' ' * 8):
+            check_variables(line, functions)
+        elif line.startswith('  Known from the trace'):
+            return  # the JSON has these calls in the tree alone
+        elif line.startswith(' ' * 6) and want:
+            where, f = want.pop(0)
+            if not f['function']:
+                continue
+            tail = ' (tail call)' if where is not frame and not f['inlined'] else ''
+            text = name_of(f) + tail + (' at %s:%d' % (f['file'], f['line']) if f['file'] else
+                                        ' in ' + where['image'])
+            assert line.strip() in (text, text + ' (unloaded)'), (line, text)
+        elif 'Arguments and local variables are left out' in line:
+            assert report['memory']['redacted']
+        elif re.match(r'  \.\.\. \d+ more', line):
+            want = None
+        elif not re.match(r'      ', line):
+            ends = {'... and further frames': 'too_many', 'No call returns': 'not_called',
+                    'The next return address': 'no_code', 'The snapshot does not': 'not_in_snapshot',
+                    'No file with': 'no_file', 'No unwind information': 'no_unwind_information',
+                    'The stack makes no sense': 'senseless'}
+            end = [v for k, v in ends.items() if line.startswith('  ' + k)]
+            by = report['backtrace']['by_frame_pointers_from']
+            assert end == [report['backtrace']['end']] or (by is not None and (
+                'that code; the next' in line or 'pointers, calls may' in line)) or \
+                'a stack made by' in line, line
+
+
+def check_calls(lines, report):
+    rows = [r for r in report['calls']['rows']]
+    said = [line for line in lines[1:] if re.match(r' {1,14}(\d+|\.\.\.|-- gap.*| ) ', line)]
+    for line in said:
+        m = re.match(r' +(\d+)? +(.*)', line)
+        if '-- gap: ' in line:
+            gap = re.search('-- gap: (.*) --', line)[1]
+            assert gap in (r.get('text') for r in rows) or \
+                gap == report['calls']['gap_before'], line
+        elif m and m[1]:
+            own = [r for r in rows if m[1] in (str(r.get('instructions')),
+                                               str(r.get('own_instructions')))]
+            names = [r for r in own if not r.get('function') or r['function'] in line
+                     or m[2][:20].strip() in r['function']]
+            assert names, line
+    assert sum(r.get('current', False) for r in rows) <= 1
+
+
+def check_branches(lines, report):
+    rows, got = [line for line in lines if not line.startswith('  --')], report['branches']
+    assert len(rows) == len(got), (len(rows), len(got))
+    gaps = [re.match('  -- gap: (.*) --', line)[1] for line in lines if line.startswith('  --')]
+    want = []
+    for b in got:
+        want += [b['gap_before']] if 'gap_before' in b else []
+        want += ['uncounted'] if b.get('uncounted_after') else []
+    want += [report['gap_after_branches']] if report['gap_after_branches'] else []
+    assert gaps == want, (gaps, want)
+    for line, b in zip(rows, got):
+        for end in ('from', 'to'):
+            loc = b[end]
+            if loc and loc.get('function'):
+                assert name_of(loc)[:80] in line and place(loc) in line, (line, loc)
+        assert (b['count'] > 1) == bool(re.search(r'  x %d$' % b['count'], line)), (line, b)
+        assert line.split()[0] == b['kind'] or b is got[-1], (line, b)
+
+
+def check_coverage(lines, report):
+    cover, text = report['coverage'], '\n'.join(lines)
+    for key, words in (('instructions', '%d instructions'), ('branches', ' %d branches'),
+                       ('threads', 'in %d thread'), ('trace_bytes', 'from %d bytes')):
+        assert words % cover[key] in text, (key, text)
+    m = re.search(r'  (\d+\.\d+) s of (emulated )?time', text)
+    assert bool(m) == (cover['duration_ns'] is not None), text
+    if m:
+        assert m[1] == '%.6f' % (cover['duration_ns'] / 1e9), (m[1], cover)
+        assert bool(m[2]) == cover['time_is_emulated'], text
+    assert sorted(re.findall(r'\d+ gaps?: (\w+)', text)) == sorted(g['cause'] for g in cover['gaps'])
+    m = re.search('flow of the dead thread ends at (0x[0-9a-f]+), but .* died at (0x[0-9a-f]+)',
+                  text)
+    assert (m.groups() if m else (None, None)) == (cover['flow_ends_at'], cover['died_at']), text
+    complete = not cover['gaps'] and cover['from_start'] and cover['to_end'] and \
+        not cover['threads_without_trace'] and cover['flow_ends_at'] is None
+    assert complete == ('no gaps: all of it' in text), (complete, text)
+
+
+def check_threads(lines, report):
+    threads = {t['tid']: t for t in report['threads']}
+    calls = []
+    for line in lines:
+        m = re.match(r'  \S.* (\d+) +(?:(\d+) instructions|no instructions|its tree of calls is above)',
+                     line)
+        if line.startswith('  -N: '):
+            continue
+        if m:
+            assert not calls, calls
+            thread = threads.pop(int(m[1]))
+            assert thread['died'] or thread['instructions'] == int(m[2] or 0), (line, thread)
+            calls = list(thread.get('last_calls', []))
+            where = thread['location']
+            assert thread['died'] or not where or not where.get('function') or \
+                name_of(where) in line, line
+        else:
+            call = calls.pop(0)
+            assert call['function'] in line and line.endswith('...') != call['returned'], line
+            assert not call.get('file') or place(call) in line, (line, call)
+    assert not calls and all(t['died'] for t in threads.values()), (calls, threads)
+
+
+def check_images(lines, report):
+    found = sum(i['state'] == 'found' for i in report['images'])
+    assert lines[0].startswith('  %d found' % found), (lines[0], found)
+    for line in lines[1:]:
+        m = re.match(r'  (missing|different|denied): (\S+)', line)
+        if m:
+            image = [i for i in report['images'] if i['name'] == m[2]][0]
+            assert image['state'] == m[1], (line, image)
+
+
+def check_memory(lines, report):
+    assert lines == ['Memory in this file: ' + report['memory']['text']], lines
+
+
+CHECKS = {
+    '': check_head, 'Faulting instruction': check_instruction, 'Registers': check_registers,
+    'Backtrace': check_backtrace, 'The calls that led there': check_calls,
+    'What the trace covers': check_coverage, 'The other threads': check_threads,
+    'Images': check_images, 'Memory': check_memory, 'Next': None}
+
+
+def pattern(name):
+    """Of a name, of whose lists in brackets any may be abbreviated to '...'."""
+    text, at = '', 0
+    while at < len(name):
+        close = {'<': '>', '(': ')'}.get(name[at])
+        end, depth = at, 0
+        while close and end < len(name):
+            depth += (name[end] == name[at]) - (name[end] == close)
+            end += 1
+            if not depth:
+                break
+        if close and not depth and end > at + 2:
+            text += '%s(?:%s|[.]{3})%s' % (re.escape(name[at]), pattern(name[at + 1:end - 1]),
+                                           re.escape(close))
+            at = end
+        else:
+            text += re.escape(name[at])
+            at += 1
+    return text
+
+
+def abbreviate(value, text, short):
+    """Long names as the text writes them; short: {name: as the text writes it}."""
+    if isinstance(value, list):
+        for element in value:
+            abbreviate(element, text, short)
+    if not isinstance(value, dict):
+        return
+    for key, element in value.items():
+        if key == 'function' and element and len(element) > 60 and '...' not in element:
+            if element not in short:
+                found = re.search(pattern(element), text)
+                short[element] = found[0] if found else element
+            value[key] = short[element]
+        else:
+            abbreviate(element, text, short)
+
+
+def main(schema, names):
+    validator = jsonschema.Draft7Validator(json.load(open(schema)))
+    for name in names:
+        report = json.load(open(name))
+        errors = [(list(e.absolute_path), e.message) for e in validator.iter_errors(report)]
+        assert not errors, (name, errors[:3])
+        text, short = open(os.path.splitext(name)[0] + '.txt').read(), {}
+        found = sections(text)
+        abbreviate(report, text, short)
+        same = [s for s in short.values() if list(short.values()).count(s) > 1]
+        assert not same, (name, 'several functions have the name', same[0])
+        for title, lines in found.items():
+            check = CHECKS[title] if title in CHECKS else \
+                check_branches if title.startswith('Last branches') else sys.exit(
+                    '%s: unknown section %s' % (name, title))
+            try:
+                if check:
+                    check(lines, report)
+            except (AssertionError, LookupError, TypeError) as e:
+                sys.exit('%s: %s: %s' % (name, title or 'head', repr(e)[:1500]))
+        assert len(found) >= 8, (name, list(found))
+        print('%s: %d sections' % (name, len(found)))
+
+
+main(sys.argv[1], sys.argv[2:])

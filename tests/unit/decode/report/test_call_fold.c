@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The report's tree of calls, folded: runs, rounds of calls, calls in no order, and what is counted
+ * of them.
+ */
+#include "support_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct call_tree *begin(void)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x100000, 0);
+	return tree;
+}
+
+static struct call_node *main_of(struct call_tree *tree)
+{
+	return call_tree_root(tree)->first;
+}
+
+/* Calls by a program text: "a" calls a, "a(bc)" too, which calls b and c. All return. */
+static const char *calls(struct call_tree *tree, const char *text, uint64_t site)
+{
+	while (*text && *text != ')') {
+		uint64_t addr = 0x1000 * (uint64_t)(*text - 'a' + 1);
+
+		event(tree, AUXTAP_EVENT_CALL, site, addr, 1);
+		text++;
+		if (*text == '(') {
+			text = calls(tree, text + 1, addr + 0x20);
+			assert_int_equal(*text++, ')');
+		}
+		event(tree, AUXTAP_EVENT_RETURN, addr + 0x30, site + 5, 2);
+	}
+	return text;
+}
+
+static void call(struct call_tree *tree, const char *text)
+{
+	calls(tree, text, 0x100010);
+}
+
+/* The same the other way round, with how often: "a5 [3 b3 c3]", "{b2 c9}": in no order. */
+static void describe(const struct call_node *node, char **at)
+{
+	for (const struct call_node *c = node->first; c; c = c->next) {
+		if (c != node->first)
+			*(*at)++ = ' ';
+		if (c->mixed)
+			*(*at)++ = '{';
+		else if (c->group)
+			*at += sprintf(*at, "[%d ", (int)c->repeat);
+		else
+			*at += sprintf(*at, "%c", (int)(c->addr / 0x1000 - 1 + 'a'));
+		if (!c->group && c->repeat != 1)
+			*at += sprintf(*at, "%d", (int)c->repeat);
+		if (!c->group && c->first)
+			*(*at)++ = '(';
+		describe(c, at);
+		if (c->group || c->first)
+			*(*at)++ = c->mixed ? '}' : c->group ? ']' : ')';
+	}
+	**at = '\0';
+}
+
+static void expect(struct call_tree *tree, const char *want)
+{
+	char text[4096] = "", *at = text;
+
+	describe(main_of(tree), &at);
+	assert_string_equal(text, want);
+}
+
+static void runs_and_rounds(void **state)
+{
+	static const struct {
+		const char *calls, *tree;
+	} cases[] = {
+		{"aaaaab", "a5 b"},
+		{"ababa", "a b a b a"}, /* two rounds may be chance */
+		{"ababab", "[3 a3 b3]"},
+		{"ababababca", "[4 a4 b4] c a"},
+		/* twice unlocked is not a round */
+		{"ababababb", "[4 a4 b4] b"},
+		{"abababbababab", "[3 a3 b3] [3 b3 a3] b"},
+		/* a loop within: how often it runs is no difference */
+		{"abbabbbabab", "[4 a4 b7]"},
+		{"abbabbbabbb", "[3 a3 b8]"},
+		{"abcabcabcabcd", "[4 a4 b4 c4] d"},
+		{"abcdefghabcdefghabcdefgh", "[3 a3 b3 c3 d3 e3 f3 g3 h3]"},
+		/* the same calls within */
+		{"a(bc)a(bc)a(b)", "a2(b2 c2) a(b)"},
+		{"a(bb)a(b)a(bbb)", "a3(b6)"},
+		{"a(bcbcbc)a(bcbcbcbc)", "a2([7 b7 c7])"},
+		/* rounds within rounds */
+		{"abcbcbcabcbcbcabcbcbcd", "[3 a3 [9 b9 c9]] d"},
+		{"abcbcbcabcbcbcabcbcbcabcbcbcbc", "[4 a4 [13 b13 c13]]"},
+		{"x(ab(y)cabcabcabca(z)bc)", "x(a b(y) [3 c3 a3 b3] c a(z) b c)"},
+		{"x(ab(c)abbabbabb(d))", "x(a b(c) [3 a3 b5] b(d))"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct call_tree *tree = begin();
+
+		call(tree, cases[i].calls);
+		expect(tree, cases[i].tree);
+		call_tree_free(tree);
+	}
+}
+
+/* Instructions and calls are those of all. */
+static void sums(void **state)
+{
+	struct call_tree *tree = begin();
+	struct call_node *group;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		call(tree, i % 3 ? "a(bb)" : "a(b)");
+	group = main_of(tree)->first;
+	assert_int_equal(group->repeat, 1000);
+	assert_int_equal(group->first->repeat, 333 * 2 * 2 + 334);
+	assert_int_equal(group->nr_insns, 1000 * 2 + 333 * 2 * 2 + 334);
+	assert_int_equal(group->first->nr_insns, 2 * (333 * 2 * 2 + 334));
+	assert_int_equal(call_node_calls(main_of(tree)->first), 1000);
+	assert_int_equal(main_of(tree)->nr_children, 1000);
+	call_tree_free(tree);
+}
+
+/* What differs in what it called stays apart, until there are too few lines. */
+static void fits_lines(void **state)
+{
+	struct call_tree *tree = begin();
+
+	(void)state;
+	call(tree, "e");
+	for (int i = 0; i < 9; i++)
+		call(tree, i % 2 ? "la(b)u" : "la(c)u");
+	expect(tree, "e [4 l4 a4(c4) u4 l4 a4(b4) u4] l a(c) u");
+	call_node_fit(tree, main_of(tree), 100);
+	expect(tree, "e [4 l4 a4(c4) u4 l4 a4(b4) u4] l a(c) u");
+	call_node_fit(tree, main_of(tree), 9);
+	assert_int_equal(call_node_insns(main_of(tree)), 3 * (1 + 9 * 4) + 0);
+	call_tree_free(tree);
+}
+
+/* Rounds begin where the first one does, once nothing else keeps them apart. */
+static void first_rounds(void **state)
+{
+	struct call_tree *tree = begin();
+
+	(void)state;
+	call(tree, "ela(y)ula(b)ula(b)ula(b)ula(c)ula(d)uf");
+	expect(tree, "e l a(y) [3 u3 l3 a3(b3)] u l a(c) u l a(d) u f");
+	call_node_fit(tree, main_of(tree), 6);
+	expect(tree, "e [6 l6 a6 u6] f");
+	call_tree_free(tree);
+}
+
+/* One call among very many in no order is kept, and the order of the rest is not. */
+static void seldom_calls_are_kept(void **state)
+{
+	struct call_tree *tree = begin();
+	unsigned int seed = 1;
+	const struct call_node *seldom, *often;
+
+	(void)state;
+	call(tree, "z");
+	for (int i = 0; i < 300000; i++) {
+		static const char *const text[] = {"a(b)", "a(c)", "c", "d(ac)", "d(b(c)a)"};
+
+		seed = seed * 1103515245 + 12345;
+		call(tree, text[seed / 65536 % 5]);
+	}
+	call(tree, "y");
+	assert_true(call_tree_size(tree) <= 20001);
+	call_node_fit(tree, main_of(tree), 20);
+	seldom = main_of(tree)->first;
+	often = seldom->next;
+	assert_int_equal(seldom->addr / 0x1000, 'z' - 'a' + 1);
+	assert_true(often->mixed);
+	assert_int_equal(call_node_calls(often), 300000);
+	assert_int_equal(often->nr_items, 3);
+	assert_int_equal(often->next->addr / 0x1000, 'y' - 'a' + 1);
+	assert_null(often->next->next);
+	assert_int_equal(main_of(tree)->nr_dropped, 0);
+	call_tree_free(tree);
+}
+
+/* A call that called very much: what is alike stays, or the calls in no order. */
+static void large_calls(void **state)
+{
+	struct call_tree *tree = begin();
+	const struct call_node *large;
+	uint64_t nr = 0;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_CALL, 0x100010, 0x50000, 1);
+	for (int i = 0; i < 2000; i++) {
+		calls(tree, i % 7 % 3 ? "a(bc)" : i % 11 ? "d(bbcd)" : "e(c)", 0x50010);
+		nr++;
+	}
+	event(tree, AUXTAP_EVENT_RETURN, 0x50020, 0x100015, 1);
+	large = main_of(tree)->first;
+	assert_true(call_tree_size(tree) < 600);
+	assert_non_null(large->first);
+	for (const struct call_node *c = large->first; c; c = c->next)
+		nr -= call_node_calls(c);
+	assert_int_equal(nr, large->nr_dropped);
+	call_tree_free(tree);
+}
+
+/* Random calls: whatever is folded, nothing is lost, and order within the tree is as it was. */
+static void nothing_is_lost(void **state)
+{
+	(void)state;
+	for (unsigned int seed = 1; seed <= 300; seed++) {
+		struct call_tree *tree = begin();
+		unsigned int x = seed, depth = 0, nr = 20 + seed * 7 % 400, nr_calls = 0;
+		uint64_t at[8] = {0x100010};
+
+		for (unsigned int i = 0; i < nr; i++) {
+			x = x * 1103515245 + 12345;
+			if (depth < 6 && x >> 16 & 1) {
+				uint64_t addr = 0x1000 * (1 + (x >> 20) % (1 + seed % 4));
+
+				event(tree, AUXTAP_EVENT_CALL, at[depth], addr, 1);
+				at[++depth] = addr + 0x10;
+				nr_calls++;
+			} else if (depth) {
+				event(tree, AUXTAP_EVENT_RETURN, at[depth] + 9, at[depth - 1] + 5,
+				      1);
+				depth--;
+			}
+			if (i % 97 == 96)
+				call_node_fit(tree, main_of(tree), x >> 17 & 15);
+		}
+		while (depth--)
+			event(tree, AUXTAP_EVENT_RETURN, at[depth + 1] + 9, at[depth] + 5, 1);
+		assert_int_equal(call_node_insns(main_of(tree)), 2 * nr_calls);
+		call_node_fit(tree, main_of(tree), seed % 9);
+		assert_int_equal(call_node_insns(main_of(tree)), 2 * nr_calls);
+		call_tree_free(tree);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_and_rounds),
+		cmocka_unit_test(sums),
+		cmocka_unit_test(fits_lines),
+		cmocka_unit_test(first_rounds),
+		cmocka_unit_test(seldom_calls_are_kept),
+		cmocka_unit_test(large_calls),
+		cmocka_unit_test(nothing_is_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rings that grow: queues of which both ends move. As with vector.h the array, the index of its
+ * oldest element, the number of elements and the capacity stay four variables of the caller, all
+ * zero (the array NULL) at the start; free() releases the array. The capacity is 0 or a power of 2.
+ */
+#ifndef UTIL_GROWING_RING_H
+#define UTIL_GROWING_RING_H
+
+#include "util/vector.h"
+
+#include <string.h>
+
+/* Where element i is, 0 being the oldest one; i equal to the number of elements: the next one. */
+static inline size_t ring_index(size_t first, size_t i, size_t capacity)
+{
+	return (first + i) & (capacity - 1);
+}
+
+/* Makes space for one element after the newest of nr. 0; or -ENOMEM, and the ring is as it was. */
+#define ring_grow(array, first, nr, capacity)                                                   \
+	({                                                                                      \
+		size_t before_ = (size_t)(capacity);                                            \
+		int grown_ = (nr) < (capacity) ? 0 : vector_grow(array, before_, capacity);     \
+                                                                                                \
+		/* what had wrapped follows now what had not: before index 'first' */           \
+		if (!grown_ && (size_t)(capacity) > before_ && (first))                         \
+			memcpy((array) + before_, (array), (size_t)(first) * sizeof(*(array))); \
+		grown_;                                                                         \
+	})
+
+#endif
