@@ -23,6 +23,7 @@
 #define PAIR_NS	     1000000000ull /* receipts of one signal are at most this far apart */
 #define PENDING_NS   5000000000ull /* how long a signal may take to reach the program, or capture */
 #define MERGED_NS    100000000ull  /* two signals may reach one process merged, a little later */
+#define SEPARATE_NS  250000000ull  /* a receipt later than this is not of a merged pair */
 
 u64 emu_now_ns(void)
 {
@@ -47,6 +48,29 @@ struct emu_receipt *emu_receipt_add(struct emu_receipts *list, int signo, pid_t 
 	return r;
 }
 
+static u64 distance_ns(const struct emu_receipt *a, const struct emu_receipt *b)
+{
+	return a->time_ns > b->time_ns ? a->time_ns - b->time_ns : b->time_ns - a->time_ns;
+}
+
+/*
+ * Whether the receipt is one of two of which another process got only one, merged: then that one is
+ * its counterpart, too, and no later receipt is.
+ */
+static bool is_of_pair(const struct emu_receipts *list, const struct emu_receipt *one)
+{
+	u32 first = list->nr > EMU_NR_RECEIPTS ? list->nr - EMU_NR_RECEIPTS : 0;
+
+	for (u32 i = first; i != list->nr; i++) {
+		const struct emu_receipt *other = &list->item[i % EMU_NR_RECEIPTS];
+
+		if (other != one && other->taken && other->signo == one->signo &&
+		    other->sender == one->sender && distance_ns(other, one) <= MERGED_NS)
+			return true;
+	}
+	return false;
+}
+
 /*
  * The receipt in the list that belongs to r: one that belongs to no other, or the one that several
  * signals were merged into. NULL: none.
@@ -65,7 +89,7 @@ static struct emu_receipt *counterpart(struct emu_receipts *list, const struct e
 		    late > (r->was_pending ? PENDING_NS : PAIR_NS) ||
 		    early > (other->is_late ? PENDING_NS : PAIR_NS))
 			continue;
-		if (!other->taken)
+		if (!other->taken && (early <= SEPARATE_NS || !is_of_pair(list, other)))
 			return other;
 		if (early <= MERGED_NS)
 			merged = other;
