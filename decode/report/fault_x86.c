@@ -205,6 +205,23 @@ static void find_access(const struct report_facts *facts, const struct auxtap_re
 	}
 }
 
+/* The target of a near indirect call or jump; false where it is unknown. */
+static bool branch_target(const struct report_facts *facts, const struct auxtap_regs *regs,
+			  const struct insn *insn, uint64_t *to)
+{
+	const ZydisDecodedOperand *op = &insn->op[0];
+	uint64_t addr;
+
+	if ((insn->info.mnemonic != ZYDIS_MNEMONIC_CALL &&
+	     insn->info.mnemonic != ZYDIS_MNEMONIC_JMP) ||
+	    insn->info.operand_count < 1 || op->size != 64)
+		return false;
+	if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
+		return reg_value(regs, insn, op->reg.value, to);
+	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && effective_address(regs, insn, op, &addr) &&
+	       report_facts_memory(facts, addr, to, 8);
+}
+
 void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 		      const uint8_t *bytes, size_t size, struct fault *fault)
 {
@@ -220,6 +237,11 @@ void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs
 		fault->bad_return = true;
 		snprintf(fault->why, sizeof(fault->why),
 			 "it returns to 0x%llx, which is no address at all",
+			 (unsigned long long)to);
+	} else if (!fault->access.known && facts->crash.si_code == SI_KERNEL &&
+		   branch_target(facts, regs, &insn, &to) && !fault_canonical(regs, to)) {
+		snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx, which is no address at all",
+			 insn.info.mnemonic == ZYDIS_MNEMONIC_CALL ? "calls" : "jumps to",
 			 (unsigned long long)to);
 	}
 }

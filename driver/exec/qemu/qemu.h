@@ -88,6 +88,9 @@ struct qemu_thread {
 	siginfo_t host_info;
 	u32 host_flushes, host_nr;
 	siginfo_t dying;
+	/* died of an instruction that a processor refuses: registers before it */
+	bool is_refused;
+	u64 refused_ip, refused_sp;
 };
 
 struct qemu_engine {

@@ -109,6 +109,7 @@ struct qemu_arch {
 	u64 (*ip)(const union qemu_env *env);
 	u64 (*sp)(const union qemu_env *env);
 	void (*set_ip)(union qemu_env *env, u64 ip);
+	void (*set_sp)(union qemu_env *env, u64 sp); /* NULL where 'refused' is */
 	/*
 	 * Whether env can be the state at the first instruction of a program: all as the ABI sets
 	 * it; the stack pointer points to argc.
@@ -134,6 +135,14 @@ struct qemu_arch {
 	 */
 	bool (*data_addr)(const union qemu_env *env, const u8 *code, size_t nr, u64 *addr);
 	bool (*is_canonical)(u64 ip);
+	/*
+	 * Whether a processor refuses the instruction that led to env's address, of this class and
+	 * with this code, where qemu executes it and faults afterwards; *sp is the stack pointer
+	 * before it. NULL: never.
+	 */
+	bool (*refused)(const union qemu_env *env, u8 cls, const u8 *code, size_t nr, u64 *sp);
+	/* The registers that a processor changes on its way into a system call. NULL: none. */
+	void (*enter_call)(union qemu_env *env);
 	/* An instruction that a real processor may support and qemu does not. */
 	bool (*is_limit)(const u8 *code, size_t nr);
 };

@@ -4,8 +4,11 @@
 #include "hw/x86_insn.h"
 #include <signal.h>
 
-enum { AX, CX, DX, BX, SP, BP, SI, DI };
+enum { AX, CX, DX, BX, SP, BP, SI, DI, R11 = 11 };
 enum { ES, CS, SS, DS, FS, GS };
+
+#define VSYSCALL     0xffffffffff600000
+#define FLAGS_ALWAYS 0x202 /* interrupts are on, and bit 1 is set: qemu-user keeps neither */
 
 /* A signal frame, from the stack pointer at handler entry. */
 #define FRAME_UC 8 /* rdx points there; [rsp] is the restorer */
@@ -111,6 +114,11 @@ static void set_ip(union qemu_env *env, u64 ip)
 	env->x86.eip = ip;
 }
 
+static void set_sp(union qemu_env *env, u64 sp)
+{
+	env->x86.regs[SP] = sp;
+}
+
 static bool plausible(const union qemu_env *env, u64 ip, u64 argc)
 {
 	return env->x86.eip == ip && env->x86.regs[SP] && !(env->x86.regs[SP] & 15) && argc &&
@@ -157,8 +165,7 @@ static void regs_of(const union qemu_env *env, struct auxtap_regs *regs)
 	for (int i = 0; i < 16; i++)
 		regs->reg[map[i]] = env->x86.regs[i];
 	regs->reg[AUXTAP_X86_IP] = env->x86.eip;
-	/* bit 1 is always set, interrupts are on; qemu-user keeps neither in this word */
-	regs->reg[AUXTAP_X86_FLAGS] = env->x86.eflags | 0x202;
+	regs->reg[AUXTAP_X86_FLAGS] = env->x86.eflags | FLAGS_ALWAYS;
 	for (int i = ES; i <= DS; i++)
 		regs->reg[segment[i]] = (u32)env->x86.segs[i].selector & 0xffff;
 	regs->reg[AUXTAP_X86_FS] = env->x86.segs[FS].base;
@@ -171,10 +178,48 @@ static bool is_canonical(u64 ip)
 	return (s64)(ip << 16) >> 16 == (s64)ip;
 }
 
+/* SYSCALL leaves the address of the next instruction and the flags there; qemu does not. */
+static void enter_call(union qemu_env *env)
+{
+	if ((env->x86.eip & ~(QEMU_PAGE - 1)) == VSYSCALL) /* a page fault enters the kernel */
+		return;
+	env->x86.regs[CX] = env->x86.eip;
+	env->x86.regs[R11] = env->x86.eflags | FLAGS_ALWAYS;
+}
+
 static bool is_prefix(u8 byte)
 {
 	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e ||
 	       byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
+}
+
+/*
+ * A return to an address that cannot exist, a call or a jump to one in a register. (One in memory
+ * may not be in the snapshot: then the address where qemu went is all that shows it.)
+ */
+static bool refused(const union qemu_env *env, u8 cls, const u8 *code, size_t nr, u64 *sp)
+{
+	size_t at = 0;
+
+	if (is_canonical(env->x86.eip))
+		return false;
+	while (at < nr && (is_prefix(code[at]) || (code[at] & 0xf0) == 0x40))
+		at++;
+	*sp = env->x86.regs[SP];
+	if (at >= nr)
+		return false;
+	if (cls == X86_RET && code[at] == 0xc3) {
+		*sp -= 8;
+		return true;
+	}
+	if (cls == X86_RET && code[at] == 0xc2 && at + 3 <= nr) {
+		*sp -= 8 + (code[at + 1] | (u64)code[at + 2] << 8);
+		return true;
+	}
+	if (cls == X86_CALL_INDIRECT)
+		*sp += 8;
+	return (cls == X86_CALL_INDIRECT || cls == X86_JMP_INDIRECT) && at + 2 <= nr &&
+	       code[at] == 0xff && code[at + 1] >> 6 == 3;
 }
 
 /* mov from a general register to a segment register: it reads a descriptor table. */
@@ -228,13 +273,16 @@ const struct qemu_arch qemu_arch_x86 = {
 	.ip = ip_of,
 	.sp = sp_of,
 	.set_ip = set_ip,
+	.set_sp = set_sp,
 	.plausible = plausible,
 	.frame = frame_of,
 	.regs = regs_of,
-	.vsyscall = 0xffffffffff600000,
+	.vsyscall = VSYSCALL,
 	.ill_code = ILL_ILLOPN,
 	.trap_code = SI_KERNEL,
 	.is_canonical = is_canonical,
+	.refused = refused,
+	.enter_call = enter_call,
 	.is_limit = is_limit,
 	.loads_segment = loads_segment,
 };

@@ -152,24 +152,45 @@ static bool is_left(const struct qemu_rec *rec)
 	return rec && rec->left_nr == rec->nr && rec->left_flushes == rec->nr_flushes;
 }
 
+/*
+ * A processor faults at a branch to an address that cannot exist; qemu after it. Where it can be
+ * undone, the thread died as on a processor: before the instruction.
+ */
+static void undo_refused(struct qemu_engine *q, struct qemu_thread *t, const union qemu_env *env)
+{
+	const struct qemu_arch *arch = t->process->arch;
+	u8 code[16];
+	ssize_t got;
+
+	if (!arch->refused || !t->held || t->dying.si_signo != SIGSEGV)
+		return;
+	got = qemu_state_mem(q->emu, t->process->pid, t->held->last_ip, code, arch->max_len);
+	t->refused_ip = t->held->last_ip;
+	t->is_refused =
+		got > 0 && arch->refused(env, t->held->last_cls, code, (size_t)got, &t->refused_sp);
+}
+
 void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, bool sync)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	bool left = is_left(rec); /* draining empties the record */
 	union qemu_env env;
+	u64 ip;
 
 	qemu_ring_drain(q, t);
 	if (!t->task || t->in_kernel || (rec && rec->in_syscall))
 		return;
 	if (exact && !qemu_state_env(q, t, &env)) {
-		qemu_stream_async(t, t->process->arch->ip(&env), sync || left);
+		if (sync)
+			undo_refused(q, t, &env);
+		ip = t->is_refused ? t->refused_ip : t->process->arch->ip(&env);
+		qemu_stream_async(t, ip, sync || left);
 		t->in_kernel = true;
 		return;
 	}
 	/* how much of the last block ran is unknown: it is not reported */
 	if (t->held) {
-		u64 ip = t->held->ip;
-
+		ip = t->held->ip;
 		t->held = NULL;
 		emu_task_async(t->task, ip, false);
 	}

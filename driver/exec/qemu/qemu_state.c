@@ -68,6 +68,10 @@ int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
 	regs->arch = t->process->arch->arch;
 	if (qemu_state_env(qemu_engine(emu_task_emu(task)), t, &env))
 		return 0; /* none is known: a thread that has not run yet */
+	if (t->is_refused) {
+		t->process->arch->set_ip(&env, t->refused_ip);
+		t->process->arch->set_sp(&env, t->refused_sp);
+	}
 	t->process->arch->regs(&env, regs);
 	return 0;
 }
