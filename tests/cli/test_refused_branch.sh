@@ -26,7 +26,7 @@ cc -E program.S >/dev/null 2>&1 || skip "no assembler"
 
 # registers ENGINE: those that do not depend on where the stack is, and the stack pointer's distance
 registers() {
-	sed -n '/^Registers/,/^$/p' "$1.report.txt" | tr -s ' ' '\n' | paste -sd' ' | sed 's/ /\n/g' |
+	sed -n '/^Registers/,/^$/p' "$1.report.txt" | tr -s ' ' '\n' |
 		awk '/^(r..?|eflags)$/ { name = $0; next } name { print name, $0; name = "" }' >"$1.regs"
 	local rsp r12
 	rsp=$(sed -n 's/^rsp //p' "$1.regs") r12=$(sed -n 's/^r12 //p' "$1.regs")
@@ -43,12 +43,16 @@ for branch in 'ret' 'ret $16' 'repz ret' 'jmp *%rax' 'call *%rax'; do
 	for engine in qemu ptrace; do
 		rm -f $engine*
 		"$AUXTAP" crash --source $engine -o $engine -- ./program >/dev/null 2>err
-		[ -e $engine.report.txt ] || { fail "$branch, $engine: no report: $(cat err)"; finish; }
+		[ -e $engine.report.txt ] || {
+			fail "$branch, $engine: no report: $(cat err)"
+			finish
+		}
 		{
 			sed -n '1s/(pid [0-9]*)//p; 2p; /^Faulting/,/^ *0x/p' $engine.report.txt
 			registers $engine
 			sed -n '/^Last branches/,/^$/p' $engine.report.txt
-			sed -n 's/^ *\([0-9]* instructions, [0-9]* branches\).*/\1/p' $engine.report.txt
+			sed -n 's/^ *\([0-9]* instructions, [0-9]* branches\) .*/\1/p' \
+				$engine.report.txt
 		} >$engine.facts
 		"$AUXTAP" decode --events insn -F ip $engine >$engine.insns 2>err ||
 			fail "$branch, $engine: $(tail -n 1 err)"
