@@ -116,6 +116,11 @@ struct emu_task *emu_task_find(struct emu *emu, pid_t tid);
 /* COMM|EXEC; notifies capture; the task is resumed later */
 void emu_task_exec(struct emu_task *task, const char *comm);
 void emu_task_comm(struct emu_task *task, const char *comm);
+/*
+ * COMM, if the task's name has changed in a way that the engine does not report: by a system call,
+ * or by another thread's write to its file in /proc. Call while the host's thread exists.
+ */
+void emu_task_learn_comm(struct emu_task *task);
 /* The thread's name, of the host; "": unknown. */
 void emu_read_comm(pid_t tid, char comm[16]);
 struct emu_mapping {

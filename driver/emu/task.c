@@ -147,8 +147,7 @@ void emu_read_comm(pid_t tid, char comm[16])
 		close(fd);
 }
 
-/* Another thread may have named it: a write to its file in /proc, which no engine reports. */
-static void learn_comm(struct emu_task *task)
+void emu_task_learn_comm(struct emu_task *task)
 {
 	char comm[16];
 
@@ -342,7 +341,7 @@ void emu_task_exit(struct emu_task *task)
 
 	if (task->pending.nr_insns || task->in_user)
 		emu_task_async(task, task->pending.nr_insns ? task->pending.ip : task->ip, true);
-	learn_comm(task);
+	emu_task_learn_comm(task);
 	emu_task_schedule(task, false);
 	rec.time = emu_tick(emu);
 	core_task_record(&task->core, PERF_RECORD_EXIT, 0, &rec, sizeof(rec));
@@ -403,7 +402,7 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 	struct emu_task *t = NULL;
 
 	while ((t = emu_task_next(emu, task->core.pid, t))) {
-		learn_comm(t);
+		emu_task_learn_comm(t);
 		emu_task_offline(t);
 	}
 	event_of(task, AUXTAP_TARGET_DYING, &ev);

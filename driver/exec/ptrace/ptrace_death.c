@@ -188,6 +188,7 @@ void ptrace_exit_event(struct ptrace_thread *t)
 		if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 			ptrace_settle(t, regs.rip);
 		t->reported = false;
+		emu_task_learn_comm(t->task);
 		emu_task_offline(t->task);
 	}
 	t->slow = true;
