@@ -81,7 +81,7 @@ function threadNode(thread) {
 		locationNode(thread.location));
 	const summary = node('summary', '', node('span', 'threadname', safe(thread.name)),
 		node('span', 'quiet', ` ${thread.tid} `), thread.died ? tag('died', null, 'tag dead') : null, did,
-		where, ' ', !thread.location && thread.ended_before ? '; it had ended' : null);
+		where, ' ', thread.ended_before ? '; it had ended' : null);
 	const source = thread.location && thread.location.source;
 
 	if (!calls.length && !source)

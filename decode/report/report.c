@@ -87,30 +87,44 @@ static void follow_maps(const struct report *r, struct thread_view *view,
 	view->next_map = next;
 }
 
+static int note_comm(struct report *r, const struct auxtap_record *rec)
+{
+	const char *body = (const char *)(rec->header + 1);
+	struct exec_event exec = {.time = rec->time};
+	struct name_event name;
+
+	if (rec->body_size < 9)
+		return 0;
+	memcpy(&exec.tid, body + 4, sizeof(exec.tid));
+	snprintf(exec.comm, sizeof(exec.comm), "%.*s", (int)rec->body_size - 8, body + 8);
+	name.tid = exec.tid;
+	memcpy(name.comm, exec.comm, sizeof(name.comm));
+	if (vector_grow(r->names, r->nr_names, r->max_names))
+		return -ENOMEM;
+	r->names[r->nr_names++] = name;
+	if (!(rec->header->misc & PERF_RECORD_MISC_COMM_EXEC))
+		return 0;
+	if (vector_grow(r->execs, r->nr_execs, r->max_execs))
+		return -ENOMEM;
+	r->execs[r->nr_execs++] = exec;
+	return 0;
+}
+
 static int scan_records(struct report *r, struct auxtap_error *err)
 {
 	struct auxtap_record rec = {.size = sizeof(rec)};
+	int ret = 0;
 
-	while (auxtap_perfdata_next_sorted(r->pd, &rec, NULL) == 1) {
-		struct exec_event exec = {0};
-
-		if (report_cover_record(&r->cover, &rec))
-			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
-		if ((rec.header->type == PERF_RECORD_MMAP ||
-		     rec.header->type == PERF_RECORD_MMAP2) &&
-		    note_map(r, rec.time))
-			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
-		if (rec.header->type != PERF_RECORD_COMM ||
-		    !(rec.header->misc & PERF_RECORD_MISC_COMM_EXEC) || rec.body_size < 9)
-			continue;
-		memcpy(&exec.tid, (const char *)(rec.header + 1) + 4, sizeof(exec.tid));
-		exec.time = rec.time;
-		snprintf(exec.comm, sizeof(exec.comm), "%.*s", (int)rec.body_size - 8,
-			 (const char *)(rec.header + 1) + 8);
-		if (vector_grow(r->execs, r->nr_execs, r->max_execs))
-			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
-		r->execs[r->nr_execs++] = exec;
+	while (!ret && auxtap_perfdata_next_sorted(r->pd, &rec, NULL) == 1) {
+		ret = report_cover_record(&r->cover, &rec);
+		if (!ret &&
+		    (rec.header->type == PERF_RECORD_MMAP || rec.header->type == PERF_RECORD_MMAP2))
+			ret = note_map(r, rec.time);
+		if (!ret && rec.header->type == PERF_RECORD_COMM)
+			ret = note_comm(r, &rec);
 	}
+	if (ret)
+		return auxtap_error_set(err, ret, r->path, "out of memory");
 	auxtap_perfdata_rewind_sorted(r->pd);
 	return 0; /* the decoder reports damage */
 }
@@ -292,6 +306,15 @@ static bool has_trace(const void *ctx, int32_t tid)
 	return false;
 }
 
+/* It may have been named after the last instruction that the trace shows. */
+static void take_last_name(const struct report *r, struct thread_view *v)
+{
+	for (size_t i = 0; i < r->nr_names; i++) {
+		if (r->names[i].tid == v->tid)
+			snprintf(v->comm, sizeof(v->comm), "%s", r->names[i].comm);
+	}
+}
+
 void report_coverage(struct report *r)
 {
 	const struct auxtap_regs *regs = r->facts.have_crash ? report_dying_regs(r) : NULL;
@@ -304,8 +327,13 @@ void report_coverage(struct report *r)
 		(cover->enable_on_exec || cover->of_threads) && !cover->of_unknown_offsets;
 	cover->to_end = r->pd != NULL;
 	cover->sum.threads = 0; /* the decoder counts those with nothing but gaps, too */
-	for (const struct thread_view *v = r->threads; v; v = v->next) {
+	for (struct thread_view *v = r->threads; v; v = v->next) {
 		cover->sum.threads += v->has_flow;
+		if (r->facts.have_crash && v->has_flow &&
+		    report_cover_ended(cover, v->tid, v->last_time)) {
+			v->ended_before = true;
+			take_last_name(r, v);
+		}
 		cover->from_start = cover->from_start && v->tid >= 0 &&
 				    report_cover_born(cover, v->tid, v->first_time);
 		/* those of a crash were stopped by the recorder */
@@ -354,7 +382,7 @@ static void print_thread(const struct report *r, const struct thread_view *v,
 	}
 	if (known)
 		print_location(r, ip);
-	else if (v->ended_before)
+	if (v->ended_before)
 		fputs("; it had ended", r->ro.out);
 	fputc('\n', r->ro.out);
 }
@@ -626,6 +654,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 	}
 	report_names_free(r->ro.names);
 	free(r->execs);
+	free(r->names);
 	free(r->map_times);
 	report_cover_free(&r->cover);
 	return ret;

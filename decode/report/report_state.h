@@ -20,6 +20,12 @@ struct exec_event {
 	char comm[16];
 };
 
+/* A thread has a new name. */
+struct name_event {
+	int32_t tid;
+	char comm[16];
+};
+
 /* What was seen of one thread. */
 struct thread_view {
 	struct thread_view *next;
@@ -35,7 +41,7 @@ struct thread_view {
 	size_t rank;	   /* by the time of the last event, 0 is the newest */
 	uint64_t flow_end; /* where it would go on, if flow_end_known */
 	bool has_flow;	   /* more than gaps */
-	bool ended_before; /* before the snapshot, which keeps nothing of it */
+	bool ended_before; /* before the snapshot */
 	bool flow_end_known;
 	bool in_syscall; /* the flow ends there, as that of a thread that exits */
 };
@@ -52,6 +58,8 @@ struct report {
 	struct report_untils to_abort; /* of the thread that died */
 	struct exec_event *execs;
 	size_t nr_execs, max_execs;
+	struct name_event *names; /* by time */
+	size_t nr_names, max_names;
 	uint64_t *map_times; /* of records of mappings, ascending */
 	size_t nr_maps, max_maps;
 };
