@@ -25,14 +25,14 @@ static bool is_exec(const struct perf_event_header *h)
 	return h->type == PERF_RECORD_COMM && (h->misc & PERF_RECORD_MISC_COMM_EXEC);
 }
 
-/* The tid that COMM, FORK and ITRACE_START speak of. */
+/* The tid that COMM, FORK, EXIT and ITRACE_START speak of. */
 static uint32_t tid_of(const struct perf_event_header *h)
 {
 	uint32_t ids[4] = {0};
 	size_t body = h->size - sizeof(*h);
 
 	memcpy(ids, h + 1, body < sizeof(ids) ? body : sizeof(ids));
-	return h->type == PERF_RECORD_FORK ? ids[2] : ids[1];
+	return h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT ? ids[2] : ids[1];
 }
 
 struct process *process_find(struct process_table *table, pid_t pid)
@@ -194,6 +194,46 @@ static int keep_recent(struct process_table *table, const void *record)
 	return 0;
 }
 
+static void free_trace(struct process_table *table, struct ended_thread *gone)
+{
+	if (!gone->trace)
+		return;
+	table->ended_bytes -= gone->trace->size;
+	free(gone->trace);
+	gone->trace = NULL;
+}
+
+/* The records that only its trace needs. */
+static void drop_life(struct process_table *table, struct process *p, pid_t tid)
+{
+	drop_thread(table, p, PERF_RECORD_EXIT, tid);
+	if (tid == p->pid) /* the start of the other is the process's */
+		return;
+	drop_thread(table, p, PERF_RECORD_FORK, tid);
+	drop_thread(table, p, PERF_RECORD_ITRACE_START, tid);
+}
+
+/* A new thread has the number of an ended one: what is kept of that would be taken for its own. */
+static void forget_namesake(struct process_table *table, struct process *p,
+			    const struct perf_event_header *fork)
+{
+	const struct trailer *trailer;
+	size_t size;
+
+	if (!record_parts(fork, &size, &trailer))
+		return;
+	for (size_t i = 0; p->ended && i < ENDED_MAX; i++) {
+		struct ended_thread *gone = &p->ended[i];
+
+		/* its own start may be read after its end: from the ring of its parent */
+		if (!gone->trace || gone->tid != (pid_t)tid_of(fork) ||
+		    trailer->time <= gone->time_end)
+			continue;
+		free_trace(table, gone);
+		drop_life(table, p, gone->tid);
+	}
+}
+
 int process_record(struct process_table *table, pid_t pid, const void *record)
 {
 	const struct perf_event_header *h = record;
@@ -213,7 +253,11 @@ int process_record(struct process_table *table, pid_t pid, const void *record)
 		memcpy(ids, h + 1, sizeof(ids));
 		if (ids[0] != ids[1]) /* of a process: process_fork() */
 			return 0;
+		forget_namesake(table, p, h);
 		drop_thread(table, p, PERF_RECORD_FORK, (pid_t)tid_of(h));
+		return keep(table, p, record);
+	case PERF_RECORD_EXIT:
+		drop_thread(table, p, PERF_RECORD_EXIT, (pid_t)tid_of(h));
 		return keep(table, p, record);
 	case PERF_RECORD_ITRACE_START:
 		drop_thread(table, p, PERF_RECORD_ITRACE_START, (pid_t)tid_of(h));
@@ -288,6 +332,33 @@ static void forget_ended(struct process_table *table, struct process *p, pid_t t
 		drop_thread(table, p, PERF_RECORD_COMM, tid);
 }
 
+/* The oldest of all, until there is space for as many bytes. */
+static void give_up_traces(struct process_table *table, size_t size)
+{
+	while (table->ended_bytes && table->ended_bytes + size > ENDED_TRACES_MAX) {
+		struct ended_thread *oldest = NULL;
+		struct process *of = NULL;
+
+		for (size_t i = 0; i < table->nr; i++) {
+			struct process *p = table->items[i];
+
+			for (size_t k = 0; p->ended && k < ENDED_MAX; k++) {
+				struct ended_thread *gone = &p->ended[k];
+
+				if (!gone->trace ||
+				    (oldest && gone->trace->number > oldest->trace->number))
+					continue;
+				oldest = gone;
+				of = p;
+			}
+		}
+		if (!oldest)
+			return;
+		free_trace(table, oldest);
+		drop_life(table, of, oldest->tid);
+	}
+}
+
 static void remember_ended(struct process_table *table, struct process *p,
 			   const struct ended_thread *gone)
 {
@@ -300,8 +371,17 @@ static void remember_ended(struct process_table *table, struct process *p,
 		slot = &p->ended[p->nr_ended % ENDED_MAX];
 		p->more_ended_bytes += slot->nr_bytes;
 		former = slot->tid;
+		if (slot->trace) {
+			free_trace(table, slot);
+			drop_life(table, p, slot->tid);
+		}
 		*slot = *gone;
+		if (slot->trace) {
+			slot->trace->number = table->nr_ended_traces++;
+			table->ended_bytes += slot->trace->size;
+		}
 	} else {
+		free(gone->trace);
 		p->more_ended_bytes += gone->nr_bytes;
 	}
 	p->nr_ended++;
@@ -312,12 +392,14 @@ void process_thread_exit(struct process_table *table, pid_t pid, const struct en
 {
 	struct process *p = process_find(table, pid);
 
-	if (!p)
+	if (!p) {
+		free(gone->trace);
 		return;
-	if (gone->tid != pid) { /* the start of the other is the process's */
-		drop_thread(table, p, PERF_RECORD_FORK, gone->tid);
-		drop_thread(table, p, PERF_RECORD_ITRACE_START, gone->tid);
 	}
+	if (gone->trace)
+		give_up_traces(table, gone->trace->size);
+	else
+		drop_life(table, p, gone->tid);
 	remember_ended(table, p, gone);
 }
 
@@ -330,6 +412,8 @@ void process_remove(struct process_table *table, pid_t pid)
 			continue;
 		while (p->nr)
 			drop(table, p, p->nr - 1);
+		for (size_t k = 0; p->ended && k < ENDED_MAX; k++)
+			free_trace(table, &p->ended[k]);
 		free(p->records);
 		free(p->ended);
 		free(p);

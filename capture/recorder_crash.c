@@ -42,28 +42,13 @@ static int crash_process_forked(struct auxtap_session *s, const struct auxtap_ta
 		       0;
 }
 
-/* The thread's ring is closed. A later snapshot reports that this thread's trace is missing. */
-static void note_ended_thread(struct auxtap_session *s, const struct stream *st)
-{
-	struct ended_thread gone = {.tid = st->tid,
-				    .time_begin = st->since,
-				    .time_end = s->last_time};
-	struct auxtap_unit_stats unit;
-
-	if (session_unit_stats(s, st, &unit)) {
-		gone.nr_bytes = unit.nr_written;
-		gone.exact = true;
-	}
-	process_thread_exit(&s->processes, st->pid, &gone);
-}
-
 static int crash_thread_ended(struct auxtap_session *s, struct stream *st,
 			      const struct auxtap_target_event *ev, struct auxtap_error *err)
 {
 	int ret = session_drain_data(s, st, err);
 
 	(void)ev;
-	note_ended_thread(s, st);
+	session_note_ended(s, st);
 	return ret;
 }
 

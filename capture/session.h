@@ -273,6 +273,15 @@ int session_file_made_record(struct auxtap_session *s, pid_t pid, const void *re
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    uint64_t *offset);
 
+/* session_ended.c: threads that end before their process */
+/* The thread's event is off; its ring is about to be closed. */
+void session_note_ended(struct auxtap_session *s, struct stream *st);
+/* Their newest trace, as far as it is kept. */
+int session_write_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			struct auxtap_error *err);
+/* Gaps for what of their trace is not in the file; the oldest of many threads in one. */
+void session_put_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid);
+
 /* session_file.c */
 int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,
 		      struct auxtap_error *err);

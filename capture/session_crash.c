@@ -178,34 +178,6 @@ static void put_unsaved(struct auxtap_session *s, struct trace_file *file)
 	}
 }
 
-/* Threads that ended before: nothing of them is here. The oldest of very many in one. */
-static void put_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid)
-{
-	const struct process *p = process_find(&s->processes, pid);
-	struct auxtap_gap gap = {.cause = AUXTAP_GAP_DISCARDED, .cpu = -1, .pid = pid};
-	uint64_t first;
-
-	if (!p || !p->nr_ended)
-		return;
-	file->nr_threads_ended = p->nr_ended;
-	first = !p->ended ? p->nr_ended : p->nr_ended > ENDED_MAX ? p->nr_ended - ENDED_MAX : 0;
-	if (first) {
-		gap.tid = -1;
-		gap.nr_bytes = p->more_ended_bytes;
-		session_put_gap(file, &gap);
-	}
-	for (uint64_t i = first; i < p->nr_ended; i++) {
-		const struct ended_thread *gone = &p->ended[i % ENDED_MAX];
-
-		gap.tid = gone->tid;
-		gap.time_begin = gone->time_begin;
-		gap.time_end = gone->time_end;
-		gap.nr_bytes = gone->nr_bytes;
-		gap.exact = gone->exact;
-		session_put_gap(file, &gap);
-	}
-}
-
 static void code_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 		      const struct map_list *maps, uint64_t ip)
 {
@@ -496,10 +468,12 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (ret)
 		return ret;
 	ret = write_traces(s, file, ev->tid, err);
+	if (!ret)
+		ret = session_write_ended(s, file, ev->pid, err);
 	put_unsaved(s, file);
 	refused_note(s, file, ev->pid);
 	put_pauses(s, file);
-	put_ended(s, file, ev->pid);
+	session_put_ended(s, file, ev->pid);
 	if (crash)
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CRASH, crash,
 						sizeof(*crash));

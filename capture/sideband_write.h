@@ -7,6 +7,7 @@
 #define AUXTAP_CAPTURE_SIDEBAND_H
 
 #include "util/hash_map.h"
+#include <auxtap/perfdata.h>
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -105,14 +106,28 @@ struct kept_record {
 	unsigned char bytes[]; /* a whole record */
 };
 
-/* Threads that ended before their process: their rings went with them. */
-#define ENDED_MAX 64
+/*
+ * Threads that ended before their process: their rings went with them. The newest trace of the last
+ * ones is kept: that of a thread up to ENDED_TRACE_MAX bytes, of all up to ENDED_TRACES_MAX.
+ */
+#define ENDED_MAX	 64
+#define ENDED_TRACE_MAX	 (256u << 10)
+#define ENDED_TRACES_MAX (16u << 20)
+
+struct ended_trace {
+	struct auxtap_auxtrace head;
+	uint64_t number; /* ascending by age: the lowest is given up first */
+	size_t size;
+	unsigned char bytes[];
+};
 
 struct ended_thread {
 	pid_t tid;
 	uint64_t time_begin, time_end;
-	uint64_t nr_bytes; /* of trace */
+	uint64_t nr_bytes; /* of trace, all of it */
 	bool exact;
+	struct ended_trace *trace; /* NULL: none is kept; owned by the process */
+	bool saved;		   /* it is in the file that is being written */
 };
 
 struct process {
@@ -139,6 +154,8 @@ struct process_table {
 	size_t recent_at;
 	size_t bytes; /* of all kept records */
 	uint64_t dropped;
+	size_t ended_bytes; /* of all kept trace of ended threads */
+	uint64_t nr_ended_traces;
 };
 
 struct process *process_find(struct process_table *table, pid_t pid);
@@ -147,6 +164,7 @@ struct process *process_get(struct process_table *table, pid_t pid); /* NULL: no
 int process_fork(struct process_table *table, pid_t parent, pid_t child);
 /* Keeps what still matters of record; -ENOMEM. */
 int process_record(struct process_table *table, pid_t pid, const void *record);
+/* Takes over gone->trace, and may free it. */
 void process_thread_exit(struct process_table *table, pid_t pid, const struct ended_thread *gone);
 void process_remove(struct process_table *table, pid_t pid);
 void process_table_free(struct process_table *table);

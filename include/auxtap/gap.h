@@ -26,7 +26,7 @@ enum auxtap_gap_cause {
 	AUXTAP_GAP_DECODE_ERROR, /* the trace contradicts itself or its image */
 	/* known code kept running, how often is not recorded; its callers are known */
 	AUXTAP_GAP_UNCOUNTED,
-	AUXTAP_GAP_DISCARDED, /* snapshot: the trace of threads that had ended is not kept */
+	AUXTAP_GAP_DISCARDED, /* snapshot: of a thread that had ended, whose trace is not kept */
 	/* code of one of two programs or libraries; the times are too coarse to decide */
 	AUXTAP_GAP_MAPS_CHANGED,
 	AUXTAP_GAP_NR_CAUSES

@@ -13,6 +13,7 @@ cat >programs.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +83,7 @@ static volatile pid_t worker;
 static void *short_work(void *arg)
 {
 	worker = gettid();
+	prctl(PR_SET_NAME, "short-work");
 	for (int i = 0; i < 50; i++)
 		sink += i;
 	return arg;
@@ -239,35 +241,57 @@ for source in $sources; do
 	wait $recorder
 	status_is "QUIT, $source" $? 131 err
 
-	section "threads that had ended: a gap each, named once"
+	section "threads that had ended: their newest trace, their names"
 	crash --source "$source" -o threads -- ./programs threads 5 >out 2>err
 	status_is "threads, $source" $? 139 err
 	grep -qE '^  by-another +[0-9]+ ' threads.report.txt ||
 		fail "threads, $source: its name: $(sed -n '/^The other threads/,/^Images/p' threads.report.txt)"
-	grep -qE '^  5 gaps: discarded, [0-9]+ bytes lost \(no trace is kept of the 5 threads that had ended\)$' \
-		threads.report.txt ||
+	grep -q '^  no gaps: all of it, from the beginning$' threads.report.txt ||
 		fail "threads, $source: $(sed -n '/^What the trace/,/^Images/p' threads.report.txt)"
-	grep -q 'no gaps' threads.report.txt && fail "threads, $source: 'no gaps' with five traces lost"
-	[ "$(grep -c '  no instructions are known; it had ended$' threads.report.txt)" -eq 5 ] ||
+	[ "$(grep -cE '^  short-work +[0-9]+ +[0-9]+ instructions, last in .*; it had ended$' \
+		threads.report.txt)" -eq 5 ] ||
 		fail "threads, $source: $(sed -n '/^The other threads/,/^Images/p' threads.report.txt)"
-	grep -q ' instructions, .* branches in 2 threads, ' threads.report.txt ||
+	[ "$(grep -cE '^ +-[0-9]+  short_work \(programs.c:' threads.report.txt)" -eq 5 ] ||
+		fail "threads, $source: their calls: $(sed -n '/^The other threads/,/^Images/p' threads.report.txt)"
+	grep -q ' instructions, .* branches in 7 threads, ' threads.report.txt ||
 		fail "threads, $source: $(grep ' branches in ' threads.report.txt)"
-	grep -q ' 0 instructions' threads.report.txt && fail "threads, $source: '0 instructions' is not known"
-	[ "$("$AUXTAP" decode --events gap -F event,tid threads | grep -c discarded)" -eq 5 ] ||
-		fail "threads, $source: gaps: $("$AUXTAP" decode --events gap threads)"
+	if command -v perf >/dev/null; then
+		# an ended thread's branches are those of the others that did the same
+		for tid in $(sed -nE 's/^  short-work +([0-9]+) .*/\1/p' threads.report.txt); do
+			perf script -i threads --tid "$tid" --itrace=b -F ip,sym 2>perf.err >"of.$tid"
+			grep -q short_work "of.$tid" || fail "perf, $source: $tid: $(tail -n 1 perf.err)"
+		done
+	fi
 done
 head -n 1 quit.report.txt | grep -q 'died of SIGQUIT' || fail "QUIT: $(head -n 1 quit.report.txt)"
 
-section "AArch64: trace that the recorder did not keep is one gap, not two"
+section "of many threads that had ended the trace of the newest; the others are a gap, named once"
+crash --source "$fast" -o many -- ./programs threads 70 >out 2>err
+status_is "many threads" $? 139 err
+grep -qE '^  1 gap: discarded, at least [0-9]+ bytes lost \(no trace is kept of the 6 threads that had ended\)$' \
+	many.report.txt || fail "many threads: $(sed -n '/^What the trace/,/^Images/p' many.report.txt)"
+grep -q 'no gaps' many.report.txt && fail "many threads: 'no gaps' with six traces lost"
+grep -q ' branches in 66 threads, ' many.report.txt || fail "many: $(grep ' branches in ' many.report.txt)"
+[ "$("$AUXTAP" decode --events gap -F event,tid many | grep -c discarded)" -eq 1 ] ||
+	fail "many threads: gaps: $("$AUXTAP" decode --events gap many)"
+
+section "AArch64: threads that had ended"
 if "$AUXTAP" list | grep -q 'AArch64 programs: available' &&
 	aarch64-linux-gnu-gcc -g -O1 -static -pthread -o programs.a64 programs.c 2>cc.err; then
 	crash --source qemu -o threads.a64 -- ./programs.a64 threads 3 >out 2>err
 	status_is "threads, AArch64" $? 139 err
-	grep -qE '^  3 gaps: discarded, ' threads.a64.report.txt || fail "AArch64: no gaps for ended threads"
-	grep -qE '^  [0-9]+ gaps?: unknown, ' threads.a64.report.txt &&
+	[ "$(grep -cE '^ +-[0-9]+  short_work \(programs.c:' threads.a64.report.txt)" -eq 3 ] ||
+		fail "AArch64: $(sed -n '/^The other threads/,/^Images/p' threads.a64.report.txt)"
+	grep -q '^  no gaps: all of it, from the beginning$' threads.a64.report.txt ||
 		fail "AArch64: $(sed -n '/^What the trace/,/^Images/p' threads.a64.report.txt)"
-	summary=$("$AUXTAP" decode --summary threads.a64 | sed -n 's/^gaps: //p')
-	listed=$("$AUXTAP" decode --events gap threads.a64 | wc -l)
+	# trace that the recorder did not keep is one gap, not two
+	crash --source qemu -o many.a64 -- ./programs.a64 threads 70 >out 2>err
+	status_is "many threads, AArch64" $? 139 err
+	grep -qE '^  1 gap: discarded, ' many.a64.report.txt || fail "AArch64: no gap for ended threads"
+	grep -qE '^  [0-9]+ gaps?: unknown, ' many.a64.report.txt &&
+		fail "AArch64: $(sed -n '/^What the trace/,/^Images/p' many.a64.report.txt)"
+	summary=$("$AUXTAP" decode --summary many.a64 | sed -n 's/^gaps: //p')
+	listed=$("$AUXTAP" decode --events gap many.a64 | wc -l)
 	[ "$summary" -eq "$listed" ] || fail "AArch64: $summary gaps in the summary, $listed listed"
 fi
 

@@ -42,6 +42,20 @@ static const void *comm(uint32_t pid, uint32_t tid, uint16_t misc, const char *n
 	return record;
 }
 
+/* FORK or EXIT of a thread. */
+static const void *life(uint32_t type, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	struct {
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} body = {pid, pid, tid, pid, time};
+	struct trailer trailer = {.pid = pid, .tid = tid, .time = time};
+
+	assert_true(
+		record_make(record, sizeof(record), type, 0, &body, sizeof(body), NULL, &trailer));
+	return record;
+}
+
 static void test_fork_renumbers(void **state)
 {
 	struct process_table table = {0};
@@ -100,6 +114,91 @@ static void test_exec_and_threads(void **state)
 	assert_int_equal(p->more_ended_bytes, 10 * (2 * ENDED_MAX + 1));
 	for (int i = 0; i < ENDED_MAX; i++)
 		assert_in_range(p->ended[i].tid, 100 + 2 * ENDED_MAX, 100 + 3 * ENDED_MAX - 1);
+	process_table_free(&table);
+}
+
+static struct ended_trace *trace_of(size_t size)
+{
+	struct ended_trace *trace = calloc(1, sizeof(*trace) + size);
+
+	trace->size = size;
+	return trace;
+}
+
+static size_t nr_traces(const struct process *p)
+{
+	size_t nr = 0;
+
+	for (int i = 0; p->ended && i < ENDED_MAX; i++)
+		nr += p->ended[i].trace != NULL;
+	return nr;
+}
+
+/* The newest trace of ended threads: so many threads, so many bytes; the oldest is given up. */
+static void test_ended_traces(void **state)
+{
+	const size_t nr_whole = ENDED_TRACES_MAX / ENDED_TRACE_MAX;
+	struct process_table table = {0};
+	struct ended_thread gone = {.time_end = 50};
+	struct process *a, *b;
+
+	(void)state;
+	process_get(&table, 7);
+	process_get(&table, 9);
+	a = process_find(&table, 7);
+	b = process_find(&table, 9);
+	for (int i = 0; i < ENDED_MAX + 3; i++) {
+		gone.tid = 100 + i;
+		gone.trace = trace_of(1000);
+		process_thread_exit(&table, 7, &gone);
+	}
+	assert_int_equal(nr_traces(a), ENDED_MAX);
+	assert_int_equal(table.ended_bytes, ENDED_MAX * 1000);
+	/* those of one process are given up for another's, as they are older */
+	for (size_t i = 0; i < nr_whole; i++) {
+		gone.tid = (pid_t)(200 + i);
+		gone.trace = trace_of(ENDED_TRACE_MAX);
+		process_thread_exit(&table, 9, &gone);
+		assert_true(table.ended_bytes <= ENDED_TRACES_MAX);
+	}
+	assert_int_equal(nr_traces(a), 0);
+	assert_int_equal(nr_traces(b), nr_whole);
+	assert_int_equal(a->nr_ended, ENDED_MAX + 3);
+	/* one of a process that is not known */
+	gone.trace = trace_of(10);
+	process_thread_exit(&table, 11, &gone);
+	assert_int_equal(table.ended_bytes, ENDED_TRACES_MAX);
+	process_remove(&table, 9);
+	assert_int_equal(table.ended_bytes, 0);
+	process_table_free(&table);
+}
+
+/* The start and the end of a thread are kept with its trace, and no longer. */
+static void test_ended_life(void **state)
+{
+	struct process_table table = {0};
+	struct ended_thread gone = {.tid = 8, .time_end = 50};
+	struct process *p;
+
+	(void)state;
+	/* its start is in the ring of its parent, and is read after its end */
+	process_get(&table, 7);
+	p = process_find(&table, 7);
+	process_record(&table, 7, life(PERF_RECORD_EXIT, 7, 8, 49));
+	gone.trace = trace_of(10);
+	process_thread_exit(&table, 7, &gone);
+	process_record(&table, 7, life(PERF_RECORD_FORK, 7, 8, 20));
+	assert_int_equal(nr_traces(p), 1);
+	assert_int_equal(p->nr, 2);
+	/* a new thread with its number: the trace would be taken for that one's */
+	process_record(&table, 7, life(PERF_RECORD_FORK, 7, 8, 60));
+	assert_int_equal(nr_traces(p), 0);
+	assert_int_equal(p->nr, 1);
+	gone.trace = NULL;
+	process_record(&table, 7, life(PERF_RECORD_EXIT, 7, 8, 70));
+	process_thread_exit(&table, 7, &gone);
+	assert_int_equal(p->nr, 0);
+	assert_int_equal(p->nr_ended, 2);
 	process_table_free(&table);
 }
 
@@ -231,6 +330,7 @@ int main(void)
 	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fork_renumbers),	cmocka_unit_test(test_exec_and_threads),
+		cmocka_unit_test(test_ended_traces),	cmocka_unit_test(test_ended_life),
 		cmocka_unit_test(test_bounded),		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_maps),		cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_strings),

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Crash mode: threads that end before their process. Their rings are closed; the newest trace in
+ * them stays in memory, within bounds (sideband_write.h), for the snapshot of a later death.
+ */
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A copy of the newest trace in its ring; NULL: there is none, or no memory. */
+static struct ended_trace *newest_trace(struct auxtap_session *s, struct stream *st)
+{
+	size_t size, skip, first;
+	struct auxtap_span span;
+	struct ended_trace *t;
+	uint64_t offset;
+
+	if (!st->ring.aux_size)
+		return NULL;
+	session_newest(s, st, &span, &offset);
+	size = span.size1 + span.size2;
+	skip = size > ENDED_TRACE_MAX ? size - ENDED_TRACE_MAX : 0;
+	size -= skip;
+	t = size ? malloc(sizeof(*t) + size) : NULL;
+	if (!t)
+		return NULL;
+	*t = (struct ended_trace){.head = session_auxtrace_head(s, st, 0), .size = size};
+	first = skip < span.size1 ? span.size1 - skip : 0;
+	if (first)
+		memcpy(t->bytes, (const char *)span.part1 + (span.size1 - first), first);
+	if (size > first)
+		memcpy(t->bytes + first, (const char *)span.part2 + (span.size2 - (size - first)),
+		       size - first);
+	return t;
+}
+
+void session_note_ended(struct auxtap_session *s, struct stream *st)
+{
+	struct ended_thread gone = {.tid = st->tid,
+				    .time_begin = st->since,
+				    .time_end = s->last_time};
+	struct auxtap_unit_stats unit;
+
+	if (session_unit_stats(s, st, &unit)) {
+		gone.nr_bytes = unit.nr_written;
+		gone.exact = true;
+		gone.trace = newest_trace(s, st);
+	}
+	process_thread_exit(&s->processes, st->pid, &gone);
+}
+
+int session_write_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			struct auxtap_error *err)
+{
+	const struct process *p = process_find(&s->processes, pid);
+	uint64_t nr = p && p->ended ? p->nr_ended : 0;
+	int ret = 0;
+
+	/* The newest first: the others do with the space that is left. */
+	for (uint64_t i = nr; i-- > 0 && nr - i <= ENDED_MAX;) {
+		struct ended_thread *gone = &p->ended[i % ENDED_MAX];
+		const struct ended_trace *t = gone->trace;
+
+		if (!t || ret)
+			continue;
+		s->stats.aux_bytes += t->size;
+		ret = auxtap_perfdata_writer_auxtrace(file->writer, &t->head, t->bytes, t->size,
+						      NULL, 0, err);
+		/* as write_trace() */
+		if (!ret)
+			ret = auxtap_perfdata_writer_round(file->writer, err);
+		gone->saved = !ret;
+	}
+	return ret;
+}
+
+void session_put_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+{
+	const struct process *p = process_find(&s->processes, pid);
+	struct auxtap_gap gap = {.cpu = -1, .pid = pid};
+	uint64_t first;
+
+	if (!p || !p->nr_ended)
+		return;
+	file->nr_threads_ended = p->nr_ended;
+	first = !p->ended ? p->nr_ended : p->nr_ended > ENDED_MAX ? p->nr_ended - ENDED_MAX : 0;
+	gap.cause = AUXTAP_GAP_DISCARDED;
+	if (first) {
+		gap.tid = -1;
+		gap.nr_bytes = p->more_ended_bytes;
+		session_put_gap(file, &gap);
+	}
+	for (uint64_t i = first; i < p->nr_ended; i++) {
+		struct ended_thread *gone = &p->ended[i % ENDED_MAX];
+
+		gap.tid = gone->tid;
+		gap.cause = AUXTAP_GAP_DISCARDED;
+		gap.time_begin = gone->time_begin;
+		gap.time_end = gone->time_end;
+		gap.nr_bytes = gone->nr_bytes;
+		gap.exact = gone->exact;
+		if (gone->saved) {
+			file->nr_threads_ended--;
+			gap.cause = AUXTAP_GAP_OVERWRITTEN;
+			gap.time_begin = gap.time_end = 0;
+			gap.nr_bytes -= gone->trace->size;
+		}
+		if (gap.nr_bytes || !gone->saved)
+			session_put_gap(file, &gap);
+		gone->saved = false;
+	}
+}
