@@ -63,8 +63,8 @@ frames() {
 	done
 }
 
-# Nothing is missing of what the ring could keep: no code without an image, no error. (No trace of
-# threads that had ended is kept.)
+# Nothing is missing of what the ring could keep: no code without an image, no error. (Of very
+# many threads that had ended only the newest are kept.)
 decoded() { # NAME
 	sed -n '/^What the trace/,/^$/p' "$1.report.txt" >"$1.trace"
 	grep -qE '^  [0-9]+ instructions, ' "$1.trace" ||
