@@ -38,6 +38,8 @@ function nameText(text, className = 'name') {
 function functionText(at) {
 	if (at.function)
 		return at.function;
+	if (at.image === '[generated code]') // its offsets are addresses
+		return `${at.image_offset} ${at.image}`;
 	return at.image ? `${baseName(at.image)}+${at.image_offset}` : at.address || at.entry || 'unknown';
 }
 

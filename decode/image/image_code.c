@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CODE_NAME  "[generated code]"
 #define CODE_BYTES (1u << 28) /* of one process */
 #define CODE_PAGE  4096u
 #define CODE_FILE  (1ull << 29) /* the largest file of pages */
@@ -211,7 +210,7 @@ int auxtap_image_set_code(struct auxtap_image_set *set, const void *data, size_t
 		space->code = calloc(1, sizeof(*space->code));
 	code = space ? space->code : NULL;
 	if (code && !code->image)
-		code->image = image_add(set, CODE_NAME, NULL, 0);
+		code->image = image_add(set, AUXTAP_GENERATED_CODE, NULL, 0);
 	if (!code || !code->image)
 		goto out;
 	ret = 0;

@@ -387,6 +387,9 @@ const char *report_text(const struct report_out *ro, const char *text);
 const char *report_symbol(const struct report_out *ro, const char *symbol);
 /* What follows the last slash. */
 const char *report_base_name(const char *path);
+/* An address of an image for which no symbol is known, by its offset there. */
+void report_offset(const struct report_out *ro, const char *image, uint64_t off, char *name,
+		   size_t name_size);
 /* "age_of (null_deref.c:29)"; place is NULL or receives "null_deref.c:29". */
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 		 char *location, size_t location_size);

@@ -9,6 +9,14 @@
 #define NR_ALL_FRAMES 20 /* more are not all printed, but NR_FRAMES of them */
 #define NR_FRAMES     16
 
+static void print_offset(const struct report_out *ro, const char *image, uint64_t off)
+{
+	char name[4200];
+
+	report_offset(ro, image, off, name, sizeof(name));
+	fprintf(ro->out, "%s%s%s", ro->style->name, name, ro->style->off);
+}
+
 /* nr_locals: functions whose local variables are printed already. */
 static void print_frame(const struct report_out *ro, const struct report_facts *facts, int nr,
 			const struct unwind_frames *frames, unsigned int *nr_locals)
@@ -36,8 +44,7 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 			fprintf(ro->out, "%s%s%s%s", ro->style->name, report_symbol(ro, f->symbol),
 				ro->style->off, f->inlined ? " (inlined)" : "");
 		else
-			fprintf(ro->out, "%s%s+0x%" PRIx64 "%s", ro->style->name,
-				report_text(ro, loc.image), loc.image_off + back, ro->style->off);
+			print_offset(ro, loc.image, loc.image_off + back);
 		if (f->file)
 			fprintf(ro->out, " at %s:%u", report_text(ro, f->file), f->line);
 		else if (f->symbol)

@@ -63,6 +63,16 @@ const char *report_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+void report_offset(const struct report_out *ro, const char *image, uint64_t off, char *name,
+		   size_t name_size)
+{
+	/* code that a program wrote has no beginning to count from */
+	if (!strcmp(image, AUXTAP_GENERATED_CODE))
+		snprintf(name, name_size, "0x%" PRIx64 " %s", off, image);
+	else
+		snprintf(name, name_size, "%s+0x%" PRIx64, report_text(ro, image), off);
+}
+
 /* The frame's function, and where in the source its instruction is. */
 static void frame_name(const struct report_out *ro, const struct auxtap_location *loc,
 		       const struct auxtap_frame *frame, char *name, size_t name_size,
@@ -78,8 +88,7 @@ static void frame_name(const struct report_out *ro, const struct auxtap_location
 	else if (frame && frame->symbol)
 		snprintf(name, name_size, "%s%s", report_symbol(ro, frame->symbol), inlined);
 	else
-		snprintf(name, name_size, "%s+0x%" PRIx64,
-			 report_text(ro, report_base_name(loc->image)), loc->image_off);
+		report_offset(ro, report_base_name(loc->image), loc->image_off, name, name_size);
 	if (!location)
 		return;
 	if (frame && frame->file)

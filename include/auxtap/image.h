@@ -114,6 +114,9 @@ struct auxtap_frame {
 	bool inlined; /* this frame was inlined into the next one */
 };
 
+/* The image of code that a process wrote at run time; offsets in it are addresses. */
+#define AUXTAP_GENERATED_CODE "[generated code]"
+
 struct auxtap_location {
 	size_t size;
 	const char *image;		/* name; NULL: unknown mapping */

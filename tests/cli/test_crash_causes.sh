@@ -165,12 +165,12 @@ for engine in "${engines[@]}"; do
 		fail "$engine raise: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
 	# the ptrace engine does not save what it executes
 	if [ "$engine" = qemu ]; then
-		jump "$engine" generated ' in \[generated code\]+0x[0-9a-f]*002$' \
+		jump "$engine" generated ' in 0x[0-9a-f]*002 \[generated code\]$' \
 			'it wrote to 0x0 (4 bytes); a null pointer'
 		sed -n '/^Last branches/,/^$/p' data.report.txt | grep SIGSEGV -B 1 |
-			grep -q '^  call  *run (jumps.c:.*) .*-> \[generated code\]+0x.*000$' ||
+			grep -q '^  call  *run (jumps.c:.*) .*-> 0x.*000 \[generated code\]$' ||
 			fail "$engine generated: $(sed -n '/^Last branches/,/^$/p' data.report.txt)"
-		grep -q '^ *1  *\[generated code\]+0x.*000 .* <- SIGSEGV here$' \
+		grep -q '^ *1  *0x.*000 \[generated code\] .* <- SIGSEGV here$' \
 			data.report.txt ||
 			fail "$engine generated: $(sed -n '/^The calls/,/^Last/p' data.report.txt)"
 		grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
@@ -193,7 +193,7 @@ for engine in "${engines[@]}"; do
 		fail "$engine generated: $(sed -n '/^Backtrace/,/^$/p' data.report.txt)"
 	if [ "$engine" = qemu ]; then
 		jump "$engine" unmap ', from unmap at' \
-			'it returned to .*, to its caller \[generated code\].*, whose code is no longer mapped$'
+			'it returned to .*, to its caller 0x[0-9a-f]* \[generated code\], whose code is no longer mapped$'
 	else
 		jump "$engine" unmap ', last traced in unmap at' \
 			'it went on at 0x[0-9a-f]*, where nothing is mapped$'

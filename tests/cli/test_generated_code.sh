@@ -36,7 +36,7 @@ for level in O0 O2; do
 	done
 	backtrace "generated.$level" deep
 	grep -q '^  #0  faults at ' frames &&
-		grep -qE '^  #1  (//anon\+0xd|\[generated code\]\+0x[0-9a-f]*00d)$' frames ||
+		grep -qE '^  #1  (//anon\+0xd|0x[0-9a-f]*00d \[generated code\])$' frames ||
 		fail "$level deep: $(cat frames)"
 
 	# the file of libc is there, although the program unmapped its beginning
