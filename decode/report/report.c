@@ -489,6 +489,8 @@ static void print_next(const struct report *r)
 		return; /* its options would have to be said again */
 	title(r, "Next");
 	fprintf(r->ro.out, "  trace: %s\n", path);
+	if (r->facts.have_crash && r->pd && report_family(r)->flows)
+		fprintf(r->ro.out, "  auxtap gdb %s\n", path); /* serves no raw traces */
 	if (r->facts.have_crash)
 		fprintf(r->ro.out,
 			"  auxtap decode --tid %d --events insn -F ip,sym,srcline,asm --last 100 %s\n",
