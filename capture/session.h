@@ -323,6 +323,9 @@ bool reach_put(struct reach *r, struct auxtap_session *s, struct trace_file *fil
 /* The message of abort(), if the C library has one. */
 void session_put_message(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 			 const struct map_list *maps);
+/* The C++ exception that the thread handles, if it is certain what it is. */
+void session_put_exception(struct auxtap_session *s, struct trace_file *file, pid_t pid, pid_t tid,
+			   const struct map_list *maps);
 /*
  * Emulated: a death that the engine saw only when all was over. No thread was stopped, and the
  * rings are gone: a crash without a snapshot, of an unknown thread.

@@ -482,8 +482,10 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (maps_text)
 		session_put_code(s, file, ev->pid);
 	if (ev->type == AUXTAP_TARGET_DYING && ev->signo == SIGABRT &&
-	    memory_of(s) != AUXTAP_MEMORY_NONE)
+	    memory_of(s) != AUXTAP_MEMORY_NONE) {
 		session_put_message(s, file, ev->pid, maps);
+		session_put_exception(s, file, ev->pid, ev->tid, maps);
+	}
 	if (maps_text)
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MAPS, maps_text,
 						strlen(maps_text));

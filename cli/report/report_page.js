@@ -71,6 +71,16 @@ function instructionNodes(report) {
 		insn.location.source && !shown ? sourceNode(insn.location.source, insn.location.line) : null];
 }
 
+/* The C++ exception that the thread handled. */
+function exceptionNode({ type, what, uncaught }) {
+	const made = node('p', 'note', uncaught ? 'Its exception: ' : 'The exception being handled: ',
+		node('code', '', safe(type)));
+
+	if (what !== null)
+		made.append('; what(): ', node('code', '', safe(what)));
+	return made;
+}
+
 function crashHead(report) {
 	const { crash } = report;
 	const who = `pid ${crash.pid}${crash.tid === crash.pid ? '' : `, thread ${crash.tid}`}`;
@@ -82,6 +92,8 @@ function crashHead(report) {
 		made.append(node('p', 'cause', safe(crash.cause)));
 	if (crash.message)
 		made.append(node('p', 'note', 'Its message: ', node('code', '', safe(crash.message))));
+	if (crash.exception)
+		made.append(exceptionNode(crash.exception));
 	made.append(...crashNotes(crash), ...instructionNodes(report).filter(Boolean));
 	return made;
 }

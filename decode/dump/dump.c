@@ -107,8 +107,10 @@ static void put_header(struct auxtap_perfdata *pd, FILE *out)
 
 static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	static const char *const names[] = {"?",   "capture", "crash",	"thread",  "memory", "maps",
-					    "gap", "image",   "reader", "message", "values"};
+	static const char *const names[] = {"?",	  "capture",  "crash",	"thread",
+					    "memory",	  "maps",     "gap",	"image",
+					    "reader",	  "message",  "values", "code",
+					    "code names", "exception"};
 	static const char *const packed[] = {"pack", "packed image", "packed source lines"};
 	const char *name = "unknown";
 	FILE *out = ctx;
@@ -119,7 +121,7 @@ static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
 		name = packed[type - AUXTAP_METADATA_PACK];
 	fprintf(out, "note %u %s: %zu bytes\n", type, name, size);
 	if (type == AUXTAP_METADATA_CAPTURE || type == AUXTAP_METADATA_MAPS ||
-	    type == AUXTAP_METADATA_MESSAGE) {
+	    type == AUXTAP_METADATA_MESSAGE || type == AUXTAP_METADATA_EXCEPTION) {
 		const char *p = data, *end = p + size;
 
 		while (p < end) {

@@ -53,6 +53,7 @@ struct fault {
 	char where[192];	/* bad_ip: what is known of the memory there */
 	bool bad_return;	/* the return at ip goes to no address */
 	bool no_frame;		/* no fault: the kernel could not write a signal handler's frame */
+	bool uncaught; /* abort() because an exception had no handler, or could not leave */
 	struct fault_access access;
 };
 
@@ -104,9 +105,15 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		      const struct auxtap_regs *regs, uint64_t last_call, uint64_t jump,
 		      struct unwind_frames *frames);
 
-/* report_abort.c: who called abort(), if the backtrace has it. */
+/* report_abort.c: who called abort(), if the backtrace has it: sets 'why' and 'uncaught'. */
 struct report_out;
-bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char *why, size_t size);
+bool report_abort(const struct report_out *ro, const struct report_facts *facts,
+		  const uint64_t *pcs, int nr, struct fault *fault);
+/* report_exception.c: the C++ exception that the dying thread handled. */
+struct json_out;
+void report_exception_print(const struct report_out *ro, const struct report_facts *facts,
+			    bool uncaught);
+void report_exception_json(struct json_out *j, const struct report_facts *facts, bool uncaught);
 /*
  * Of a death by abort(): the calls on the stack, innermost first, that the program may have made.
  * Before the trace is decoded, by the maps of the snapshot; opts: how to find images.

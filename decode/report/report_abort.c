@@ -7,6 +7,8 @@
 
 #define NO_EXIT \
 	"an exception could not leave a function that is noexcept, or a destructor while the stack was unwound"
+/* clang's, in the program: makes the exception current and calls std::terminate() */
+#define HELPER	 "__clang_call_terminate"
 #define OVERFLOW "a signed integer overflowed"
 
 enum library {
@@ -34,7 +36,7 @@ static const struct check checks[] = {
 	{"__assert_perror_fail", LIB_C, "an assertion failed"},
 	{"malloc_printerr", LIB_C, "malloc's check of the heap failed"},
 	{"__malloc_assert", LIB_C, "malloc's check of the heap failed"},
-	{"__clang_call_terminate", LIB_CXX, NO_EXIT},
+	{HELPER, LIB_CXX, NO_EXIT},
 	{"__cxa_pure_virtual", LIB_CXX, "a pure virtual function was called"},
 	{"__cxa_deleted_virtual", LIB_CXX, "a deleted virtual function was called"},
 	{"std::__glibcxx_assert_fail*", LIB_CXX, "an assertion of the C++ library failed"},
@@ -66,7 +68,7 @@ bool report_is_helper(const struct auxtap_location *loc)
 {
 	const char *symbol = loc->nr_frames ? loc->frames[loc->nr_frames - 1].symbol : NULL;
 
-	return symbol && !strcmp(symbol, "__clang_call_terminate");
+	return symbol && !strcmp(symbol, HELPER);
 }
 
 struct function {
@@ -151,19 +153,21 @@ static void note_thrown(struct thrown *t, const char *symbol)
  * Why std::terminate() was called. The personality routine calls it for a call that no entry of its
  * function's table covers; __cxa_throw itself when the unwinder comes back: it found no handler.
  */
-static const char *meaning_of(const struct thrown *t)
+static const char *meaning_of(const struct thrown *t, const struct report_facts *facts)
 {
 	if (t->personality && t->unwinding)
 		return "std::terminate() was called: " NO_EXIT;
 	if (t->by_throw && !t->unwinding)
-		return t->again ?
+		/* __cxa_rethrow makes the exception that it finds no handler for current again */
+		return t->again && !facts->exception ?
 			       "std::terminate() was called: no handler was found for an exception, or there "
 			       "was none to throw again" :
 			       "std::terminate() was called: no handler was found for an exception";
 	return NULL;
 }
 
-bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char *why, size_t size)
+bool report_abort(const struct report_out *ro, const struct report_facts *facts,
+		  const uint64_t *pcs, int nr, struct fault *fault)
 {
 	int at = find_abort(ro, pcs, nr), i = at + 1;
 	struct thrown thrown = {.by_throw = false};
@@ -185,21 +189,24 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 			break;
 		if (check && check->meaning)
 			meaning = check->meaning;
+		fault->uncaught = fault->uncaught || (check && !strcmp(check->name, HELPER));
 		note_thrown(&thrown, fn.symbol);
 		if (*fn.symbol)
 			snprintf(outermost, sizeof(outermost), "%s", fn.symbol);
 	}
-	if (meaning_of(&thrown))
-		meaning = meaning_of(&thrown);
+	if (meaning_of(&thrown, facts)) {
+		meaning = meaning_of(&thrown, facts);
+		fault->uncaught = true;
+	}
 	if (meaning && !strncmp(meaning, outermost, strlen(outermost)))
 		meaning = NULL; /* the name alone says it */
 	if (i == at + 1)
-		snprintf(why, size, "%s",
+		snprintf(fault->why, sizeof(fault->why), "%s",
 			 i < nr ? "the program called abort()" : "abort() was called");
 	else
-		snprintf(why, size, "%s called abort()%s%s%s%s", library_names[library],
-			 outermost[0] ? ", from " : "", outermost, meaning ? ": " : "",
-			 meaning ? meaning : "");
+		snprintf(fault->why, sizeof(fault->why), "%s called abort()%s%s%s%s",
+			 library_names[library], outermost[0] ? ", from " : "", outermost,
+			 meaning ? ": " : "", meaning ? meaning : "");
 	return true;
 }
 

@@ -96,8 +96,8 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 	}
 	death->head.culprit = report_culprit(&r->ro, &death->frames);
 	death->what = "the call that sent SIGABRT";
-	if (report_is_abort(c) && report_abort(&r->ro, death->frames.pcs, death->frames.nr,
-					       fault->why, sizeof(fault->why)))
+	if (report_is_abort(c) &&
+	    report_abort(&r->ro, &r->facts, death->frames.pcs, death->frames.nr, fault))
 		death->what = "the call that led to abort()";
 }
 

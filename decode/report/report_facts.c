@@ -133,6 +133,10 @@ int report_facts_note(struct report_facts *facts, uint32_t type, const void *dat
 		free(facts->message);
 		facts->message = strndup(data, size);
 		return facts->message ? 0 : -ENOMEM;
+	case AUXTAP_METADATA_EXCEPTION:
+		free(facts->exception);
+		facts->exception = strndup(data, size);
+		return facts->exception ? 0 : -ENOMEM;
 	case AUXTAP_METADATA_CODE_NAMES:
 		if (size >= sizeof(facts->code_names))
 			memcpy(&facts->code_names, data, sizeof(facts->code_names));
@@ -176,6 +180,7 @@ void report_facts_free(struct report_facts *facts)
 	free(facts->threads);
 	free(facts->capture);
 	free(facts->message);
+	free(facts->exception);
 	memset(facts, 0, sizeof(*facts));
 }
 

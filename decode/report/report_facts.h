@@ -38,6 +38,7 @@ struct report_facts {
 	size_t nr_maps, max_maps;
 	char *capture;				   /* "key: value" lines, or NULL */
 	char *message;				   /* of the C library, or NULL */
+	char *exception;			   /* AUXTAP_METADATA_EXCEPTION, or NULL */
 	struct auxtap_crash_code_names code_names; /* size 0: there were none */
 };
 

@@ -24,8 +24,9 @@ void report_memory_text(const struct report_facts *facts, char *text, size_t siz
 		what = report_facts_capture(facts, CAPTURE_NOTE_MEMORY_CUT, yes, sizeof(yes)) ?
 			       "stacks, the program's data, a part of what they point to" :
 			       "stacks, the program's data, what they point to in two steps";
-	snprintf(text, size, "%s, code around the instruction pointers%s", what,
-		 facts->message ? ", the message of abort()" : "");
+	snprintf(text, size, "%s, code around the instruction pointers%s%s", what,
+		 facts->message ? ", the message of abort()" : "",
+		 facts->exception ? ", the exception's type and text" : "");
 }
 
 void report_memory_print(const struct report_out *ro, const struct report_facts *facts)

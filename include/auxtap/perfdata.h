@@ -271,6 +271,11 @@ enum auxtap_metadata_type {
 	AUXTAP_METADATA_VALUES,	     /* struct auxtap_values (values.h), then its words */
 	AUXTAP_METADATA_CODE,	     /* struct auxtap_crash_code, then the bytes */
 	AUXTAP_METADATA_CODE_NAMES,  /* struct auxtap_crash_code_names, then the text */
+	/*
+	 * text: the mangled type of the C++ exception that the dying thread handled; if known, a
+	 * line break and the text of its what()
+	 */
+	AUXTAP_METADATA_EXCEPTION,
 	/* of packed files: */
 	AUXTAP_METADATA_PACK = 32,   /* struct auxtap_pack_head; the first record */
 	AUXTAP_METADATA_PACK_IMAGE,  /* parts of an image and of its debug file */

@@ -49,6 +49,8 @@ for program in dynamic static; do
 	dies $program assert check "$abort"
 	message 'Assertion `n > 100 && "too small"'"' failed."
 	dies $program throw refuse "$abort"
+	grep -qx '  Its exception: std::runtime_error; what(): too small' data.report.txt ||
+		fail "$program throw: $(sed -n '1,/^$/p' data.report.txt)"
 	dies $program header element "$abort"
 	dies $program free twice "$abort"
 	message 'double free or corruption'

@@ -56,6 +56,11 @@ def check_head(lines, report):
         assert words + name_of(crash['called_from']) in text, (words, text)
     said = [line.strip() for line in lines[1:]]
     known = [crash['cause'], crash['message'] and 'Its message: ' + crash['message']]
+    thrown = crash['exception']
+    if thrown:
+        words = 'Its exception: ' if thrown['uncaught'] else 'The exception being handled: '
+        known.append(words + thrown['type'] +
+                     ('' if thrown['what'] is None else '; what(): ' + thrown['what']))
     handled = crash['handled_fault']
     assert ('Before, a ' in text) == (handled is not None), text
     if handled:
