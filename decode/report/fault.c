@@ -121,6 +121,10 @@ static const char *near_zero(const struct fault_access *a, uint64_t addr, char *
 		snprintf(buf, size, "nothing is mapped there; %s", a->both_regs);
 		return buf;
 	}
+	if (a->known && a->constant)
+		return addr ? "nothing is mapped there: the address is a constant, as compilers "
+			      "make it of a null pointer and an offset" :
+			      "a null pointer";
 	if (!a->known || !a->base_reg[0])
 		return "nothing is mapped there";
 	if (!a->base)

@@ -97,6 +97,8 @@ static void set_base(const struct auxtap_regs *regs, const struct insn *insn,
 
 	a->base_reg[0] = '\0';
 	a->stack_segment = op->mem.segment == ZYDIS_REGISTER_SS;
+	a->constant = base == ZYDIS_REGISTER_NONE && op->mem.index == ZYDIS_REGISTER_NONE &&
+		      op->mem.segment != ZYDIS_REGISTER_FS && op->mem.segment != ZYDIS_REGISTER_GS;
 	if (base == ZYDIS_REGISTER_NONE || base == ZYDIS_REGISTER_RIP ||
 	    base == ZYDIS_REGISTER_EIP || op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
 	    op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS ||

@@ -40,6 +40,7 @@ struct fault_access {
 	bool masked;	  /* a mask selects which of them are read */
 	char base_reg[8]; /* the register that addr is computed from; "": none, or several */
 	uint64_t base;
+	bool constant;	    /* addr is in the instruction; no register is used */
 	char both_regs[64]; /* base and index with their values, if both are in use */
 	bool stack_segment; /* x86: by rsp or rbp */
 };

@@ -110,6 +110,8 @@ for engine in "${engines[@]}"; do
 	cause "$engine" across 139 'ffd (8 bytes), which failed at 0x'
 	cause "$engine" across 139 '000; nothing is mapped there'
 	cause "$engine" across10 139 'ffd (10 bytes), which failed at 0x'
+	cause "$engine" constant 139 'it wrote to 0x8 (4 bytes); nothing is mapped there: the address is a constant, as'
+	cause "$engine" constant_0 139 'it read from 0x0 (4 bytes); a null pointer'
 	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'
 done
 

@@ -243,6 +243,12 @@ int main(int argc, char **argv)
 		return across(0);
 	if (!strcmp(which, "across10"))
 		return across(1);
+#ifdef __x86_64__
+	if (!strcmp(which, "constant"))
+		__asm__ volatile("movl $1, 0x8");
+	if (!strcmp(which, "constant_0"))
+		__asm__ volatile("movl 0x0, %%eax" ::: "rax");
+#endif
 	if (!strcmp(which, "null"))
 		return null[3];
 	return 0;

@@ -499,6 +499,15 @@ static void small_addresses(void **state)
 		"it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0x0, rcx is 0xbb8");
 	facts.crash.fault_addr = 0;
 	assert_non_null(strstr(WHY(facts, regs, "\x8b\x00"), "; a null pointer"));
+	/* without a register: mov 0x0,%eax, of thread-local memory, mov 0x8,%eax */
+	assert_string_equal(WHY(facts, regs, "\x8b\x04\x25\x00\x00\x00\x00"),
+			    "it read from 0x0 (4 bytes); a null pointer");
+	assert_null(strstr(WHY(facts, regs, "\x64\x8b\x04\x25\x00\x00\x00\x00"), "null"));
+	facts.crash.fault_addr = 8;
+	assert_string_equal(WHY(facts, regs, "\x8b\x04\x25\x08\x00\x00\x00"),
+			    "it read from 0x8 (4 bytes); nothing is mapped there: the address is a "
+			    "constant, as compilers make it of a null pointer and an offset");
+	facts.crash.fault_addr = 0;
 	regs.reg[AUXTAP_X86_AX] = 8;
 	assert_null(strstr(WHY(facts, regs, "\x8b\x40\xf8"), "null"));
 }
