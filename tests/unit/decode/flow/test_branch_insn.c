@@ -59,6 +59,8 @@ static const struct {
 	{"\xf3\xc3", 2, 0, 0, RET, 0},                          /* repz ret */
 	{"\xc2\x08\x00", 3, 0, 0, RET, 0},                      /* ret $8 */
 	{"\xca\x08\x00", 3, 0, 0, FAR, 0},                      /* lret $8 */
+	{"\x40\xc3", 2, 0, 0, RET, 0},                          /* rex ret */
+	{"\x4f\xc3", 2, 0, 0, RET, 0},                          /* rex.WRXB ret */
 	{"\xcb", 1, 0, 0, FAR, 0},                              /* lret */
 	{"\xcf", 1, 0, 0, FAR, 0},                              /* iret */
 	{"\x48\xcf", 2, 0, 0, FAR, 0},                          /* iretq */
