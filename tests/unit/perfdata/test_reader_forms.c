@@ -584,6 +584,130 @@ static void test_struct_sizes(void **state)
 	auxtap_perfdata_close(pd);
 }
 
+/* A record without a sample id says itself whom it is about; with one, the id says it. */
+static void test_bodies(void **state)
+{
+	const struct {
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} fork = {1, 2, 3, 4, 5000};
+	static const struct {
+		uint32_t type, size, tid;
+		uint64_t time; /* 0: it has none */
+	} bodies[] = {
+		{PERF_RECORD_FORK, 24, 3, 5000}, {PERF_RECORD_EXIT, 24, 3, 5000},
+		{PERF_RECORD_FORK, 16, 3, 0},	 {PERF_RECORD_COMM, 16, 2, 0},
+		{PERF_RECORD_COMM, 8, 2, 0},	 {PERF_RECORD_ITRACE_START, 8, 2, 0},
+		{PERF_RECORD_LOST, 16, 0, 0},
+	};
+	const struct trailer t = {7, 8, 9000, 102};
+	const size_t nr = sizeof(bodies) / sizeof(bodies[0]);
+
+	(void)state;
+	for (unsigned int ids = 0; ids < 2; ids++) {
+		struct perf_event_attr attr = plain;
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct auxtap_record rec = {.size = sizeof(rec)};
+		struct auxtap_perfdata *pd;
+
+		attr.sample_id_all = ids;
+		begin(PD_HEADER_SIZE, 112, 1, &attr);
+		for (size_t i = 0; i < nr; i++) {
+			unsigned char body[64];
+
+			memcpy(body, &fork, sizeof(fork));
+			memcpy(body + bodies[i].size, &t, sizeof(t));
+			put_record(bodies[i].type, body, bodies[i].size + (ids ? sizeof(t) : 0));
+		}
+		end_data();
+		assert_int_equal(open_image(&pd, &err), 0);
+		for (size_t i = 0; i < nr; i++) {
+			bool known = ids || bodies[i].tid;
+
+			assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
+			assert_int_equal(rec.header->type, bodies[i].type);
+			assert_int_equal(rec.body_size, bodies[i].size);
+			assert_int_equal(!!(rec.have & AUXTAP_REC_PID_TID), known);
+			assert_int_equal(!!(rec.have & AUXTAP_REC_TIME), ids || bodies[i].time);
+			if (known) {
+				assert_int_equal(rec.pid, ids ? 7 : 1);
+				assert_int_equal(rec.tid, ids ? 8 : bodies[i].tid);
+			}
+			if (ids || bodies[i].time)
+				assert_int_equal(rec.time, ids ? 9000 : bodies[i].time);
+		}
+		assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 0);
+		auxtap_perfdata_close(pd);
+	}
+}
+
+/* A sample id with only the time: that is the time, and the body says whom it is about. */
+static void test_body_with_time(void **state)
+{
+	struct perf_event_attr attr = {.type = 1,
+				       .sample_id_all = 1,
+				       .sample_type = PERF_SAMPLE_TIME};
+	const struct {
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time, id_time;
+	} fork = {1, 2, 3, 4, 5000, 9000};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_record rec = {.size = sizeof(rec)};
+	struct auxtap_perfdata *pd;
+
+	(void)state;
+	begin(PD_HEADER_SIZE, 112, 1, &attr);
+	put_record(PERF_RECORD_FORK, &fork, sizeof(fork));
+	end_data();
+	assert_int_equal(open_image(&pd, &err), 0);
+	assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
+	assert_int_equal(rec.have, AUXTAP_REC_PID_TID | AUXTAP_REC_TIME);
+	assert_int_equal(rec.time, 9000);
+	assert_int_equal(rec.tid, 3);
+	auxtap_perfdata_close(pd);
+}
+
+/* What came after the records that the header counts is not read, and its size is reported. */
+static void test_uncommitted(void **state)
+{
+	uint64_t lost[2] = {1, 2};
+
+	(void)state;
+	for (unsigned int nr = 0; nr < 4; nr++) {
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct auxtap_record rec = {.size = sizeof(rec)};
+		struct auxtap_perfdata *pd;
+
+		begin(PD_HEADER_SIZE, 112, 1, &plain);
+		put_record(PERF_RECORD_LOST, lost, sizeof(lost));
+		end_data();
+		for (unsigned int i = 0; i < nr; i++)
+			put_record(PERF_RECORD_LOST, lost, sizeof(lost));
+		assert_int_equal(open_image(&pd, &err), 0);
+		assert_true(auxtap_perfdata_get_info(pd)->unfinished);
+		assert_int_equal(auxtap_perfdata_get_info(pd)->uncommitted, nr * 24);
+		assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
+		assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 0);
+		auxtap_perfdata_close(pd);
+	}
+}
+
+/* An error names the offset of the field that is wrong. */
+static void test_ids_beyond_end(void **state)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+	uint64_t far = 1ull << 40;
+	size_t at;
+
+	(void)state;
+	begin(PD_HEADER_SIZE, 112, 2, (struct perf_event_attr[]){plain, plain});
+	at = header()->attrs.offset + 112 + 16 + 112; /* the second one's section of ids */
+	memcpy(im.data + at, &far, 8);
+	assert_int_equal(open_image(&pd, &err), -EBADMSG);
+	assert_int_equal(err.offset, at);
+}
+
 int main(void)
 {
 	/* clang-format off */
@@ -599,6 +723,10 @@ int main(void)
 		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_struct_sizes),
+		cmocka_unit_test(test_bodies),
+		cmocka_unit_test(test_body_with_time),
+		cmocka_unit_test(test_uncommitted),
+		cmocka_unit_test(test_ids_beyond_end),
 	};
 	/* clang-format on */
 
