@@ -350,6 +350,30 @@ static void test_bound(void **state)
 	done();
 }
 
+/* The bound is kept at the cost of the thread that has most: the others keep all. */
+static void test_bound_of_busiest(void **state)
+{
+	int32_t stopped;
+	size_t nr = 0;
+
+	(void)state;
+	begin(60000);
+	for (unsigned int i = 0; i < HISTORY_CHUNK + HISTORY_CHUNK / 2; i++)
+		block(2, 0x1000 + 64 * (i % 5), 1); /* one full chunk */
+	fill(60000, 1, false);
+	end();
+	assert_int_equal(h.threads[0].tid, 2);
+	assert_true(h.nr_bytes <= 60000);
+	assert_non_null(h.threads[1].begin_why);
+	assert_true(h.threads[1].kept > 0);
+	assert_null(h.threads[0].begin_why);
+	assert_int_equal(h.threads[0].kept, 0);
+	while (move(2, true, false, false, &stopped) == REPLAY_STEPPED)
+		nr++;
+	assert_int_equal(nr, HISTORY_CHUNK + HISTORY_CHUNK / 2);
+	done();
+}
+
 static void test_goto(void **state)
 {
 	(void)state;
@@ -387,11 +411,17 @@ static void test_exec(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_steps),	 cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_threads),	 cmocka_unit_test(test_order),
-		cmocka_unit_test(test_no_times), cmocka_unit_test(test_breakpoints),
-		cmocka_unit_test(test_gap_wall), cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_goto),	 cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_no_times),
+		cmocka_unit_test(test_breakpoints),
+		cmocka_unit_test(test_gap_wall),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_bound_of_busiest),
+		cmocka_unit_test(test_goto),
+		cmocka_unit_test(test_exec),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
