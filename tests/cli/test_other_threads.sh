@@ -29,9 +29,13 @@ grep -qE '^  reader +[0-9]+  its tree of calls is above$' threads && [ -n "$(ago
 cat >ended.c <<'EOF'
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 static pthread_barrier_t named;
+static atomic_int last;
 static void *self(void *name)
 {
 	prctl(PR_SET_NAME, name);
@@ -39,6 +43,7 @@ static void *self(void *name)
 }
 static void *waits(void *arg)
 {
+	last = gettid();
 	pthread_barrier_wait(&named);
 	return arg;
 }
@@ -56,6 +61,9 @@ int main(void)
 	pthread_setname_np(thread, "by-another");
 	pthread_barrier_wait(&named);
 	pthread_join(thread, NULL);
+	/* The kernel wakes the joining thread before the other one has ended. */
+	while (!tgkill(getpid(), last, 0))
+		usleep(1000);
 	*(volatile int *)0 = 0;
 }
 EOF
