@@ -87,7 +87,8 @@ static int open_chunk(struct history_thread *t)
 		return -ENOMEM;
 	t->chunks[t->nr_chunks] = (struct history_chunk){.insns = t->nr_insns,
 							 .time = t->time_last,
-							 .level = t->level};
+							 .level = t->level,
+							 .lowest = t->level};
 	return 0;
 }
 

@@ -162,6 +162,31 @@ static void test_outer_callers(void **state)
 	history_free(&h);
 }
 
+/*
+ * A chunk that starts below the level at which the trace started, with a call: from chunks after
+ * it, the search for the caller does not skip it.
+ */
+static void test_call_first_in_chunk(void **state)
+{
+	static const uint64_t outer[] = {0x333, 0x222};
+
+	(void)state;
+	begin();
+	memcpy(stack, outer, sizeof(outer)); /* the calls are not in the trace */
+	depth = 2;
+	block(0x5000);
+	back();
+	block(0x222);
+	back();
+	while (h.threads[0].nr < HISTORY_CHUNK)
+		block(0x333);
+	call(0x1000, 0x9000);
+	for (unsigned int i = 0; i < 2 * HISTORY_CHUNK; i++)
+		block(0x9000);
+	check();
+	history_free(&h);
+}
+
 /* A handler interrupts a function at 0x5005, returns to the trampoline, and the function goes on.
  */
 static void test_signal(void **state)
@@ -216,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_calls),
 		cmocka_unit_test(test_outer_callers),
+		cmocka_unit_test(test_call_first_in_chunk),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_longjmp),
 	};
