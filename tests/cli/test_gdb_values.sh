@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Values of the past (auxtap crash --values) in stock gdb: registers and memory at each of several
 # hundred positions are those of a live run, or unknown; watch and reverse-continue stop at the
-# store at which the live watchpoint stopped last.
+# store at which the live watchpoint stopped last (a software watchpoint: some virtual machines have
+# debug registers that never fire).
 . "$(dirname "$0")/lib.sh"
 command -v gdb >/dev/null || skip "gdb is not installed"
 command -v gcc >/dev/null || skip "gcc is not installed"
@@ -100,6 +101,7 @@ python exec(open("walk.py").read()); walk("stepi", "live.json", 5000)
 kill
 break main
 run <stdin >live.out
+set can-use-hw-watchpoints 0
 watch -l bad
 python
 last = None
