@@ -40,8 +40,8 @@ static void put_gap(FILE *out)
 static bool put_current(struct gdb_session *s, int32_t tid, uint32_t thread, FILE *out)
 {
 	const struct history_thread *t = &s->history.threads[thread];
-	const struct replay_thread *at = &s->replay.threads[thread];
-	const struct token *token;
+	const struct replay_thread *where = &s->replay.threads[thread];
+	const struct history_entry *entry;
 	uint64_t pc;
 
 	if (replay_at_end(&s->replay, thread)) {
@@ -55,28 +55,28 @@ static bool put_current(struct gdb_session *s, int32_t tid, uint32_t thread, FIL
 			put_gap(out);
 		return true;
 	}
-	token = history_token(&s->history, thread, at->at);
-	if (!token || !replay_pc(&s->replay, thread, &pc))
+	entry = history_entry_at(&s->history, thread, where->pos);
+	if (!entry || !replay_pc(&s->replay, thread, &pc))
 		return false;
-	put_block(out, at->insn ? token->ip : pc, pc);
+	put_block(out, where->insn ? entry->ip : pc, pc);
 	return true;
 }
 
 static void put_blocks(struct gdb_session *s, int32_t tid, uint32_t thread, FILE *out)
 {
 	const struct history_thread *t = &s->history.threads[thread];
-	uint64_t at = s->replay.threads[thread].at;
+	uint64_t at = s->replay.threads[thread].pos;
 	uint64_t nr = put_current(s, tid, thread, out);
 
 	while (at > t->first && nr < s->opts.btrace) {
-		const struct token *token = history_token(&s->history, thread, --at);
+		const struct history_entry *entry = history_entry_at(&s->history, thread, --at);
 
-		if (token && token->kind != TOKEN_BLOCK && token->kind != TOKEN_GAP)
+		if (entry && entry->kind != ENTRY_BLOCK && entry->kind != ENTRY_GAP)
 			continue;
-		if (!token || token->kind == TOKEN_GAP) /* no memory to read it again */
+		if (!entry || entry->kind == ENTRY_GAP) /* no memory to read it again */
 			put_gap(out);
 		else
-			put_block(out, token->ip, token->last);
+			put_block(out, entry->ip, entry->last);
 		nr++;
 	}
 }

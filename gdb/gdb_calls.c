@@ -12,20 +12,21 @@
 
 #define MAX_FRAMES 128
 
-static size_t frames_of(struct gdb_session *s, int32_t tid, struct call_frame *frames, size_t max)
+static size_t frames_of(struct gdb_session *s, int32_t tid, struct history_frame *frames,
+			size_t max)
 {
 	int thread = gdb_thread(s, tid);
 	uint64_t pc;
 
 	if (thread < 0 || !replay_pc(&s->replay, (uint32_t)thread, &pc))
 		return 0;
-	return history_calls(&s->history, (uint32_t)thread, s->replay.threads[thread].at, pc,
+	return history_calls(&s->history, (uint32_t)thread, s->replay.threads[thread].pos, pc,
 			     frames, max);
 }
 
 size_t gdb_read_frames(struct gdb_session *s, uint64_t addr, void *buf, size_t size)
 {
-	struct call_frame frames[MAX_FRAMES];
+	struct history_frame frames[MAX_FRAMES];
 	uint64_t words[2 + 3 * MAX_FRAMES] = {0};
 	int32_t tid = (int32_t)((addr - GDB_FRAMES) / GDB_FRAMES_WINDOW);
 	size_t nr = 0, bytes;
@@ -40,7 +41,7 @@ size_t gdb_read_frames(struct gdb_session *s, uint64_t addr, void *buf, size_t s
 	for (size_t i = 0; i < nr; i++) {
 		words[2 + 3 * i] = frames[i].pc;
 		words[3 + 3 * i] = frames[i].entry;
-		words[4 + 3 * i] = (uint64_t)frames[i].level;
+		words[4 + 3 * i] = (uint64_t)frames[i].depth;
 	}
 	bytes = (2 + 3 * nr) * sizeof(words[0]);
 	addr = (addr - GDB_FRAMES) % GDB_FRAMES_WINDOW;
@@ -52,7 +53,8 @@ size_t gdb_read_frames(struct gdb_session *s, uint64_t addr, void *buf, size_t s
 	return size;
 }
 
-static void print_frame(struct gdb_session *s, const struct call_frame *frame, size_t nr, FILE *out)
+static void print_frame(struct gdb_session *s, const struct history_frame *frame, size_t nr,
+			FILE *out)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 	/* a call is before the address that it returns to */
@@ -72,7 +74,7 @@ static void print_frame(struct gdb_session *s, const struct call_frame *frame, s
 
 void gdb_print_calls(struct gdb_session *s, FILE *out)
 {
-	struct call_frame frames[MAX_FRAMES];
+	struct history_frame frames[MAX_FRAMES];
 	size_t nr = frames_of(s, gdb_current(s, s->general), frames, MAX_FRAMES);
 
 	for (size_t i = 0; i < nr; i++)

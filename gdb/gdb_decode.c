@@ -12,8 +12,8 @@
 
 /* ---- what the history asks of the code ---- */
 
-static uint32_t x86_sizes(struct gdb_session *s, const struct token *block, const uint8_t *code,
-			  size_t size, uint8_t *sizes)
+static uint32_t x86_sizes(struct gdb_session *s, const struct history_entry *block,
+			  const uint8_t *code, size_t size, uint8_t *sizes)
 {
 	size_t at = 0;
 	uint32_t nr;
@@ -31,7 +31,7 @@ static uint32_t x86_sizes(struct gdb_session *s, const struct token *block, cons
 	return nr;
 }
 
-static uint32_t code_sizes(void *ctx, const struct token *block, uint8_t *sizes)
+static uint32_t code_sizes(void *ctx, const struct history_entry *block, uint8_t *sizes)
 {
 	struct gdb_session *s = ctx;
 	uint64_t size = block->last - block->ip + INSN_MAX;

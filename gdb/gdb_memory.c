@@ -10,7 +10,7 @@ size_t gdb_read_memory(struct gdb_session *s, uint64_t addr, void *buf, size_t s
 {
 	bool at_end = gdb_at_end(s);
 	const struct values *v = at_end ? NULL : gdb_values_memory(s);
-	uint64_t at = v ? replay_number(&s->replay, v->thread) : 0;
+	uint64_t at = v ? replay_icount(&s->replay, v->thread) : 0;
 	size_t done = 0, nr;
 
 	if (addr >= GDB_FRAMES && addr - GDB_FRAMES < GDB_FRAMES_END)

@@ -23,7 +23,7 @@ static void do_position(struct gdb_session *s, const char *args, FILE *out)
 			fprintf(out, "thread %d: no trace\n", tid);
 		else
 			fprintf(out, "thread %d: instruction %" PRIu64 " of %" PRIu64 "%s\n", tid,
-				replay_number(&s->replay, (uint32_t)thread),
+				replay_icount(&s->replay, (uint32_t)thread),
 				s->history.threads[thread].nr_insns,
 				gdb_thread_at_end(s, tid) ? ", its end" : "");
 	}

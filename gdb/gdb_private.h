@@ -84,7 +84,7 @@ void gdb_put_pc(struct gdb_session *s, int32_t tid);
 
 /* gdb_resume.c */
 void gdb_put_stop(struct gdb_session *s);
-void gdb_resume(struct gdb_session *s, bool back, bool go);
+void gdb_resume(struct gdb_session *s, bool reverse, bool cont);
 
 /* gdb_memory.c: bytes of the process as far as they are known where its threads are. */
 size_t gdb_read_memory(struct gdb_session *s, uint64_t addr, void *buf, size_t size);
@@ -103,9 +103,10 @@ struct gdb_hit {
 	const struct gdb_watch *watch;
 	uint64_t from, first; /* instructions: where the motion began; the oldest with values */
 };
-void gdb_watch_find(struct gdb_session *s, uint32_t thread, bool back, struct gdb_hit *hit);
+void gdb_watch_find(struct gdb_session *s, uint32_t thread, bool reverse, struct gdb_hit *hit);
 /* After the motion: goes back to the hit, if it came first, and replies. False: it did not. */
-bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool back, const struct gdb_hit *hit);
+bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool reverse,
+		    const struct gdb_hit *hit);
 
 /* gdb_xfer.c: "object:read:annex:offset,length" */
 void gdb_xfer(struct gdb_session *s, const char *args);
@@ -127,7 +128,7 @@ void gdb_file(struct gdb_session *s, const char *args, size_t size);
 
 /*
  * gdb_calls.c: a thread's frames in the past, as 64-bit words: their number, then pc, entry and
- * level of each (history_calls.h). The number is 0 where gdb can unwind. Each thread has a window
+ * depth of each (history_calls.h). The number is 0 where gdb can unwind. Each thread has a window
  * of its own, by its number: since version 17 gdb reads memory for Python without saying of which
  * thread.
  */

@@ -23,21 +23,21 @@ void replay_free(struct replay *r)
 {
 	free(r->threads);
 	free(r->breakpoints);
-	free(r->hits);
+	free(r->may_hit);
 	memset(r, 0, sizeof(*r));
 }
 
 void replay_to_end(struct replay *r)
 {
 	for (size_t i = 0; i < r->h->nr_threads; i++)
-		r->threads[i] = (struct replay_thread){.at = r->h->threads[i].nr};
-	r->run = r->h->nr_runs;
-	r->run_at = 0;
+		r->threads[i] = (struct replay_thread){.pos = r->h->threads[i].nr};
+	r->slice = r->h->nr_slices;
+	r->slice_pos = 0;
 }
 
 bool replay_at_end(const struct replay *r, uint32_t thread)
 {
-	return r->threads[thread].at == r->h->threads[thread].nr;
+	return r->threads[thread].pos == r->h->threads[thread].nr;
 }
 
 bool replay_all_at_end(const struct replay *r)
@@ -48,46 +48,46 @@ bool replay_all_at_end(const struct replay *r)
 	return true;
 }
 
-/* ---- the sequence of runs ---- */
+/* ---- the sequence of slices ---- */
 
-void replay_take(struct replay *r, uint32_t thread, uint64_t nr)
+void replay_advance(struct replay *r, uint32_t thread, uint64_t nr)
 {
-	r->threads[thread].at += nr;
+	r->threads[thread].pos += nr;
 	r->threads[thread].insn = 0;
 	if (r->h->ordered)
-		r->run_at += nr;
+		r->slice_pos += nr;
 }
 
-void replay_put_back(struct replay *r, uint32_t thread, uint64_t nr)
+void replay_rewind(struct replay *r, uint32_t thread, uint64_t nr)
 {
-	r->threads[thread].at -= nr;
+	r->threads[thread].pos -= nr;
 	r->threads[thread].insn = 0;
 	if (r->h->ordered)
-		r->run_at -= nr;
+		r->slice_pos -= nr;
 }
 
-bool replay_run_before(struct replay *r)
+bool replay_prev_slice(struct replay *r)
 {
-	if (!r->run)
+	if (!r->slice)
 		return false;
-	r->run--;
-	r->run_at = r->h->runs[r->run].nr;
+	r->slice--;
+	r->slice_pos = r->h->slices[r->slice].nr;
 	return true;
 }
 
 bool replay_seek_back(struct replay *r, uint32_t thread)
 {
 	if (!r->h->ordered)
-		return r->threads[thread].at > 0;
+		return r->threads[thread].pos > 0;
 	for (;;) {
-		if (r->run < r->h->nr_runs) {
-			uint32_t other = r->h->runs[r->run].thread;
+		if (r->slice < r->h->nr_slices) {
+			uint32_t other = r->h->slices[r->slice].thread;
 
-			if (other == thread && r->run_at)
+			if (other == thread && r->slice_pos)
 				return true;
-			replay_put_back(r, other, r->run_at);
+			replay_rewind(r, other, r->slice_pos);
 		}
-		if (!replay_run_before(r))
+		if (!replay_prev_slice(r))
 			return false;
 	}
 }
@@ -95,49 +95,49 @@ bool replay_seek_back(struct replay *r, uint32_t thread)
 bool replay_seek_forward(struct replay *r, uint32_t thread)
 {
 	if (!r->h->ordered)
-		return r->threads[thread].at < r->h->threads[thread].nr;
-	while (r->run < r->h->nr_runs) {
-		const struct history_run *run = &r->h->runs[r->run];
+		return r->threads[thread].pos < r->h->threads[thread].nr;
+	while (r->slice < r->h->nr_slices) {
+		const struct history_slice *slice = &r->h->slices[r->slice];
 
-		if (run->thread == thread && r->run_at < run->nr)
+		if (slice->thread == thread && r->slice_pos < slice->nr)
 			return true;
-		replay_take(r, run->thread, run->nr - r->run_at);
-		r->run++;
-		r->run_at = 0;
+		replay_advance(r, slice->thread, slice->nr - r->slice_pos);
+		r->slice++;
+		r->slice_pos = 0;
 	}
 	return false;
 }
 
 /* ---- where a thread is ---- */
 
-static bool is_place(const struct token *t)
+static bool is_location(const struct history_entry *t)
 {
-	return t->kind == TOKEN_BLOCK || t->kind == TOKEN_GAP;
+	return t->kind == ENTRY_BLOCK || t->kind == ENTRY_GAP;
 }
 
-/* The next block or gap at or after a position; the number of tokens: there is no more. */
-static uint64_t next_place(struct replay *r, uint32_t thread, uint64_t at,
-			   const struct token **token)
+/* The next block or gap at or after a position; the number of entries: there is no more. */
+static uint64_t next_location(struct replay *r, uint32_t thread, uint64_t pos,
+			      const struct history_entry **entry)
 {
-	*token = NULL;
-	for (; at < r->h->threads[thread].nr; at++) {
-		*token = history_token(r->h, thread, at);
-		if (!*token || is_place(*token))
+	*entry = NULL;
+	for (; pos < r->h->threads[thread].nr; pos++) {
+		*entry = history_entry_at(r->h, thread, pos);
+		if (!*entry || is_location(*entry))
 			break;
-		*token = NULL;
+		*entry = NULL;
 	}
-	return at;
+	return pos;
 }
 
-bool replay_address(struct replay *r, uint32_t number, uint32_t insn, uint64_t *pc)
+bool replay_address(struct replay *r, uint32_t id, uint32_t insn, uint64_t *pc)
 {
-	const struct token *block = &r->h->tokens[number];
+	const struct history_entry *block = &r->h->entries[id];
 	const uint8_t *sizes;
 
 	*pc = insn ? block->last : block->ip;
 	if (!insn || insn + 1 == block->nr)
 		return true;
-	sizes = history_sizes(r->h, number);
+	sizes = history_sizes(r->h, id);
 	if (!sizes)
 		return false;
 	*pc = block->ip;
@@ -147,15 +147,15 @@ bool replay_address(struct replay *r, uint32_t number, uint32_t insn, uint64_t *
 }
 
 /* The last instruction of the last block before a position. */
-static bool last_before(struct replay *r, uint32_t thread, uint64_t at, uint64_t *pc)
+static bool last_before(struct replay *r, uint32_t thread, uint64_t pos, uint64_t *pc)
 {
-	while (at > r->h->threads[thread].first) {
-		const struct token *t = history_token(r->h, thread, --at);
+	while (pos > r->h->threads[thread].first) {
+		const struct history_entry *t = history_entry_at(r->h, thread, --pos);
 
-		if (!t || t->kind == TOKEN_GAP)
+		if (!t || t->kind == ENTRY_GAP)
 			return false;
 		*pc = t->last;
-		if (t->kind == TOKEN_BLOCK)
+		if (t->kind == ENTRY_BLOCK)
 			return true;
 	}
 	return false;
@@ -164,57 +164,57 @@ static bool last_before(struct replay *r, uint32_t thread, uint64_t at, uint64_t
 bool replay_pc(struct replay *r, uint32_t thread, uint64_t *pc)
 {
 	const struct history_thread *t = &r->h->threads[thread];
-	const struct token *token;
-	uint64_t at = r->threads[thread].at;
+	const struct history_entry *entry;
+	uint64_t pos = r->threads[thread].pos;
 
 	for (;;) {
-		at = next_place(r, thread, at, &token);
-		if (at == t->nr)
+		pos = next_location(r, thread, pos, &entry);
+		if (pos == t->nr)
 			break;
-		if (!token)
+		if (!entry)
 			return false;
-		if (token->kind == TOKEN_BLOCK)
-			return replay_address(r, history_token_number(r->h, thread, at),
+		if (entry->kind == ENTRY_BLOCK)
+			return replay_address(r, history_entry_id(r->h, thread, pos),
 					      r->threads[thread].insn, pc);
-		at++;
+		pos++;
 	}
 	*pc = t->end_ip;
 	return t->end_known || last_before(r, thread, t->nr, pc);
 }
 
-uint64_t replay_number(struct replay *r, uint32_t thread)
+uint64_t replay_icount(struct replay *r, uint32_t thread)
 {
 	const struct history_thread *t = &r->h->threads[thread];
-	uint64_t at = r->threads[thread].at, number;
+	uint64_t pos = r->threads[thread].pos, icount;
 
-	if (at == t->nr)
+	if (pos == t->nr)
 		return t->nr_insns;
-	number = t->chunks[at / HISTORY_CHUNK].insns + r->threads[thread].insn;
-	for (uint64_t i = at - at % HISTORY_CHUNK; i < at; i++) {
-		const struct token *token = history_token(r->h, thread, i);
+	icount = t->chunks[pos / HISTORY_CHUNK].icount + r->threads[thread].insn;
+	for (uint64_t i = pos - pos % HISTORY_CHUNK; i < pos; i++) {
+		const struct history_entry *entry = history_entry_at(r->h, thread, i);
 
-		if (token && token->kind == TOKEN_BLOCK)
-			number += token->nr;
+		if (entry && entry->kind == ENTRY_BLOCK)
+			icount += entry->nr;
 	}
-	return number;
+	return icount;
 }
 
 uint64_t replay_time(struct replay *r, uint32_t thread)
 {
 	const struct history_thread *t = &r->h->threads[thread];
-	uint64_t at = r->threads[thread].at;
+	uint64_t pos = r->threads[thread].pos;
 
-	return at == t->nr ? t->time_last : t->chunks[at / HISTORY_CHUNK].time;
+	return pos == t->nr ? t->time_last : t->chunks[pos / HISTORY_CHUNK].time;
 }
 
 /* ---- one instruction ---- */
 
-/* Whether a motion may cross the gap at a position: the previous one stopped there. */
+/* Whether a request may cross the gap at a position: the previous one stopped there. */
 static bool may_cross(struct replay_thread *t, uint64_t gap)
 {
-	if (t->shown == gap + 1)
+	if (t->gap_reported == gap + 1)
 		return true;
-	t->shown = gap + 1;
+	t->gap_reported = gap + 1;
 	return false;
 }
 
@@ -224,161 +224,161 @@ enum replay_stop replay_step_back(struct replay *r, uint32_t thread)
 	bool crossing = false;
 
 	if (t->insn) {
-		uint32_t number;
+		uint32_t id;
 		uint64_t pc;
 
 		/* insn is not 0: it is within a block */
-		number = history_token_number(r->h, thread, t->at);
+		id = history_entry_id(r->h, thread, t->pos);
 		t->insn--;
-		if (!replay_address(r, number, t->insn, &pc))
+		if (!replay_address(r, id, t->insn, &pc))
 			t->insn = 0;
-		t->shown = 0;
+		t->gap_reported = 0;
 		return REPLAY_STEPPED;
 	}
 	for (;;) {
-		const struct token *token;
+		const struct history_entry *entry;
 		uint64_t pc;
 
-		if (t->at <= r->h->threads[thread].first || !replay_seek_back(r, thread))
+		if (t->pos <= r->h->threads[thread].first || !replay_seek_back(r, thread))
 			return REPLAY_BEGIN;
-		token = history_token(r->h, thread, t->at - 1);
-		if (!token)
+		entry = history_entry_at(r->h, thread, t->pos - 1);
+		if (!entry)
 			return REPLAY_FAILED;
-		if (token->kind == TOKEN_GAP && !crossing) {
-			if (!may_cross(t, t->at - 1))
+		if (entry->kind == ENTRY_GAP && !crossing) {
+			if (!may_cross(t, t->pos - 1))
 				return REPLAY_GAP;
 			crossing = true;
 		}
-		replay_put_back(r, thread, 1);
-		if (token->kind != TOKEN_BLOCK)
+		replay_rewind(r, thread, 1);
+		if (entry->kind != ENTRY_BLOCK)
 			continue;
-		t->insn = token->nr - 1;
-		if (!replay_address(r, history_token_number(r->h, thread, t->at), t->insn, &pc))
+		t->insn = entry->nr - 1;
+		if (!replay_address(r, history_entry_id(r->h, thread, t->pos), t->insn, &pc))
 			t->insn = 0;
-		t->shown = 0;
+		t->gap_reported = 0;
 		return REPLAY_STEPPED;
 	}
 }
 
-/* Takes tokens of a thread up to 'at', and of others what is before them. */
-static void take_to(struct replay *r, uint32_t thread, uint64_t at)
+/* A thread moves forward to a position, and the others past what is before it. */
+static void advance_to(struct replay *r, uint32_t thread, uint64_t pos)
 {
-	while (r->threads[thread].at < at && replay_seek_forward(r, thread)) {
-		uint64_t nr = at - r->threads[thread].at;
+	while (r->threads[thread].pos < pos && replay_seek_forward(r, thread)) {
+		uint64_t nr = pos - r->threads[thread].pos;
 
-		if (r->h->ordered && nr > r->h->runs[r->run].nr - r->run_at)
-			nr = r->h->runs[r->run].nr - r->run_at;
-		replay_take(r, thread, nr);
+		if (r->h->ordered && nr > r->h->slices[r->slice].nr - r->slice_pos)
+			nr = r->h->slices[r->slice].nr - r->slice_pos;
+		replay_advance(r, thread, nr);
 	}
 }
 
-/* The last instruction of the block at 'at': where is the next one? */
-static enum replay_stop leave_block(struct replay *r, uint32_t thread, uint64_t at)
+/* Leaves a block by its last instruction: where is the next one? */
+static enum replay_stop leave_block(struct replay *r, uint32_t thread, uint64_t pos)
 {
 	const struct history_thread *history = &r->h->threads[thread];
 	struct replay_thread *t = &r->threads[thread];
-	const struct token *token;
-	uint64_t next = next_place(r, thread, at + 1, &token);
+	const struct history_entry *entry;
+	uint64_t next = next_location(r, thread, pos + 1, &entry);
 
 	if (next == history->nr && !history->end_known)
 		return REPLAY_END;
-	if (next < history->nr && !token)
+	if (next < history->nr && !entry)
 		return REPLAY_FAILED;
-	if (next < history->nr && token->kind == TOKEN_GAP && !may_cross(t, next))
+	if (next < history->nr && entry->kind == ENTRY_GAP && !may_cross(t, next))
 		return REPLAY_GAP;
-	while (next < history->nr && token->kind == TOKEN_GAP) {
-		next = next_place(r, thread, next + 1, &token);
-		if (next < history->nr && !token)
+	while (next < history->nr && entry->kind == ENTRY_GAP) {
+		next = next_location(r, thread, next + 1, &entry);
+		if (next < history->nr && !entry)
 			return REPLAY_FAILED;
 	}
-	take_to(r, thread, next);
-	t->shown = 0;
+	advance_to(r, thread, next);
+	t->gap_reported = 0;
 	return REPLAY_STEPPED;
 }
 
 enum replay_stop replay_step_forward(struct replay *r, uint32_t thread)
 {
 	struct replay_thread *t = &r->threads[thread];
-	const struct token *token;
-	uint64_t at = next_place(r, thread, t->at, &token), pc;
+	const struct history_entry *entry;
+	uint64_t pos = next_location(r, thread, t->pos, &entry), pc;
 
-	while (at < r->h->threads[thread].nr && token && token->kind == TOKEN_GAP)
-		at = next_place(r, thread, at + 1, &token);
-	if (at == r->h->threads[thread].nr) {
-		take_to(r, thread, at);
+	while (pos < r->h->threads[thread].nr && entry && entry->kind == ENTRY_GAP)
+		pos = next_location(r, thread, pos + 1, &entry);
+	if (pos == r->h->threads[thread].nr) {
+		advance_to(r, thread, pos);
 		return REPLAY_END;
 	}
-	if (!token)
+	if (!entry)
 		return REPLAY_FAILED;
-	if (at != t->at)
-		take_to(r, thread, at);
+	if (pos != t->pos)
+		advance_to(r, thread, pos);
 	else if (!t->insn)
 		replay_seek_forward(r, thread);
-	if (t->insn + 1 < token->nr &&
-	    replay_address(r, history_token_number(r->h, thread, at), t->insn + 1, &pc)) {
+	if (t->insn + 1 < entry->nr &&
+	    replay_address(r, history_entry_id(r->h, thread, pos), t->insn + 1, &pc)) {
 		t->insn++;
-		t->shown = 0;
+		t->gap_reported = 0;
 		return REPLAY_STEPPED;
 	}
-	return leave_block(r, thread, at);
+	return leave_block(r, thread, pos);
 }
 
 const char *replay_gap_text(struct replay *r, uint32_t thread, unsigned int nr)
 {
-	uint64_t shown = r->threads[thread].shown;
-	const struct token *token;
+	uint64_t shown = r->threads[thread].gap_reported;
+	const struct history_entry *entry;
 
 	/* gaps that touch: those before it, and those after it */
 	while (shown > r->h->threads[thread].first + 1) {
-		token = history_token(r->h, thread, shown - 2);
-		if (!token || token->kind != TOKEN_GAP)
+		entry = history_entry_at(r->h, thread, shown - 2);
+		if (!entry || entry->kind != ENTRY_GAP)
 			break;
 		shown--;
 	}
 	if (!shown || shown - 1 + nr >= r->h->threads[thread].nr)
 		return NULL;
-	token = history_token(r->h, thread, shown - 1 + nr);
-	return token && token->kind == TOKEN_GAP ? r->h->gaps[token->nr].text : NULL;
+	entry = history_entry_at(r->h, thread, shown - 1 + nr);
+	return entry && entry->kind == ENTRY_GAP ? r->h->gaps[entry->nr].text : NULL;
 }
 
-bool replay_goto(struct replay *r, uint32_t thread, uint64_t number)
+bool replay_goto(struct replay *r, uint32_t thread, uint64_t icount)
 {
 	const struct history_thread *t = &r->h->threads[thread];
 	size_t lo = t->first / HISTORY_CHUNK, hi = t->nr_chunks;
-	uint64_t at, before;
+	uint64_t pos, before;
 
 	if (t->first == t->nr)
 		return false;
 	while (lo + 1 < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (t->chunks[mid].insns <= number)
+		if (t->chunks[mid].icount <= icount)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	before = t->chunks[lo].insns;
-	for (at = (uint64_t)lo * HISTORY_CHUNK; at < t->nr; at++) {
-		const struct token *token = history_token(r->h, thread, at);
+	before = t->chunks[lo].icount;
+	for (pos = (uint64_t)lo * HISTORY_CHUNK; pos < t->nr; pos++) {
+		const struct history_entry *entry = history_entry_at(r->h, thread, pos);
 
-		if (!token)
+		if (!entry)
 			return false;
-		if (token->kind != TOKEN_BLOCK)
+		if (entry->kind != ENTRY_BLOCK)
 			continue;
-		if (number < before + token->nr && at >= t->first)
+		if (icount < before + entry->nr && pos >= t->first)
 			break;
-		before += token->nr;
+		before += entry->nr;
 	}
 	replay_to_end(r);
-	if (at == t->nr)
+	if (pos == t->nr)
 		return true;
-	while (r->threads[thread].at > at && replay_seek_back(r, thread)) {
-		uint64_t nr = r->threads[thread].at - at;
+	while (r->threads[thread].pos > pos && replay_seek_back(r, thread)) {
+		uint64_t nr = r->threads[thread].pos - pos;
 
-		if (r->h->ordered && nr > r->run_at)
-			nr = r->run_at;
-		replay_put_back(r, thread, nr);
+		if (r->h->ordered && nr > r->slice_pos)
+			nr = r->slice_pos;
+		replay_rewind(r, thread, nr);
 	}
-	r->threads[thread].insn = number > before ? (uint32_t)(number - before) : 0;
+	r->threads[thread].insn = icount > before ? (uint32_t)(icount - before) : 0;
 	return true;
 }

@@ -3,7 +3,7 @@
  * Where all threads of a history are, and how they move: by one instruction (by one block where its
  * code cannot be read), or to a breakpoint.
  * A thread is before the instruction that it executes next. If times order the threads, all of them
- * move along one sequence (the history's runs); else only the thread that is asked for.
+ * move along one sequence (the history's slices); else only the thread that is asked for.
  */
 #ifndef GDB_REPLAY_H
 #define GDB_REPLAY_H
@@ -11,20 +11,21 @@
 #include "history.h"
 
 struct replay_thread {
-	uint64_t at;	/* token; history_thread.nr: the end */
-	uint32_t insn;	/* instructions of it that were executed */
-	uint64_t shown; /* a gap that a motion has stopped at, plus 1: the next one crosses it */
+	uint64_t pos;  /* of an entry; history_thread.nr: the end */
+	uint32_t insn; /* instructions of it that were executed */
+	/* A gap at which the last request stopped, plus 1: the next request crosses it. */
+	uint64_t gap_reported;
 };
 
 struct replay {
 	struct history *h;
 	struct replay_thread *threads;
-	/* The point in the sequence of runs: run_at tokens of run 'run' were executed. */
-	size_t run;
-	uint64_t run_at;
+	/* The point in the sequence of slices: slice_pos entries of it were executed. */
+	size_t slice;
+	uint64_t slice_pos;
 	uint64_t *breakpoints; /* ascending */
 	size_t nr_breakpoints, max_breakpoints;
-	uint8_t *hits; /* by token: whether it may contain a breakpoint; NULL: not computed */
+	uint8_t *may_hit; /* by entry: whether it may contain a breakpoint; NULL: not computed */
 };
 
 enum replay_stop {
@@ -32,24 +33,27 @@ enum replay_stop {
 	REPLAY_BREAKPOINT,
 	REPLAY_BEGIN, /* nothing is before */
 	REPLAY_END,
-	REPLAY_GAP,    /* replay_gap_text() says what is missing; the next motion crosses it */
+	REPLAY_GAP,    /* replay_gap_text() says what is missing; the next request crosses it */
 	REPLAY_FAILED, /* out of memory */
 };
 
 int replay_init(struct replay *r, struct history *h);
 void replay_free(struct replay *r);
 
-/*
- * Moves thread 'thread' by one instruction, or ('go') until one is before a breakpoint: any thread
- * if 'all'. *stopped: which thread it was.
- */
-struct replay_motion {
+/* What gdb asks for: 'cont' until a breakpoint, else one instruction. */
+struct replay_request {
 	uint32_t thread;
-	bool back, go, all;
+	bool reverse, cont;
+	bool all_threads; /* a breakpoint of any thread counts */
 };
-enum replay_stop replay_move(struct replay *r, const struct replay_motion *m, uint32_t *stopped);
+/*
+ * Moves a thread by one instruction, or until it (or any thread) is before a breakpoint.
+ * *stopped: which thread it was.
+ */
+enum replay_stop replay_resume(struct replay *r, const struct replay_request *req,
+			       uint32_t *stopped);
 
-/* The gaps that a motion has stopped at: the text of number 'nr' of them; NULL after the last. */
+/* The gaps at which a request stopped: the text of number 'nr' of them; NULL after the last. */
 const char *replay_gap_text(struct replay *r, uint32_t thread, unsigned int nr);
 
 /*
@@ -58,15 +62,20 @@ const char *replay_gap_text(struct replay *r, uint32_t thread, unsigned int nr);
  */
 bool replay_pc(struct replay *r, uint32_t thread, uint64_t *pc);
 bool replay_at_end(const struct replay *r, uint32_t thread);
-/* No thread has moved back. */
+/* All threads are at the end of the history. */
 bool replay_all_at_end(const struct replay *r);
-/* How many instructions the thread has executed there. */
-uint64_t replay_number(struct replay *r, uint32_t thread);
-/* About when that was, not after; 0: unknown. */
+/* How many instructions the thread has executed up to its position. */
+uint64_t replay_icount(struct replay *r, uint32_t thread);
+/* The time at the start of the chunk that contains the position; 0: unknown. */
 uint64_t replay_time(struct replay *r, uint32_t thread);
-/* Moves all threads to the end, or the thread to its begin or to an instruction by number. */
+/* Moves all threads to the end. */
 void replay_to_end(struct replay *r);
-bool replay_goto(struct replay *r, uint32_t thread, uint64_t number);
+/*
+ * Moves the thread to the point before its instruction number icount, or to its start or end where
+ * that is out of range. If times order the threads, the others move along; else they move to the
+ * end. False: the thread has no history, or memory is short.
+ */
+bool replay_goto(struct replay *r, uint32_t thread, uint64_t icount);
 
 /* 0 or -ENOMEM. */
 int replay_breakpoint_add(struct replay *r, uint64_t addr);

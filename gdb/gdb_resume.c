@@ -40,15 +40,15 @@ static void put_wall(struct gdb_session *s, const char *wall)
 	gdb_reply_text(&s->reply, "replaylog:%s;thread:%" PRIx32 ";", wall, (uint32_t)s->stopped);
 }
 
-static void put_gap(struct gdb_session *s, uint32_t thread, bool back)
+static void put_gap(struct gdb_session *s, uint32_t thread, bool reverse)
 {
 	const char *text;
 
 	for (unsigned int i = 0; (text = replay_gap_text(&s->replay, thread, i)); i++)
 		gdb_console(s, "auxtap: gap in the trace: %s\n", text);
 	gdb_console(s, "auxtap: the same command again goes on %s the gap\n",
-		    back ? "before" : "after");
-	put_wall(s, back ? "begin" : "end");
+		    reverse ? "before" : "after");
+	put_wall(s, reverse ? "begin" : "end");
 }
 
 static void put_begin(struct gdb_session *s, uint32_t thread)
@@ -60,7 +60,7 @@ static void put_begin(struct gdb_session *s, uint32_t thread)
 	put_wall(s, "begin");
 }
 
-static void put_moved(struct gdb_session *s, enum replay_stop stop, uint32_t thread, bool back)
+static void put_moved(struct gdb_session *s, enum replay_stop stop, uint32_t thread, bool reverse)
 {
 	switch (stop) {
 	case REPLAY_STEPPED:
@@ -78,20 +78,22 @@ static void put_moved(struct gdb_session *s, enum replay_stop stop, uint32_t thr
 		put_wall(s, "end");
 		return;
 	case REPLAY_GAP:
-		put_gap(s, thread, back);
+		put_gap(s, thread, reverse);
 		return;
 	case REPLAY_FAILED:
 		break;
 	}
 	gdb_console(s, "auxtap: out of memory\n");
-	put_wall(s, back ? "begin" : "end");
+	put_wall(s, reverse ? "begin" : "end");
 }
 
-void gdb_resume(struct gdb_session *s, bool back, bool go)
+void gdb_resume(struct gdb_session *s, bool reverse, bool cont)
 {
 	/* gdb says "any" of the thread that it has selected: Hg before may be for reading alone */
 	int32_t tid = gdb_current(s, s->resumed > 0 ? s->resumed : 0);
-	struct replay_motion m = {.back = back, .go = go, .all = s->resumed <= 0};
+	struct replay_request req = {.reverse = reverse,
+				     .cont = cont,
+				     .all_threads = s->resumed <= 0};
 	enum replay_stop stop;
 	struct gdb_hit hit;
 	uint32_t stopped;
@@ -107,15 +109,15 @@ void gdb_resume(struct gdb_session *s, bool back, bool go)
 	thread = gdb_thread(s, tid);
 	if (thread < 0) {
 		gdb_console(s, "auxtap: the recording has no trace of this thread\n");
-		put_wall(s, back ? "begin" : "end");
+		put_wall(s, reverse ? "begin" : "end");
 		return;
 	}
-	m.thread = (uint32_t)thread;
+	req.thread = (uint32_t)thread;
 	s->nr_motions++;
-	gdb_watch_find(s, m.thread, back, &hit);
-	stop = replay_move(&s->replay, &m, &stopped);
+	gdb_watch_find(s, req.thread, reverse, &hit);
+	stop = replay_resume(&s->replay, &req, &stopped);
 	s->stopped = s->history.threads[stopped].tid;
 	s->any = s->stopped;
-	if (stop == REPLAY_FAILED || !gdb_watch_stop(s, m.thread, back, &hit))
-		put_moved(s, stop, stopped, back);
+	if (stop == REPLAY_FAILED || !gdb_watch_stop(s, req.thread, reverse, &hit))
+		put_moved(s, stop, stopped, reverse);
 }

@@ -91,7 +91,7 @@ static struct gdb_reg_values values_of(struct gdb_session *s, int32_t tid)
 		const struct values *past = gdb_values(s, (uint32_t)thread);
 
 		if (past &&
-		    values_regs(past, replay_number(&s->replay, (uint32_t)thread), &s->past))
+		    values_regs(past, replay_icount(&s->replay, (uint32_t)thread), &s->past))
 			v.regs = &s->past;
 	}
 	if (!v.has_pc && thread >= 0)

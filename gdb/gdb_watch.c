@@ -47,7 +47,7 @@ void gdb_watch_remove(struct gdb_session *s, uint64_t addr, uint64_t nr_bytes)
 	}
 }
 
-void gdb_watch_find(struct gdb_session *s, uint32_t thread, bool back, struct gdb_hit *hit)
+void gdb_watch_find(struct gdb_session *s, uint32_t thread, bool reverse, struct gdb_hit *hit)
 {
 	const struct values *v = gdb_values(s, thread);
 
@@ -55,17 +55,17 @@ void gdb_watch_find(struct gdb_session *s, uint32_t thread, bool back, struct gd
 	if (!s->nr_watches || !v || !v->memory)
 		return;
 	hit->first = v->first;
-	hit->from = replay_number(&s->replay, thread);
+	hit->from = replay_icount(&s->replay, thread);
 	for (size_t i = 0; i < s->nr_watches; i++) {
 		const struct gdb_watch *w = &s->watches[i];
 		size_t nr_all = 0;
 		const struct value_event *ev =
-			back ? values_before(v, hit->from, w->addr, w->nr_bytes, &nr_all) :
-			       values_after(v, hit->from, w->addr, w->nr_bytes, &nr_all);
+			reverse ? values_before(v, hit->from, w->addr, w->nr_bytes, &nr_all) :
+				  values_after(v, hit->from, w->addr, w->nr_bytes, &nr_all);
 
 		hit->any = true;
 		if (!ev ||
-		    (hit->event && (back ? ev->at <= hit->event->at : ev->at >= hit->event->at)))
+		    (hit->event && (reverse ? ev->at <= hit->event->at : ev->at >= hit->event->at)))
 			continue;
 		hit->event = ev;
 		hit->watch = w;
@@ -113,15 +113,15 @@ static void put_plain(struct gdb_session *s)
 	gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped);
 }
 
-bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool back, const struct gdb_hit *hit)
+bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool reverse, const struct gdb_hit *hit)
 {
 	const struct values *v = gdb_values(s, thread);
-	uint64_t now = replay_number(&s->replay, thread), at;
+	uint64_t now = replay_icount(&s->replay, thread), at;
 
 	if (!hit->any || !v)
 		return false;
-	if (!hit->event || (back ? hit->event->at < now : hit->event->at + 1 > now)) {
-		if (!back || hit->event || now >= hit->first || hit->from <= hit->first)
+	if (!hit->event || (reverse ? hit->event->at < now : hit->event->at + 1 > now)) {
+		if (!reverse || hit->event || now >= hit->first || hit->from <= hit->first)
 			return false;
 		replay_goto(&s->replay, thread, hit->first);
 		say_unseen(s, v, hit->first, hit->from);
@@ -130,9 +130,9 @@ bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool back, const str
 		put_plain(s);
 		return true;
 	}
-	at = back ? hit->event->at : hit->event->at + 1;
+	at = reverse ? hit->event->at : hit->event->at + 1;
 	replay_goto(&s->replay, thread, at);
-	say_unseen(s, v, back ? at + 1 : hit->from, back ? hit->from : at - 1);
+	say_unseen(s, v, reverse ? at + 1 : hit->from, reverse ? hit->from : at - 1);
 	if (hit->event->bytes && is_known(s, v, hit, hit->event->at) &&
 	    is_known(s, v, hit, hit->event->at + 1)) {
 		gdb_reply_text(&s->reply, "T05watch:%" PRIx64 ";", hit->watch->addr);
@@ -144,12 +144,14 @@ bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool back, const str
 		gdb_console(s,
 			    "auxtap: %" PRIu64 " bytes at 0x%" PRIx64
 			    " are written %s; their value before is unknown\n",
-			    hit->event->nr_bytes, hit->event->addr, back ? "here" : "before this");
+			    hit->event->nr_bytes, hit->event->addr,
+			    reverse ? "here" : "before this");
 	else
 		gdb_console(s,
 			    "auxtap: a system call %s may write the %" PRIu64 " bytes at 0x%" PRIx64
 			    "\n",
-			    back ? "here" : "before this", hit->event->nr_bytes, hit->event->addr);
+			    reverse ? "here" : "before this", hit->event->nr_bytes,
+			    hit->event->addr);
 	put_plain(s);
 	return true;
 }

@@ -18,10 +18,10 @@ void history_init(struct history *h, size_t max_bytes, const struct history_code
 
 static void chunk_free(struct history *h, struct history_chunk *chunk)
 {
-	if (chunk->slots)
+	if (chunk->successors)
 		h->nr_bytes -= chunk->size + sizeof(*chunk);
-	free(chunk->slots);
-	chunk->slots = NULL;
+	free(chunk->successors);
+	chunk->successors = NULL;
 }
 
 static void thread_free(struct history *h, struct history_thread *t)
@@ -29,7 +29,7 @@ static void thread_free(struct history *h, struct history_thread *t)
 	for (size_t i = 0; i < t->nr_chunks; i++)
 		chunk_free(h, &t->chunks[i]);
 	free(t->chunks);
-	free(t->open);
+	free(t->partial);
 	free(t->calls);
 }
 
@@ -37,56 +37,57 @@ void history_free(struct history *h)
 {
 	for (size_t i = 0; i < h->nr_threads; i++)
 		thread_free(h, &h->threads[i]);
-	for (size_t i = 0; i < h->nr_tokens; i++)
-		free(h->tokens[i].next);
+	for (size_t i = 0; i < h->nr_entries; i++)
+		free(h->entries[i].next);
 	for (size_t i = 0; i < h->nr_gaps; i++)
 		free(h->gaps[i].text);
 	for (size_t i = 0; i < sizeof(h->views) / sizeof(h->views[0]); i++)
 		free(h->views[i].ids);
 	free(h->threads);
-	free(h->tokens);
+	free(h->entries);
 	free(h->gaps);
-	free(h->runs);
+	free(h->slices);
 	free(h->sizes);
 	hash_map_free(&h->by_content);
 	hash_map_free(&h->returns);
 	memset(h, 0, sizeof(*h));
 }
 
-/* ---- tokens ---- */
+/* ---- entries ---- */
 
-static uint64_t token_hash(const struct token *t)
+static uint64_t entry_hash(const struct history_entry *t)
 {
 	return hash_number(t->ip) * 31 + hash_number(t->last) * 17 +
 	       hash_number((uint64_t)t->nr << 8 | (uint64_t)t->kind);
 }
 
-uint32_t history_intern(struct history *h, const struct token *wanted)
+uint32_t history_intern(struct history *h, const struct history_entry *wanted)
 {
-	uint64_t hash = token_hash(wanted);
-	size_t step = 0, number;
+	uint64_t hash = entry_hash(wanted);
+	size_t step = 0, id;
 
-	while ((number = hash_map_next(&h->by_content, hash, &step)) != HASH_MAP_NONE) {
-		const struct token *t = &h->tokens[number];
+	while ((id = hash_map_next(&h->by_content, hash, &step)) != HASH_MAP_NONE) {
+		const struct history_entry *t = &h->entries[id];
 
 		if (t->kind == wanted->kind && t->nr == wanted->nr && t->ip == wanted->ip &&
 		    t->last == wanted->last)
-			return (uint32_t)number;
+			return (uint32_t)id;
 	}
-	if (h->nr_tokens >= TOKEN_NONE || vector_grow(h->tokens, h->nr_tokens, h->max_tokens) ||
-	    hash_map_add(&h->by_content, hash, h->nr_tokens))
-		return TOKEN_NONE;
-	h->tokens[h->nr_tokens] = *wanted;
-	return (uint32_t)h->nr_tokens++;
+	if (h->nr_entries >= ENTRY_NONE || vector_grow(h->entries, h->nr_entries, h->max_entries) ||
+	    hash_map_add(&h->by_content, hash, h->nr_entries))
+		return ENTRY_NONE;
+	h->entries[h->nr_entries] = *wanted;
+	return (uint32_t)h->nr_entries++;
 }
 
-/* ---- chunks: a slot number for each token after the first; ESCAPE and four bytes for others ----
+/* ---- chunks: a slot number for each entry after the first; ESCAPE and four bytes for others ----
  */
 
 #define SLOT_ESCAPE 255
 
-/* The slot of 'next' among the successors of a token; SLOT_ESCAPE: it has no slot. -1: no memory */
-static int slot_of(struct token *t, uint32_t next)
+/* The slot of 'next' among the successors of an entry; SLOT_ESCAPE: it has no slot. -1: no memory
+ */
+static int slot_of(struct history_entry *t, uint32_t next)
 {
 	for (unsigned int i = 0; i < t->nr_next; i++)
 		if (t->next[i] == next)
@@ -104,9 +105,9 @@ int chunk_pack(struct history *h, struct history_chunk *chunk, const uint32_t *i
 	uint8_t packed[HISTORY_CHUNK * 5];
 	uint32_t size = 0;
 
-	chunk->first = ids[0];
+	chunk->first_id = ids[0];
 	for (uint32_t i = 1; i < nr; i++) {
-		int slot = slot_of(&h->tokens[ids[i - 1]], ids[i]);
+		int slot = slot_of(&h->entries[ids[i - 1]], ids[i]);
 
 		if (slot < 0)
 			return -ENOMEM;
@@ -116,10 +117,10 @@ int chunk_pack(struct history *h, struct history_chunk *chunk, const uint32_t *i
 			size += sizeof(ids[i]);
 		}
 	}
-	chunk->slots = malloc(size ? size : 1);
-	if (!chunk->slots)
+	chunk->successors = malloc(size ? size : 1);
+	if (!chunk->successors)
 		return -ENOMEM;
-	memcpy(chunk->slots, packed, size);
+	memcpy(chunk->successors, packed, size);
 	chunk->size = size;
 	h->nr_bytes += size + sizeof(*chunk);
 	return 0;
@@ -127,29 +128,29 @@ int chunk_pack(struct history *h, struct history_chunk *chunk, const uint32_t *i
 
 void chunk_drop(struct history *h, struct history_thread *t)
 {
-	chunk_free(h, &t->chunks[t->kept / HISTORY_CHUNK]);
-	t->kept += HISTORY_CHUNK;
+	chunk_free(h, &t->chunks[t->first_kept / HISTORY_CHUNK]);
+	t->first_kept += HISTORY_CHUNK;
 }
 
 static void chunk_unpack(const struct history *h, const struct history_chunk *chunk, uint32_t nr,
 			 uint32_t *ids)
 {
-	const uint8_t *slot = chunk->slots;
+	const uint8_t *slot = chunk->successors;
 
-	ids[0] = chunk->first;
+	ids[0] = chunk->first_id;
 	for (uint32_t i = 1; i < nr; i++) {
-		uint8_t number = *slot++;
+		uint8_t id = *slot++;
 
-		if (number == SLOT_ESCAPE) {
+		if (id == SLOT_ESCAPE) {
 			memcpy(&ids[i], slot, sizeof(ids[i]));
 			slot += sizeof(ids[i]);
 		} else {
-			ids[i] = h->tokens[ids[i - 1]].next[number];
+			ids[i] = h->entries[ids[i - 1]].next[id];
 		}
 	}
 }
 
-/* The decoded tokens of a chunk, in place of those that were used longest ago. */
+/* The decoded entries of a chunk, in place of those that were used longest ago. */
 static const uint32_t *chunk_view(struct history *h, uint32_t thread, size_t chunk)
 {
 	const struct history_thread *t = &h->threads[thread];
@@ -184,18 +185,18 @@ static const uint32_t *chunk_view(struct history *h, uint32_t thread, size_t chu
 	return oldest->ids;
 }
 
-uint32_t history_token_number(struct history *h, uint32_t thread, uint64_t at)
+uint32_t history_entry_id(struct history *h, uint32_t thread, uint64_t pos)
 {
-	const uint32_t *ids = chunk_view(h, thread, at / HISTORY_CHUNK);
+	const uint32_t *ids = chunk_view(h, thread, pos / HISTORY_CHUNK);
 
-	return ids ? ids[at % HISTORY_CHUNK] : TOKEN_NONE;
+	return ids ? ids[pos % HISTORY_CHUNK] : ENTRY_NONE;
 }
 
-const struct token *history_token(struct history *h, uint32_t thread, uint64_t at)
+const struct history_entry *history_entry_at(struct history *h, uint32_t thread, uint64_t pos)
 {
-	uint32_t number = history_token_number(h, thread, at);
+	uint32_t id = history_entry_id(h, thread, pos);
 
-	return number == TOKEN_NONE ? NULL : &h->tokens[number];
+	return id == ENTRY_NONE ? NULL : &h->entries[id];
 }
 
 int history_find(const struct history *h, int32_t tid)
@@ -211,7 +212,7 @@ int history_find(const struct history *h, int32_t tid)
 #define SIZES_UNKNOWN UINT32_MAX
 
 /* Whether these instructions begin at ip, and the last of them at last. */
-static bool sizes_fit(const struct token *block, const uint8_t *sizes, uint32_t nr)
+static bool sizes_fit(const struct history_entry *block, const uint8_t *sizes, uint32_t nr)
 {
 	uint64_t ip = block->ip;
 
@@ -222,9 +223,9 @@ static bool sizes_fit(const struct token *block, const uint8_t *sizes, uint32_t 
 	return ip == block->last;
 }
 
-const uint8_t *history_sizes(struct history *h, uint32_t number)
+const uint8_t *history_sizes(struct history *h, uint32_t id)
 {
-	struct token *block = &h->tokens[number];
+	struct history_entry *block = &h->entries[id];
 	uint32_t nr;
 
 	if (block->sizes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From the decoder's events to a thread's sequence of tokens; see history.h. */
+/* From the decoder's events to a thread's sequence of entries; see history.h. */
 #include "history_private.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define MAX_CALLS	  (1u << 20) /* of a deeper recursion the outermost are forgotten */
 #define MAX_SEARCH	  4096	     /* frames that one return may leave (longjmp, exceptions) */
-#define LEVELS_PER_SPAN	  (1ll << 32)
+#define DEPTHS_PER_SPAN	  (1ll << 32)
 #define X86_SYSCALL_BYTES 2
 
 static struct history_thread *thread_of(struct history *h, const struct auxtap_event *ev)
@@ -21,8 +21,8 @@ static struct history_thread *thread_of(struct history *h, const struct auxtap_e
 	int found;
 
 	/* usually the one that the last event was of */
-	if (h->nr_runs && h->threads[h->runs[h->nr_runs - 1].thread].tid == ev->tid)
-		return &h->threads[h->runs[h->nr_runs - 1].thread];
+	if (h->nr_slices && h->threads[h->slices[h->nr_slices - 1].thread].tid == ev->tid)
+		return &h->threads[h->slices[h->nr_slices - 1].thread];
 	found = history_find(h, ev->tid);
 	if (found >= 0)
 		return &h->threads[found];
@@ -30,8 +30,8 @@ static struct history_thread *thread_of(struct history *h, const struct auxtap_e
 		return NULL;
 	t = &h->threads[h->nr_threads];
 	memset(t, 0, sizeof(*t));
-	t->open = calloc(HISTORY_CHUNK, sizeof(*t->open));
-	if (!t->open)
+	t->partial = calloc(HISTORY_CHUNK, sizeof(*t->partial));
+	if (!t->partial)
 		return NULL;
 	t->pid = ev->pid;
 	t->tid = ev->tid;
@@ -41,7 +41,7 @@ static struct history_thread *thread_of(struct history *h, const struct auxtap_e
 
 static bool has_chunk(const struct history_thread *t)
 {
-	return t->kept / HISTORY_CHUNK < t->nr_chunks;
+	return t->first_kept / HISTORY_CHUNK < t->nr_chunks;
 }
 
 /* Drops the oldest chunks of whichever thread has the most, until the rest fits. */
@@ -53,15 +53,16 @@ static void keep_bound(struct history *h)
 		for (size_t i = 0; i < h->nr_threads; i++) {
 			struct history_thread *t = &h->threads[i];
 
-			if (has_chunk(t) && (!most || t->nr - t->kept > most->nr - most->kept))
+			if (has_chunk(t) &&
+			    (!most || t->nr - t->first_kept > most->nr - most->first_kept))
 				most = t;
 		}
 		if (!most)
 			return;
 		chunk_drop(h, most);
-		if (most->first >= most->kept)
+		if (most->first >= most->first_kept)
 			continue;
-		most->first = most->kept;
+		most->first = most->first_kept;
 		most->begin_why = "the history before is longer than the bound; see --memory";
 	}
 }
@@ -70,13 +71,13 @@ static int close_chunk(struct history *h, struct history_thread *t)
 {
 	struct history_chunk *chunk;
 
-	if (!t->nr_open)
+	if (!t->nr_partial)
 		return 0;
 	chunk = &t->chunks[t->nr_chunks]; /* open_chunk() made space for it */
-	if (chunk_pack(h, chunk, t->open, t->nr_open))
+	if (chunk_pack(h, chunk, t->partial, t->nr_partial))
 		return -ENOMEM;
 	t->nr_chunks++;
-	t->nr_open = 0;
+	t->nr_partial = 0;
 	keep_bound(h);
 	return 0;
 }
@@ -85,68 +86,68 @@ static int open_chunk(struct history_thread *t)
 {
 	if (vector_grow(t->chunks, t->nr_chunks, t->max_chunks))
 		return -ENOMEM;
-	t->chunks[t->nr_chunks] = (struct history_chunk){.insns = t->nr_insns,
+	t->chunks[t->nr_chunks] = (struct history_chunk){.icount = t->nr_insns,
 							 .time = t->time_last,
-							 .level = t->level,
-							 .lowest = t->level};
+							 .depth = t->depth,
+							 .min_depth = t->depth};
 	return 0;
 }
 
-static int note_run(struct history *h, uint32_t thread)
+static int extend_slice(struct history *h, uint32_t thread)
 {
-	if (!h->nr_runs || h->runs[h->nr_runs - 1].thread != thread) {
-		if (vector_grow(h->runs, h->nr_runs, h->max_runs))
+	if (!h->nr_slices || h->slices[h->nr_slices - 1].thread != thread) {
+		if (vector_grow(h->slices, h->nr_slices, h->max_slices))
 			return -ENOMEM;
-		h->runs[h->nr_runs++] = (struct history_run){.thread = thread};
+		h->slices[h->nr_slices++] = (struct history_slice){.thread = thread};
 	}
-	h->runs[h->nr_runs - 1].nr++;
+	h->slices[h->nr_slices - 1].nr++;
 	return 0;
 }
 
-int64_t history_level(const struct token *token, int64_t level)
+int64_t history_depth(const struct history_entry *entry, int64_t depth)
 {
-	switch (token->kind) {
-	case TOKEN_CALL:
-	case TOKEN_SIGNAL:
-		return level + 1;
-	case TOKEN_RETURN:
-		return level - token->nr;
-	case TOKEN_OUT:
-		return level - 1;
-	case TOKEN_SWITCH:
-	case TOKEN_GAP:
-		return (level / LEVELS_PER_SPAN + 1) * LEVELS_PER_SPAN + LEVELS_PER_SPAN / 2;
-	case TOKEN_BLOCK:
+	switch (entry->kind) {
+	case ENTRY_CALL:
+	case ENTRY_SIGNAL:
+		return depth + 1;
+	case ENTRY_RETURN:
+		return depth - entry->nr;
+	case ENTRY_RETURN_UNMATCHED:
+		return depth - 1;
+	case ENTRY_STACK_RESET:
+	case ENTRY_GAP:
+		return (depth / DEPTHS_PER_SPAN + 1) * DEPTHS_PER_SPAN + DEPTHS_PER_SPAN / 2;
+	case ENTRY_BLOCK:
 		break;
 	}
-	return level;
+	return depth;
 }
 
-static int append(struct history *h, struct history_thread *t, const struct token *token)
+static int append(struct history *h, struct history_thread *t, const struct history_entry *entry)
 {
-	uint32_t number = history_intern(h, token);
+	uint32_t id = history_intern(h, entry);
 	struct history_chunk *chunk;
 
-	if (number == TOKEN_NONE || (!t->nr_open && open_chunk(t)) ||
-	    note_run(h, (uint32_t)(t - h->threads)))
+	if (id == ENTRY_NONE || (!t->nr_partial && open_chunk(t)) ||
+	    extend_slice(h, (uint32_t)(t - h->threads)))
 		return -ENOMEM;
 	chunk = &t->chunks[t->nr_chunks];
-	t->open[t->nr_open++] = number;
+	t->partial[t->nr_partial++] = id;
 	t->nr++;
-	t->level = history_level(token, t->level);
-	if (t->level < chunk->lowest)
-		chunk->lowest = t->level;
-	return t->nr_open == HISTORY_CHUNK ? close_chunk(h, t) : 0;
+	t->depth = history_depth(entry, t->depth);
+	if (t->depth < chunk->min_depth)
+		chunk->min_depth = t->depth;
+	return t->nr_partial == HISTORY_CHUNK ? close_chunk(h, t) : 0;
 }
 
 /* ---- calls ---- */
 
-static int push_call(struct history *h, struct history_thread *t, enum token_kind kind,
-		     uint64_t back, uint64_t entered)
+static int push_call(struct history *h, struct history_thread *t, enum history_kind kind,
+		     uint64_t return_addr, uint64_t entered)
 {
-	struct token token = {.kind = kind, .ip = back, .last = entered};
+	struct history_entry entry = {.kind = kind, .ip = return_addr, .last = entered};
 
-	if (append(h, t, &token))
+	if (append(h, t, &entry))
 		return -ENOMEM;
 	if (t->nr_calls == MAX_CALLS) { /* the outermost quarter */
 		t->nr_calls -= MAX_CALLS / 4;
@@ -154,33 +155,33 @@ static int push_call(struct history *h, struct history_thread *t, enum token_kin
 	}
 	if (vector_grow(t->calls, t->nr_calls, t->max_calls))
 		return -ENOMEM;
-	t->calls[t->nr_calls++] = (struct open_call){back, kind == TOKEN_SIGNAL};
+	t->calls[t->nr_calls++] = (struct history_open_call){return_addr, kind == ENTRY_SIGNAL};
 	return 0;
 }
 
 static int pop_calls(struct history *h, struct history_thread *t, size_t nr, uint64_t to)
 {
-	struct token token = {.kind = TOKEN_RETURN, .nr = (uint32_t)nr, .ip = to};
+	struct history_entry entry = {.kind = ENTRY_RETURN, .nr = (uint32_t)nr, .ip = to};
 
 	t->nr_calls -= nr;
-	return append(h, t, &token);
+	return append(h, t, &entry);
 }
 
 static int forget_calls(struct history *h, struct history_thread *t, uint64_t to)
 {
-	struct token token = {.kind = TOKEN_SWITCH, .ip = to};
+	struct history_entry entry = {.kind = ENTRY_STACK_RESET, .ip = to};
 
 	t->nr_calls = 0;
-	return append(h, t, &token);
+	return append(h, t, &entry);
 }
 
 /* How many calls are left by a return, or by the end of a handler, to 'back'; 0: it is none's. */
-static size_t calls_to(const struct history_thread *t, uint64_t back, bool signal)
+static size_t calls_to(const struct history_thread *t, uint64_t return_addr, bool signal)
 {
 	for (size_t nr = 1; nr <= t->nr_calls && nr <= MAX_SEARCH; nr++) {
-		const struct open_call *call = &t->calls[t->nr_calls - nr];
+		const struct history_open_call *call = &t->calls[t->nr_calls - nr];
 
-		if (call->signal == signal && (signal || call->back == back))
+		if (call->signal == signal && (signal || call->return_addr == return_addr))
 			return nr;
 		if (call->signal)
 			return 0; /* a handler does not return into what it interrupted */
@@ -190,17 +191,17 @@ static size_t calls_to(const struct history_thread *t, uint64_t back, bool signa
 
 static int add_call(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
 {
-	uint64_t back = ev->ip + (ev->insn_size ? ev->insn_size : 4);
+	uint64_t return_addr = ev->ip + (ev->insn_size ? ev->insn_size : 4);
 
-	if (hash_map_find(&h->returns, hash_number(back)) == HASH_MAP_NONE &&
-	    hash_map_add(&h->returns, hash_number(back), 0))
+	if (hash_map_find(&h->returns, hash_number(return_addr)) == HASH_MAP_NONE &&
+	    hash_map_add(&h->returns, hash_number(return_addr), 0))
 		return -ENOMEM;
-	return push_call(h, t, TOKEN_CALL, back, ev->has_addr ? ev->addr : 0);
+	return push_call(h, t, ENTRY_CALL, return_addr, ev->has_addr ? ev->addr : 0);
 }
 
 static int add_return(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
 {
-	struct token out = {.kind = TOKEN_OUT, .ip = ev->addr};
+	struct history_entry out = {.kind = ENTRY_RETURN_UNMATCHED, .ip = ev->addr};
 	size_t nr;
 
 	if (!ev->has_addr)
@@ -210,7 +211,7 @@ static int add_return(struct history *h, struct history_thread *t, const struct 
 		return pop_calls(h, t, nr, ev->addr);
 	nr = calls_to(t, 0, true);
 	if (nr) { /* to the code that the kernel makes handlers return to */
-		t->leaves_handler = true;
+		t->in_sigreturn = true;
 		return nr > 1 ? pop_calls(h, t, nr - 1, ev->addr) : 0;
 	}
 	if (t->nr_calls)
@@ -244,15 +245,15 @@ static int goes_on(struct history *h, struct history_thread *t, const struct aux
 		   uint64_t ip)
 {
 	uint64_t expected = after_stop(t, ev->isa);
-	bool stopped = t->stopped, leaves_handler = t->leaves_handler;
-	size_t nr = leaves_handler ? calls_to(t, 0, true) : 0;
+	bool stopped = t->stopped, in_sigreturn = t->in_sigreturn;
+	size_t nr = in_sigreturn ? calls_to(t, 0, true) : 0;
 
-	t->stopped = t->leaves_handler = false;
+	t->stopped = t->in_sigreturn = false;
 	if (nr)
 		return pop_calls(h, t, nr, ip);
 	if (!stopped || ip == expected || ip == t->stop_ip)
 		return 0;
-	return push_call(h, t, TOKEN_SIGNAL, expected, ip);
+	return push_call(h, t, ENTRY_SIGNAL, expected, ip);
 }
 
 static void stops(struct history_thread *t, uint64_t ip, bool in_syscall)
@@ -293,15 +294,15 @@ static int add_branch(struct history *h, struct history_thread *t, const struct 
 
 static int add_block(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
 {
-	struct token token = {.kind = TOKEN_BLOCK,
-			      .nr = ev->nr_insns,
-			      .ip = ev->ip,
-			      .last = ev->addr,
-			      .time = ev->time};
+	struct history_entry entry = {.kind = ENTRY_BLOCK,
+				      .nr = ev->nr_insns,
+				      .ip = ev->ip,
+				      .last = ev->addr,
+				      .time = ev->time};
 
 	if (!ev->nr_insns || ev->addr < ev->ip)
 		return 0;
-	if (append(h, t, &token))
+	if (append(h, t, &entry))
 		return -ENOMEM;
 	t->nr_insns += ev->nr_insns;
 	return 0;
@@ -323,7 +324,7 @@ static char *gap_text(const struct auxtap_event *ev)
 
 static int add_gap(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
 {
-	struct token token = {.kind = TOKEN_GAP, .nr = (uint32_t)h->nr_gaps};
+	struct history_entry entry = {.kind = ENTRY_GAP, .nr = (uint32_t)h->nr_gaps};
 
 	if (vector_grow(h->gaps, h->nr_gaps, h->max_gaps))
 		return -ENOMEM;
@@ -331,9 +332,9 @@ static int add_gap(struct history *h, struct history_thread *t, const struct aux
 	if (!h->gaps[h->nr_gaps].text)
 		return -ENOMEM;
 	h->nr_gaps++;
-	t->stopped = t->leaves_handler = false;
+	t->stopped = t->in_sigreturn = false;
 	t->nr_calls = 0;
-	return append(h, t, &token);
+	return append(h, t, &entry);
 }
 
 /* Where the thread is after the event. */
@@ -407,9 +408,9 @@ void history_exec(struct history *h, int32_t pid, const char *why)
 			continue;
 		t->first = t->nr;
 		t->begin_why = why;
-		t->stopped = t->leaves_handler = t->end_known = false;
+		t->stopped = t->in_sigreturn = t->end_known = false;
 		t->nr_calls = 0;
-		while (has_chunk(t) && t->kept + HISTORY_CHUNK <= t->first)
+		while (has_chunk(t) && t->first_kept + HISTORY_CHUNK <= t->first)
 			chunk_drop(h, t);
 	}
 }
@@ -421,9 +422,9 @@ int history_finish(struct history *h)
 
 		if (close_chunk(h, t))
 			return -ENOMEM;
-		free(t->open);
+		free(t->partial);
 		free(t->calls);
-		t->open = NULL;
+		t->partial = NULL;
 		t->calls = NULL;
 		t->nr_calls = t->max_calls = 0;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * See history_calls.h. Chunks in which no call of the wanted level begins or ends are skipped, so
+ * See history_calls.h. Chunks in which no call of the wanted depth begins or ends are skipped, so
  * the number of calls and returns between does not matter.
  */
 #include "history_calls.h"
@@ -9,65 +9,65 @@ struct call_search {
 	struct history *h;
 	uint32_t thread;
 	const struct history_thread *t;
-	uint64_t at;
-	int64_t level; /* at 'at' */
+	uint64_t pos;
+	int64_t depth; /* at 'at' */
 };
 
-static bool ends_search(const struct token *token)
+static bool ends_search(const struct history_entry *entry)
 {
-	return token->kind == TOKEN_GAP || token->kind == TOKEN_SWITCH;
+	return entry->kind == ENTRY_GAP || entry->kind == ENTRY_STACK_RESET;
 }
 
-/* The level before token 'at' of the chunk that it is in. */
-static bool level_at(struct call_search *s)
+/* The depth before entry 'at' of the chunk that it is in. */
+static bool depth_at(struct call_search *s)
 {
-	uint64_t i = s->at - s->at % HISTORY_CHUNK;
+	uint64_t i = s->pos - s->pos % HISTORY_CHUNK;
 
-	if (s->at == s->t->nr && s->at && i == s->at)
+	if (s->pos == s->t->nr && s->pos && i == s->pos)
 		i -= HISTORY_CHUNK; /* the end, after a full chunk */
 	if (!s->t->nr)
 		return false;
-	s->level = s->t->chunks[i / HISTORY_CHUNK].level;
-	for (; i < s->at; i++) {
-		const struct token *token = history_token(s->h, s->thread, i);
+	s->depth = s->t->chunks[i / HISTORY_CHUNK].depth;
+	for (; i < s->pos; i++) {
+		const struct history_entry *entry = history_entry_at(s->h, s->thread, i);
 
-		if (!token)
+		if (!entry)
 			return false;
-		s->level = history_level(token, s->level);
+		s->depth = history_depth(entry, s->depth);
 	}
 	return true;
 }
 
-/* Back to the call that made 'level' the level; NULL: it is not in the history. */
-static const struct token *call_before(struct call_search *s, int64_t level)
+/* Back to the call that made 'depth' the depth; NULL: it is not in the history. */
+static const struct history_entry *call_before(struct call_search *s, int64_t depth)
 {
-	while (s->at > s->t->first) {
+	while (s->pos > s->t->first) {
 		const struct history_chunk *chunk;
-		const struct token *token;
+		const struct history_entry *entry;
 
-		if (!(s->at % HISTORY_CHUNK)) {
-			chunk = &s->t->chunks[s->at / HISTORY_CHUNK - 1];
-			if (chunk->lowest >= level) { /* all of it is within the call */
-				s->at -= HISTORY_CHUNK;
-				s->level = chunk->level;
+		if (!(s->pos % HISTORY_CHUNK)) {
+			chunk = &s->t->chunks[s->pos / HISTORY_CHUNK - 1];
+			if (chunk->min_depth >= depth) { /* all of it is within the call */
+				s->pos -= HISTORY_CHUNK;
+				s->depth = chunk->depth;
 				continue;
 			}
 		}
-		token = history_token(s->h, s->thread, s->at - 1);
-		if (!token || ends_search(token))
+		entry = history_entry_at(s->h, s->thread, s->pos - 1);
+		if (!entry || ends_search(entry))
 			return NULL;
-		s->at--;
-		switch (token->kind) {
-		case TOKEN_CALL:
-		case TOKEN_SIGNAL:
-			if (s->level-- == level)
-				return token;
+		s->pos--;
+		switch (entry->kind) {
+		case ENTRY_CALL:
+		case ENTRY_SIGNAL:
+			if (s->depth-- == depth)
+				return entry;
 			break;
-		case TOKEN_RETURN:
-			s->level += token->nr;
+		case ENTRY_RETURN:
+			s->depth += entry->nr;
 			break;
-		case TOKEN_OUT:
-			s->level++;
+		case ENTRY_RETURN_UNMATCHED:
+			s->depth++;
 			break;
 		default:
 			break;
@@ -76,54 +76,54 @@ static const struct token *call_before(struct call_search *s, int64_t level)
 	return NULL;
 }
 
-/* On to where the function of that level returns to a caller whose call is not in the history. */
-static const struct token *out_after(struct call_search *s, int64_t level)
+/* On to where the function of that depth returns to a caller whose call is not in the history. */
+static const struct history_entry *out_after(struct call_search *s, int64_t depth)
 {
-	while (s->at < s->t->nr) {
-		const struct history_chunk *chunk = &s->t->chunks[s->at / HISTORY_CHUNK];
-		const struct token *token;
+	while (s->pos < s->t->nr) {
+		const struct history_chunk *chunk = &s->t->chunks[s->pos / HISTORY_CHUNK];
+		const struct history_entry *entry;
 
-		if (!(s->at % HISTORY_CHUNK) && chunk->lowest >= level &&
-		    s->at + HISTORY_CHUNK < s->t->nr && chunk[1].level - level < INT32_MAX) {
-			s->at += HISTORY_CHUNK;
-			s->level = chunk[1].level;
+		if (!(s->pos % HISTORY_CHUNK) && chunk->min_depth >= depth &&
+		    s->pos + HISTORY_CHUNK < s->t->nr && chunk[1].depth - depth < INT32_MAX) {
+			s->pos += HISTORY_CHUNK;
+			s->depth = chunk[1].depth;
 			continue;
 		}
-		token = history_token(s->h, s->thread, s->at);
-		if (!token || ends_search(token))
+		entry = history_entry_at(s->h, s->thread, s->pos);
+		if (!entry || ends_search(entry))
 			return NULL;
-		s->at++;
-		s->level = history_level(token, s->level);
-		if (token->kind == TOKEN_OUT && s->level == level - 1)
-			return token;
+		s->pos++;
+		s->depth = history_depth(entry, s->depth);
+		if (entry->kind == ENTRY_RETURN_UNMATCHED && s->depth == depth - 1)
+			return entry;
 	}
 	return NULL;
 }
 
-size_t history_calls(struct history *h, uint32_t thread, uint64_t at, uint64_t pc,
-		     struct call_frame *frames, size_t max)
+size_t history_calls(struct history *h, uint32_t thread, uint64_t pos, uint64_t pc,
+		     struct history_frame *frames, size_t max)
 {
-	struct call_search s = {.h = h, .thread = thread, .t = &h->threads[thread], .at = at};
+	struct call_search s = {.h = h, .thread = thread, .t = &h->threads[thread], .pos = pos};
 	struct call_search after;
-	const struct token *token;
-	int64_t level;
+	const struct history_entry *entry;
+	int64_t depth;
 	size_t nr = 1;
 
-	if (!max || !level_at(&s))
+	if (!max || !depth_at(&s))
 		return 0;
 	after = s;
-	level = s.level;
-	frames[0] = (struct call_frame){.pc = pc, .level = level};
-	while (nr < max && (token = call_before(&s, level))) {
-		frames[nr - 1].entry = token->last;
-		level--;
-		frames[nr++] = (struct call_frame){.pc = token->ip,
-						   .level = level,
-						   .interrupted = token->kind == TOKEN_SIGNAL};
+	depth = s.depth;
+	frames[0] = (struct history_frame){.pc = pc, .depth = depth};
+	while (nr < max && (entry = call_before(&s, depth))) {
+		frames[nr - 1].entry = entry->last;
+		depth--;
+		frames[nr++] = (struct history_frame){.pc = entry->ip,
+						      .depth = depth,
+						      .interrupted = entry->kind == ENTRY_SIGNAL};
 	}
-	while (nr < max && (token = out_after(&after, level))) {
-		level--;
-		frames[nr++] = (struct call_frame){.pc = token->ip, .level = level};
+	while (nr < max && (entry = out_after(&after, depth))) {
+		depth--;
+		frames[nr++] = (struct history_frame){.pc = entry->ip, .depth = depth};
 	}
 	return nr;
 }

@@ -5,11 +5,11 @@
 
 #include "history.h"
 
-#define TOKEN_NONE UINT32_MAX
+#define ENTRY_NONE UINT32_MAX
 
-/* The number of a token of that content; TOKEN_NONE: out of memory. */
-uint32_t history_intern(struct history *h, const struct token *wanted);
-/* Fills a chunk with nr tokens, at most HISTORY_CHUNK. 0 or -ENOMEM. */
+/* The number of an entry of that content; ENTRY_NONE: out of memory. */
+uint32_t history_intern(struct history *h, const struct history_entry *wanted);
+/* Fills a chunk with nr entries, at most HISTORY_CHUNK. 0 or -ENOMEM. */
 int chunk_pack(struct history *h, struct history_chunk *chunk, const uint32_t *ids, uint32_t nr);
 /* Forgets the oldest chunk of a thread that has one. */
 void chunk_drop(struct history *h, struct history_thread *t);

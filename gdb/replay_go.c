@@ -45,8 +45,8 @@ int replay_breakpoint_add(struct replay *r, uint64_t addr)
 		(r->nr_breakpoints - at) * sizeof(*r->breakpoints));
 	r->breakpoints[at] = addr;
 	r->nr_breakpoints++;
-	free(r->hits);
-	r->hits = NULL;
+	free(r->may_hit);
+	r->may_hit = NULL;
 	return 0;
 }
 
@@ -59,46 +59,46 @@ void replay_breakpoint_remove(struct replay *r, uint64_t addr)
 	r->nr_breakpoints--;
 	memmove(r->breakpoints + at, r->breakpoints + at + 1,
 		(r->nr_breakpoints - at) * sizeof(*r->breakpoints));
-	free(r->hits);
-	r->hits = NULL;
+	free(r->may_hit);
+	r->may_hit = NULL;
 }
 
-/* Which tokens may contain a breakpoint: asked for once, not in each block. */
-static int find_hits(struct replay *r)
+/* Which entries may contain a breakpoint: computed once, not in each block. */
+static int find_may_hit(struct replay *r)
 {
-	if (r->hits)
+	if (r->may_hit)
 		return 0;
-	r->hits = calloc(r->h->nr_tokens ? r->h->nr_tokens : 1, 1);
-	if (!r->hits)
+	r->may_hit = calloc(r->h->nr_entries ? r->h->nr_entries : 1, 1);
+	if (!r->may_hit)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->h->nr_tokens; i++) {
-		const struct token *t = &r->h->tokens[i];
+	for (size_t i = 0; i < r->h->nr_entries; i++) {
+		const struct history_entry *t = &r->h->entries[i];
 		size_t at = breakpoint_from(r, t->ip);
 
-		r->hits[i] = t->kind == TOKEN_BLOCK && at < r->nr_breakpoints &&
-			     r->breakpoints[at] <= t->last;
+		r->may_hit[i] = t->kind == ENTRY_BLOCK && at < r->nr_breakpoints &&
+				r->breakpoints[at] <= t->last;
 	}
 	return 0;
 }
 
 /* The last instruction before 'end' with a breakpoint; -1: none. */
-static long last_hit(struct replay *r, uint32_t number, uint32_t end)
+static long last_hit(struct replay *r, uint32_t id, uint32_t end)
 {
 	uint64_t pc;
 
-	for (uint32_t i = end; r->hits[number] && i-- > 0;)
-		if (replay_address(r, number, i, &pc) && is_breakpoint(r, pc))
+	for (uint32_t i = end; r->may_hit[id] && i-- > 0;)
+		if (replay_address(r, id, i, &pc) && is_breakpoint(r, pc))
 			return i;
 	return -1;
 }
 
 /* The first instruction from 'begin' on with a breakpoint; -1: none. */
-static long first_hit(struct replay *r, uint32_t number, uint32_t begin)
+static long first_hit(struct replay *r, uint32_t id, uint32_t begin)
 {
 	uint64_t pc;
 
-	for (uint32_t i = begin; r->hits[number] && i < r->h->tokens[number].nr; i++)
-		if (replay_address(r, number, i, &pc) && is_breakpoint(r, pc))
+	for (uint32_t i = begin; r->may_hit[id] && i < r->h->entries[id].nr; i++)
+		if (replay_address(r, id, i, &pc) && is_breakpoint(r, pc))
 			return i;
 	return -1;
 }
@@ -106,69 +106,69 @@ static long first_hit(struct replay *r, uint32_t number, uint32_t begin)
 /* ---- backwards ---- */
 
 struct scan {
-	const struct replay_motion *m;
-	bool crossing; /* a gap at which the motion before has stopped */
+	const struct replay_request *req;
+	bool crossing; /* a gap at which the request before has stopped */
 	uint32_t thread;
 };
 
-/* One token of a thread back. */
-static enum replay_stop token_back(struct replay *r, struct scan *s)
+/* One entry of a thread back. */
+static enum replay_stop entry_back(struct replay *r, struct scan *s)
 {
 	struct replay_thread *t = &r->threads[s->thread];
-	bool asked = s->m->all || s->thread == s->m->thread;
+	bool asked = s->req->all_threads || s->thread == s->req->thread;
 	bool under_way = t->insn > 0;
-	uint64_t at = t->at - !under_way;
-	uint32_t number, end;
+	uint64_t at = t->pos - !under_way;
+	uint32_t id, end;
 	long hit;
 
 	if (at < r->h->threads[s->thread].first) {
-		replay_put_back(r, s->thread, 1); /* dropped, or before an exec */
+		replay_rewind(r, s->thread, 1); /* dropped, or before an exec */
 		return REPLAY_STEPPED;
 	}
-	number = history_token_number(r->h, s->thread, at);
-	if (number == UINT32_MAX)
+	id = history_entry_id(r->h, s->thread, at);
+	if (id == UINT32_MAX)
 		return REPLAY_FAILED;
-	end = under_way ? t->insn : r->h->tokens[number].nr;
-	if (r->h->tokens[number].kind == TOKEN_GAP && s->thread == s->m->thread && !s->crossing &&
-	    t->shown != t->at) {
-		t->shown = t->at;
+	end = under_way ? t->insn : r->h->entries[id].nr;
+	if (r->h->entries[id].kind == ENTRY_GAP && s->thread == s->req->thread && !s->crossing &&
+	    t->gap_reported != t->pos) {
+		t->gap_reported = t->pos;
 		return REPLAY_GAP;
 	}
-	if (r->h->tokens[number].kind == TOKEN_GAP && s->thread == s->m->thread)
+	if (r->h->entries[id].kind == ENTRY_GAP && s->thread == s->req->thread)
 		s->crossing = true;
-	hit = asked ? last_hit(r, number, end) : -1;
+	hit = asked ? last_hit(r, id, end) : -1;
 	if (under_way)
 		t->insn = 0;
 	else
-		replay_put_back(r, s->thread, 1);
+		replay_rewind(r, s->thread, 1);
 	if (hit < 0) {
-		if (r->h->tokens[number].kind == TOKEN_BLOCK)
+		if (r->h->entries[id].kind == ENTRY_BLOCK)
 			s->crossing = false;
 		return REPLAY_STEPPED;
 	}
 	t->insn = (uint32_t)hit;
-	t->shown = 0;
+	t->gap_reported = 0;
 	return REPLAY_BREAKPOINT;
 }
 
-/* Finds whose token is the one before; false: nothing is before. */
+/* Finds whose entry is the one before; false: nothing is before. */
 static bool thread_before(struct replay *r, struct scan *s)
 {
-	const struct history_thread *t = &r->h->threads[s->m->thread];
+	const struct history_thread *t = &r->h->threads[s->req->thread];
 
-	s->thread = s->m->thread;
-	if (!r->h->ordered || !s->m->all)
-		if (r->threads[s->thread].at <= t->first && !r->threads[s->thread].insn)
+	s->thread = s->req->thread;
+	if (!r->h->ordered || !s->req->all_threads)
+		if (r->threads[s->thread].pos <= t->first && !r->threads[s->thread].insn)
 			return false;
 	if (!r->h->ordered)
 		return true;
 	for (;;) {
-		if (r->run < r->h->nr_runs) {
-			s->thread = r->h->runs[r->run].thread;
-			if (r->run_at || r->threads[s->thread].insn)
+		if (r->slice < r->h->nr_slices) {
+			s->thread = r->h->slices[r->slice].thread;
+			if (r->slice_pos || r->threads[s->thread].insn)
 				return true;
 		}
-		if (!replay_run_before(r))
+		if (!replay_prev_slice(r))
 			return false;
 	}
 }
@@ -178,77 +178,77 @@ static enum replay_stop go_back(struct replay *r, struct scan *s)
 	enum replay_stop stop = REPLAY_STEPPED;
 
 	while (stop == REPLAY_STEPPED)
-		stop = thread_before(r, s) ? token_back(r, s) : REPLAY_BEGIN;
+		stop = thread_before(r, s) ? entry_back(r, s) : REPLAY_BEGIN;
 	return stop;
 }
 
 /* ---- forwards ---- */
 
-/* The thread is before its last instruction, after which nothing is known. */
-static bool nothing_known_after(struct replay *r, uint32_t thread, uint64_t at)
+/* Whether a gap, not a block, comes next after a position. */
+static bool gap_follows(struct replay *r, uint32_t thread, uint64_t at)
 {
 	const struct history_thread *t = &r->h->threads[thread];
 
 	for (at++; at < t->nr; at++) {
-		const struct token *token = history_token(r->h, thread, at);
+		const struct history_entry *entry = history_entry_at(r->h, thread, at);
 
-		if (!token || token->kind == TOKEN_BLOCK)
+		if (!entry || entry->kind == ENTRY_BLOCK)
 			return false;
-		if (token->kind == TOKEN_GAP)
+		if (entry->kind == ENTRY_GAP)
 			return true;
 	}
 	return false;
 }
 
-static enum replay_stop token_forward(struct replay *r, struct scan *s)
+static enum replay_stop entry_forward(struct replay *r, struct scan *s)
 {
 	struct replay_thread *t = &r->threads[s->thread];
-	bool asked = s->m->all || s->thread == s->m->thread;
-	const struct token *token;
-	uint32_t number;
+	bool asked = s->req->all_threads || s->thread == s->req->thread;
+	const struct history_entry *entry;
+	uint32_t id;
 	long hit = -1;
 
-	if (t->at < r->h->threads[s->thread].first) {
-		replay_take(r, s->thread, 1);
+	if (t->pos < r->h->threads[s->thread].first) {
+		replay_advance(r, s->thread, 1);
 		return REPLAY_STEPPED;
 	}
-	number = history_token_number(r->h, s->thread, t->at);
-	if (number == UINT32_MAX)
+	id = history_entry_id(r->h, s->thread, t->pos);
+	if (id == UINT32_MAX)
 		return REPLAY_FAILED;
-	token = &r->h->tokens[number];
-	if (token->kind == TOKEN_BLOCK && asked)
-		hit = first_hit(r, number, t->insn);
+	entry = &r->h->entries[id];
+	if (entry->kind == ENTRY_BLOCK && asked)
+		hit = first_hit(r, id, t->insn);
 	if (hit >= 0) {
 		t->insn = (uint32_t)hit;
-		t->shown = 0;
+		t->gap_reported = 0;
 		return REPLAY_BREAKPOINT;
 	}
-	if (token->kind == TOKEN_BLOCK && s->thread == s->m->thread && !s->crossing &&
-	    nothing_known_after(r, s->thread, t->at)) {
-		t->insn = token->nr - 1;
+	if (entry->kind == ENTRY_BLOCK && s->thread == s->req->thread && !s->crossing &&
+	    gap_follows(r, s->thread, t->pos)) {
+		t->insn = entry->nr - 1;
 		return replay_step_forward(r, s->thread); /* reports the gap */
 	}
-	if (token->kind == TOKEN_BLOCK)
+	if (entry->kind == ENTRY_BLOCK)
 		s->crossing = false;
-	replay_take(r, s->thread, 1);
+	replay_advance(r, s->thread, 1);
 	return REPLAY_STEPPED;
 }
 
 static bool thread_after(struct replay *r, struct scan *s)
 {
-	s->thread = s->m->thread;
-	if (!r->h->ordered || !s->m->all)
+	s->thread = s->req->thread;
+	if (!r->h->ordered || !s->req->all_threads)
 		if (replay_at_end(r, s->thread))
 			return false;
 	if (!r->h->ordered)
 		return true;
-	while (r->run < r->h->nr_runs && r->run_at == r->h->runs[r->run].nr) {
-		r->run++;
-		r->run_at = 0;
+	while (r->slice < r->h->nr_slices && r->slice_pos == r->h->slices[r->slice].nr) {
+		r->slice++;
+		r->slice_pos = 0;
 	}
-	if (r->run == r->h->nr_runs)
+	if (r->slice == r->h->nr_slices)
 		return false;
-	s->thread = r->h->runs[r->run].thread;
+	s->thread = r->h->slices[r->slice].thread;
 	return true;
 }
 
@@ -260,13 +260,13 @@ static enum replay_stop go_forward(struct replay *r, struct scan *s)
 	/* a breakpoint where the motion begins does not count */
 	if (!thread_after(r, s))
 		return REPLAY_END;
-	if (!s->m->all)
-		s->thread = s->m->thread;
+	if (!s->req->all_threads)
+		s->thread = s->req->thread;
 	stop = replay_step_forward(r, s->thread);
 	/* the others go on where this one has ended; gaps of theirs stop no motion of this one */
-	if (s->m->all &&
-	    (stop == REPLAY_END || (stop == REPLAY_GAP && s->thread != s->m->thread))) {
-		replay_take(r, s->thread, 1);
+	if (s->req->all_threads &&
+	    (stop == REPLAY_END || (stop == REPLAY_GAP && s->thread != s->req->thread))) {
+		replay_advance(r, s->thread, 1);
 		stop = REPLAY_STEPPED;
 	} else if (stop == REPLAY_STEPPED && r->threads[s->thread].insn &&
 		   replay_pc(r, s->thread, &pc) && is_breakpoint(r, pc)) {
@@ -274,21 +274,23 @@ static enum replay_stop go_forward(struct replay *r, struct scan *s)
 		return REPLAY_BREAKPOINT;
 	}
 	while (stop == REPLAY_STEPPED)
-		stop = thread_after(r, s) ? token_forward(r, s) : REPLAY_END;
+		stop = thread_after(r, s) ? entry_forward(r, s) : REPLAY_END;
 	return stop;
 }
 
-enum replay_stop replay_move(struct replay *r, const struct replay_motion *m, uint32_t *stopped)
+enum replay_stop replay_resume(struct replay *r, const struct replay_request *req,
+			       uint32_t *stopped)
 {
-	struct scan s = {.m = m, .thread = m->thread};
+	struct scan s = {.req = req, .thread = req->thread};
 	enum replay_stop stop;
 
-	*stopped = m->thread;
-	if (!m->go)
-		return m->back ? replay_step_back(r, m->thread) : replay_step_forward(r, m->thread);
-	if (find_hits(r))
+	*stopped = req->thread;
+	if (!req->cont)
+		return req->reverse ? replay_step_back(r, req->thread) :
+				      replay_step_forward(r, req->thread);
+	if (find_may_hit(r))
 		return REPLAY_FAILED;
-	stop = m->back ? go_back(r, &s) : go_forward(r, &s);
+	stop = req->reverse ? go_back(r, &s) : go_forward(r, &s);
 	if (stop == REPLAY_BREAKPOINT)
 		*stopped = s.thread;
 	return stop;

@@ -16,9 +16,9 @@
 struct cursor {
 	struct replay *r;
 	uint32_t thread;
-	uint64_t at;   /* token */
+	uint64_t at;   /* entry */
 	uint32_t insn; /* instructions of it before the cursor */
-	uint64_t *pcs; /* of the token */
+	uint64_t *pcs; /* of the entry */
 	size_t max_pcs;
 };
 
@@ -28,30 +28,30 @@ static bool cursor_back(struct cursor *c, uint64_t *pc)
 	const struct history_thread *t = &c->r->h->threads[c->thread];
 
 	while (!c->insn) {
-		uint32_t number;
-		const struct token *token;
+		uint32_t id;
+		const struct history_entry *entry;
 
 		if (c->at <= t->first)
 			return false;
-		number = history_token_number(c->r->h, c->thread, c->at - 1);
-		if (number == UINT32_MAX || c->r->h->tokens[number].kind == TOKEN_GAP)
+		id = history_entry_id(c->r->h, c->thread, c->at - 1);
+		if (id == UINT32_MAX || c->r->h->entries[id].kind == ENTRY_GAP)
 			return false;
 		c->at--;
-		token = &c->r->h->tokens[number];
-		if (token->kind != TOKEN_BLOCK)
+		entry = &c->r->h->entries[id];
+		if (entry->kind != ENTRY_BLOCK)
 			continue;
-		if (token->nr > c->max_pcs) {
-			uint64_t *pcs = realloc(c->pcs, token->nr * sizeof(*pcs));
+		if (entry->nr > c->max_pcs) {
+			uint64_t *pcs = realloc(c->pcs, entry->nr * sizeof(*pcs));
 
 			if (!pcs)
 				return false;
 			c->pcs = pcs;
-			c->max_pcs = token->nr;
+			c->max_pcs = entry->nr;
 		}
-		for (uint32_t i = 0; i < token->nr; i++)
-			if (!replay_address(c->r, number, i, &c->pcs[i]))
+		for (uint32_t i = 0; i < entry->nr; i++)
+			if (!replay_address(c->r, id, i, &c->pcs[i]))
 				return false;
-		c->insn = token->nr;
+		c->insn = entry->nr;
 	}
 	*pc = c->pcs[--c->insn];
 	return true;

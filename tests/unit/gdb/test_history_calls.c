@@ -82,17 +82,17 @@ static void check(void)
 	assert_int_equal(history_finish(&h), 0);
 	for (uint64_t at = 0; at < h.threads[0].nr; at++) {
 		const struct step *step = &steps[at_step];
-		struct call_frame frames[MAX_DEPTH + 1];
+		struct history_frame frames[MAX_DEPTH + 1];
 		size_t nr;
 
-		if (history_token(&h, 0, at)->kind != TOKEN_BLOCK)
+		if (history_entry_at(&h, 0, at)->kind != ENTRY_BLOCK)
 			continue;
 		nr = history_calls(&h, 0, at, 0x1234, frames, MAX_DEPTH + 1);
 		assert_int_equal(nr, step->nr + 1);
 		assert_true(frames[0].pc == 0x1234);
 		for (size_t i = 0; i < step->nr; i++) {
 			assert_true(frames[i + 1].pc == step->callers[i]);
-			assert_true(frames[i + 1].level == frames[i].level - 1);
+			assert_true(frames[i + 1].depth == frames[i].depth - 1);
 		}
 		at_step++;
 	}
@@ -163,7 +163,7 @@ static void test_outer_callers(void **state)
 }
 
 /*
- * A chunk that starts below the level at which the trace started, with a call: from chunks after
+ * A chunk that starts below the depth at which the trace started, with a call: from chunks after
  * it, the search for the caller does not skip it.
  */
 static void test_call_first_in_chunk(void **state)
@@ -219,7 +219,7 @@ static void test_signal(void **state)
 /* longjmp() to where setjmp() returned: nothing that was open before is claimed to be. */
 static void test_longjmp(void **state)
 {
-	struct call_frame frames[8];
+	struct history_frame frames[8];
 	uint64_t last;
 
 	(void)state;

@@ -15,7 +15,7 @@
 #define MAX_LIST 200000
 
 /* Each instruction has two bytes. */
-static uint32_t two_bytes(void *ctx, const struct token *block, uint8_t *sizes)
+static uint32_t two_bytes(void *ctx, const struct history_entry *block, uint8_t *sizes)
 {
 	(void)ctx;
 	memset(sizes, 2, block->nr);
@@ -98,9 +98,9 @@ static void gap(int32_t tid)
 
 static enum replay_stop move(int32_t tid, bool back, bool go, bool all, int32_t *stopped)
 {
-	struct replay_motion m = {(uint32_t)history_find(&h, tid), back, go, all};
+	struct replay_request m = {(uint32_t)history_find(&h, tid), back, go, all};
 	uint32_t thread = 99;
-	enum replay_stop stop = replay_move(&r, &m, &thread);
+	enum replay_stop stop = replay_resume(&r, &m, &thread);
 
 	*stopped = h.threads[thread].tid;
 	return stop;
@@ -114,7 +114,7 @@ static uint64_t pc(int32_t tid)
 	return at;
 }
 
-/* Many different blocks, so that some token has more successors than slots. */
+/* Many different blocks, so that some entry has more successors than slots. */
 static void fill(unsigned int nr, int32_t nr_threads, bool gaps)
 {
 	unsigned int seed = 7;
@@ -366,9 +366,9 @@ static void test_bound_of_busiest(void **state)
 	assert_int_equal(h.threads[1].tid, 2);
 	assert_true(h.nr_bytes <= 60000);
 	assert_non_null(h.threads[0].begin_why);
-	assert_true(h.threads[0].kept > 0);
+	assert_true(h.threads[0].first_kept > 0);
 	assert_null(h.threads[1].begin_why);
-	assert_int_equal(h.threads[1].kept, 0);
+	assert_int_equal(h.threads[1].first_kept, 0);
 	while (move(2, true, false, false, &stopped) == REPLAY_STEPPED)
 		nr++;
 	assert_int_equal(nr, HISTORY_CHUNK + HISTORY_CHUNK / 2);
@@ -384,7 +384,7 @@ static void test_goto(void **state)
 	for (uint64_t number = 0; number < nr_list; number += 501) {
 		assert_true(replay_goto(&r, 0, number));
 		assert_true(pc(1) == list[number].ip);
-		assert_int_equal(replay_number(&r, 0), number);
+		assert_int_equal(replay_icount(&r, 0), number);
 	}
 	assert_true(replay_goto(&r, 0, nr_list));
 	assert_true(replay_at_end(&r, 0));
