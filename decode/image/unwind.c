@@ -22,6 +22,7 @@
 #define A64_CONTEXT_REGS (128 + 184)	       /* of a signal frame: x0 … x30, sp, pc, pstate */
 #define A64_NR_SIGNALS	 8		       /* handlers within handlers */
 #define A64_ADDRESS	 0x0000ffffffffffffull
+#define X86_DWARF_RAX	 0
 
 struct unwind {
 	const struct report_facts *facts;
@@ -344,7 +345,7 @@ static void frame_address(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, stru
 }
 
 /* For arguments and local variables of the frame that is found next. */
-static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
+static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, bool is_call)
 {
 	struct image_frame *f = &u->out->frames[u->out->nr];
 
@@ -357,6 +358,9 @@ static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 		f->reg[i] = word;
 		f->known |= 1ull << i;
 	}
+	/* elfutils takes it for preserved by calls, whose result it is */
+	if (is_call && u->regs.arch != AUXTAP_ARCH_AARCH64)
+		f->known &= ~(1ull << X86_DWARF_RAX);
 	f->valid = !u->doubtful;
 	frame_address(u, frame, pc, f);
 }
@@ -377,7 +381,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		pc++;
 	if (pc == 0)
 		return DWARF_CB_ABORT;
-	note_registers(u, frame, activation ? pc : pc - 1);
+	note_registers(u, frame, activation ? pc : pc - 1, !activation || u->in_call);
 	if (out->nr && signal_frame(u, frame, pc)) {
 		out->signals |= 1ull << out->nr;
 		out->pcs[out->nr++] = pc;
@@ -474,6 +478,31 @@ static void why_it_ends(const struct unwind *u, Dwfl *dwfl)
 		return;
 	out->no_info = true;
 	out->no_file = dwfl && map->name[0] == '/' && !dwfl_addrmodule(dwfl, last);
+}
+
+/*
+ * A function whose stack protector's check has failed has overwritten its frame: the registers that
+ * it had saved there are not its callers'.
+ */
+static void distrust_overwritten(const struct unwind *u)
+{
+	struct unwind_frames *out = u->out;
+	int check = 0;
+
+	for (; check < out->nr; check++) {
+		struct auxtap_location loc = {.size = sizeof(loc)};
+
+		if (!auxtap_image_set_symbol(u->images, u->facts->crash.pid, u->facts->crash.time,
+					     out->pcs[check], &loc) &&
+		    loc.nr_frames && loc.frames[0].symbol &&
+		    !strcmp(loc.frames[0].symbol, "__stack_chk_fail"))
+			break;
+	}
+	if (check + 2 >= out->nr)
+		return;
+	out->overwritten = check + 2;
+	for (int i = out->overwritten; i < out->nr; i++)
+		out->frames[i].valid = false;
 }
 
 static void again_from_caller(struct unwind *u, Dwfl *dwfl)
@@ -575,6 +604,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	/* entered by a stray call: what it would have returned to is a return address */
 	else if (begin == 1 && out->nr > 1)
 		unwind_is_call(out, 1);
+	distrust_overwritten(&u);
 	why_it_ends(&u, dwfl);
 	dwfl_end(dwfl);
 }

@@ -90,6 +90,11 @@ struct unwind_frames {
 	 * the code before it: calls may be missing between the two; 0: none
 	 */
 	int by_pointers;
+	/*
+	 * The registers of this frame and of those after it were saved in a frame that the program
+	 * has overwritten, as the check of its stack protector says; 0: none
+	 */
+	int overwritten;
 	bool complete;	  /* the outermost frame was reached */
 	bool not_called;  /* no call returns to the last frame, a function's first instruction */
 	uint64_t no_code; /* the next return address, where no code is; 0: not for that */

@@ -244,6 +244,10 @@ void report_frames_print(const struct report_out *ro, const struct report_facts 
 			fputs("  No unwind information describes that code; the next frames are "
 			      "found by frame\n  pointers, calls may be missing before them.\n",
 			      ro->out);
+		if (i && i == frames->overwritten)
+			fputs("  The stack protector says that the frame before was overwritten: "
+			      "what it had saved\n  of its callers' registers is not used below.\n",
+			      ro->out);
 		if (shown) {
 			print_frame(ro, facts, i, frames, &nr_locals);
 			print_tails(ro, frames, i);

@@ -150,6 +150,10 @@ void report_json_backtrace(struct report_json *json, const struct unwind_frames 
 		json_out_i64(j, "by_frame_pointers_from", frames->by_pointers);
 	else
 		json_out_null(j, "by_frame_pointers_from");
+	if (frames->overwritten)
+		json_out_i64(j, "overwritten_from", frames->overwritten);
+	else
+		json_out_null(j, "overwritten_from");
 	json_out_open(j, "frames", '[');
 	for (int i = 0; i < frames->nr; i++)
 		put_frame(json, frames, i);

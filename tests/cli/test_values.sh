@@ -78,4 +78,22 @@ guard "$AUXTAP" crash --backend emulated -o data -- ./early >stdout 2>stderr </d
 grep -A 1 '^  #0 ' data.report.txt |
 	grep -qx '        args: depth=<not stored yet>, text=<not stored yet>' ||
 	fail "early: $(grep -A 3 '^  #0' data.report.txt)"
+
+# What a call leaves in rax is not a value from before it (clang -O2); registers that were saved in
+# a frame that was overwritten have no values (gcc -O2: user@entry was computed from one).
+for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
+	$cc -g -fstack-protector-all -no-pie -w -o smashed "$SRC/tests/cli/frames/smashed.c" ||
+		{ fail "smashed.c: $cc: not built"; continue; }
+	guard "$AUXTAP" crash --backend emulated -o data -- ./smashed >stdout 2>stderr </dev/null
+	sed -n '/^Backtrace/,/^$/p' data.report.txt >frames
+	sed -n '/ format /,/ list /p' frames | grep -oE '(result|user@entry)=[^ ,]*' >values
+	grep -vqxE 'result=(46|<not)' values && fail "smashed, $cc: $(cat values frames)"
+	[ "$cc" != 'clang -O2' ] || grep -qx 'result=<not' values ||
+		fail "smashed, $cc: result is in no register: $(cat frames)"
+	sed -n '/ format /,/ list /p' frames |
+		grep -q '^  The stack protector says that the frame before was overwritten' ||
+		fail "smashed, $cc: no note: $(cat frames)"
+	sed '1,/ list /d' frames | grep -qE '^ {8}(args|locals)' &&
+		fail "smashed, $cc: values of callers: $(cat frames)"
+done
 finish
