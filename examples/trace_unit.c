@@ -33,7 +33,7 @@
 struct buffer {
 	const struct auxtap_unit_bus *bus;
 	uint64_t limitr, ptr, base, sr;
-	uint64_t align, overshoot_bytes;
+	uint64_t align, irq_delay_bytes;
 	uint64_t nr_until_irq; /* bytes until the interrupt line rises … */
 	int irq_pending;       /* … if an interrupt is due */
 };
@@ -46,7 +46,7 @@ static void *create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_
 		return NULL;
 	b->bus = bus;
 	b->align = setup->align;
-	b->overshoot_bytes = setup->overshoot_bytes + LATE_BYTES;
+	b->irq_delay_bytes = setup->irq_delay_bytes + LATE_BYTES;
 	return b;
 }
 
@@ -91,7 +91,7 @@ static void stop(struct buffer *b, uint64_t why)
 {
 	b->sr |= SR_S | SR_IRQ | why;
 	b->irq_pending = 1;
-	b->nr_until_irq = b->overshoot_bytes;
+	b->nr_until_irq = b->irq_delay_bytes;
 }
 
 static uint64_t produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)

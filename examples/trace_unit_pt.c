@@ -39,7 +39,7 @@ struct pt {
 	uint64_t ctl, status, base, index, offset;
 	uint64_t entry; /* the current one, valid while writing */
 	int writing;	/* trace goes to memory */
-	uint64_t overshoot_bytes;
+	uint64_t irq_delay_bytes;
 	uint64_t nr_until_irq; /* bytes until the interrupt … */
 	int irq_pending;       /* … if one is due */
 };
@@ -51,7 +51,7 @@ static void *create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_
 	if (!pt)
 		return NULL;
 	pt->bus = bus;
-	pt->overshoot_bytes = setup->overshoot_bytes + LATE_BYTES;
+	pt->irq_delay_bytes = setup->irq_delay_bytes + LATE_BYTES;
 	return pt;
 }
 
@@ -137,7 +137,7 @@ static void region_end(struct pt *pt)
 {
 	if (pt->entry & ENTRY_INT && !pt->irq_pending) {
 		pt->irq_pending = 1;
-		pt->nr_until_irq = pt->overshoot_bytes;
+		pt->nr_until_irq = pt->irq_delay_bytes;
 	}
 	if (pt->entry & ENTRY_STOP) { /* the offset stays at the end: the region is full */
 		halt(pt, STATUS_STOPPED);

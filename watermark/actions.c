@@ -275,7 +275,7 @@ void explore_normalise(struct sim *w)
 		m->threshold_hit && !m->line_seen ? m->threshold_produced - w->r->produced : 0;
 	if (m->flagged) { /* until trace is stored again, every loss is reported */
 		m->refused_full = m->record_lost = false;
-		m->marked = m->marked && w->event->pending_disable;
+		m->disable_pending = m->disable_pending && w->event->pending_disable;
 		m->lossy = m->lossy && m->open;
 	}
 	if (!m->lossy || m->flagged)

@@ -155,7 +155,7 @@ static int check_unit(const struct auxtap_watermark_config *c, const struct sim_
 		return bad(err, "errata", "these are of the TRBE", "--driver trbe");
 	if (s->errata & ~d->errata)
 		return bad(err, "errata", "no such erratum", "overwrite, beyond");
-	if (s->overshoot_bytes > 1 << 20)
+	if (s->irq_delay_bytes > 1 << 20)
 		return bad(err, "skid", "out of range", "use at most 1 MiB");
 	return 0;
 }

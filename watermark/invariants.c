@@ -14,7 +14,7 @@ static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 	[AUXTAP_INV_LIMIT_KEPT] = INFO("limit-kept", "H4 I3 J1",
 		"the unit writes inside an open transaction, and not beyond its STOP or limit"),
 	[AUXTAP_INV_IRQ_AT_THRESHOLD] = INFO("interrupt-at-threshold", "H4 H7 I4 J2",
-		"the interrupt line goes up at the threshold, within the overshoot"),
+		"the interrupt line goes up at the threshold, within the delay (--skid)"),
 	[AUXTAP_INV_IRQ_IN_TIME] = INFO("interrupt-in-time", "H13 I11 J1",
 		"an interrupt reaches the driver within its latency and jitter"),
 	[AUXTAP_INV_IRQ_HAS_CAUSE] = INFO("interrupt-has-cause", "H4 I10 J1",

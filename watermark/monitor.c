@@ -76,7 +76,7 @@ static const char *silent_kind(const struct sim *w)
 		return "F3";
 	if (w->mon.refused_full)
 		return "D6";
-	if (w->mon.marked)
+	if (w->mon.disable_pending)
 		return "D21";
 	if (!w->driver->stop_flag && w->mon.why == AUXTAP_LOSS_STOPPED)
 		return "I10";
@@ -107,7 +107,7 @@ static void loss_over(struct sim *w)
 		mon_violation(w, AUXTAP_INV_PROGRESS,
 			      "the unit is on, has space, and has not stored %llu bytes",
 			      (LL)m->idle);
-	m->marked = m->marked && w->event->pending_disable;
+	m->disable_pending = m->disable_pending && w->event->pending_disable;
 	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_reported = false;
 	m->lost = m->idle = 0;
 }
@@ -249,7 +249,7 @@ static void on_skip(void *ctx, const struct perf_output_handle *handle, uint64_t
 	m->nr_empty = 0;
 }
 
-/* J4: the record covers none of what the unit stored. */
+/* Whether the AUX record's size is what was stored; 0 if the unit was never on. */
 static bool record_size_matches(const struct sim *w, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
@@ -442,7 +442,7 @@ void mon_settle(struct sim *w)
 	 * does it */
 	if (w->event->pending_disable &&
 	    (!core_event_active(w->event) || w->nominal->disable_at_sched_out))
-		m->marked = true;
+		m->disable_pending = true;
 	if (m->delivery_due && !m->delivered)
 		mon_violation(w, AUXTAP_INV_WAKEUP_AT_WATERMARK,
 			      "a wakeup was made, and the reader was not woken");
@@ -619,10 +619,13 @@ void mon_store(struct sim *w, u64 off, u64 nr_bytes)
 
 /* ---- interrupts ---- */
 
-/* What a unit may emit after a threshold: its overshoot, and what comes in one extent. */
-static u64 allowed_overshoot(const struct sim *w)
+/*
+ * What a unit may generate after a threshold before the line goes up: its delay, the rest of the
+ * record that reached the threshold, and the record in which the delay ends.
+ */
+static u64 allowed_irq_delay(const struct sim *w)
 {
-	return w->c.setup.overshoot_bytes + 2ull * w->c.setup.record_bytes;
+	return w->c.setup.irq_delay_bytes + 2ull * w->c.setup.record_bytes;
 }
 
 void mon_line(struct sim *w)
@@ -648,7 +651,7 @@ void mon_line(struct sim *w)
 	}
 	m->lines_due--;
 	if (!m->line_seen && !m->threshold_late_reported &&
-	    w->r->produced > m->threshold_produced + allowed_overshoot(w))
+	    w->r->produced > m->threshold_produced + allowed_irq_delay(w))
 		mon_violation(w, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			      "the interrupt line goes up %llu bytes after the threshold at %llu",
 			      (LL)(w->r->produced - m->threshold_produced), (LL)m->due_at);
@@ -693,7 +696,7 @@ void mon_time(struct sim *w)
 			(LL)latest, (LL)(w->now - m->line_time));
 	}
 	if (m->threshold_hit && !m->line_seen && !m->threshold_late_reported && m->open &&
-	    w->r->produced - m->threshold_produced > allowed_overshoot(w)) {
+	    w->r->produced - m->threshold_produced > allowed_irq_delay(w)) {
 		m->threshold_late_reported = true;
 		mon_violation(
 			w, AUXTAP_INV_IRQ_AT_THRESHOLD,
@@ -743,12 +746,13 @@ void mon_read(struct sim *w, u64 from, u64 to)
 	}
 }
 
-void mon_drained(struct sim *w, bool marked, bool more)
+void mon_drained(struct sim *w, bool disable_pending, bool more)
 {
 	if (!w->running || w->mon.open || w->mon.mute || more)
 		return;
-	if (marked) /* it could not be disabled when it was truncated, for it was not in */
-		finding(w, "truncated while it was scheduled in, an event stays marked, and is "
+	if (disable_pending) /* it could not be disabled when it was truncated, for it was not in */
+		finding(w, "truncated while it was scheduled in, an event keeps "
+			   "pending_disable set, and is "
 			   "disabled at a later wakeup or sched-out (D21)");
 	else
 		mon_violation(w, AUXTAP_INV_PROGRESS,

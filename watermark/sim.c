@@ -77,8 +77,8 @@ u64 sim_random(struct sim *w, u64 below)
 
 /* ---- production ---- */
 
-/* The rate from now on, and how long it holds. */
-static void next_segment(struct sim *w)
+/* The rate from now on, and how long it holds: a phase. */
+static void next_phase(struct sim *w)
 {
 	const struct auxtap_watermark_config *c = &w->c;
 
@@ -88,21 +88,20 @@ static void next_segment(struct sim *w)
 		while (w->next_rate < c->nr_rates && c->rates[w->next_rate].time_ns <= w->now)
 			w->next_rate++;
 		w->rate = w->next_rate < c->nr_rates ? c->rates[w->next_rate].rate : 0;
-		w->segment_end =
-			w->next_rate < c->nr_rates ? c->rates[w->next_rate].time_ns : NEVER;
+		w->phase_end = w->next_rate < c->nr_rates ? c->rates[w->next_rate].time_ns : NEVER;
 	} else if (c->burst_ns && c->pause_ns) {
 		u64 at = w->now % (c->burst_ns + c->pause_ns);
 		bool burst = at < c->burst_ns;
 
 		w->rate = burst ? c->rate : 0;
-		w->segment_end = w->now - at + c->burst_ns + (burst ? 0 : c->pause_ns);
+		w->phase_end = w->now - at + c->burst_ns + (burst ? 0 : c->pause_ns);
 	} else {
 		w->rate = c->rate;
-		w->segment_end = NEVER;
+		w->phase_end = NEVER;
 	}
 }
 
-/* Bytes made until a time of this segment; whole extents. */
+/* Bytes made until a time of this phase; whole records (--record). */
 static u64 made_by(const struct sim *w, u64 time)
 {
 	u64 grain = w->c.setup.record_bytes;
@@ -165,7 +164,7 @@ static const u8 *contents(struct sim *w, u64 *nr_bytes)
 	return w->bytes + (CHUNK - left);
 }
 
-/* The part of a record before an overshoot's end is made before the record: time never goes back.
+/* The part of a record before an interrupt is made before the record: time never goes back.
  */
 static void count_made(struct sim *w, u64 nr_bytes)
 {
@@ -329,7 +328,7 @@ static void step(struct sim *w)
 
 	next = min_u64(irq, w->reader.at);
 	next = min_u64(next, w->switch_at);
-	next = min_u64(next, w->segment_end);
+	next = min_u64(next, w->phase_end);
 	next = min_u64(next, w->reader.stall_check_at);
 	if (w->c.max_ns)
 		next = min_u64(next, w->c.max_ns);
@@ -343,7 +342,7 @@ static void step(struct sim *w)
 			made = (made / grain + 1) * grain;
 		} else {
 			made = made_by(w, next);
-			/* an overshoot may have ended inside a record */
+			/* an interrupt's delay may have ended inside a record */
 			made = made > w->r->produced ? made - w->r->produced : 0;
 		}
 		if (made) {
@@ -366,8 +365,8 @@ static void step(struct sim *w)
 		machine_sched(w, false);
 		machine_sched(w, true);
 		w->switch_at = w->now + w->c.switch_ns;
-	} else if (w->segment_end == next)
-		next_segment(w);
+	} else if (w->phase_end == next)
+		next_phase(w);
 	else if (w->reader.stall_check_at == next)
 		stall_check(w);
 }
@@ -376,7 +375,7 @@ static void run(struct sim *w)
 {
 	progress_begin(w);
 	machine_sched(w, true);
-	next_segment(w);
+	next_phase(w);
 	while (!finished(w) && w->now != NEVER) {
 		faults_step(w);
 		step(w);

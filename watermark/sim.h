@@ -24,7 +24,7 @@ struct unit_state; /* units.h */
 #define DRIVER_PHYSICAL \
 	0x01		    /* its unit has physical addresses, in tables (H1); else virtual ones */
 #define DRIVER_RECORDS 0x02 /* trace is records that begin at multiples of the alignment (I9) */
-#define DRIVER_GOES_ON 0x04 /* an interrupt does not stop the unit; its place: H5, H7 */
+#define DRIVER_GOES_ON 0x04 /* an interrupt does not stop the unit; see H5, H7 */
 #define DRIVER_HEAD_COUNTS \
 	0x08		  /* the head of an overwritten area counts on; else: an offset (J5) */
 #define DRIVER_WRAPS 0x10 /* a filled buffer sets WRAP, with the pointer at its base (J1) */
@@ -105,8 +105,9 @@ struct monitor {
 	u64 line_time;
 	bool irq_late_reported;
 	/* losses since trace was last stored */
-	bool marked; /* for a disable that comes late (D21) */
-	bool lossy, flagged, refused_full, record_lost, mute;
+	bool disable_pending; /* the disable comes late (D21) */
+	bool lossy, flagged, refused_full, record_lost;
+	bool mute; /* the area is being unmapped: nothing is counted */
 	bool idle_reported;
 	u64 lost, idle, lost_since;
 	enum auxtap_watermark_loss why;
@@ -169,7 +170,7 @@ struct sim {
 	bool broken;
 	/* time */
 	u64 now;
-	u64 anchor_time, anchor_bytes, rate, segment_end; /* production: from here on, so much */
+	u64 anchor_time, anchor_bytes, rate, phase_end; /* production: from here on, so much */
 	size_t next_rate;
 	u64 irqs[MAX_IRQS]; /* on their way to the driver */
 	unsigned int nr_irqs;
@@ -242,7 +243,7 @@ void mon_time(struct sim *w);
  * The reader has read all, and enabled it again. marked: it was marked for disable before; more:
  * it was still tracing, so that there is something to be read again.
  */
-void mon_drained(struct sim *w, bool marked, bool more);
+void mon_drained(struct sim *w, bool disable_pending, bool more);
 
 /* sim_progress.c */
 void progress_begin(struct sim *w);

@@ -187,7 +187,7 @@ int machine_open(struct sim *w, struct auxtap_error *err)
 	};
 	w->bus = (struct auxtap_unit_bus){sizeof(w->bus), w, bus_load, bus_store, bus_irq};
 	setup = w->c.setup;
-	setup.overshoot_bytes += unit_faults_overshoot(&w->faults.unit, w->c.page_size);
+	setup.irq_delay_bytes += unit_faults_irq_delay_bytes(&w->faults.unit, w->c.page_size);
 	w->u = w->unit->create(&w->bus, &setup);
 	if (!w->u) {
 		leave(w);

@@ -50,7 +50,7 @@ static bool reader_keeps_up(const struct sim *w)
 		return false;
 	if (batch < w->c.page_size)
 		batch = w->c.page_size;
-	made += w->c.setup.overshoot_bytes + 2ull * w->c.setup.record_bytes + w->c.page_size;
+	made += w->c.setup.irq_delay_bytes + 2ull * w->c.setup.record_bytes + w->c.page_size;
 	return w->aux_size >= BATCHES * batch && made <= w->aux_size / 4;
 }
 

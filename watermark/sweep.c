@@ -79,7 +79,7 @@ int auxtap_watermark_sweep_config(struct auxtap_watermark_config *config, const 
 	fill_ns = bytes;
 	c->irq_latency_ns = 1000;
 	c->irq_jitter_ns = 200;
-	c->setup.overshoot_bytes = d ? d->sweep_overshoot : 0;
+	c->setup.irq_delay_bytes = d ? d->sweep_overshoot : 0;
 	reader %= AUXTAP_SWEEP_READERS;
 	c->reader_latency_ns = fill_ns * latency[reader].times / latency[reader].parts;
 	c->reader_jitter_ns = c->reader_latency_ns / 8;

@@ -54,7 +54,7 @@ static void *pt_create(const struct auxtap_unit_bus *bus, const struct auxtap_un
 	pt->bus = bus;
 	pt->stage_bus = (struct pt_output_bus){pt, stage_phys, stage_irq};
 	pt_output_init(&pt->out, &pt->stage_bus);
-	pt->out.irq_overshoot_bytes = (u32)setup->overshoot_bytes;
+	pt->out.irq_delay_bytes = (u32)setup->irq_delay_bytes;
 	return pt;
 }
 
@@ -104,7 +104,8 @@ static void pt_reg_write(void *unit, uint32_t reg, uint64_t value)
 	}
 }
 
-/* Up to the end of a region, or of the overshoot: what happens there happens at that byte. */
+/* Up to the end of a region, or of an interrupt's delay: what happens there happens at that byte.
+ */
 static uint64_t pt_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct pt *pt = unit;

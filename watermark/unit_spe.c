@@ -61,7 +61,7 @@ static void *spe_create(const struct auxtap_unit_bus *bus, const struct auxtap_u
 	spe->bus = bus;
 	spe->stage_bus = (struct spe_output_bus){spe, stage_virt, stage_irq};
 	spe_output_init(&spe->out, &spe->stage_bus, setup->max_record, setup->align);
-	spe->out.irq_overshoot_bytes = (u32)setup->overshoot_bytes;
+	spe->out.irq_delay_bytes = (u32)setup->irq_delay_bytes;
 	spe->record_bytes = setup->record_bytes;
 	return spe;
 }

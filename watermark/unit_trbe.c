@@ -45,7 +45,7 @@ static void *trbe_create(const struct auxtap_unit_bus *bus, const struct auxtap_
 	trbe->bus = bus;
 	trbe->stage_bus = (struct trbe_output_bus){trbe, stage_virt, stage_irq};
 	trbe_output_init(&trbe->out, &trbe->stage_bus, setup->align);
-	trbe->out.irq_overshoot_bytes = (u32)setup->overshoot_bytes;
+	trbe->out.irq_delay_bytes = (u32)setup->irq_delay_bytes;
 	trbe->out.overwrite_bytes = setup->errata & AUXTAP_ERRATUM_OVERWRITE ? OVERWRITE_BYTES : 0;
 	trbe->out.beyond_bytes = setup->errata & AUXTAP_ERRATUM_BEYOND ? BEYOND_BYTES : 0;
 	return trbe;
@@ -67,7 +67,7 @@ static void trbe_reg_write(void *unit, uint32_t reg, uint64_t value)
 	trbe_output_write_reg(&trbe->out, reg, value);
 }
 
-/* Up to the limit, the end of an erratum's bytes, or of the overshoot. */
+/* Up to the limit, the end of an erratum's bytes, or of an interrupt's delay. */
 static uint64_t trbe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct trbe *trbe = unit;

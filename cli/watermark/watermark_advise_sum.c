@@ -87,7 +87,7 @@ void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, str
 
 	*s = (struct advise_sum){.watermark = watermark};
 	s->overshoot =
-		advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) + c->setup.overshoot_bytes;
+		advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) + c->setup.irq_delay_bytes;
 	/* an Arm unit stores no trace during the interrupt, but time passes: this much trace is
 	 * generated per watermark */
 	session = watermark + (arm ? s->overshoot : 0);

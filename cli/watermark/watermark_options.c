@@ -411,7 +411,7 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *reported)
 	case WM_OPT_ORDER:
 		return take_order(c, arg);
 	case WM_OPT_SKID:
-		return wm_parse_size(arg, &c->setup.overshoot_bytes);
+		return wm_parse_size(arg, &c->setup.irq_delay_bytes);
 	case WM_OPT_ALIGN:
 		o->align_given = true;
 		return take_u32(arg, &c->setup.align) &&
@@ -576,7 +576,7 @@ void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t
 	add(buf, size, "cpu", (uint64_t)c->cpu, (uint64_t)d.cpu);
 	if (c->max_alloc_pages)
 		add(buf, size, "order", (uint64_t)wm_max_order(c), UINT64_MAX);
-	add(buf, size, "skid", c->setup.overshoot_bytes, d.setup.overshoot_bytes);
+	add(buf, size, "skid", c->setup.irq_delay_bytes, d.setup.irq_delay_bytes);
 	add(buf, size, "align", c->setup.align, d.setup.align);
 	add(buf, size, "record", c->setup.record_bytes, d.setup.record_bytes);
 	add(buf, size, "max-record", c->setup.max_record, d.setup.max_record);

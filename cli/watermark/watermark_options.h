@@ -66,7 +66,7 @@ extern const struct option_row wm_option_rows[];
 	"  --unit FILE.so       your own model (docs/watermark.md)\n"                             \
 	"  --rate SIZE          trace per second (default: 100M); --burst ON,OFF adds pauses;\n"  \
 	"  --rates FILE         lines of 'until-time rate'\n"                                     \
-	"  --skid SIZE          overshoot: trace between interrupt threshold and interrupt\n"     \
+	"  --skid SIZE          trace between interrupt threshold and interrupt line\n"           \
 	"                       (default: 0)\n"                                                   \
 	"  --record SIZE        size of a unit of trace (default: 16; arm_spe: 64)\n"             \
 	"  --align SIZE (Arm), --max-record SIZE (arm_spe)   as in its ID registers\n"            \

@@ -285,7 +285,7 @@ static void on_line(struct scanner *w, size_t i)
 		double bytes = (double)(e->time - w->due_t) * (double)w->run->c.rate / 1e9;
 
 		if (x->bad || (w->run->r.by_invariant[AUXTAP_INV_IRQ_AT_THRESHOLD] &&
-			       bytes > (double)(w->run->c.setup.overshoot_bytes +
+			       bytes > (double)(w->run->c.setup.irq_delay_bytes +
 						2ull * w->run->c.setup.record_bytes))) {
 			struct pic_note *n = note(w, w->due_t, w->due_p);
 

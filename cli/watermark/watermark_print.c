@@ -331,7 +331,7 @@ static json_t *json_config(const struct auxtap_watermark_config *c)
 		(json_int_t)c->page_size, "pages", (json_int_t)c->nr_pages, "watermark",
 		(json_int_t)c->watermark, "data_pages", (json_int_t)wm_data_pages(c), "snapshot",
 		c->snapshot, "cpu", c->cpu, "order", wm_max_order(c), "overshoot",
-		(json_int_t)c->setup.overshoot_bytes, "align", (int)c->setup.align, "record",
+		(json_int_t)c->setup.irq_delay_bytes, "align", (int)c->setup.align, "record",
 		(int)c->setup.record_bytes, "max_record", (int)c->setup.max_record, "errata",
 		(int)c->setup.errata, "rate", (json_int_t)c->rate, "burst_ns",
 		(json_int_t)c->burst_ns, "pause_ns", (json_int_t)c->pause_ns, "irq_latency_ns",

@@ -45,7 +45,7 @@ static int set_option(struct emu *emu, const char *arg)
 		return *end || end == arg + 10 ? -EINVAL : 0;
 	}
 	if (!strncmp(arg, "irq-skid=", 9)) {
-		emu->irq_overshoot_bytes = (u32)strtoul(arg + 9, &end, 10);
+		emu->irq_delay_bytes = (u32)strtoul(arg + 9, &end, 10);
 		return *end || end == arg + 9 ? -EINVAL : 0;
 	}
 	return -EINVAL;

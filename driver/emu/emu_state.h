@@ -164,7 +164,7 @@ struct emu {
 	size_t maps_size;
 	u32 values;	      /* see emu_values() */
 	u32 irq_delay_blocks; /* settable: delay of interrupts, in blocks */
-	u32 irq_overshoot_bytes;
+	u32 irq_delay_bytes;
 	struct sigaction old_actions[EMU_NR_SIGNALS];
 	sigset_t old_mask;
 	struct emu_limit {

@@ -64,7 +64,7 @@ void emu_task_start_unit(struct emu_task *task)
 	task->shadow_bus =
 		(struct pt_output_bus){.ctx = task, .phys = shadow_phys, .irq = shadow_irq};
 	pt_unit_init(&task->unit, &task->emu->unit_config, &task->bus);
-	task->unit.out.irq_overshoot_bytes = task->emu->irq_overshoot_bytes;
+	task->unit.out.irq_delay_bytes = task->emu->irq_delay_bytes;
 	task->feed = &task->unit;
 	task->pending_work = PENDING_ENTER;
 }

@@ -139,7 +139,7 @@ static void region_end(struct pt_output *out)
 	}
 	if (out->entry & TOPA_INT && !out->irq_pending) {
 		out->irq_pending = true;
-		out->irq_at = out->nr_written + out->nr_dropped + out->irq_overshoot_bytes;
+		out->irq_at = out->nr_written + out->nr_dropped + out->irq_delay_bytes;
 	}
 	if (out->entry & TOPA_STOP) {
 		halt(out, RTIT_STATUS_STOPPED);

@@ -71,7 +71,7 @@ struct pt_output {
 	 * settable behaviour: bytes that the unit produces after an interrupt threshold before it
 	 * raises the interrupt line
 	 */
-	u32 irq_overshoot_bytes;
+	u32 irq_delay_bytes;
 	bool irq_pending;
 	u64 irq_at; /* nr_written + nr_dropped at which a pending interrupt is raised */
 	/* counters */
@@ -84,7 +84,7 @@ void pt_output_init(struct pt_output *out, const struct pt_output_bus *bus);
  * TraceEn 0 -> 1 with the registers as they are (write base, mask_ptrs and status only while
  * stopped). With ERROR or STOPPED still set nothing is written, as in hardware. TraceEn 1 -> 0:
  * afterwards all bytes are in memory and the registers contain the end; after a STOP the offset is
- * the region's size. An interrupt that is still delayed by the overshoot is cancelled: the code
+ * the region's size. An interrupt that is still delayed is cancelled: the code
  * that stops the unit reads the registers anyway.
  */
 void pt_output_start(struct pt_output *out, bool topa);

@@ -22,7 +22,7 @@ static void halt(struct spe_output *out, u64 status)
 {
 	out->status |= status | PMBSR_S;
 	out->irq_pending = true;
-	out->irq_at = out->nr_written + out->nr_dropped + out->irq_overshoot_bytes;
+	out->irq_at = out->nr_written + out->nr_dropped + out->irq_delay_bytes;
 }
 
 /* Full: no space is left for a record of the largest size. */

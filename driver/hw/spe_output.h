@@ -49,7 +49,7 @@ struct spe_output {
 	 * settable behaviour: bytes that the unit would have produced between a management event
 	 * and its interrupt
 	 */
-	u32 irq_overshoot_bytes;
+	u32 irq_delay_bytes;
 	bool irq_pending; /* S is set, and the line not yet raised */
 	u64 irq_at;	  /* nr_written + nr_dropped at which it is raised */
 	/* to be injected into the next record that can be written; 0: nothing */

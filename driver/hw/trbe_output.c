@@ -20,7 +20,7 @@ static u64 mode_of(const struct trbe_output *out)
 static void want_irq(struct trbe_output *out)
 {
 	out->irq_pending = true;
-	out->irq_at = out->nr_written + out->nr_dropped + out->irq_overshoot_bytes;
+	out->irq_at = out->nr_written + out->nr_dropped + out->irq_delay_bytes;
 }
 
 static void raise_irq(struct trbe_output *out)

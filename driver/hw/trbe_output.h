@@ -55,7 +55,7 @@ struct trbe_output {
 	u32 overwrite_bytes; /* from base on, overwriting trace; up to three cache lines */
 	u32 beyond_bytes;    /* from the limit on; at most a page */
 	/* and how many bytes the unit would have produced between an event and its interrupt */
-	u32 irq_overshoot_bytes;
+	u32 irq_delay_bytes;
 	bool irq_pending;		 /* stopped, and the line not yet raised */
 	u64 irq_at;			 /* nr_written + nr_dropped at which it is raised */
 	u32 beyond_left, overwrite_left; /* left of this fill */

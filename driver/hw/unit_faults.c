@@ -85,7 +85,7 @@ u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, 
 	return reg == PMBSR || reg == TRBSR ? value | now : value;
 }
 
-u32 unit_faults_overshoot(const struct unit_faults *f, u64 page_size)
+u32 unit_faults_irq_delay_bytes(const struct unit_faults *f, u64 page_size)
 {
 	return f->fault == UNIT_IRQ_PAGE_OFF ? (u32)page_size : 0;
 }

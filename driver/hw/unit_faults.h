@@ -45,7 +45,7 @@ u64 unit_faults_read(const struct unit_faults *f, u32 reg, u64 value, u64 status
 /* The value that a write of the driver leaves in a register; now: its current value. */
 u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, u64 page_size);
 /* Bytes by which an interrupt comes later after its interrupt threshold than without a fault. */
-u32 unit_faults_overshoot(const struct unit_faults *f, u64 page_size);
+u32 unit_faults_irq_delay_bytes(const struct unit_faults *f, u64 page_size);
 /* The line is raised: how many interrupts are sent, and how much later than without a fault. */
 unsigned int unit_faults_line(struct unit_faults *f, u64 *delay_ns);
 /* The driver switches the unit off: whether this raises its line. */

@@ -4,8 +4,8 @@
 #include "irq_line.h"
 #include "hw/unit_faults.h"
 
-static unsigned int overshoot_bytes, irq_delay_us;
-module_param_named(skid, overshoot_bytes, uint, 0644);
+static unsigned int irq_delay_bytes, irq_delay_us;
+module_param_named(skid, irq_delay_bytes, uint, 0644);
 MODULE_PARM_DESC(
 	skid,
 	"bytes that a unit produces between an interrupt threshold, or a full buffer, and its "
@@ -62,7 +62,7 @@ void irq_line_sync(struct irq_line *line)
 	hrtimer_cancel(&line->timer);
 }
 
-unsigned int irq_line_overshoot_bytes(void)
+unsigned int irq_line_delay_bytes(void)
 {
-	return READ_ONCE(overshoot_bytes);
+	return READ_ONCE(irq_delay_bytes);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The interrupt line of a CPU's unit: as on a processor, the unit never calls the handler directly.
- * Parameters skid (overshoot) and irq_delay, of all units.
+ * Parameters skid (delay in bytes) and irq_delay (in time), of all units.
  */
 #ifndef AUXTAP_KMOD_IRQ_LINE_H
 #define AUXTAP_KMOD_IRQ_LINE_H
@@ -28,6 +28,6 @@ bool irq_line_pending(const struct irq_line *line);
 /* Waits until no CPU runs the handler. The line must not be raised any more. */
 void irq_line_sync(struct irq_line *line);
 /* Bytes that units produce between an event and its interrupt. */
-unsigned int irq_line_overshoot_bytes(void);
+unsigned int irq_line_delay_bytes(void);
 
 #endif

@@ -113,8 +113,8 @@ static void unit_write(int cpu, u32 reg, u64 value)
 	struct etm_cpu *c = &per_cpu(etm_unit_cpus, cpu);
 
 	c->faults.fault = fault_of_unit();
-	c->out.irq_overshoot_bytes =
-		irq_line_overshoot_bytes() + unit_faults_overshoot(&c->faults, PAGE_SIZE);
+	c->out.irq_delay_bytes =
+		irq_line_delay_bytes() + unit_faults_irq_delay_bytes(&c->faults, PAGE_SIZE);
 	if (reg == SYS_TRBLIMITR)
 		arm_unit_log_limit(&c->log, value, c->out.ptr);
 	value = unit_faults_write(&c->faults, reg, value, c->out.status, PAGE_SIZE);
@@ -154,7 +154,7 @@ struct cs_etm_hw etm_unit_hw = {
 
 /*
  * The stage checks its interrupt line at the end of each write: for an exact position, a write ends
- * where the buffer or an overshoot does.
+ * where the buffer or an interrupt's delay does.
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {

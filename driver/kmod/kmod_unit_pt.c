@@ -181,7 +181,7 @@ static void make_hole(struct kmod_cpu *c)
 
 /*
  * The stage checks its interrupt line at the end of each write: for an exact position, a write ends
- * where a region or an overshoot does.
+ * where a region or an interrupt's delay does.
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
@@ -224,8 +224,8 @@ static u64 unit_read(int cpu, u32 msr)
 static void before_switch(struct kmod_cpu *c, u64 value, bool on)
 {
 	kmod_unit_clock(c);
-	c->unit.out.irq_overshoot_bytes =
-		irq_line_overshoot_bytes() + unit_faults_overshoot(&c->faults, PAGE_SIZE);
+	c->unit.out.irq_delay_bytes =
+		irq_line_delay_bytes() + unit_faults_irq_delay_bytes(&c->faults, PAGE_SIZE);
 	if (on) {
 		c->nr_starts++;
 		log_on(c, value & RTIT_CTL_TOPA);

@@ -97,8 +97,8 @@ static void unit_write(int cpu, u32 reg, u64 value)
 	bool was_on;
 
 	c->faults.fault = fault_of_unit();
-	c->out.irq_overshoot_bytes =
-		irq_line_overshoot_bytes() + unit_faults_overshoot(&c->faults, PAGE_SIZE);
+	c->out.irq_delay_bytes =
+		irq_line_delay_bytes() + unit_faults_irq_delay_bytes(&c->faults, PAGE_SIZE);
 	if (reg == SPE_PMBLIMITR)
 		arm_unit_log_limit(&c->log, value, c->out.ptr);
 	value = unit_faults_write(&c->faults, reg, value, c->out.status, PAGE_SIZE);

@@ -335,7 +335,7 @@ static int log_show(struct seq_file *seq, void *unused)
 			   log->watermark);
 	if (log->overwrite)
 		seq_puts(seq, "# mode: overwrite\n");
-	seq_printf(seq, "# max-skid: %u\n", irq_line_overshoot_bytes() + GRAIN);
+	seq_printf(seq, "# max-skid: %u\n", irq_line_delay_bytes() + GRAIN);
 	if (log->kind->max_record)
 		seq_printf(seq, "# max-record: %u\n", log->kind->max_record);
 	seq_puts(seq, "time_ns,event,value\n");

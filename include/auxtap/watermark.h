@@ -47,7 +47,7 @@ struct auxtap_unit_bus {
 
 /* Properties of the unit, from the configuration. */
 struct auxtap_unit_setup {
-	uint64_t overshoot_bytes; /* trace between the interrupt threshold and the interrupt */
+	uint64_t irq_delay_bytes; /* trace from the interrupt threshold to the line's rise */
 	uint32_t align;		  /* of the write pointer; Arm: as in its ID register */
 	/* trace consists of units of this size, many in one call; arm_spe: records */
 	uint32_t record_bytes;
@@ -425,7 +425,7 @@ struct auxtap_live_result {
 	char expected_refusal[160]; /* by the model; empty: none */
 	uint64_t nr_records, nr_bytes, nr_truncated, nr_reads, nr_enabled;
 	uint64_t nr_wakeups, nr_expected_wakeups; /* a busy reader sees several as one */
-	uint64_t overshoot_max; /* bytes from a threshold to the end of its record */
+	uint64_t overshoot_max; /* bytes from a threshold to the end of its AUX record */
 	int agrees;
 	char text[256]; /* the first difference from the model */
 };

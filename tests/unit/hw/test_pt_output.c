@@ -221,7 +221,7 @@ static void interrupt_with_overshoot(void **state)
 			set_entry(0, 0, entry(20, 0, INT));
 			set_entry(0, 1, entry(21, 0, 0));
 			set_entry(0, 2, page_phys(0) | TOPA_END);
-			m.out.irq_overshoot_bytes = overshoot;
+			m.out.irq_delay_bytes = overshoot;
 			start_at(0, 0, 0);
 			while (m.out.nr_written < want) {
 				assert_int_equal(m.nr_irqs, 0);
@@ -246,7 +246,7 @@ static void interrupt_at_stop(void **state)
 	 * nothing is written. */
 	reset();
 	set_entry(0, 0, entry(20, 0, INT | STOP));
-	m.out.irq_overshoot_bytes = 50;
+	m.out.irq_delay_bytes = 50;
 	start_at(0, 0, P - 8);
 	feed(8);
 	assert_int_equal(m.nr_irqs, 0);
@@ -270,11 +270,11 @@ static void interrupt_at_stop(void **state)
 	set_entry(0, 0, entry(20, 0, INT));
 	set_entry(0, 1, entry(21, 0, INT));
 	set_entry(0, 2, page_phys(0) | TOPA_END);
-	m.out.irq_overshoot_bytes = P + 10;
+	m.out.irq_delay_bytes = P + 10;
 	start_at(0, 0, 0);
 	feed(2 * P + 10);
 	assert_int_equal(m.nr_irqs, 1);
-	m.out.irq_overshoot_bytes = 50;
+	m.out.irq_delay_bytes = 50;
 	start_at(0, 0, P - 10);
 	feed(20);
 	pt_output_stop(&m.out);
@@ -401,7 +401,7 @@ static void single_range(void **state)
 	produced = 0;
 	m.out.base = page_phys(20);
 	m.out.mask_ptrs = 0xfff;
-	m.out.irq_overshoot_bytes = 1;
+	m.out.irq_delay_bytes = 1;
 	pt_output_start(&m.out, false);
 	feed(3 * P + 77);
 	pt_output_stop(&m.out);
@@ -468,7 +468,7 @@ static void random_against_reference(void **state)
 			set_entry(0, i, entry(regions[i].page, regions[i].order, regions[i].flags));
 		}
 		set_entry(0, nr, page_phys(0) | TOPA_END);
-		m.out.irq_overshoot_bytes = rand() % 3 ? 0 : rand() % 5000;
+		m.out.irq_delay_bytes = rand() % 3 ? 0 : rand() % 5000;
 		memcpy(want, m.mem, sizeof(want));
 		start_at(0, 0, 0);
 		for (int step = 0; step < 2000; step++) {

@@ -166,7 +166,7 @@ static void overshoot(void **state)
 {
 	(void)state;
 	begin(64, 64, 0, 4096);
-	out.irq_overshoot_bytes = 130;
+	out.irq_delay_bytes = 130;
 	for (int i = 0; i < 64; i++)
 		record(7, 64);
 	assert_true(reg(SYS_PMBSR) & PMBSR_S);
@@ -180,7 +180,7 @@ static void overshoot(void **state)
 	accounts(4096, 192, 64, 3);
 	/* a driver that reads the registers in time is not interrupted */
 	begin(64, 64, 0, 4096);
-	out.irq_overshoot_bytes = 130;
+	out.irq_delay_bytes = 130;
 	for (int i = 0; i < 65; i++)
 		record(7, 64);
 	set(SYS_PMBSR, 0);

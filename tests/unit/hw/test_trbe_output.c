@@ -75,7 +75,7 @@ static void fill(void **state)
 {
 	(void)state;
 	begin(0, 64, 4096, TRBLIMITR_FM_FILL);
-	out.irq_overshoot_bytes = 100;
+	out.irq_delay_bytes = 100;
 	assert_int_equal(trace(1, 4000), 4000);
 	assert_int_equal(reg(SYS_TRBSR), 0);
 	assert_int_equal(trace(2, 100), 32);

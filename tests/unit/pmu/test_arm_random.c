@@ -114,7 +114,7 @@ static void one_run(const char *kernel, bool is_spe, unsigned int seed)
 	}
 	arm.cpu = rand() % 2 ? 0 : 5;
 	core_set_cpu(arm.cpu);
-	arm_unit()->spe.irq_overshoot_bytes = arm_unit()->trbe.irq_overshoot_bytes =
+	arm_unit()->spe.irq_delay_bytes = arm_unit()->trbe.irq_delay_bytes =
 		rand() % 2 ? 0 : (u32)random_below(2 * P);
 	w.s.attr.aux_watermark = random_watermark(aux_pages * P);
 	assert_int_equal(arm_open(&w.s, aux_pages, true), 0);

@@ -209,7 +209,7 @@ static void interrupt_with_overshoot(void **state)
 		session_init(&s);
 		s.attr.aux_watermark = 16384;
 		assert_int_equal(session_open(&s, 8, 16, true), 0);
-		unit()->out.irq_overshoot_bytes = overshoot;
+		unit()->out.irq_delay_bytes = overshoot;
 		session_in(&s);
 		session_run(&s, 16384 + overshoot + 16);
 		assert_true(unit_on());

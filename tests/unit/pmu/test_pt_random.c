@@ -165,7 +165,7 @@ static void one_run(const char *kernel, unsigned int seed)
 	session_init(&w.s);
 	w.s.attr.aux_watermark = random_watermark(aux_pages * P);
 	assert_int_equal(session_open(&w.s, 64, aux_pages, true), 0);
-	unit()->out.irq_overshoot_bytes = rand() % 2 ? 0 : (u32)random_below(2 * P);
+	unit()->out.irq_delay_bytes = rand() % 2 ? 0 : (u32)random_below(2 * P);
 	for (int step = 0; step < 120; step++) {
 		switch (rand() % 6) {
 		case 0:

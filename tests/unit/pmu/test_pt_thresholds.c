@@ -82,7 +82,7 @@ static void vector_head_16584(void **state)
 	session_init(&s);
 	s.attr.aux_watermark = 16384;
 	assert_int_equal(session_open(&s, 8, 16, true), 0);
-	unit()->out.irq_overshoot_bytes = 190; /* plus the rest of a packet: H7 */
+	unit()->out.irq_delay_bytes = 190; /* plus the rest of a packet: H7 */
 	session_in(&s);
 	session_run(&s, 16584);
 	session_out(&s);
@@ -116,7 +116,7 @@ static void vector_head_49162(void **state)
 	session_init(&s);
 	s.attr.aux_watermark = 16384;
 	assert_int_equal(session_open(&s, 8, 16, true), 0);
-	unit()->out.irq_overshoot_bytes = 10;
+	unit()->out.irq_delay_bytes = 10;
 	session_in(&s);
 	session_run(&s, 49162);
 	session_out(&s);
@@ -128,7 +128,7 @@ static void vector_head_49162(void **state)
 	assert_int_equal(int_off, 49152); /* before head: passed */
 	/* so the reader is not woken before the STOP */
 	machine.nr_wakeups = 0;
-	unit()->out.irq_overshoot_bytes = 0;
+	unit()->out.irq_delay_bytes = 0;
 	session_run(&s, 65536 - 49162 - 1);
 	assert_int_equal(machine.nr_wakeups, 0);
 	session_run(&s, 1);

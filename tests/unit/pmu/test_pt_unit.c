@@ -112,7 +112,7 @@ static void linear(void **state)
 			session_init(&s);
 			s.attr.config = configs[c];
 			assert_int_equal(session_open(&s, 32, 4, true), 0);
-			pt.out.irq_overshoot_bytes = 100;
+			pt.out.irq_delay_bytes = 100;
 			for (int step = 0; step < 300; step++) {
 				session_in(&s);
 				pt_unit_enter_user(&pt, ip);

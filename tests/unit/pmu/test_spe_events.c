@@ -373,7 +373,7 @@ static void late_interrupt(const char *kernel)
 
 	begin(&s, kernel, true);
 	arm.prompt = &s;
-	arm_unit()->spe.irq_overshoot_bytes = 500;
+	arm_unit()->spe.irq_delay_bytes = 500;
 	spe_run(&s, 1000, 64);
 	arm_out(&s);
 	arm_records(&s);

@@ -95,7 +95,7 @@ static void prompt_reader(const char *kernel)
 		u64 sum = 0;
 
 		begin(&s, kernel, 64, errata, 8, 8192, true);
-		arm_unit()->trbe.irq_overshoot_bytes = 200;
+		arm_unit()->trbe.irq_delay_bytes = 200;
 		for (int i = 0; i < 40; i++) {
 			trbe_run(&s, 1500);
 			arm_records(&s);
@@ -234,7 +234,7 @@ static void wrap_is_no_truncation(const char *kernel)
 
 	begin(&s, kernel, 64, 0, 8, 8192, true);
 	arm.cpu = 0;
-	arm_unit()->trbe.irq_overshoot_bytes = 1000;
+	arm_unit()->trbe.irq_delay_bytes = 1000;
 	trbe_run(&s, 9000);
 	assert_false(trbe_on()); /* filled, the interrupt is pending */
 	trbe_run(&s, 1000);
@@ -418,7 +418,7 @@ static void errata_in_memory(const char *kernel)
 		u64 first;
 
 		begin(&s, kernel, 64, errata, 16, 4 * P, true);
-		arm_unit()->trbe.irq_overshoot_bytes = 6000;
+		arm_unit()->trbe.irq_delay_bytes = 6000;
 		first = limit(&s) - pointer(&s);
 		trbe_trace(&s, (u32)first + 6000);
 		assert_int_equal(arm_unit()->trbe.nr_strayed,

@@ -37,7 +37,7 @@ static const struct change invalid[] = {
 	{"arm_spe", SET(setup.max_record, 32), "largest record"}, /* records have 64 */
 	{"arm_spe", SET(setup.errata, AUXTAP_ERRATUM_BEYOND), "errata"},
 	{"trbe", SET(setup.errata, 4), "errata"},
-	{"trbe", SET(setup.overshoot_bytes, (1 << 20) + 1), "skid"},
+	{"trbe", SET(setup.irq_delay_bytes, (1 << 20) + 1), "skid"},
 	{"intel_pt", SET(rate, 1000000000001), "rate"},
 };
 
@@ -58,7 +58,7 @@ static const struct change valid[] = {
 	{"trbe", SET(setup.align, 2048), NULL},
 	{"arm_spe", SET(setup.max_record, 2048), NULL},
 	{"trbe", SET(setup.errata, AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND), NULL},
-	{"intel_pt", SET(setup.overshoot_bytes, 1 << 20), NULL},
+	{"intel_pt", SET(setup.irq_delay_bytes, 1 << 20), NULL},
 	{"intel_pt", SET(rate, 1), NULL},
 	{"intel_pt", SET(rate, 1000000000000), NULL},
 	{"intel_pt", SET(max_alloc_pages, 1), NULL},

@@ -138,7 +138,7 @@ static void test_sums(void **state)
 		c.burst_ns = 100000;
 		c.pause_ns = 400000;
 		check_run(&c, &r);
-		c.setup.overshoot_bytes = 3000;
+		c.setup.irq_delay_bytes = 3000;
 		c.watermark = 3 * c.page_size;
 		check_run(&c, &r);
 	}
@@ -443,14 +443,14 @@ static void test_sweep_readers(void **state)
 	assert_int_equal(c.reader_latency_ns, fill_ns / 2);
 	auxtap_watermark_sweep_config(&c, "arm_spe", 4096, 3, 5, 3);
 	assert_int_equal(c.reader_latency_ns, 2 * fill_ns);
-	assert_int_equal(c.setup.overshoot_bytes, 0);
+	assert_int_equal(c.setup.irq_delay_bytes, 0);
 	/* indices past the end start again */
 	auxtap_watermark_sweep_config(&c, "intel_pt", 4096, AUXTAP_SWEEP_AREAS,
 				      AUXTAP_SWEEP_WATERMARKS, AUXTAP_SWEEP_READERS);
 	assert_int_equal(c.nr_pages, 2);
 	assert_int_equal(c.watermark, 0);
 	assert_int_equal(c.reader_latency_ns, 0);
-	assert_int_equal(c.setup.overshoot_bytes, 64); /* an interrupt of PT does not stop it */
+	assert_int_equal(c.setup.irq_delay_bytes, 64); /* an interrupt of PT does not stop it */
 }
 
 /* A part of it: the small areas, each seventh watermark. */
