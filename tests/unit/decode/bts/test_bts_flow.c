@@ -6,6 +6,7 @@
 #include "support_events.h"
 
 #include <auxtap/decode.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,15 +142,26 @@ static void decode(uint32_t events, int32_t tid)
 
 /* ---- tests ---- */
 
+/* clang-format off */
 static const uint64_t all_kinds[][3] = {
-	{0, 0x1002, 0},	     {0x1002, 0x1010, 0x10},  {0x1007, 0x1010, 0}, {0x1011, 0x1009, 0},
+	{0, 0x1002, 0},
+	{0x1002, 0x1010, 0x10},
+	{0x1007, 0x1010, 0},
+	{0x1011, 0x1009, 0},
 	{0x1009, 0x100e, 0}, /* a call of the next instruction reads its address: no call */
-	{0x1011, 0x1007, 0}, {0x1000, 0x1010, 0},     {0x1010, KERNEL, 0}, /* an interrupt */
-	{KERNEL, 0x1011, 0}, /* its end: kernel code is not known */
-	{0x1012, KERNEL, 0}, {KERNEL + 8, KERNEL, 0}, {0x2000, 0x1014, 0}, /* code that is not known
-									    */
-	{0, 0, 0},	     {0x1014, 0x1014, 0},     {0x1014, 0, 0},
+	{0x1011, 0x1007, 0},
+	{0x1000, 0x1010, 0},
+	{0x1010, KERNEL, 0}, /* an interrupt, and its end; the kernel's code is not known */
+	{KERNEL, 0x1011, 0},
+	{0x1012, KERNEL, 0},
+	{KERNEL + 8, KERNEL, 0},
+	{0x2000, 0x1014, 0}, /* code that is not known, then code that is not whole */
+	{0x1015, 0x1000, 0},
+	{0, 0, 0},
+	{0x1014, 0x1014, 0},
+	{0x1014, 0, 0},
 };
+/* clang-format on */
 
 static void kinds(void **state)
 {
@@ -173,9 +185,10 @@ static void kinds(void **state)
 				 "100 syscall 1012 to ffffffff81000000 size 2\n"
 				 "100 ? ffffffff81000008 to ffffffff81000000\n"
 				 "100 ? 2000 to 1014\n"
+				 "100 ? 1015 to 1000\n"
 				 "100 jump 1014 to 1014 size 2\n"
 				 "100 off 1014\n");
-	assert_int_equal(sum.branches, 11);
+	assert_int_equal(sum.branches, 12);
 	assert_int_equal(sum.bytes, sizeof(all_kinds));
 	assert_int_equal(sum.gaps, 0);
 	assert_int_equal(sum.errors, 0);
@@ -356,6 +369,28 @@ static void per_cpu(void **state)
 				 "101 ret 1011 to 1007 size 1\n");
 }
 
+/* A file that becomes shorter while it is read is an error, not the end of the trace. */
+static void file_cut(void **state)
+{
+	struct auxtap_event ev = {.size = sizeof(ev)};
+	struct auxtap_image_set *images;
+	struct auxtap_perfdata *pd;
+	struct auxtap_decoder *dec;
+
+	(void)state;
+	begin(false);
+	buffer(TID, NO_CPU, 0, all_kinds, sizeof(all_kinds));
+	assert_int_equal(auxtap_perfdata_writer_finish(w, NULL), 0);
+	w = NULL;
+	dec = open_decoder(&pd, &images, AUXTAP_EVENT_ALL, 0);
+	assert_int_equal(truncate(path, 512), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(auxtap_decoder_next(dec, &ev, NULL), -EBADMSG);
+	auxtap_decoder_close(dec);
+	auxtap_image_set_free(images);
+	auxtap_perfdata_close(pd);
+}
+
 /* Nothing is left allocated (sanitizers) when a record's other events were not asked for yet. */
 static void closed_early(void **state)
 {
@@ -411,6 +446,7 @@ int main(void)
 		cmocka_unit_test(lacking),	 cmocka_unit_test(snapshots),
 		cmocka_unit_test(long_buffer),	 cmocka_unit_test(reported),
 		cmocka_unit_test(per_cpu),	 cmocka_unit_test(closed_early),
+		cmocka_unit_test(file_cut),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
