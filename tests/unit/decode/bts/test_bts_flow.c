@@ -23,9 +23,12 @@
 #define NO_CPU	 UINT32_MAX
 
 /* 1000 jne 1010; 1002 call 1010; 1007 call *%rax; 1009 call 100e; 100e ret; 1010 nop; 1011 ret;
- * 1012 syscall; 1014 jmp 1014 */
-static const uint8_t code[] = {0x75, 0x0e, 0xe8, 9,    0,    0,	   0,	 0xff, 0xd0, 0xe8, 0,
-			       0,    0,	   0,	 0xc3, 0x90, 0x90, 0xc3, 0x0f, 5,    0xeb, 0xfe};
+ * 1012 syscall; 1014 jmp 1014; 1016 jmp 1025, with prefixes; 1025 a call that is cut */
+static const uint8_t code[] = {
+	0x75, 0x0e, 0xe8, 9,	0,    0,    0,	  0xff, 0xd0, 0xe8, 0,	  0,	0,
+	0,    0xc3, 0x90, 0x90, 0xc3, 0x0f, 5,	  0xeb, 0xfe, 0x2e, 0x2e, 0x2e, 0x2e,
+	0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0xe9, 0,	0,    0,    0,	  0xe8,
+};
 
 static char dir[] = "/tmp/auxtap-bts-XXXXXX";
 static char path[64], code_path[64], out[1 << 20];
@@ -156,7 +159,8 @@ static const uint64_t all_kinds[][3] = {
 	{0x1012, KERNEL, 0},
 	{KERNEL + 8, KERNEL, 0},
 	{0x2000, 0x1014, 0}, /* code that is not known, then code that is not whole */
-	{0x1015, 0x1000, 0},
+	{0x1025, 0x1000, 0},
+	{0x1016, 0x1025, 0}, /* as long as an instruction can be */
 	{0, 0, 0},
 	{0x1014, 0x1014, 0},
 	{0x1014, 0, 0},
@@ -185,10 +189,11 @@ static void kinds(void **state)
 				 "100 syscall 1012 to ffffffff81000000 size 2\n"
 				 "100 ? ffffffff81000008 to ffffffff81000000\n"
 				 "100 ? 2000 to 1014\n"
-				 "100 ? 1015 to 1000\n"
+				 "100 ? 1025 to 1000\n"
+				 "100 jump 1016 to 1025 size 15\n"
 				 "100 jump 1014 to 1014 size 2\n"
 				 "100 off 1014\n");
-	assert_int_equal(sum.branches, 12);
+	assert_int_equal(sum.branches, 13);
 	assert_int_equal(sum.bytes, sizeof(all_kinds));
 	assert_int_equal(sum.gaps, 0);
 	assert_int_equal(sum.errors, 0);

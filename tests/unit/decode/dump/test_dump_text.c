@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -319,6 +320,7 @@ static void features(void **state)
 					   .filename = "/bin/a"};
 	char *const argv[] = {"auxtap", "record", "a\tb"};
 	char line[300], host[200] = "";
+	struct utsname uts;
 	const uint8_t padding[8] = {0};
 	struct auxtap_auxtrace head = {.tid = 8, .cpu = UINT32_MAX};
 	char *text;
@@ -344,6 +346,14 @@ static void features(void **state)
 	has(text, line);
 	snprintf(line, sizeof(line), "\nfeature 7 NRCPUS: %ld %ld\n", sysconf(_SC_NPROCESSORS_CONF),
 		 sysconf(_SC_NPROCESSORS_ONLN));
+	has(text, line);
+	assert_int_equal(uname(&uts), 0);
+	snprintf(line, sizeof(line), "\nfeature 4 OSRELEASE: %s\n", uts.release);
+	has(text, line);
+	snprintf(line, sizeof(line), "\nfeature 6 ARCH: %s\n", uts.machine);
+	has(text, line);
+	snprintf(line, sizeof(line), "\nfeature 10 TOTAL_MEM: %" PRIu64 " kB\n",
+		 (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 1024);
 	has(text, line);
 	has(text, "\nfeature 11 CMDLINE: auxtap record a\\x09b\n");
 	has(text, "\nfeature 12 EVENT_DESC: " NAME " (1 ids)\n");
