@@ -225,6 +225,9 @@ static void user_records(void)
 	       "88888", ARG(1), ARG(2), ARG(3), ARG(4), ARG(5));
 	record(AUXTAP_RECORD_FINISHED_ROUND, 0, "FINISHED_ROUND: ", "");
 	record(100, 0, "UNKNOWN(100): 16 bytes", "88", ARG(0), ARG(0));
+	record(200, 0, "UNKNOWN(200): 0 bytes", "");
+	record(300, 0, "UNKNOWN(300): 8 bytes", "8", ARG(0));
+	record(200, 0, "UNKNOWN(200): 0 bytes", "");
 }
 
 static void records(void **state)
@@ -259,7 +262,8 @@ static void records(void **state)
 			all++;
 		}
 	assert_int_equal(all, 30);
-	has(first, "\n  unknown 100                   1\nrecords of unknown kind: 1\n");
+	has(first, "\n  unknown 100                   1\n  unknown 200                   2\n"
+		   "  unknown 300                   1\nrecords of unknown kind: 4\n");
 	snprintf(line, sizeof(line), "%s: perf.data, file form\ndata: offset 0x", path);
 	assert_memory_equal(text, line, strlen(line));
 	snprintf(line, sizeof(line),
@@ -366,6 +370,66 @@ static void features(void **state)
 	free(text);
 }
 
+static void piped(FILE *f, uint32_t type, const char *layout, ...)
+{
+	va_list ap;
+
+	rec.header.type = type;
+	rec.header.misc = 0;
+	va_start(ap, layout);
+	fill(layout, ap);
+	va_end(ap);
+	assert_int_equal(fwrite(&rec, 1, rec.header.size, f), rec.header.size);
+}
+
+/* What came through a pipe: attributes and features are records; their texts may be cut. */
+static void piped_features(void **state)
+{
+	const struct {
+		char magic[8];
+		uint64_t size;
+	} header = {{'P', 'E', 'R', 'F', 'I', 'L', 'E', '2'}, 16};
+	FILE *f = fopen(path, "w");
+	char *text;
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(fwrite(&header, 1, sizeof(header), f), sizeof(header));
+	/* type, size, config, period, sample_type, read_format, flags: disabled, inherit; id */
+	piped(f, AUXTAP_RECORD_HEADER_ATTR, "44888888z8", ARG(1), ARG(64), ARG(9), ARG(100), ARG(2),
+	      ARG(0), ARG(3), ARG(0), ARG(8), ARG(77));
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "844s", ARG(3), ARG(4), ARG(0x74736f68), "");
+	/* two strings, and a third that is not counted */
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "844s4s4s", ARG(11), ARG(2), ARG(4), "abc", ARG(4),
+	      "def", ARG(4), "ghi");
+	/* a length beyond the end */
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "84s", ARG(9), ARG(100), "abc");
+	/* one PMU, and another that is not counted */
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "8444s44s", ARG(16), ARG(1), ARG(4), ARG(4), "cpu",
+	      ARG(5), ARG(4), "abc");
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "88", ARG(17), ARG(0));
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "844z44s8z44s", ARG(12), ARG(2), ARG(8), ARG(8),
+	      ARG(1), ARG(4), "one", ARG(11), ARG(8), ARG(0), ARG(4), "two");
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "888", ARG(21), ARG(5), ARG(6));
+	assert_int_equal(fclose(f), 0);
+	text = list(true, 0);
+	has(text, ": perf.data, pipe form\n");
+	has(text,
+	    "attribute 0: one, type 1 (software), config 0x9, period 100, sample_type TID, disabled, "
+	    "inherit, 64 bytes, ids 77\n");
+	has(text, "] ATTR: type 1 (software), config 0x9, period 100, sample_type TID, "
+		  "disabled, inherit\n");
+	has(text, "feature 3 HOSTNAME: host\n");
+	has(text, "feature 11 CMDLINE: abc def\n");
+	has(text, "feature 9 CPUID: \n");
+	has(text, "feature 12 EVENT_DESC: one (1 ids), two (0 ids)\n");
+	has(text, "feature 16 PMU_MAPPINGS: cpu = 4\n");
+	has(text, "feature 17 GROUP_DESC: 8 bytes\n");
+	has(text, "feature 21 SAMPLE_TIME: 5 6 ns\n");
+	has(text, "] FEATURE: SAMPLE_TIME (21), 16 bytes\n");
+	free(text);
+}
+
 /* ---- packets ---- */
 
 /* PSB, PSBEND, and a TIP of which the last byte is missing */
@@ -425,6 +489,31 @@ static void joined(void **state)
 	free(text);
 }
 
+/* A buffer of more than is read at once, with a packet across the border. */
+static void long_buffer(void **state)
+{
+	const size_t size = (2 << 20) + 64, border = (1 << 20) - 3;
+	uint8_t *bytes = calloc(1, size);
+	char *text;
+
+	(void)state;
+	assert_non_null(bytes);
+	memcpy(bytes, front, 18);
+	memcpy(bytes + border, front + 18, 6);
+	bytes[border + 6] = 0x10;
+	memcpy(bytes + size - 24, front, 18);
+	trace_file();
+	put_trace(0, bytes, size);
+	assert_int_equal(auxtap_perfdata_writer_finish(w, NULL), 0);
+	text = list(false, 0);
+	has(text, "psbend\n00000000000ffffd  6d605040302010                    tip ");
+	has(text, "ip   0000102030405060\n0000000000200028  02820282028202820282028202820282  psb\n"
+		  "0000000000200038  0223                              psbend\n\n");
+	assert_null(strstr(text, "error"));
+	free(text);
+	free(bytes);
+}
+
 /* What another buffer does not continue is an error, counted by buffers. */
 static void not_joined(void **state)
 {
@@ -449,7 +538,7 @@ static void not_joined(void **state)
 static void raw(void **state)
 {
 	const struct auxtap_raw_opts opts = {.size = sizeof(opts), .family = "pt"};
-	const size_t border = (1 << 20) - 5;
+	const size_t border = (1 << 20) - 3;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	FILE *out, *f = fopen(path, "w");
 	char *text;
@@ -460,15 +549,18 @@ static void raw(void **state)
 	assert_int_equal(fwrite(front, 1, 18, f), 18);
 	for (size_t i = 18; i < border; i++)
 		fputc(0, f);
-	assert_int_equal(fwrite(front, 1, 18, f), 18);
+	assert_int_equal(fwrite(front + 18, 1, 6, f), 6);
+	assert_int_equal(fwrite("\x10\x0c", 1, 2, f), 2);
 	assert_int_equal(fclose(f), 0);
 	out = open_memstream(&text, &size);
 	assert_int_equal(auxtap_dump_raw(path, &opts, out, &err), 0);
 	fclose(out);
 	assert_string_equal(text, "0000000000000000  02820282028202820282028202820282  psb\n"
 				  "0000000000000010  0223                              psbend\n"
-				  "00000000000ffffb  02820282028202820282028202820282  psb\n"
-				  "000000000010000b  0223                              psbend\n");
+				  "00000000000ffffd  6d605040302010                    tip        "
+				  "3: 0000102030405060       ip   0000102030405060\n"
+				  "0000000000100004  0c                                tnt.8      "
+				  "!.\n");
 	free(text);
 }
 
@@ -514,8 +606,10 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records), cmocka_unit_test(sample_ids), cmocka_unit_test(features),
-		cmocka_unit_test(joined),  cmocka_unit_test(not_joined), cmocka_unit_test(raw),
+		cmocka_unit_test(records),    cmocka_unit_test(sample_ids),
+		cmocka_unit_test(features),   cmocka_unit_test(piped_features),
+		cmocka_unit_test(joined),     cmocka_unit_test(long_buffer),
+		cmocka_unit_test(not_joined), cmocka_unit_test(raw),
 		cmocka_unit_test(damaged),
 	};
 
