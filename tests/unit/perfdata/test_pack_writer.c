@@ -6,11 +6,13 @@
 #include <auxtap/perfdata.h>
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -270,6 +272,26 @@ static void refused(void **state)
 	auxtap_perfdata_close(pd);
 }
 
+/* A failed write is an error, and ends. */
+static void too_large(void **state)
+{
+	struct rlimit old_limit, limit;
+	struct auxtap_pack_writer *w;
+	struct auxtap_perfdata *pd;
+
+	(void)state;
+	record(PERF_SAMPLE_TID);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+	limit = old_limit;
+	limit.rlim_cur = 1024;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(create(&w, &pd, packed, 0), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
+	auxtap_perfdata_close(pd);
+	assert_null(w);
+}
+
 /* Nothing is left of what was not finished; the recording itself can be replaced. */
 static void names(void **state)
 {
@@ -320,7 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole),   cmocka_unit_test(damaged), cmocka_unit_test(redacted),
-		cmocka_unit_test(refused), cmocka_unit_test(names),
+		cmocka_unit_test(refused), cmocka_unit_test(names),   cmocka_unit_test(too_large),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -461,8 +461,8 @@ static void trace_file(void)
 /* A packet that begins in one buffer and ends in the next one. */
 static void joined(void **state)
 {
-	/* the TIP's end, a TNT of two branches, padding, PSBEND */
-	const uint8_t back[8] = {0x10, 0x0c, 0, 0, 0, 0, 2, 0x23};
+	/* the TIP's end, a TNT of two branches, a TIP without address, padding, PSBEND */
+	const uint8_t back[8] = {0x10, 0x0c, 0x0d, 0, 0, 0, 2, 0x23};
 	const char *list1 = "0000000000000000  02820282028202820282028202820282  psb\n"
 			    "0000000000000010  0223                              psbend\n";
 	const char *list2 = "0000000000000012  6d605040302010 ";
@@ -482,6 +482,8 @@ static void joined(void **state)
 	has(text, "ip   0000102030405060\n");
 	part = strstr(text, list3);
 	assert_non_null(part);
+	has(part, "\n000000000000001a  0d                                tip ");
+	has(part, "ip   <suppressed>\n");
 	has(part, list4);
 	assert_null(strstr(text, "error"));
 	assert_null(strstr(text, " pad"));

@@ -396,6 +396,27 @@ static uint64_t frame_entry(const uint8_t *elf, uint64_t vaddr, uint32_t *nr)
 	return found;
 }
 
+/* What the slots of the linkage table are filled with, by name. */
+static void same_slots(const uint8_t *elf)
+{
+	const Elf64_Shdr *slots = section(original, ".rela.plt");
+	const Elf64_Sym *syms = (const void *)(elf + section(original, ".dynsym")->sh_offset);
+	const Elf64_Sym *want = (const void *)(original + section(original, ".dynsym")->sh_offset);
+	const uint64_t names = section(original, ".dynstr")->sh_offset;
+
+	assert_memory_equal(elf + slots->sh_offset, original + slots->sh_offset, slots->sh_size);
+	for (uint64_t i = 0; i < slots->sh_size / sizeof(Elf64_Rela); i++) {
+		Elf64_Rela rela;
+		uint64_t nr;
+
+		memcpy(&rela, original + slots->sh_offset + i * sizeof(rela), sizeof(rela));
+		nr = ELF64_R_SYM(rela.r_info);
+		assert_memory_equal(&syms[nr], &want[nr], sizeof(want[nr]));
+		assert_string_equal(elf + names + want[nr].st_name,
+				    original + names + want[nr].st_name);
+	}
+}
+
 static void elf_kept(void **state)
 {
 	const uint64_t base = maps[0].start;
@@ -420,6 +441,7 @@ static void elf_kept(void **state)
 	assert_false(has_symbol(elf, middle()->name));
 	assert_false(has_symbol(elf, "auxtap_perfdata_open"));
 	assert_int_equal(section(elf, ".gnu.version")->sh_type, SHT_NOBITS);
+	same_slots(elf);
 	/* a function's unwind information, and the common part that it refers to */
 	eh_frame = section(original, ".eh_frame")->sh_offset;
 	assert_true(frame_entry(original, unused, &nr_all) != 0);
