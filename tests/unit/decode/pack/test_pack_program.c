@@ -8,6 +8,7 @@
 
 #include <auxtap/decode.h>
 #include <auxtap/pack.h>
+#include <dirent.h>
 #include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
@@ -205,15 +206,29 @@ static struct auxtap_perfdata *open_data(const char *path)
 	return pd;
 }
 
+static unsigned int nr_open(void)
+{
+	DIR *list = opendir("/proc/self/fd");
+	unsigned int nr = 0;
+
+	assert_non_null(list);
+	while (readdir(list))
+		nr++;
+	closedir(list);
+	return nr;
+}
+
 static void pack(const char *from, bool redact, struct auxtap_pack_result *result)
 {
 	const struct auxtap_pack_opts opts = {.size = sizeof(opts), .redact = redact};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd = open_data(from);
+	unsigned int nr = nr_open();
 
 	memset(result, 0xff, sizeof(*result));
 	result->size = sizeof(*result);
 	assert_int_equal(auxtap_pack(pd, packed, &opts, result, &err), 0);
+	assert_int_equal(nr_open(), nr);
 	auxtap_perfdata_close(pd);
 }
 
