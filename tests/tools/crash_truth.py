@@ -61,7 +61,7 @@ class Node:
 class Binary:
     """Functions that have source lines: those of the program, not of a linked library."""
     def __init__(self, path):
-        self.path = path
+        self.path, self.known = path, {}
         symbols = {}
         for line in run(["nm", "-S", "--defined-only", path]).stdout.splitlines():
             f = line.split(" ", 3)
@@ -91,6 +91,12 @@ class Binary:
 
     def places(self, addresses):
         """Of each address the frames (function, file, line), innermost first."""
+        unknown = [a for a in addresses if a not in self.known]
+        if unknown:  # it answers an empty line with an empty line
+            self.known.update(self.addr2line(unknown))
+        return {a: self.known[a] for a in addresses}
+
+    def addr2line(self, addresses):
         text = "\n".join(f"{a:x}" for a in addresses) + "\n"
         out, at = {}, None
         lines = run(["llvm-addr2line", "-a", "-i", "-f", "-C", "-e", self.path],
