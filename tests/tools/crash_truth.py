@@ -42,6 +42,7 @@ class Node:
     def __init__(self, parent, symbol, name, sp):
         self.parent, self.symbol, self.name, self.sp = parent, symbol, name, sp
         self.children, self.own, self.open, self.signal = [], 0, True, False
+        self.last, self.jumped = None, False  # its own newest instruction, which is a tail call
 
     @property
     def library(self):
@@ -62,13 +63,14 @@ class Binary:
     """Functions that have source lines: those of the program, not of a linked library."""
     def __init__(self, path):
         self.path, self.known = path, {}
-        symbols = {}
+        symbols, at = {}, {}
         for line in run(["nm", "-S", "--defined-only", path]).stdout.splitlines():
             f = line.split(" ", 3)
             if len(f) == 4 and f[2] in "tTwW":
                 symbols.setdefault(int(f[0], 16), (int(f[1], 16), f[3]))
+                at.setdefault(int(f[0], 16), []).append(f[3])
         places = self.places(symbols)
-        names = [name for _, name in symbols.values()]
+        names = [name for others in at.values() for name in others]
         readable = dict(zip(names, run(["c++filt"], input="\n".join(names)).stdout.splitlines()))
         self.functions = {}
         self.files = set()
@@ -84,7 +86,12 @@ class Binary:
                 self.functions[addr] = (size, name, own[whole])  # it may begin without a line
         self.starts = sorted(self.functions)
         self.long_names = [n[2] for n in self.functions.values() if len(n[2]) > 100]
-        self.names = {plain(n[2]) for n in self.functions.values()}
+        self.aliases = {}
+        for addr, others in at.items():
+            if addr in self.functions:
+                for name in others:
+                    self.aliases.setdefault(plain(readable[name]), plain(self.functions[addr][2]))
+        self.names = {self.plain(n[2]) for n in self.functions.values()}
         self.kinds = {}
         self.lines = {}
         self.disassemble()
@@ -116,12 +123,16 @@ class Binary:
         return "".join(f"{a:x} {a + self.functions[a][0]:x}\n" for a in self.starts)
 
     def plain(self, name):
-        """The same of a name in a report, which may be cut at its end."""
+        """The same of a name in a report, which may be cut at its end. Of several names of one
+        function (compilers merge equal ones) it is the same one.
+        """
         if len(name) > 100:
             for whole in self.long_names:
                 if whole.startswith(name[:100].rstrip(".")):
-                    return plain(whole)
-        return plain(name)
+                    name = whole
+                    break
+        name = plain(name)
+        return self.aliases.get(name, name)
 
     def disassemble(self):
         text = run(["objdump", "-d", "--no-show-raw-insn", "-j", ".text", self.path]).stdout
@@ -197,6 +208,7 @@ class Steps:
             self.push(stack, start, sp)
         elif before and before[3] is not None and kind in ("jump", "cond") and not after_signal \
                 and (start is None or changed):
+            stack[-1].jumped = True
             self.push(stack, start, sp)
         elif entry and (not before or before[3] is None or after_signal):
             self.push(stack, start, sp).signal = after_signal
@@ -206,6 +218,7 @@ class Steps:
                 raise RuntimeError(f"thread {tid}: at {ip:#x} in {self.identity(start)}, but "
                                    f"{top.symbol} was called last")
             top.own += 1
+            top.last, top.jumped = ip, False
             if before and before[3] is not None and kind and not after_signal and \
                     kind != "repeat" and (kind != "cond" or before[2] != ip):
                 self.branches[tid].append((kind, before[0], ip))
@@ -219,14 +232,11 @@ class Steps:
             self.stacks[tid][-1].own -= 1
 
     def push(self, stack, start, sp):
-        name = LIBRARY if start is None else plain(self.binary.functions[start][2])
+        name = LIBRARY if start is None else self.binary.plain(self.binary.functions[start][2])
         node = Node(stack[-1], self.identity(start), name, sp)
         stack[-1].children.append(node)
         stack.append(node)
         return node
-
-
-
 
 
 def gdb_death(directory, program, tools):
