@@ -107,24 +107,50 @@ cc -O1 -static -pthread -o program program.c 2>cc.err || skip "cc -static does n
 engines=ptrace
 command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && engines="qemu ptrace"
 
-# until COMMAND...: a watchdog, not a measure of speed
+# until COMMAND...: a watchdog, not a measure of speed. It and what it mostly waits for start no
+# processes: thousands of them used more CPU time than auxtap.
 until_true() {
-	local _
-	for _ in $(seq 1200); do
+	local tries
+	for ((tries = 0; tries < 6000; tries++)); do
 		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
+		nap 0.05
 	done
 	fail "$where: still false: $*"
 	kill -s KILL -- -$auxtap 2>/dev/null
 	finish # each of the many waits that follow would fail, too
 }
-state() { sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null; }
-gone() { case $(state "$1") in "" | Z | X) ;; *) return 1 ;; esac; }
-stopped() { case $(state "$1") in T | t) ;; *) return 1 ;; esac; }
+state() { # PID: in $state; empty: there is no such process
+	state=
+	read -r state 2>/dev/null <"/proc/$1/stat"
+	state=${state##*) } state=${state%% *}
+}
+gone() { state "$1"; case $state in "" | Z | X) ;; *) return 1 ;; esac; }
+stopped() { state "$1"; case $state in T | t) ;; *) return 1 ;; esac; }
 running() { ! gone "$1" && ! stopped "$1"; }
-got() { grep -q "^got.* $1=$2\b" out; }
-count_of() { sed -n "s/^got.* $1=\([0-9]*\).*/\1/p" out | tail -n 1; }
-more_than() { [ "$(count_of "$1")" -gt "$2" ]; }
+ready() { # sets $program
+	local line
+	while read -r line; do
+		program=${line#ready }
+		[ "$program" = "$line" ] || return 0
+	done <out
+	return 1
+}
+got() { # SIGNAL COUNT
+	local line
+	while read -r line; do
+		[[ "$line " == got*" $1=$2 "* ]] && return 0
+	done <out
+	return 1
+}
+count_of() { # SIGNAL: how many came, in $count
+	local line
+	count=
+	while read -r line; do
+		[[ $line == got*" $1="* ]] || continue
+		count=${line##*" $1="} count=${count%% *}
+	done <out
+}
+more_than() { count_of "$1"; [ "${count:-0}" -gt "$2" ]; }
 
 # start MODE [CHILDREN]: in a process group of its own; $auxtap, $emu, $program
 start() {
@@ -134,8 +160,7 @@ start() {
 	env --default-signal=INT,QUIT setsid "$AUXTAP" $command --source $engine -m 8,16 -o data \
 		-- ./program "$@" >out 2>err </dev/null &
 	auxtap=$!
-	until_true grep -q ready out
-	program=$(sed -n 's/^ready //p' out)
+	until_true ready
 	emu=$(pgrep -P $auxtap auxtap-emu)
 }
 target() {
@@ -145,32 +170,33 @@ target() {
 	emulator) echo "$emu" ;;
 	esac
 }
-# settled SIGNAL: how many came, when no more come for a second
+# settled SIGNAL: how many came, in $count, when no more come for a second
 settled() {
-	local n=-1 now
-	now=$(count_of "$1")
-	while [ "$n" != "$now" ]; do
-		n=$now
-		sleep 1
-		now=$(count_of "$1")
+	local n=-1
+	count_of "$1"
+	while [ "$n" != "$count" ]; do
+		n=$count
+		nap 1
+		count_of "$1"
 	done
-	echo "$n"
 }
 # once_while_stopped SECONDS: a signal to the group that auxtap receives later than the others; a
 # second copy would arrive after SECONDS
 once_while_stopped() {
 	local n began _
 	for _ in $(seq 20); do
-		n=$(settled TERM)
+		settled TERM
+		n=$count
 		began=${EPOCHREALTIME%.*}
 		kill -s STOP $auxtap
 		until_true stopped $auxtap
 		kill -s TERM -- -$auxtap
 		until_true more_than TERM "$n"
-		sleep 1.5 # auxtap-emu waits a second if auxtap does not have it yet
+		nap 1.5 # auxtap-emu waits a second if auxtap does not have it yet
 		kill -s CONT $auxtap
-		sleep "$1"
-		[ "$(count_of TERM)" -ne $((n + 1)) ] || return 0
+		nap "$1"
+		count_of TERM
+		[ "$count" -ne $((n + 1)) ] || return 0
 		# after five seconds auxtap's receipt counts as another signal: a busy machine
 		[ $((${EPOCHREALTIME%.*} - began)) -ge 4 ] || break
 	done
@@ -202,26 +228,28 @@ for engine in $engines; do
 				kill -s $signal -- "$(target $place)"
 				until_true got $signal $n || fail "$where: $signal to $place"
 			done
-			sleep 0.3 # two equal signals of one sender within 0.1 s may count as one
+			nap 0.3 # two equal signals of one sender within 0.1 s may count as one
 		done
 		# a second copy would still be on its way
-		sleep 0.5
+		nap 0.5
 		tail -n 1 out | grep -q 'got HUP=3 INT=3 QUIT=3 USR1=3 TERM=3 CONT=3$' ||
 			fail "$where: not each once: $(tail -n 1 out)"
 		for place in auxtap group emulator; do
 			for signal in TERM INT HUP QUIT USR1; do
-				n=$(count_of $signal)
+				count_of $signal
+				n=$count
 				kill -s $signal -- "$(target $place)"
 				kill -s $signal -- "$(target $place)"
 				until_true more_than $signal "$n"
 			done
-			sleep 0.3
+			nap 0.3
 		done
-		sleep 0.5
+		nap 0.5
 		# also natively two simultaneous signals are one or two
 		for signal in TERM INT HUP QUIT USR1; do
-			n=$(count_of $signal)
-			[ "$n" -ge 6 ] && [ "$n" -le 9 ] || fail "$where: 6 to 9 $signal were due, $n came"
+			count_of $signal
+			[ "$count" -ge 6 ] && [ "$count" -le 9 ] ||
+				fail "$where: 6 to 9 $signal were due, $count came"
 		done
 		running $auxtap && running "$emu" || fail "$where: ended before the program"
 		once_while_stopped 0.5
@@ -234,7 +262,8 @@ for engine in $engines; do
 		where="$engine, $command, sigwait"
 		start waits
 		for place in group auxtap emulator; do
-			n=$(($(count_of USR1) + 1))
+			count_of USR1
+			n=$((${count:-0} + 1))
 			for signal in TERM INT HUP QUIT USR1; do
 				kill -s $signal -- "$(target $place)"
 				# each waits a second for auxtap's copy
@@ -244,7 +273,7 @@ for engine in $engines; do
 			for signal in TERM INT HUP QUIT USR1; do
 				until_true got $signal $n || fail "$where: $signal to $place"
 			done
-			sleep 1.5
+			nap 1.5
 			tail -n 1 out | grep -q "got HUP=$n INT=$n QUIT=$n USR1=$n TERM=$n CONT=0\$" \
 				|| fail "$where, $place: not each $n times: $(tail -n 1 out)"
 		done
