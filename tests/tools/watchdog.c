@@ -159,6 +159,8 @@ static int run(int idle_s, long cpu_s, char **argv)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	for (;;) {
+		/* First, because a look reads all of /proc, and most commands end at once. */
+		sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = 1});
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return end_like(status);
 		if (hangs(&p, cpu_s, argv[0])) {
@@ -167,7 +169,6 @@ static int run(int idle_s, long cpu_s, char **argv)
 			waitpid(pid, &status, 0);
 			return 124;
 		}
-		sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = 1});
 	}
 }
 
