@@ -74,7 +74,8 @@ int main(int argc, char **argv)
 		char line[256] = "got";
 		int now[NR], sum = 0;
 
-		usleep(20000); /* few instructions while it waits: each may be a single step */
+		/* Each instruction may be a single step; a handled signal ends the sleep. */
+		usleep(100000);
 		for (size_t i = 0; i < NR; i++)
 			sum += now[i] = count[caught[i]];
 		if (sum == last)
