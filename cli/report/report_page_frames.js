@@ -72,6 +72,25 @@ function endText(backtrace) {
 	}[backtrace.end];
 }
 
+/* Calls farther out than the frames, which the trace has. */
+function fromTraceNodes(known) {
+	const row = at => node('p', 'frame plain', node('span', 'level', ''), nameText(functionText(at)),
+		at.recursion_depth ? tag(`depth ${number(at.recursion_depth)}`,
+			`${plural(at.recursion_depth, 'open call')}: it calls itself, or is called by what it called`) : null,
+		at.tail_call ? tag('tail call') : null, ' ', placeNode(at));
+	const made = [node('p', 'note',
+		'Known from the trace, not from the stack (calls that have not returned):')];
+
+	for (const at of known.rows) {
+		if (at.rows_left_out_before)
+			made.push(node('p', 'note', `… ${number(at.rows_left_out_before)} more`));
+		made.push(row(at));
+	}
+	if (known.perhaps_more)
+		made.push(node('p', 'note', 'Perhaps further ones, from before what the trace contains.'));
+	return made;
+}
+
 function backtraceCard(report) {
 	const { backtrace } = report;
 	const made = card('backtrace', 'Backtrace');
@@ -100,6 +119,8 @@ function backtraceCard(report) {
 		frame.open = true;
 	if (endText(backtrace))
 		made.append(node('p', 'note', endText(backtrace)));
+	if (backtrace.from_trace)
+		made.append(node('div', 'fromtrace', ...fromTraceNodes(backtrace.from_trace)));
 	if (report.memory.redacted)
 		made.append(node('p', 'note',
 			'Arguments and local variables are left out: the recording is redacted.'));

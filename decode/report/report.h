@@ -533,6 +533,25 @@ void report_frames_print(const struct report_out *ro, const struct report_facts 
 			 const struct unwind_frames *frames);
 
 /* report_outer.c: frames farther out than those, as far as the trace knows them. */
+struct report_outer {
+	struct call_open *path; /* malloc'ed; from 'at' on */
+	size_t nr, at;
+	bool perhaps_more; /* from before what the trace contains */
+};
+
+/* False: it knows none, and there is nothing to free. To be called before the tree is folded. */
+bool report_outer_find(const struct report_out *ro, const struct report_facts *facts,
+		       struct call_tree *tree, const struct unwind_frames *frames,
+		       struct report_outer *outer);
+/* depth: so many calls of a recursion; nr_between: rows left out before it. */
+typedef void report_outer_fn(void *ctx, const struct call_open *call, size_t depth,
+			     size_t nr_between);
+/*
+ * From the innermost on, of a recursion one for each function; of more than 'most' rows only the
+ * innermost and the outermost ones.
+ */
+void report_outer_each(const struct report_outer *outer, size_t most, report_outer_fn *fn,
+		       void *ctx);
 void report_outer_print(const struct report_out *ro, const struct report_facts *facts,
 			struct call_tree *tree, const struct unwind_frames *frames);
 

@@ -393,7 +393,7 @@ static void put_death(struct report_json *json, struct report_death *death)
 	else
 		json_out_null(j, "registers");
 	if (regs)
-		report_json_backtrace(json, &death->frames);
+		report_json_backtrace(json, death);
 	else
 		json_out_null(j, "backtrace");
 	if (death->view) {

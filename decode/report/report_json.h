@@ -39,7 +39,7 @@ void report_json_last_calls(struct report_json *json, struct call_tree *tree);
 void report_json_branches(struct report_json *json, const struct report_branches *branches);
 
 /* report_json_frames.c */
-void report_json_backtrace(struct report_json *json, const struct unwind_frames *frames);
+void report_json_backtrace(struct report_json *json, const struct report_death *death);
 /* report_functions.c: the hottest functions. */
 void report_json_functions(struct report_json *json);
 

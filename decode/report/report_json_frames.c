@@ -2,9 +2,11 @@
 /* The report as JSON: the backtrace, with arguments, local variables and tail frames. */
 #include "report_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_VARIABLES 100 /* arguments, or local variables, of one function */
+#define MAX_OUTER     200 /* rows of frames that the trace knows */
 
 /* The two lists of a function; of one that is empty nothing is written. */
 struct put_vars {
@@ -124,8 +126,50 @@ static void put_frame(struct report_json *json, const struct unwind_frames *fram
 	json_out_close(j, '}');
 }
 
-void report_json_backtrace(struct report_json *json, const struct unwind_frames *frames)
+static void put_outer_row(void *ctx, const struct call_open *call, size_t depth, size_t nr_between)
 {
+	struct report_json *json = ctx;
+	const struct report_out *ro = &json->r->ro;
+	struct auxtap_location loc = {.size = sizeof(loc)};
+	struct json_out *j = &json->j;
+
+	json_out_open(j, NULL, '{');
+	json_out_hex(j, "address", call->last_ip);
+	if (!auxtap_image_set_resolve(ro->images, ro->pid, ro->time, call->last_ip, &loc) &&
+	    loc.image)
+		report_json_function(json, NULL, &loc, loc.nr_frames - 1, false);
+	if (depth > 1)
+		json_out_u64(j, "recursion_depth", depth);
+	if (call->tail)
+		json_out_bool(j, "tail_call", true);
+	if (nr_between)
+		json_out_u64(j, "rows_left_out_before", nr_between);
+	json_out_close(j, '}');
+}
+
+/* Frames that the trace knows, and the stack does not show. */
+static void put_outer(struct report_json *json, const struct report_death *death)
+{
+	const struct report *r = json->r;
+	struct json_out *j = &json->j;
+	struct report_outer outer;
+
+	if (!death->view || r->cover.cut_short ||
+	    !report_outer_find(&r->ro, &r->facts, death->view->calls, &death->frames, &outer))
+		return;
+	json_out_open(j, "from_trace", '{');
+	json_out_bool(j, "perhaps_more", outer.perhaps_more);
+	json_out_open(j, "rows", '[');
+	report_outer_each(&outer, MAX_OUTER, put_outer_row, json);
+	json_out_close(j, ']');
+	json_out_close(j, '}');
+	free(outer.path);
+}
+
+void report_json_backtrace(struct report_json *json, const struct report_death *death)
+{
+	const struct unwind_frames *frames = &death->frames;
+
 	static const char *const ends[] = {
 		[REPORT_FRAMES_OUTERMOST] = "outermost",
 		[REPORT_FRAMES_TOO_MANY] = "too_many",
@@ -158,5 +202,6 @@ void report_json_backtrace(struct report_json *json, const struct unwind_frames 
 	for (int i = 0; i < frames->nr; i++)
 		put_frame(json, frames, i);
 	json_out_close(j, ']');
+	put_outer(json, death);
 	json_out_close(j, '}');
 }

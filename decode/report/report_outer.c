@@ -51,8 +51,63 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 	return at < nr ? at : nr;
 }
 
-static void print_row(const struct report_out *ro, const struct call_open *call, size_t depth)
+/*
+ * The rows from 'at' on, of a recursion one for each function: how many. fn: is called for those
+ * before 'head' and those from 'tail' on.
+ */
+static size_t each_row(const struct report_outer *outer, size_t head, size_t tail,
+		       report_outer_fn *fn, void *ctx)
 {
+	size_t rows = 0, len, period;
+
+	for (size_t at = outer->at; at < outer->nr; at += len) {
+		period = call_path_period(outer->path, outer->nr, at, &len);
+		if (!period)
+			period = len = 1;
+		for (size_t i = 0; i < period; i++, rows++)
+			if (fn && (rows < head || rows >= tail))
+				fn(ctx, &outer->path[at + i], (len - i + period - 1) / period,
+				   rows == tail ? tail - head : 0);
+	}
+	return rows;
+}
+
+bool report_outer_find(const struct report_out *ro, const struct report_facts *facts,
+		       struct call_tree *tree, const struct unwind_frames *frames,
+		       struct report_outer *outer)
+{
+	const enum report_frames_end end = report_frames_end(ro, facts, frames);
+	struct call_node *current = call_tree_current(tree);
+	bool at_most;
+
+	*outer = (struct report_outer){.nr = 0};
+	if (!current || (end != REPORT_FRAMES_TOO_MANY && end != REPORT_FRAMES_NOT_IN_SNAPSHOT))
+		return false;
+	outer->nr = call_tree_path(tree, current, &outer->path);
+	outer->at = outer->path ? first_outer(ro, frames, outer->path, outer->nr) : outer->nr;
+	outer->perhaps_more = call_tree_gap(tree) || call_tree_forgotten(tree, &at_most);
+	if (outer->at < outer->nr)
+		return true;
+	free(outer->path);
+	outer->path = NULL;
+	return false;
+}
+
+void report_outer_each(const struct report_outer *outer, size_t most, report_outer_fn *fn,
+		       void *ctx)
+{
+	const size_t rows = each_row(outer, 0, 0, NULL, NULL);
+
+	each_row(outer, rows > most ? most / 2 : rows, rows > most ? rows - most / 2 : rows, fn,
+		 ctx);
+}
+
+static void print_row(void *ctx, const struct call_open *call, size_t depth, size_t nr_between)
+{
+	const struct report_out *ro = ctx;
+
+	if (nr_between)
+		fprintf(ro->out, "      ... %zu more\n", nr_between);
 	fputs("      ", ro->out);
 	report_print_outermost(ro, call->last_ip);
 	if (depth > 1)
@@ -60,51 +115,18 @@ static void print_row(const struct report_out *ro, const struct call_open *call,
 	fputs(call->tail ? " (tail call)\n" : "\n", ro->out);
 }
 
-/*
- * The rows from 'at' on, of a recursion one for each function: how many. print: those before 'head'
- * and those from 'tail' on are printed.
- */
-static size_t each_row(const struct report_out *ro, const struct call_open *path, size_t nr,
-		       size_t at, bool print, size_t head, size_t tail)
-{
-	size_t rows = 0, len, period;
-
-	for (; at < nr; at += len) {
-		period = call_path_period(path, nr, at, &len);
-		if (!period)
-			period = len = 1;
-		for (size_t i = 0; i < period; i++, rows++)
-			if (print && (rows < head || rows >= tail))
-				print_row(ro, &path[at + i], (len - i + period - 1) / period);
-			else if (print && rows == head)
-				fprintf(ro->out, "      ... %zu more\n", tail - head);
-	}
-	return rows;
-}
-
 void report_outer_print(const struct report_out *ro, const struct report_facts *facts,
 			struct call_tree *tree, const struct unwind_frames *frames)
 {
-	const enum report_frames_end end = report_frames_end(ro, facts, frames);
-	struct call_node *current = call_tree_current(tree);
-	struct call_open *path;
-	size_t nr, at, rows;
-	bool at_most;
+	struct report_outer outer;
 
-	if (!current || (end != REPORT_FRAMES_TOO_MANY && end != REPORT_FRAMES_NOT_IN_SNAPSHOT))
+	if (!report_outer_find(ro, facts, tree, frames, &outer))
 		return;
-	nr = call_tree_path(tree, current, &path);
-	at = path ? first_outer(ro, frames, path, nr) : nr;
-	if (at < nr) {
-		fputs("  Known from the trace, not from the stack (calls that have not returned):\n",
+	fputs("  Known from the trace, not from the stack (calls that have not returned):\n",
+	      ro->out);
+	report_outer_each(&outer, NR_ROWS, print_row, (void *)ro);
+	if (outer.perhaps_more)
+		fputs("      ... and perhaps further ones, from before what the trace contains\n",
 		      ro->out);
-		rows = each_row(ro, path, nr, at, false, 0, 0);
-		each_row(ro, path, nr, at, true, rows > NR_ROWS ? NR_ROWS / 2 : rows,
-			 rows > NR_ROWS ? rows - NR_ROWS / 2 : rows);
-		if (call_tree_gap(tree) || call_tree_forgotten(tree, &at_most))
-			fputs("      ... and perhaps further ones, from before what the trace "
-			      "contains\n",
-			      ro->out);
-	}
-	free(path);
+	free(outer.path);
 }

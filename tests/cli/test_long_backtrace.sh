@@ -60,6 +60,19 @@ for depth in 47 60 5000; do
 	47) ! grep -q depth outer ;;
 	*) grep -qx " *depth at deep.c:15, depth $((depth + 1 - 48)) (recursive)" outer ;;
 	esac || fail "$depth calls: $(cat outer)"
+	# and the JSON has the same
+	"$AUXTAP" report --format json deep.data >deep.json || fail "$depth calls: exit $?"
+	guard python3 - $depth deep.json <<'END' || fail "$depth calls: see above"
+import json, sys
+
+depth = int(sys.argv[1]) + 1 - 48
+known = json.load(open(sys.argv[2]))['backtrace']['from_trace']
+rows = known['rows']
+assert not known['perhaps_more'], known
+assert [r['function'] for r in rows if r['function'] == 'depth'] == ['depth'] * (depth > 0), rows
+assert depth < 2 or rows[0]['recursion_depth'] == depth and rows[0]['line'] == 15, rows[0]
+assert 'main' in [r['function'] for r in rows] and rows[-1]['function'] == '_start', rows
+END
 done
 grep -qx '      _start in deep' outer || fail "no _start: $(cat outer)"
 grep -q 'perhaps' outer && fail "the trace has all calls: $(cat outer)"
@@ -68,4 +81,9 @@ grep -q 'perhaps' outer && fail "the trace has all calls: $(cat outer)"
 "$AUXTAP" crash -m 8,1 -o ring.data -- ./deep 90000 >stdout 2>stderr </dev/null
 backtrace ring.data | sed -n '/^  Known from the trace/,/^$/p' >outer
 if grep -q main outer; then fail "main is not in the ring: $(cat outer)"; fi
+"$AUXTAP" report --format json ring.data | guard python3 -c 'import json, sys
+known = json.load(sys.stdin)["backtrace"].get("from_trace")
+assert (known is not None) == bool(open("outer").read()), known
+assert not known or known["perhaps_more"] and not any(r["function"] == "main" for r in known["rows"])
+' || fail "the JSON of a small ring: see above"
 finish

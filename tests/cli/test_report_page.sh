@@ -109,6 +109,15 @@ try:
                      "+s.querySelector('.at .nr').textContent])")
         assert shown == want and want, (name, shown[:1], want[:1])
         assert b.js("document.querySelector('#backtrace .source').offsetHeight") > 50
+        # frames that only the trace knows
+        known = r['backtrace'].get('from_trace', {}).get('rows', [])
+        rows = texts('#backtrace .fromtrace .frame')
+        assert len(rows) == len(known) and bool(known) == (\
+                name in ('stack_overflow', 'redacted')), (name, rows)
+        for at, row in zip(known, rows):
+            assert not at['function'] or at['function'] in row, (at, row)
+            assert ('depth %s' % grouped(at.get('recursion_depth', 0)) in row) == \
+                ('recursion_depth' in at), (at, row)
         # registers, coverage, memory
         values = dict(b.js("[...document.querySelectorAll('.register')].map(e =>"
                            " [e.firstChild.textContent, e.lastChild.textContent])"))

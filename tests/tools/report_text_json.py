@@ -106,7 +106,33 @@ def check_variables(line, functions):
     assert values in ', '.join(shown) or '\\x' in values, (line, shown)
 
 
+def check_outer(lines, report):
+    known = report['backtrace']['from_trace']
+    rows, left_out = [], 0
+    for line in lines:
+        m = re.match(r'      \.\.\. (\d+) more$', line)
+        if m:
+            left_out = int(m[1])
+            rows += [None] * left_out
+        elif line.startswith('      ... and perhaps further ones'):
+            assert known['perhaps_more'], line
+        elif 'Arguments and local variables are left out' not in line:
+            rows.append(line)
+    assert len(rows) == len(known['rows']) or 'rows_left_out_before' in str(known), (lines, known)
+    for line, row in zip(rows, known['rows']):
+        if not line or 'rows_left_out_before' in row:
+            continue
+        text = row['function'] and name_of(row) + (
+            ' at %s:%d' % (base(row['file']), row['line']) if row.get('file') else '')
+        assert not text or line.strip().startswith(text), (line, row)
+        assert (', depth %d (recursive)' % row.get('recursion_depth', 0) in line) == \
+            ('recursion_depth' in row), (line, row)
+        assert line.endswith(' (tail call)') == ('tail_call' in row), (line, row)
+
+
 def check_backtrace(lines, report):
+    assert any(line.startswith('  Known from the trace') for line in lines) == \
+        ('from_trace' in report['backtrace']), lines
     frames = {f['level']: f for f in report['backtrace']['frames']}
     joined = re.sub(r',\n {10}', ', ', '\n'.join(lines))
     want = frame = None
@@ -125,7 +151,8 @@ def check_backtrace(lines, report):
         if line.startswith(' ' * 8):
             check_variables(line, functions)
         elif line.startswith('  Known from the trace'):
-            return  # the JSON has these calls in the tree alone
+            check_outer(joined.split(line + '\n', 1)[1].split('\n'), report)
+            return
         elif line.startswith(' ' * 6) and want:
             where, f = want.pop(0)
             if not f['function']:
