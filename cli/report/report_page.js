@@ -129,6 +129,10 @@ function start() {
 		main.append(callsCard(report, endMark(report)));
 	if (report.branches && report.branches.length)
 		main.append(branchesCard(report, signal ? signal.name || 'signal' : null));
+	if (report.hot_functions && report.hot_functions.rows.length)
+		main.append(functionsCard(report));
+	if (report.call_trees && report.call_trees.length)
+		main.append(treesCard(report.call_trees));
 	main.append(threadsCard(report));
 	if (report.registers)
 		main.append(registersCard(report));

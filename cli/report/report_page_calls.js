@@ -4,6 +4,7 @@
  * unfolded: there may be many thousand.
  */
 const MOST_INDENTED = 24;
+const TRACE_END = 'end of the trace'; /* not of a crash: where it ran last */
 
 const KIND_TIPS = {
 	signal: 'A signal handler.',
@@ -54,13 +55,13 @@ function callTags(row, end) {
 	if (row.open_at_gap)
 		tags.push(tag('?', 'It was open when a gap began; whether it returned is not known.'));
 	if (row.current)
-		tags.push(tag(end, 'The function that ran last.', 'tag dead'));
+		tags.push(tag(end, 'The function that ran last.', end === TRACE_END ? 'tag' : 'tag dead'));
 	return tags;
 }
 
 function callRow(row, fold, end) {
 	const insns = row.instructions === null ? row.own_instructions : row.instructions;
-	const made = node('div', row.current ? 'call current' : 'call');
+	const made = node('div', row.current && end !== TRACE_END ? 'call current' : 'call');
 
 	made.style.setProperty('--depth', Math.min(row.depth, MOST_INDENTED));
 	if (row.text !== undefined) {
@@ -165,31 +166,54 @@ function button(id, text, act) {
 	return made;
 }
 
+/* A tree with what belongs to it; suffix: of the identifiers of its buttons. */
+function treeNodes(calls, end, suffix = '') {
+	const list = new CallList(calls.rows, end);
+	const made = [];
+
+	list.openCurrent();
+	made.push(node('div', 'buttons', button(`unfold${suffix}`, 'Unfold all', () => list.openAll()),
+		button(`refold${suffix}`, 'Fold', () => { list.closeAll(); list.openCurrent(); })));
+	if (calls.gap_before)
+		made.push(node('p', 'bad', safe(`gap: ${calls.gap_before}`)));
+	if (calls.outer_calls)
+		made.push(node('p', 'note', {
+			exact: '', at_least: 'At least ', at_most: 'At most ' }[calls.outer_calls_are] +
+			`${plural(calls.outer_calls, 'call')} farther out${calls.gap_before ? ', since the last gap' : ''}.`));
+	if (calls.out_of_memory)
+		made.push(node('p', 'bad', 'The end is missing: there was no memory for it.'));
+	made.push(node('div', 'call head', node('span', 'insns', 'instructions'),
+		node('span', 'what', 'function (…: not returned yet, its callees not counted)')), list.box);
+	return made;
+}
+
 function callsCard(report, end) {
 	const { calls } = report;
 	const made = card('calls', 'The calls that led there');
 
-	if (!calls || !calls.rows.length) {
+	if (!calls || !calls.rows.length)
 		made.append(node('p', 'note', calls === undefined ?
 			`Thread ${report.crash.tid} left no trace in this file.` :
 			calls ? 'No calls were traced.' : 'There was no memory for the tree of calls.'));
-		return made;
-	}
-	const list = new CallList(calls.rows, end);
+	else
+		made.append(...treeNodes(calls, end));
+	return made;
+}
 
-	list.openCurrent();
-	made.append(node('div', 'buttons', button('unfold', 'Unfold all', () => list.openAll()),
-		button('refold', 'Fold', () => { list.closeAll(); list.openCurrent(); })));
-	if (calls.gap_before)
-		made.append(node('p', 'bad', safe(`gap: ${calls.gap_before}`)));
-	if (calls.outer_calls)
-		made.append(node('p', 'note', {
-			exact: '', at_least: 'At least ', at_most: 'At most ' }[calls.outer_calls_are] +
-			`${plural(calls.outer_calls, 'call')} farther out${calls.gap_before ? ', since the last gap' : ''}.`));
-	if (calls.out_of_memory)
-		made.append(node('p', 'bad', 'The end is missing: there was no memory for it.'));
-	made.append(node('div', 'call head', node('span', 'insns', 'instructions'),
-		node('span', 'what', 'function (…: not returned yet, its callees not counted)')), list.box);
+/* Without a crash: of each thread the calls in which most was executed. */
+function treesCard(trees) {
+	const made = card('trees', 'The calls in which most was executed');
+	const most = tree => Math.max(0, ...tree.rows.map(row => row.instructions || row.own_instructions || 0));
+	const busiest = Math.max(...trees.map(most));
+
+	for (const tree of trees) {
+		const box = node('details', 'frame', node('summary', '', node('span', 'threadname', safe(tree.name)),
+			node('span', 'quiet', ` ${tree.tid}`)), node('div', 'body',
+			...treeNodes(tree, TRACE_END, `-${tree.pid}-${tree.tid}`)));
+
+		box.open = most(tree) === busiest;
+		made.append(box);
+	}
 	return made;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Registers, what the trace covers, which images were found, which memory the file has. */
+const FUNCTIONS = 15; /* those of an overview that are not folded */
 
 function registersCard(report) {
 	const registers = Object.entries(report.registers).map(([name, value]) => node('div', 'register',
@@ -58,6 +59,35 @@ function coverageCard(report) {
 		made.append(node('p', 'good', 'no gaps: all of it, from the beginning'));
 	if (report.memory)
 		made.append(node('p', '', `Memory in this file: ${report.memory.text}`));
+	return made;
+}
+
+function functionRow(at, total) {
+	const share = count => `${(count / total * 100).toFixed(1)} %`;
+
+	return node('tr', '', node('td', 'count', number(at.own_instructions)),
+		node('td', 'count quiet', share(at.own_instructions)), node('td', 'count', number(at.instructions)),
+		node('td', 'count quiet', share(at.instructions)), node('td', 'count', number(at.calls)),
+		node('td', '', at.entry ? nameText(functionText(at)) : 'all functions beyond a limit', ' ', placeNode(at)));
+}
+
+/* Of a recording without a crash. */
+function functionsCard(report) {
+	const { rows, total, cut } = report.hot_functions;
+	const { instructions } = report.coverage;
+	const table = at => node('table', 'functions', node('tr', 'head', ...['own instructions', '', 'with callees', '',
+		'calls', 'function'].map((text, i) => node('th', i === 5 ? '' : 'count', text))),
+	...at.map(row => functionRow(row, instructions)));
+	const made = card('functions', 'Hottest functions', table(rows.slice(0, FUNCTIONS)));
+
+	if (rows.length > FUNCTIONS)
+		made.append(node('details', 'frame some', node('summary', '',
+			`${number(rows.length - FUNCTIONS)} more functions`), table(rows.slice(FUNCTIONS))));
+	if (total > rows.length)
+		made.append(node('p', 'note', `${number(total - rows.length)} further ones executed less.`));
+	if (cut)
+		made.append(node('p', 'bad', 'More calls were open at once, or more functions called, than are ' +
+			'followed: some counts with callees and of calls are too low.'));
 	return made;
 }
 

@@ -569,39 +569,6 @@ static void print_crash(struct report *r)
 	report_memory_print(&r->ro, &r->facts);
 }
 
-/* The thread that executed most; NULL: no thread any. */
-static const struct thread_view *busiest_thread(const struct report *r)
-{
-	const struct thread_view *found = NULL;
-
-	for (const struct thread_view *v = r->threads; v; v = v->next)
-		if (v->nr_insns > (found ? found->nr_insns : 0))
-			found = v;
-	return found;
-}
-
-/* --calls: of each thread, up to so many. */
-static void print_trees(const struct report *r)
-{
-	const struct thread_view *busiest = busiest_thread(r);
-	unsigned int nr = 0;
-
-	for (const struct thread_view *v = r->threads; v; v = v->next) {
-		struct report_out ro = r->ro;
-		char text[80];
-
-		if (!v->nr_insns || (v != busiest && !r->nr_calls) ||
-		    nr == REPORT_THREADS_WITH_CALLS)
-			continue;
-		nr++;
-		ro.pid = v->pid;
-		snprintf(text, sizeof(text), "The calls of %s%sthread %d",
-			 report_text(&ro, v->comm), v->comm[0] ? ", " : "", v->tid);
-		title(r, text);
-		report_hot_calls_print(&ro, v->calls, r->nr_calls, "end of the trace");
-	}
-}
-
 static void print_overview(struct report *r)
 {
 	report_coverage(r);
@@ -610,7 +577,7 @@ static void print_overview(struct report *r)
 		report_text(&r->ro, r->path), r->ro.style->off);
 	title(r, "Hottest functions");
 	report_functions_print(r);
-	print_trees(r);
+	report_trees_print(r);
 	print_coverage(r);
 	print_threads(r, -1);
 	report_images_print(&r->ro, &r->facts);

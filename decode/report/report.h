@@ -472,12 +472,13 @@ struct report_calls {
 bool report_call_through_stub(const struct report_out *ro, const struct call_node *node,
 			      const char *name);
 /*
- * nr_lines lines, or as many as there are; 0: at most 40, without the runtime's start-up. The tree
- * is folded for them. 0, or -1 without memory; then there is nothing to free. calls->shown is NULL
- * if no calls were traced.
+ * nr_lines lines, or as many as there are; 0: at most 40, without the runtime's start-up; hottest:
+ * of the calls in which most was executed, instead of the newest. The tree is folded for them. 0,
+ * or -1 without memory; then there is nothing to free. calls->shown is NULL if no calls were
+ * traced.
  */
 int report_calls_choose(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
-			struct report_calls *calls);
+			bool hottest, struct report_calls *calls);
 void report_calls_each(const struct report_calls *calls, report_call_fn *fn, void *ctx);
 void report_calls_free(struct report_calls *calls);
 

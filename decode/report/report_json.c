@@ -424,8 +424,10 @@ void report_json_print(struct report *r)
 						 "crash");
 	if (r->facts.have_crash)
 		put_death(&json, &death);
-	if (!r->facts.have_crash)
+	if (!r->facts.have_crash) {
 		report_json_functions(&json);
+		report_json_trees(&json);
+	}
 	put_coverage(&json);
 	put_threads(&json);
 	put_images(&json);

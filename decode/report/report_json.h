@@ -34,6 +34,9 @@ void report_json_time(struct json_out *j, const char *key, uint64_t time);
 /* report_json_flow.c: the tree of calls and the last branches of a thread, members of an object. */
 /* no_memory: its end is missing. */
 void report_json_calls(struct report_json *json, struct call_tree *tree, bool no_memory);
+/* Members of an open object: the calls in which most was executed; ro: of its process. */
+void report_json_hot_calls(struct report_json *json, const struct report_out *ro,
+			   struct call_tree *tree, unsigned int nr_lines);
 /* Of another thread: the last calls of the program's own functions. */
 void report_json_last_calls(struct report_json *json, struct call_tree *tree);
 void report_json_branches(struct report_json *json, const struct report_branches *branches);
@@ -42,6 +45,9 @@ void report_json_branches(struct report_json *json, const struct report_branches
 void report_json_backtrace(struct report_json *json, const struct report_death *death);
 /* report_functions.c: the hottest functions. */
 void report_json_functions(struct report_json *json);
+
+/* report_overview.c: the trees of calls of threads. */
+void report_json_trees(struct report_json *json);
 
 /* The whole report. */
 void report_json_print(struct report *r);

@@ -53,10 +53,16 @@ static void put_name(struct report_json *json, const struct report_out *ro,
 	free(name);
 }
 
+struct put_rows {
+	struct report_json *json;
+	const struct report_out *ro;
+};
+
 static void put_row(void *ctx, const struct report_call_row *row)
 {
 	const struct call_node *node = row->node;
-	struct report_json *json = ctx;
+	const struct put_rows *rows = ctx;
+	struct report_json *json = rows->json;
 	struct json_out *j = &json->j;
 
 	json_out_open(j, NULL, '{');
@@ -72,7 +78,7 @@ static void put_row(void *ctx, const struct report_call_row *row)
 	if (!node->group) {
 		if (node->addr || node->null)
 			json_out_hex(j, "entry", node->addr);
-		put_name(json, &json->r->ro, node);
+		put_name(json, rows->ro, node);
 	}
 	json_out_u64(j, "count", row->repeat);
 	json_out_u64(j, "own_instructions", row->own_insns);
@@ -96,28 +102,49 @@ static void put_row(void *ctx, const struct report_call_row *row)
 	json_out_close(j, '}');
 }
 
+/* Members of an open object. */
+static void put_calls(struct report_json *json, const struct report_out *ro,
+		      const struct report_calls *calls, bool no_memory)
+{
+	struct json_out *j = &json->j;
+
+	json_out_u64(j, "outer_calls", calls->nr_outer);
+	json_out_text(j, "outer_calls_are",
+		      calls->gap	   ? "at_least" :
+		      calls->outer_at_most ? "at_most" :
+					     "exact");
+	json_out_text(j, "gap_before", calls->gap && !calls->gap_shown ? calls->gap : NULL);
+	json_out_bool(j, "out_of_memory", no_memory);
+	json_out_open(j, "rows", '[');
+	report_calls_each(calls, put_row, &(struct put_rows){json, ro});
+	json_out_close(j, ']');
+}
+
 void report_json_calls(struct report_json *json, struct call_tree *tree, bool no_memory)
 {
 	const unsigned int nr = json->r->nr_calls ? json->r->nr_calls : REPORT_JSON_CALLS;
-	struct json_out *j = &json->j;
 	struct report_calls calls;
 
-	if (report_calls_choose(&json->r->ro, tree, nr, &calls)) {
-		json_out_null(j, "calls"); /* no memory */
+	if (report_calls_choose(&json->r->ro, tree, nr, false, &calls)) {
+		json_out_null(&json->j, "calls"); /* no memory */
 		return;
 	}
-	json_out_open(j, "calls", '{');
-	json_out_u64(j, "outer_calls", calls.nr_outer);
-	json_out_text(j, "outer_calls_are",
-		      calls.gap		  ? "at_least" :
-		      calls.outer_at_most ? "at_most" :
-					    "exact");
-	json_out_text(j, "gap_before", calls.gap && !calls.gap_shown ? calls.gap : NULL);
-	json_out_bool(j, "out_of_memory", no_memory);
-	json_out_open(j, "rows", '[');
-	report_calls_each(&calls, put_row, json);
-	json_out_close(j, ']');
-	json_out_close(j, '}');
+	json_out_open(&json->j, "calls", '{');
+	put_calls(json, &json->r->ro, &calls, no_memory);
+	json_out_close(&json->j, '}');
+	report_calls_free(&calls);
+}
+
+void report_json_hot_calls(struct report_json *json, const struct report_out *ro,
+			   struct call_tree *tree, unsigned int nr_lines)
+{
+	struct report_calls calls;
+
+	if (report_calls_choose(ro, tree, nr_lines, true, &calls)) {
+		put_calls(json, ro, &(struct report_calls){.tree = tree}, true);
+		return;
+	}
+	put_calls(json, ro, &calls, false);
 	report_calls_free(&calls);
 }
 

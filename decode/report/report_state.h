@@ -88,6 +88,11 @@ bool report_death_has_insn(const struct report_death *death);
 /* Of all threads; their trees of calls have counted functions. */
 void report_functions_print(const struct report *r);
 
+/* ---- the calls of threads of a file without a crash (report_overview.c) ---- */
+
+/* Of the busiest thread; with --calls of up to 16. */
+void report_trees_print(const struct report *r);
+
 /* ---- what is common to both kinds of report (report.c) ---- */
 
 /* What the trace covers: completes r->cover. Once, after the trace is decoded. */

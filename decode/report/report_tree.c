@@ -659,7 +659,7 @@ static bool shows_sums(const struct shown *shown)
 	return false;
 }
 
-static int choose_calls(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+int report_calls_choose(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
 			bool hottest, struct report_calls *calls)
 {
 	struct shown *shown;
@@ -701,12 +701,6 @@ static int choose_calls(const struct report_out *ro, struct call_tree *tree, uns
 		if (n->gap && !n->exec)
 			calls->gap_shown = n->shown;
 	return 0;
-}
-
-int report_calls_choose(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
-			struct report_calls *calls)
-{
-	return choose_calls(ro, tree, nr_lines, false, calls);
 }
 
 void report_calls_each(const struct report_calls *calls, report_call_fn *fn, void *ctx)
@@ -770,7 +764,7 @@ static void print_calls(const struct report_out *ro, struct call_tree *tree, uns
 {
 	struct report_calls calls;
 
-	if (choose_calls(ro, tree, nr_lines, hottest, &calls)) {
+	if (report_calls_choose(ro, tree, nr_lines, hottest, &calls)) {
 		fputs("  (out of memory)\n", ro->out);
 		return;
 	}

@@ -15,7 +15,11 @@ for name in null_deref thread_crash stack_overflow; do
 	crash "$name" "$FIXTURES/$name"
 done
 guard "$AUXTAP" record -o healthy.data -- "$FIXTURES/recursion" >stdout 2>stderr || fail "record: $?"
-"$AUXTAP" report --format json healthy.data >healthy.json || fail "healthy: exit $?"
+guard "$AUXTAP" record -m 64,4096 -o threads.data -- "$FIXTURES/threads4" >stdout 2>stderr || fail "record: $?"
+for name in healthy threads; do
+	"$AUXTAP" report --calls 40 $name.data >$name.txt 2>stderr &&
+		"$AUXTAP" report --format json $name.data >$name.json || fail "$name: exit $?"
+done
 "$AUXTAP" report --format json --calls 30 --branches 5 null_deref.data >short.json || fail "short: $?"
 
 hostile_program && crash hostile ./hostile
@@ -41,7 +45,7 @@ def load(name):
     assert not errors, (name, errors[:3])
     return report
 
-names = ('null_deref', 'thread_crash', 'stack_overflow', 'hostile', 'healthy', 'short')
+names = ('null_deref', 'thread_crash', 'stack_overflow', 'hostile', 'healthy', 'threads', 'short')
 reports = {name: load(name) for name in names}
 # the schema refuses what it does not describe
 bad = json.loads(json.dumps(reports['null_deref']))
@@ -65,9 +69,9 @@ for name in ('null_deref', 'thread_crash'):
     assert reports[name]['crash']['signal']['number'] == 11
 
 for name, report in reports.items():
-    assert (report['kind'] == 'overview') == (name == 'healthy'), name
+    assert (report['kind'] == 'overview') == (name in ('healthy', 'threads')), name
     rows = report.get('calls', {}).get('rows', [])
-    assert name == 'healthy' or rows, name
+    assert report['kind'] == 'overview' or rows, name
     # each row has a caller, and a call that returned did what the rows below it did
     for i, row in enumerate(rows):
         assert row['depth'] <= (rows[i - 1]['depth'] + 1 if i else 0), (name, i)
@@ -91,7 +95,7 @@ for name, report in reports.items():
 
 # the whole flow of a short program: its rows count what was decoded
 rows = reports['null_deref']['calls']['rows']
-def outer(i):  # is it in a call that returned?
+def outer(rows, i):  # is it in a call that returned?
     depth = rows[i]['depth']
     for k in range(i - 1, -1, -1):
         if rows[k]['depth'] < depth:
@@ -99,9 +103,28 @@ def outer(i):  # is it in a call that returned?
             if rows[k].get('returned'):
                 return True
     return False
-total = sum(r['instructions'] if r['returned'] else r['own_instructions']
-            for i, r in enumerate(rows) if not outer(i))
+def total_of(rows):
+    return sum(r['instructions'] if r['returned'] else r['own_instructions']
+               for i, r in enumerate(rows) if not outer(rows, i))
+total = total_of(rows)
 assert total == reports['null_deref']['coverage']['instructions'], (total, reports['null_deref']['coverage'])
+# without a crash: a tree for each thread; it counts what the thread executed, as the text does
+for name, nr_threads in (('healthy', 1), ('threads', 5)):
+    trees = reports[name]['call_trees']
+    assert len(trees) == nr_threads == reports[name]['coverage']['threads'], (name, len(trees))
+    for tree in trees:
+        thread, = [t for t in reports[name]['threads'] if t['tid'] == tree['tid']]
+        hidden = sum(r['hidden_calls'] for r in tree['rows'] if not r['returned'])
+        assert total_of(tree['rows']) == thread['instructions'] or hidden and \
+            0 < total_of(tree['rows']) < thread['instructions'], (tree['tid'], total_of(tree['rows']))
+        texts = [t for t in open(name + '.txt').read().split('\n\n')
+                 if re.match('.*thread %d\n' % tree['tid'], t)]
+        assert texts or nr_threads > 1, tree['tid']
+        have = [(r.get('function'), r['returned'], r['instructions'] or r['own_instructions'])
+                for r in tree['rows']]
+        for line in texts[0].split('\n')[2:] if texts else []:
+            m = re.match(r' +(\d+)  +(\w+) .*\d$', line)
+            assert not m or (m[2], True, int(m[1])) in have, (line, have[:5])
 assert len(reports['short']['calls']['rows']) <= 30 < len(rows)
 assert len(reports['short']['branches']) == 5 and len(reports['null_deref']['branches']) == 16
 assert [r for r in rows if r.get('current')][0]['function'] == 'age_of'

@@ -112,8 +112,8 @@ try:
         # frames that only the trace knows
         known = r['backtrace'].get('from_trace', {}).get('rows', [])
         rows = texts('#backtrace .fromtrace .frame')
-        assert len(rows) == len(known) and bool(known) == (\
-                name in ('stack_overflow', 'redacted')), (name, rows)
+        assert len(rows) == len(known), (name, rows)
+        assert bool(known) == (name in ('stack_overflow', 'redacted')), (name, known)
         for at, row in zip(known, rows):
             assert not at['function'] or at['function'] in row, (at, row)
             assert ('depth %s' % grouped(at.get('recursion_depth', 0)) in row) == \
@@ -193,9 +193,22 @@ try:
     r = load('healthy')
     assert text('h1') == 'No crash in this file' and not texts('#backtrace'), text('h1')
     assert grouped(r['coverage']['instructions']) in text('#coverage')
+    hot = r['hot_functions']['rows']
+    rows = texts('#functions tr:not(.head)')
+    assert len(rows) == len(hot) and len(hot) > 3, (len(rows), len(hot))
+    for at, row in zip(hot, rows):
+        assert (at['function'] or '') in row and grouped(at['own_instructions']) in row, (at, row)
+    # the tree of calls of its thread
+    tree, = r['call_trees']
+    assert tree['name'] in text('#trees summary') and ' %d' % tree['tid'] in text('#trees summary')
+    b.js("document.querySelector('#trees .buttons button').click()")
+    calls = texts('#trees .calls .call')
+    assert len(calls) == len(tree['rows']) > 20, (len(calls), len(tree['rows']))
+    for row, shown in zip(tree['rows'], calls):
+        assert not row.get('function') or row['function'] in shown, (row, shown)
 
     # light and dark, wide and narrow: legible, and nothing is wider than the page
-    for name in ('null_deref', 'thread_crash', 'stack_overflow', 'hostile'):
+    for name in ('null_deref', 'thread_crash', 'stack_overflow', 'hostile', 'healthy'):
         for width in (1400, 400):
             for scheme in ('light', 'dark'):
                 b.scheme(scheme)
@@ -215,6 +228,8 @@ try:
                 for of, on in (('h1', '.card'), ('.name', '.card'), ('.source .at code', '.source .at'),
                                ('.bad', '.card'), ('.place', '.card')):
                     style = "getComputedStyle(document.querySelector('%s'))."
+                    if not texts(of):
+                        continue
                     ink = b.js(style % of + 'color')
                     paper = b.js(style % on + 'backgroundColor')
                     assert abs(light(ink) - light(paper)) > 70, (name, scheme, of, ink, paper)
