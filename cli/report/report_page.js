@@ -136,8 +136,10 @@ function start() {
 	main.append(threadsCard(report));
 	if (report.registers)
 		main.append(registersCard(report));
-	main.append(coverageCard(report), imagesCard(report),
-		node('p', 'file', `${safe(report.file)}, auxtap report`));
+	main.append(coverageCard(report), imagesCard(report));
+	if (report.next.length)
+		main.append(nextCard(report.next));
+	main.append(node('p', 'file', `${safe(report.file)}, auxtap report`));
 	document.title = document.querySelector('h1').textContent;
 	followMouse(document.getElementById('tip'));
 }

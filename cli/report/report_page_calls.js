@@ -105,6 +105,7 @@ class CallList {
 				fold.getAttribute('aria-expanded') === 'true' ? this.close(i) : this.open(i));
 		}
 		this.made[i] = callRow(this.rows[i], fold, this.end);
+		this.made[i].classList.toggle('found', i === this.found);
 		return this.made[i];
 	}
 
@@ -145,6 +146,32 @@ class CallList {
 				this.close(i);
 	}
 
+	/* The rows whose function, or place in the source, contains the text. */
+	find(text) {
+		const want = text.toLowerCase();
+		const has = row => [row.text || (row.function !== undefined ? functionText(row) : row.kind),
+			placeText(row) || ''].some(words => words.toLowerCase().includes(want));
+
+		return this.rows.flatMap((row, i) => has(row) ? [i] : []);
+	}
+
+	/* Marks a row and unfolds its callers; undefined: none is marked. */
+	markFound(i) {
+		const path = [];
+
+		if (this.made[this.found])
+			this.made[this.found].classList.remove('found');
+		this.found = i;
+		if (i === undefined)
+			return;
+		for (let up = this.tree[i].parent; up >= 0; up = this.tree[up].parent)
+			path.unshift(up);
+		for (const up of path)
+			this.open(up);
+		this.made[i].classList.add('found');
+		this.made[i].scrollIntoView({ block: 'nearest' });
+	}
+
 	/* So that what ran last is seen; without it the first calls. */
 	openCurrent() {
 		const at = this.rows.findIndex(row => row.current);
@@ -166,6 +193,41 @@ function button(id, text, act) {
 	return made;
 }
 
+/* A field that finds calls: Enter goes on to the next one, with Shift to the one before. */
+function searchNodes(list, suffix) {
+	const field = node('input', 'search');
+	const matches = node('span', 'matches');
+	let found = [], at = 0;
+	const show = () => {
+		matches.textContent = !field.value ? '' : found.length ?
+			`${number(at + 1)} of ${number(found.length)}` : 'none';
+		list.markFound(found[at]);
+	};
+	const go = step => {
+		at = found.length ? (at + step + found.length) % found.length : 0;
+		show();
+	};
+
+	field.type = 'search';
+	field.id = `search${suffix}`;
+	field.placeholder = 'Search the calls';
+	field.setAttribute('aria-label', 'Search the calls by function or file');
+	matches.setAttribute('aria-live', 'polite');
+	field.addEventListener('input', () => {
+		found = field.value ? list.find(field.value) : [];
+		at = 0;
+		show();
+	});
+	field.addEventListener('keydown', event => {
+		if (event.key === 'Enter')
+			go(event.shiftKey ? -1 : 1);
+	});
+	const arrows = [button(`before${suffix}`, '↑', () => go(-1)), button(`after${suffix}`, '↓', () => go(1))];
+
+	['the match before', 'the next match'].forEach((text, i) => arrows[i].setAttribute('aria-label', text));
+	return [field, ...arrows, matches];
+}
+
 /* A tree with what belongs to it; suffix: of the identifiers of its buttons. */
 function treeNodes(calls, end, suffix = '') {
 	const list = new CallList(calls.rows, end);
@@ -173,7 +235,8 @@ function treeNodes(calls, end, suffix = '') {
 
 	list.openCurrent();
 	made.push(node('div', 'buttons', button(`unfold${suffix}`, 'Unfold all', () => list.openAll()),
-		button(`refold${suffix}`, 'Fold', () => { list.closeAll(); list.openCurrent(); })));
+		button(`refold${suffix}`, 'Fold', () => { list.closeAll(); list.openCurrent(); }),
+		...searchNodes(list, suffix)));
 	if (calls.gap_before)
 		made.push(node('p', 'bad', safe(`gap: ${calls.gap_before}`)));
 	if (calls.outer_calls)

@@ -91,6 +91,23 @@ function functionsCard(report) {
 	return made;
 }
 
+const NEXT_TEXTS = {
+	gdb: 'In gdb, back and forth through what was executed:',
+	decode: 'What was executed last:',
+	script: 'The branches, by perf:',
+};
+
+/* A word as a shell reads it. */
+function quoted(word) {
+	return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function nextCard(commands) {
+	return card('next', 'Next', ...commands.flatMap(words => [
+		node('p', 'note', NEXT_TEXTS[words[1]]),
+		node('p', 'command', node('code', '', safe(words.map(quoted).join(' '))))]));
+}
+
 function isMissing(image) {
 	const noFile = /^(\[|\/\/|\/memfd:|\/SYSV)/.test(image.name);
 

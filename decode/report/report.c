@@ -481,28 +481,6 @@ static void print_threads(const struct report *r, int32_t but)
 		print_dead_thread(r, dead);
 }
 
-static void print_next(const struct report *r)
-{
-	const char *path = report_text(&r->ro, r->path);
-
-	if (r->raw)
-		return; /* its options would have to be said again */
-	title(r, "Next");
-	fprintf(r->ro.out, "  trace: %s\n", path);
-	if (r->facts.have_crash && r->pd && report_family(r)->flows)
-		fprintf(r->ro.out, "  auxtap gdb %s\n", path); /* serves no raw traces */
-	if (r->facts.have_crash)
-		fprintf(r->ro.out,
-			"  auxtap decode --tid %d --events insn -F ip,sym,srcline,asm --last 100 %s\n",
-			r->facts.crash.tid, path);
-	else
-		fprintf(r->ro.out, "  auxtap decode --events call,return --last 100 %s\n", path);
-	if (!r->pd)
-		return; /* perf reads no directories with a CoreSight snapshot */
-	fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,%sip,sym,addr\n", path,
-		report_family(r)->perf_has_times ? "time," : "");
-}
-
 /* Not a death: the user wanted to see what it does. */
 static void print_interrupted(const struct report *r)
 {
@@ -565,7 +543,7 @@ static void print_crash(struct report *r)
 	print_coverage(r);
 	print_threads(r, r->facts.crash.tid);
 	report_images_print(&r->ro, &r->facts);
-	print_next(r);
+	report_next_print(r);
 	report_memory_print(&r->ro, &r->facts);
 }
 
@@ -581,7 +559,7 @@ static void print_overview(struct report *r)
 	print_coverage(r);
 	print_threads(r, -1);
 	report_images_print(&r->ro, &r->facts);
-	print_next(r);
+	report_next_print(r);
 }
 
 /* Decodes and prints; 0, or the decoder's last result. */

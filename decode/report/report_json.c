@@ -382,6 +382,21 @@ static void put_memory(struct report_json *json)
 	json_out_close(j, '}');
 }
 
+static void put_next(struct report_json *json)
+{
+	struct report_command commands[REPORT_NEXT_MAX];
+	const unsigned int nr = report_next_commands(json->r, commands);
+
+	json_out_open(&json->j, "next", '[');
+	for (unsigned int i = 0; i < nr; i++) {
+		json_out_open(&json->j, NULL, '[');
+		for (unsigned int k = 0; k < commands[i].nr; k++)
+			json_out_text(&json->j, NULL, commands[i].words[k]);
+		json_out_close(&json->j, ']');
+	}
+	json_out_close(&json->j, ']');
+}
+
 static void put_death(struct report_json *json, struct report_death *death)
 {
 	const struct auxtap_regs *regs = death->head.regs;
@@ -433,5 +448,6 @@ void report_json_print(struct report *r)
 	put_images(&json);
 	if (r->facts.have_crash)
 		put_memory(&json);
+	put_next(&json);
 	json_out_close(j, '}');
 }

@@ -93,6 +93,20 @@ void report_functions_print(const struct report *r);
 /* Of the busiest thread; with --calls of up to 16. */
 void report_trees_print(const struct report *r);
 
+/* ---- the commands with which to go on (report_next.c) ---- */
+
+#define REPORT_NEXT_MAX 3
+
+struct report_command {
+	const char *words[16];
+	unsigned int nr;
+	char tid[16];
+};
+
+/* How many, at most REPORT_NEXT_MAX; 0 of a raw stream. They point into r and themselves. */
+unsigned int report_next_commands(const struct report *r, struct report_command *commands);
+void report_next_print(const struct report *r);
+
 /* ---- what is common to both kinds of report (report.c) ---- */
 
 /* What the trace covers: completes r->cover. Once, after the trace is decoded. */

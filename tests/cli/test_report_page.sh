@@ -25,6 +25,9 @@ crash redacted "$FIXTURES/null_deref" --redact
 hostile_program && crash hostile ./hostile
 guard "$AUXTAP" record -o healthy.data -- "$FIXTURES/recursion" >stdout 2>stderr || fail "record: $?"
 page healthy
+"$AUXTAP" report null_deref.data >null_deref.txt
+cp null_deref.data "it's.data" # quoted for a shell
+page "it's"
 
 # no page where there is no report, and no success where it cannot be written
 "$AUXTAP" report --format html nothing.data >stdout 2>stderr
@@ -54,7 +57,8 @@ if ! PYTHONPATH=$HERE python3 -B -c 'import browser, sys; sys.exit(not browser.f
 	skip "no Chromium; 'scripts/install-packages browser' installs one (60 MB)"
 fi
 KEEP_SHOTS=${KEEP_SHOTS:-} PYTHONPATH=$HERE python3 -B - <<'END' || fail "the browser: see above"
-import json, os, re
+import json, os, re, shlex
+from urllib.parse import quote
 import browser
 
 keep = os.environ.get('KEEP_SHOTS')
@@ -67,7 +71,7 @@ def texts(selector):
     return b.js("[...document.querySelectorAll(%s)].map(e => e.textContent)" % json.dumps(selector))
 def load(name, width=1400):
     b.open('about:blank')
-    b.open('%s/%s.html' % (here, name), width, 1000)
+    b.open('%s/%s.html' % (here, quote(name)), width, 1000)
     assert b.errors() == [], (name, b.errors())
     return json.load(open(name + '.json'))
 def grouped(n):
@@ -166,6 +170,30 @@ try:
     b.call('Input.dispatchKeyEvent', type='keyUp', key='Enter', code='Enter')
     assert texts('#calls .calls .call') == seen
 
+    # a search unfolds what it finds, forth and back, in whatever case, and says "none"
+    found = [i for i, row in enumerate(rows) if any('MAIN' in word.upper() for word in (
+        row.get('function') or '', os.path.basename(row.get('file') or row.get('image') or '')))]
+    b.js("(() => { const f = document.getElementById('search'); f.value = 'Main';"
+         " f.dispatchEvent(new Event('input')); })()")
+    def is_found():
+        return b.js("[...document.querySelectorAll('#calls .call.found')].map(e => ["
+                    "e.querySelector('.what').textContent, document.querySelector('.matches').textContent])")
+    assert len(found) > 3 and len(is_found()) == 1, (found, is_found())
+    for step, at in (('after', 1), ('after', 2), ('before', 1), ('before', 0), ('before', -1)):
+        b.js("document.getElementById('%s').click()" % step)
+        (what, says), = is_found()
+        row = rows[found[at % len(found)]]
+        assert (row['function'] or '') in what, (row, what)
+        assert says == '%d of %d' % (at % len(found) + 1, len(found)), says
+    b.js("(() => { const f = document.getElementById('search'); f.value = 'no such';"
+         " f.dispatchEvent(new Event('input')); })()")
+    assert is_found() == [] and text('.matches') == 'none', text('.matches')
+    # the commands to go on with are those of the text
+    shown = texts('#next .command')
+    assert shown == [' '.join(words) for words in r['next']] and len(shown) == 3, shown
+    said = open('null_deref.txt').read().split('\nNext\n')[1].split('\n')
+    assert said[1:4] == ['  ' + command for command in shown], (said, shown)
+
     # threads: bars in the order and the proportions of their times, a mark where one died
     r = load('thread_crash')
     bars = b.js("[...document.querySelectorAll('#timeline rect.runs')].map(e => { const r ="
@@ -188,6 +216,10 @@ try:
         assert len(row) == 1 and t['location']['function'] in row[0], (t, row)
         for call in t.get('last_calls', []):
             assert call['function'] in row[0], (call, row)
+
+    r = load("it's")
+    for shown, words in zip(texts('#next .command'), r['next']):
+        assert shlex.split(shown) == words and "it's.data" in words, (shown, words)
 
     # other recordings
     r = load('healthy')

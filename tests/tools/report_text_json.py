@@ -273,11 +273,16 @@ def check_memory(lines, report):
     assert lines == ['Memory in this file: ' + report['memory']['text']], lines
 
 
+def check_next(lines, report):
+    commands = ['  ' + ' '.join(words) for words in report['next']]
+    assert lines == ['  trace: ' + report['file']] + commands, lines
+
+
 CHECKS = {
     '': check_head, 'Faulting instruction': check_instruction, 'Registers': check_registers,
     'Backtrace': check_backtrace, 'The calls that led there': check_calls,
     'What the trace covers': check_coverage, 'The other threads': check_threads,
-    'Images': check_images, 'Memory': check_memory, 'Next': None}
+    'Images': check_images, 'Memory': check_memory, 'Next': check_next}
 
 
 def pattern(name):
