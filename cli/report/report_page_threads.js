@@ -2,6 +2,11 @@
 /* The threads over time, and what each did last. */
 const LANE = 46;
 
+/* "20 us", not "20.000 us". */
+function shortTime(ns) {
+	return timeText(ns).replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ');
+}
+
 /* The time that the picture spans; null where no thread's times are known. */
 function threadSpan(report) {
 	const times = report.threads.flatMap(t => [t.first_time_ns, t.last_time_ns])
@@ -29,7 +34,7 @@ function timeAxis(svg, span, x, width, bottom) {
 
 		svg.append(line(at, 8, at, bottom, 'grid'),
 			label(Math.min(at, width - 30), bottom + 16, t ? 'tick middle' : 'tick',
-				t ? `+${timeText(t).replace(/\.?0+ /, ' ')}` : '0'));
+				t ? `+${shortTime(t)}` : '0'));
 	}
 }
 
@@ -106,6 +111,6 @@ function threadsCard(report) {
 	} else if (report.threads.length) {
 		made.append(node('p', 'note', 'The trace has no times to draw the threads by.'));
 	}
-	made.append(...report.threads.map(threadNode));
+	made.append(...stripNodes(report), ...report.threads.map(threadNode));
 	return made;
 }

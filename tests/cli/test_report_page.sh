@@ -211,6 +211,31 @@ try:
                 " e.getBoundingClientRect(); return r.left + r.width / 2; })")
     assert len(dead) == 1, dead
     assert abs(dead[0] - left - (r['crash']['time_ns'] - first) * scale) < 2, dead
+    # the calls before the death: of each thread where its times say, in one scale up to the death
+    end = r['crash']['time_ns']
+    points = b.js("[...document.querySelectorAll('#strips rect.call')].map(e => { const r ="
+                  " e.getBoundingClientRect(); return [r.left + r.width / 2, r.top, e.dataset.tip]; })")
+    scale = b.js("(() => { const r = document.querySelector('#strips .violation circle')"
+                 ".getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()")
+    ages = sorted(end - c['time_ns'] for t in r['threads'] for c in t['last_calls'])
+    jump = [i for i, age in enumerate(ages) if i >= 5 and age > 8 * ages[i - 1]]
+    oldest = end - (ages[jump[0] - 1] if jump else ages[-1])
+    left = min(p[0] for p in points)
+    for t in r['threads']:
+        for call in [c for c in t['last_calls'] if c['time_ns'] >= oldest]:
+            at = scale[0] - (end - call['time_ns']) / (end - oldest) * (scale[0] - left)
+            near = [p for p in points if abs(p[0] - at) < 2 and call['function'] in p[2]]
+            assert near, (call, at, points)
+            assert not t['died'] or any(abs(p[1] + 7 - scale[1]) < 2 for p in near), (near, scale)
+    # the axis says times before the death, in the same scale
+    units = {'ns': 1, 'us': 1000, 'ms': 10 ** 6}
+    ticks = b.js("[...document.querySelectorAll('#strips .tick')].map(e => { const r ="
+                 " e.getBoundingClientRect(); return [r.left + r.width / 2, e.textContent]; })")
+    ages = [(at, re.fullmatch('−([0-9.]+) (ns|us|ms)', says)) for at, says in ticks[1:]]
+    assert len(ages) > 2 and all(m for _, m in ages), ticks
+    for at, m in ages:
+        age = float(m[1]) * units[m[2]]
+        assert abs(at - scale[0] + age / (end - oldest) * (scale[0] - left)) < 2, (at, m[0])
     for t in r['threads']:
         row = [s for s in texts('#threads .frame') if ' %d ' % t['tid'] in s]
         assert len(row) == 1 and t['location']['function'] in row[0], (t, row)
