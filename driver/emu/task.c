@@ -204,6 +204,8 @@ static void plain_returns(struct emu_task *task)
 
 void emu_task_plain_returns(struct emu_task *task)
 {
+	if (task->unit.plain_returns)
+		return;
 	for (int cpu = 0; cpu < CORE_NR_CPUS; cpu++) {
 		struct emu_task *other = task->emu->cpus[cpu];
 

@@ -48,4 +48,15 @@ int code_store_copy(struct code_store *to, const struct code_store *from);
  */
 ssize_t code_store_notes(const struct code_store *s, pid_t pid, char **notes);
 
+/* code_track.c */
+/*
+ * The task's pending block, which has code, is about to be encoded: emu_engine_ops.executes.
+ * stamps: the engine's, of which each is given to one state of one store.
+ */
+void code_store_executes(struct code_store *s, u64 *stamps, struct emu_task *task,
+			 const struct emu_block *block);
+/* 'to', which is empty, is of a new process with a copy of the memory. */
+void code_store_inherit(struct code_store *to, u64 *stamps, const struct emu *emu,
+			const struct code_store *from);
+
 #endif

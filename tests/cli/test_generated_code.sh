@@ -46,61 +46,73 @@ for level in O0 O2; do
 		fail "$level unmap: $(functions): $(cat frames)"
 done
 
-# The qemu engine saves what was executed of generated code. It decodes; but what replaced other
-# code is never used for what ran before the change: that is a gap.
+# Both engines save what was executed of generated code. It decodes; but what replaced other code is
+# never used for what ran before the change: that is a gap.
 # compare_threads WHAT: each thread's instructions, but for those in gaps
 compare_threads() {
 	for truth in truth.*; do
 		[ -s "$truth" ] || continue # it never ran
 		"$AUXTAP" decode --events insn,gap -F event,ip --tid "${truth#truth.}" data 2>err |
 			"$TOOLS/compare_ground_truth" "$truth" --gaps >result ||
-			fail "$1, $truth: $(cat result err)"
+			fail "$engine: $1, $truth: $(cat result err)"
 	done
 }
 # rewritten PROGRAM ARGUMENT...
 rewritten() {
 	rm -f data* truth.*
-	guard "$AUXTAP" crash --source qemu --truth truth -o data "${options[@]}" -- "./$1" "${@:2}" \
+	guard "$AUXTAP" crash --source $engine --truth truth -o data "${options[@]}" -- "./$1" "${@:2}" \
 		>/dev/null 2>err
-	[ $? -eq 139 ] || fail "$*: no death by SIGSEGV: $(tail -n 2 err)"
+	[ $? -eq 139 ] || fail "$engine: $*: no death by SIGSEGV: $(tail -n 2 err)"
 	compare_threads "$*"
 }
-if [ $source = qemu ]; then
-	cc -g -O1 -o rewritten "$SRC/tests/cli/frames/rewritten.c" || skip "cc failed"
+cc -g -O1 -o rewritten "$SRC/tests/cli/frames/rewritten.c" || skip "cc failed"
+cc -g -O1 -pthread -o rewritten_threads "$SRC/tests/cli/frames/rewritten_threads.c" ||
+	skip "cc failed"
+for engine in ptrace qemu; do
+	"$AUXTAP" list | grep -q "$engine: available" || continue
 	options=()
-	rewritten rewritten 1
-	grep -q ' gaps 0 left-out 0$' result || fail "not rewritten: $(cat result)"
+	# qemu executes the old code of a file of memory, which write() changes
+	memories='rwx rx'
+	[ $engine = ptrace ] && memories='rwx rx memfd'
+	for memory in $memories; do
+		rewritten rewritten 1 $memory
+		grep -q ' gaps 0 left-out 0$' result ||
+			fail "$engine: $memory not rewritten: $(cat result)"
+	done
 	"$AUXTAP" pack --redact -o packed data >/dev/null 2>err || fail "pack: $(cat err)"
 	"$AUXTAP" decode --events insn,gap -F event,ip packed 2>err |
 		"$TOOLS/compare_ground_truth" truth.* --gaps >result || fail "packed: $(cat result err)"
-	grep -q ' gaps 0 left-out 0$' result || fail "packed: $(cat result)"
-	rewritten rewritten 4
-	grep -q ' gaps 0 ' result && fail "rewritten: older trace was decoded with newer code: $(cat result)"
-	# the newest version ran five times, with its calls, after the last gap
-	"$AUXTAP" decode --events branch,gap -F event,sym data 2>/dev/null | tac | sed '/^gap/q' |
-		grep -c '^branch .*generated code.*00b$' >nr
-	[ "$(cat nr)" -ge 4 ] || fail "rewritten: $(cat nr) calls of the newest code"
+	grep -q ' gaps 0 left-out 0$' result || fail "$engine: packed: $(cat result)"
+	for memory in $memories; do
+		rewritten rewritten 4 $memory
+		grep -q ' gaps 0 ' result &&
+			fail "$engine: $memory: older trace was decoded with newer code: $(cat result)"
+		# the newest version ran five times, with its calls, after the last gap
+		"$AUXTAP" decode --events branch,gap -F event,sym data 2>/dev/null | tac |
+			sed '/^gap/q' | grep -c '^branch .*generated code.*00b$' >nr
+		[ "$(cat nr)" -ge 4 ] || fail "$engine: $memory: $(cat nr) calls of the newest code"
+	done
 	# without times nothing says when the code was changed
 	options=(-e intel_pt/tsc=0/u)
 	rewritten rewritten 4
-	grep -q ' gaps 0 ' result && fail "tsc=0: older trace was decoded with newer code"
+	grep -q ' gaps 0 ' result && fail "$engine: tsc=0: older trace was decoded with newer code"
 
 	# threads that change the code of others; what they ran at the same time has one order
 	options=()
-	cc -g -O1 -pthread -o rewritten_threads "$SRC/tests/cli/frames/rewritten_threads.c" ||
-		skip "cc failed"
-	for nr in 2 3 4 5 6; do
+	numbers='2 3 4 5 6'
+	[ $engine = ptrace ] && numbers='2 4' # slower
+	for nr in $numbers; do
 		rewritten rewritten_threads $((nr * 3)) $nr
 		"$AUXTAP" decode --events insn -F event data 2>/dev/null | grep -c insn >nr
 		"$AUXTAP" decode --summary data 2>/dev/null | grep -qx "instructions: $(cat nr)" ||
-			fail "threads: $(cat nr) instructions, not as many in blocks"
+			fail "$engine: threads: $(cat nr) instructions, not as many in blocks"
 	done
 	# a loop without packets, which another thread ends by a change of the code
 	rewritten rewritten_threads spin 2
 	"$AUXTAP" decode --events gap -F event data >gaps 2>/dev/null
 	grep -qE 'gap: uncounted.*(other code was at|comes back to)' gaps ||
-		fail "a loop that was replaced: $(cat gaps)"
-fi
+		fail "$engine: a loop that was replaced: $(cat gaps)"
+done
 
 # A program that only a descriptor names runs without trace, which a line and a gap say.
 cat >nameless.c <<'EOF'

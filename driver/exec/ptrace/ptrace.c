@@ -142,7 +142,11 @@ static inline void report_insn(struct ptrace_thread *t, u64 ip)
 		.last_len = t->insn.len,
 		.last_cls = t->insn.cls,
 		.last_flags = t->insn.flags,
+		.code = t->generated ? &t->code[t->code_at].code : NULL,
 	};
+
+	if (unlikely(t->generated))
+		t->code_at ^= 1;
 
 	emu_task_block(t->task, &block);
 	t->reported = true;
@@ -445,4 +449,6 @@ const struct emu_engine_ops emu_engine_ptrace = {
 	.regset = get_regset,
 	.mem = read_mem,
 	.maps = read_maps,
+	.executes = ptrace_code_executes,
+	.code = ptrace_code_notes,
 };

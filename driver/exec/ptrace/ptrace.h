@@ -9,7 +9,7 @@
 #ifndef AUXTAP_EXEC_PTRACE_H
 #define AUXTAP_EXEC_PTRACE_H
 
-#include "emu/emu.h"
+#include "exec/code_store.h"
 #include <sched.h>
 #include <stdbool.h>
 #include <sys/ptrace.h>
@@ -18,6 +18,7 @@
 #define TF	    0x100ull
 #define CODE_PAGE   4096ull
 #define CODE_HASH   1024
+#define INSN_MAX    15
 #define THREAD_HASH 256
 /*
  * EXITKILL: if auxtap-emu is killed during a step, the step's trap would reach the program and end
@@ -33,6 +34,7 @@ struct ptrace_page {
 	u64 addr;
 	struct ptrace_page *next;
 	u32 nr_bytes; /* readable bytes */
+	bool generated;
 	u8 bytes[CODE_PAGE];
 	struct x86_insn insns[CODE_PAGE]; /* len 0: not yet decoded */
 };
@@ -52,6 +54,13 @@ struct ptrace_mm {
 	int nr_pages;
 	struct ptrace_map *maps; /* executable ones, ascending */
 	int nr_maps;
+	struct code_store code; /* that the program wrote */
+};
+
+/* An instruction of code that the program wrote: an emu_code with space for its bytes. */
+union ptrace_generated {
+	struct emu_code code;
+	u8 space[sizeof(struct emu_code) + INSN_MAX];
 };
 
 struct ptrace_process {
@@ -89,6 +98,9 @@ struct ptrace_thread {
 	enum ptrace_state state;
 	struct x86_insn insn;
 	u64 target;
+	bool generated; /* what ptrace_code_at() found last; its bytes are in code[code_at] */
+	u8 code_at;	/* the other one's may be pending in emu */
+	union ptrace_generated code[2];
 
 	struct ptrace_engine *engine;
 	struct ptrace_process *proc;
@@ -128,6 +140,7 @@ struct ptrace_engine {
 	int cpu;	    /* pinned to; -1: not */
 	bool affinity_known;
 	bool letting_go;
+	u64 code_stamps;  /* see code_store_executes() */
 	bool orphans_due; /* a parent of new threads has exited: ptrace_orphans() */
 };
 
@@ -189,8 +202,9 @@ void ptrace_take_mask(struct ptrace_thread *t);
 struct ptrace_mm *ptrace_mm_new(void);
 struct ptrace_mm *ptrace_mm_get(struct ptrace_mm *mm);
 void ptrace_mm_put(struct ptrace_mm *mm);
-struct ptrace_mm *ptrace_mm_copy(const struct ptrace_mm *mm); /* copies only the maps */
-/* False: not an instruction, or not readable. */
+/* Copies the maps, and what is known of code that the program wrote. */
+struct ptrace_mm *ptrace_mm_copy(struct ptrace_engine *e, const struct ptrace_mm *mm);
+/* False: not an instruction, or not readable. Sets 'generated' and its bytes, too. */
 bool ptrace_code_at(struct ptrace_thread *t, u64 ip, struct x86_insn *insn);
 /* Bytes of an instruction that ptrace_code_at() has found. */
 bool ptrace_code_bytes(struct ptrace_thread *t, u64 ip, u8 *code, u32 size);
@@ -200,6 +214,9 @@ void ptrace_code_forget_all(struct ptrace_mm *mm);
 void ptrace_maps_sync(struct ptrace_thread *t, bool report);
 ssize_t ptrace_mem_read(pid_t pid, u64 addr, void *buf, size_t size);
 ssize_t ptrace_maps_text(pid_t pid, char **text);
+/* Code that the program wrote: emu_engine_ops.executes and .code. */
+void ptrace_code_executes(struct emu_task *task, const struct emu_block *block);
+ssize_t ptrace_code_notes(struct emu *emu, pid_t pid, char **notes);
 
 /* ptrace_target.c */
 /* Target of the branch at ip with these registers. False: it cannot be determined. */

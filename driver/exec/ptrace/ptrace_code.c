@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define MAX_PAGES 1024 /* 36 KiB each */
-#define INSN_MAX  15
 
 /* ---- address spaces ---- */
 
@@ -46,14 +45,17 @@ void ptrace_mm_put(struct ptrace_mm *mm)
 	if (!mm || --mm->nr_refs)
 		return;
 	ptrace_code_forget_all(mm);
+	code_store_clear(&mm->code, 0);
 	free_maps(mm->maps, mm->nr_maps);
 	free(mm);
 }
 
-struct ptrace_mm *ptrace_mm_copy(const struct ptrace_mm *mm)
+struct ptrace_mm *ptrace_mm_copy(struct ptrace_engine *e, const struct ptrace_mm *mm)
 {
 	struct ptrace_mm *copy = ptrace_mm_new();
 
+	if (copy)
+		code_store_inherit(&copy->code, &e->code_stamps, e->emu, &mm->code);
 	if (!copy || !mm->nr_maps)
 		return copy;
 	copy->maps = calloc((size_t)mm->nr_maps, sizeof(*copy->maps));
@@ -283,16 +285,42 @@ void ptrace_code_forget(struct ptrace_mm *mm, u64 addr, u64 len)
 	mm->last = NULL;
 }
 
-static bool decode_uncached(struct ptrace_thread *t, u64 ip, struct x86_insn *insn)
+/* Of no file (the decoder's image_map_is_anonymous()). */
+static bool is_generated(const struct ptrace_map *map)
+{
+	static const char *const names[] = {"//anon", "/memfd:", "[heap]", "[stack", "[anon:"};
+
+	for (size_t i = 0; map && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(map->name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static void set_generated(struct ptrace_thread *t, const u8 *bytes, u32 size)
+{
+	union ptrace_generated *to = &t->code[t->code_at];
+
+	t->generated = true;
+	to->code.stamp = 0;
+	to->code.size = size;
+	memcpy(to->space + offsetof(struct emu_code, bytes), bytes, size);
+}
+
+/* The bytes that are decoded are those that count as executed. */
+static bool decode_uncached(struct ptrace_thread *t, u64 ip, struct x86_insn *insn, bool generated)
 {
 	u8 code[INSN_MAX];
 	ssize_t n = ptrace_mem_read(t->tid, ip, code, sizeof(code));
 
-	return n > 0 && !x86_insn_decode(code, (unsigned int)n, 64, insn);
+	if (n <= 0 || x86_insn_decode(code, (unsigned int)n, 64, insn))
+		return false;
+	if (generated)
+		set_generated(t, code, insn->len);
+	return true;
 }
 
 /* A page in private, non-writable mappings does not change until a system call. */
-static struct ptrace_page *page_load(struct ptrace_thread *t, u64 addr)
+static struct ptrace_page *page_load(struct ptrace_thread *t, u64 addr, bool *generated)
 {
 	struct ptrace_mm *mm = t->mm;
 	const struct ptrace_map *map = map_at(mm, addr);
@@ -304,7 +332,9 @@ static struct ptrace_page *page_load(struct ptrace_thread *t, u64 addr)
 		ptrace_maps_sync(t, true);
 		map = map_at(mm, addr);
 	}
-	if (!map || (map->prot & PROT_WRITE) || map->shared)
+	*generated = is_generated(map);
+	/* a private mapping of a file of memory shows the changes of its file */
+	if (!map || (map->prot & PROT_WRITE) || map->shared || (*generated && map->ino))
 		return NULL;
 	if (mm->nr_pages >= MAX_PAGES)
 		ptrace_code_forget_all(mm);
@@ -318,6 +348,7 @@ static struct ptrace_page *page_load(struct ptrace_thread *t, u64 addr)
 	}
 	page->addr = addr;
 	page->nr_bytes = (u32)n;
+	page->generated = *generated;
 	memset(page->insns, 0, sizeof(page->insns));
 	page->next = *page_bucket(mm, addr);
 	*page_bucket(mm, addr) = page;
@@ -337,13 +368,17 @@ static bool decode_cached(struct ptrace_thread *t, struct ptrace_page *page, u64
 		if (off + INSN_MAX <= page->nr_bytes)
 			ok = !x86_insn_decode(page->bytes + off, INSN_MAX, 64, known);
 		else
-			ok = decode_uncached(t, ip, known);
+			ok = decode_uncached(t, ip, known, page->generated);
 		if (!ok) {
 			known->len = 0;
 			return false;
 		}
 	}
 	*insn = *known;
+	if (page->generated && off + known->len <= page->nr_bytes)
+		set_generated(t, page->bytes + off, known->len);
+	else if (page->generated)
+		return decode_uncached(t, ip, insn, true); /* it crosses into the next page */
 	return true;
 }
 
@@ -352,17 +387,33 @@ bool ptrace_code_at(struct ptrace_thread *t, u64 ip, struct x86_insn *insn)
 	struct ptrace_mm *mm = t->mm;
 	u64 addr = ip & ~(CODE_PAGE - 1);
 	struct ptrace_page *page = mm->last;
+	bool generated = false;
 
+	t->generated = false;
 	if (!page || page->addr != addr) {
 		for (page = *page_bucket(mm, addr); page && page->addr != addr;)
 			page = page->next;
 		if (!page)
-			page = page_load(t, addr);
+			page = page_load(t, addr, &generated);
 		if (!page)
-			return decode_uncached(t, ip, insn);
+			return decode_uncached(t, ip, insn, generated);
 		mm->last = page;
 	}
 	return decode_cached(t, page, ip, insn);
+}
+
+void ptrace_code_executes(struct emu_task *task, const struct emu_block *block)
+{
+	struct ptrace_thread *t = emu_task_priv(task);
+
+	code_store_executes(&t->mm->code, &t->engine->code_stamps, task, block);
+}
+
+ssize_t ptrace_code_notes(struct emu *emu, pid_t pid, char **notes)
+{
+	const struct ptrace_process *proc = ptrace_process_find(ptrace_engine_of(emu), pid);
+
+	return proc ? code_store_notes(&proc->mm->code, pid, notes) : -ESRCH;
 }
 
 bool ptrace_code_bytes(struct ptrace_thread *t, u64 ip, u8 *code, u32 size)

@@ -300,7 +300,7 @@ static struct ptrace_process *process_of_child(struct ptrace_thread *parent, pid
 	if (same_memory(parent->tid, tid))
 		mm = ptrace_mm_get(parent->mm);
 	else
-		mm = ptrace_mm_copy(parent->mm);
+		mm = ptrace_mm_copy(parent->engine, parent->mm);
 	proc = mm ? ptrace_process_new(parent->engine, tgid > 0 ? tgid : tid, mm) : NULL;
 	if (proc)
 		proc->passive = parent->proc->passive;
@@ -466,6 +466,7 @@ static void exec_event(struct ptrace_thread *t)
 	} else {
 		ptrace_code_forget_all(t->mm);
 	}
+	code_store_clear(&t->mm->code, emu_now(t->engine->emu) + 1);
 	is_32bit = !ptrace(PTRACE_GETREGS, t->tid, 0, &regs) && regs.cs == USER32_CS;
 	t->reported = false;
 	t->late_ip = 0;

@@ -8,10 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define INSN_MAX 15
-#define REX_W	 8
-#define REX_X	 2
-#define REX_B	 1
+#define REX_W 8
+#define REX_X 2
+#define REX_B 1
 
 enum { CF = 0x1, PF = 0x4, ZF = 0x40, SF = 0x80, OF = 0x800 };
 
