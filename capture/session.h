@@ -303,8 +303,10 @@ struct process *session_process(struct auxtap_session *s, pid_t pid);
 bool signal_dumps_core(int signo);
 /* Memory of a dead process into its snapshot (session_stack.c). */
 /* Code that the process wrote at run time, as it was executed last. */
-void session_put_code(struct auxtap_session *s, struct trace_file *file, pid_t pid);
-void session_put_code_names(struct trace_file *file, pid_t pid); /* session_names.c */
+void session_put_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+		      const struct map_list *maps);
+/* session_names.c */
+void session_put_code_names(struct trace_file *file, pid_t pid, const struct map_list *maps);
 void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
 			size_t size);
 /* The stack of a thread with registers r: max bytes from sp up, and less of where it goes on. */

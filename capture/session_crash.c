@@ -480,7 +480,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (ev->type == AUXTAP_TARGET_DYING)
 		put_threads(s, file, ev, maps);
 	if (maps_text)
-		session_put_code(s, file, ev->pid);
+		session_put_code(s, file, ev->pid, maps);
 	if (ev->type == AUXTAP_TARGET_DYING && ev->signo == SIGABRT &&
 	    memory_of(s) != AUXTAP_MEMORY_NONE) {
 		session_put_message(s, file, ev->pid, maps);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Names of the code that a dying process wrote at run time: /tmp/perf-PID.map, as perf reads it
- * (JIT compilers write it on request). PID is the process's number in its own namespace, /tmp that
- * of its root. Anybody may write to /tmp: only a regular file of the process's user counts, that
- * has one name and is not reached through a link.
+ * Names of the code that a dying process wrote at run time, which JIT compilers write on request:
+ * /tmp/perf-PID.map, and the jitdump jit-PID.dump, which an executable mapping marks, as perf reads
+ * them. PID is the process's number in its own namespace, the path one in its root directory.
+ * Anybody may write to /tmp: only a regular file of the process's user counts, that has one name
+ * and is not reached through a link.
  */
 #include "core_file.h"
+#include "perfdata/jitdump.h"
 #include "util/sized.h"
 
 #include <auxtap/crash.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,28 +53,47 @@ static int read_owner(pid_t pid, struct owner *owner)
 	return has_uid && has_pid ? 0 : -ENODATA;
 }
 
-/* A descriptor, or a negative errno: -ELOOP for a link, -EPERM for what is not the owner's. */
-static int open_names(pid_t pid, const struct owner *owner)
+/*
+ * A file of the process by its absolute path in the process's root directory: a descriptor, or a
+ * negative errno: -ELOOP for a link, -EPERM for what is not the owner's.
+ */
+static int open_owned(pid_t pid, const struct owner *owner, const char *path)
 {
-	int root, tmp, fd, ret;
-	char name[64];
+	char name[NAME_MAX + 1];
+	int dir, fd, ret;
 	struct stat st;
 
 	snprintf(name, sizeof(name), "/proc/%d/root", pid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
+	dir = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
 		return -errno;
-	tmp = openat(root, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	ret = -errno;
-	close(root);
-	if (tmp < 0)
-		return ret;
-	snprintf(name, sizeof(name), "perf-%d.map", owner->pid);
-	fd = openat(tmp, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	ret = -errno;
-	close(tmp);
-	if (fd < 0)
-		return ret;
+	for (;;) {
+		size_t length;
+		bool is_last;
+
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		is_last = !path[length];
+		ret = !length || length > NAME_MAX ? -EINVAL : 0;
+		if (!ret) {
+			snprintf(name, sizeof(name), "%.*s", (int)length, path);
+			ret = strcmp(name, "..") != 0 ? 0 : -EINVAL;
+		}
+		fd = ret ? -1 :
+			   openat(dir, name,
+				  O_NOFOLLOW | O_CLOEXEC |
+					  (is_last ? O_RDONLY | O_NONBLOCK | O_NOCTTY :
+						     O_PATH | O_DIRECTORY));
+		if (!ret && fd < 0)
+			ret = -errno;
+		close(dir);
+		if (ret)
+			return ret;
+		if (is_last)
+			break;
+		dir = fd;
+		path += length;
+	}
 	if (fstat(fd, &st))
 		ret = -errno;
 	else if (!S_ISREG(st.st_mode) || st.st_uid != owner->uid)
@@ -97,32 +119,83 @@ static size_t read_lines(int fd, char *text, size_t max)
 	return size;
 }
 
-void session_put_code_names(struct trace_file *file, pid_t pid)
+/* The bytes of a file, after the space for the head, into 'to': how many, or a negative errno. */
+typedef int64_t read_names(int fd, uint8_t *to, bool *cut);
+
+static int64_t read_map(int fd, uint8_t *to, bool *cut)
+{
+	size_t size = read_lines(fd, (char *)to, NAMES_MAX);
+
+	*cut = lseek(fd, 0, SEEK_END) > NAMES_MAX;
+	return (int64_t)size;
+}
+
+static int64_t read_dump(int fd, uint8_t *to, bool *cut)
+{
+	return jitdump_condense(fd, to, NAMES_MAX, cut);
+}
+
+static void put_names(struct trace_file *file, uint32_t type, struct auxtap_crash_code_names *head,
+		      int fd, read_names *fn)
+{
+	uint8_t *note = fd < 0 ? NULL : malloc(sizeof(*head) + NAMES_MAX);
+
+	if (note) {
+		bool cut = false;
+		int64_t size = fn(fd, note + sizeof(*head), &cut);
+
+		head->cut = cut;
+		head->nr_bytes = size > 0 ? (uint64_t)size : 0;
+		head->error = size < 0 ? (int32_t)-size : 0;
+		memcpy(note, head, sizeof(*head));
+	} else {
+		head->error = fd < 0 ? -fd : ENOMEM;
+	}
+	auxtap_perfdata_writer_metadata(file->writer, type,
+					note ? (const void *)note : (const void *)head,
+					sizeof(*head) + head->nr_bytes);
+	free(note);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The path of the jitdump, by the mapping that marks it; NULL: none. */
+static const char *find_dump(const struct map_list *maps, const struct owner *owner)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/jit-%d.dump", owner->pid);
+	for (size_t i = 0; i < maps->nr; i++) {
+		const struct map_entry *e = &maps->entries[i];
+		size_t length = strlen(e->name);
+
+		if (map_runs_code(e) && *e->name == '/' && length >= strlen(name) &&
+		    !strcmp(e->name + length - strlen(name), name))
+			return e->name;
+	}
+	return NULL;
+}
+
+void session_put_code_names(struct trace_file *file, pid_t pid, const struct map_list *maps)
 {
 	struct auxtap_crash_code_names head = {.size = sizeof(head), .pid = pid};
 	struct owner owner = {0};
-	uint8_t *note;
-	int fd, ret = read_owner(pid, &owner);
+	const char *dump;
+	char path[64];
+	int fd;
 
-	if (ret)
+	if (read_owner(pid, &owner))
 		return;
 	head.file_pid = owner.pid;
-	fd = open_names(pid, &owner);
-	if (fd == -ENOENT)
-		return;
-	note = malloc(sizeof(head) + NAMES_MAX);
-	if (fd < 0 || !note) {
-		head.error = fd < 0 ? -fd : ENOMEM;
-	} else {
-		head.nr_bytes = read_lines(fd, (char *)note + sizeof(head), NAMES_MAX);
-		head.cut = lseek(fd, 0, SEEK_END) > NAMES_MAX;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (note)
-		memcpy(note, &head, sizeof(head));
-	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CODE_NAMES,
-					note ? (const void *)note : &head,
-					sizeof(head) + head.nr_bytes);
-	free(note);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.pid);
+	fd = open_owned(pid, &owner, path);
+	if (fd != -ENOENT)
+		put_names(file, AUXTAP_METADATA_CODE_NAMES, &head, fd, read_map);
+	dump = find_dump(maps, &owner);
+	if (dump)
+		put_names(file, AUXTAP_METADATA_CODE_DUMP,
+			  &(struct auxtap_crash_code_names){.size = sizeof(head),
+							    .pid = pid,
+							    .file_pid = owner.pid},
+			  open_owned(pid, &owner, dump), read_dump);
 }

@@ -47,8 +47,8 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 		return auxtap_image_set_packed(dec->images, type, data, size);
 	if (type == AUXTAP_METADATA_CODE)
 		return auxtap_image_set_code(dec->images, data, size);
-	if (type == AUXTAP_METADATA_CODE_NAMES)
-		return auxtap_image_set_code_names(dec->images, data, size);
+	if (type == AUXTAP_METADATA_CODE_NAMES || type == AUXTAP_METADATA_CODE_DUMP)
+		return auxtap_image_set_code_names(dec->images, type, data, size);
 	if (type == AUXTAP_METADATA_CAPTURE) {
 		dec->by_auxtap = true;
 		return decoder_note_written(dec, data, size);

@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Names of generated code, from the text of a /tmp/perf-PID.map: lines of start, size (both
- * hexadecimal) and name. A compiler uses memory again: a later line takes the place of those that
- * it overlaps.
+ * Names and source lines of generated code: from the text of a /tmp/perf-PID.map, lines of start,
+ * size (both hexadecimal) and name; and from the records of a jitdump. A compiler uses memory
+ * again: what comes later takes the place of what it overlaps. The jitdump, which has lines, comes
+ * last.
  */
 #include "image_private.h"
+#include "perfdata/jitdump.h"
+#include "util/utf8.h"
 #include "util/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* A dump has fewer, but each JIT_CODE_MOVE makes more of them. */
+#define LINES_MAX (1u << 23)
+
 struct name_line {
 	uint64_t start, end;
-	size_t nr; /* of the line: a later one is newer */
+	size_t nr; /* a later one is newer */
 	const char *name;
 	size_t length;
+	struct jitdump_record debug; /* nr_lines 0: no source lines */
+	uint64_t moved;		     /* by so much from where 'debug' has it */
 };
 
 struct name_list {
 	struct name_line *at;
 	size_t nr, max;
+};
+
+struct code_line {
+	uint64_t start, end;
+	const char *file;
+	unsigned int line;
+	uint32_t nr; /* of those at one address the last one holds */
 };
 
 /* A number and the blank after it; false: *at is something else. */
@@ -75,46 +90,279 @@ static void only_newest(struct name_list *list)
 	list->nr = nr;
 }
 
+static int add_name(struct name_list *list, const struct name_line *line)
+{
+	if (vector_grow(list->at, list->nr, list->max))
+		return -1;
+	list->at[list->nr] = *line;
+	list->at[list->nr].nr = list->nr;
+	list->nr++;
+	return 0;
+}
+
 static int read_lines(struct name_list *list, const char *text)
 {
 	const char *end;
 
-	for (size_t nr = 0; (end = strchr(text, '\n')); text = end + 1, nr++) {
-		struct name_line line = {.nr = nr};
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		struct name_line line = {0};
 
-		if (!parse_line(text, end, &line))
-			continue;
-		if (vector_grow(list->at, list->nr, list->max))
+		if (parse_line(text, end, &line) && add_name(list, &line))
 			return -1;
-		list->at[list->nr++] = line;
 	}
-	only_newest(list);
 	return 0;
 }
 
-int code_names_read(struct auxtap_image *image, const char *text)
+/* ---- jitdump ---- */
+
+/* Where in the list each code of a jitdump is now, by its number there. */
+struct code_numbers {
+	struct hash_map map;
+	size_t *at;
+	size_t nr, max;
+};
+
+static size_t *find_number(struct code_numbers *numbers, uint64_t number)
 {
-	struct name_list list = {0};
-	int ret = read_lines(&list, text);
+	size_t slot = hash_map_find(&numbers->map, hash_number(number));
+
+	return slot == HASH_MAP_NONE ? NULL : &numbers->at[slot];
+}
+
+static int add_code(struct name_list *list, struct code_numbers *numbers, uint64_t number,
+		    const struct name_line *line)
+{
+	size_t *at = find_number(numbers, number);
+
+	if (!at) {
+		if (vector_grow(numbers->at, numbers->nr, numbers->max) ||
+		    hash_map_add(&numbers->map, hash_number(number), numbers->nr))
+			return -1;
+		at = &numbers->at[numbers->nr++];
+	}
+	*at = list->nr;
+	return add_name(list, line);
+}
+
+/*
+ * V8 (node) writes addresses that are 64 bytes too high, for versions of perf that were wrong by as
+ * much, and in some versions names of files that it has freed: its lines are not used.
+ */
+static bool is_of_v8(const struct name_line *name)
+{
+	static const char *const tags[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"};
+
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+		if (!strncmp(name->name, tags[i], strlen(tags[i])))
+			return true;
+	return false;
+}
+
+static bool is_text(const char *text)
+{
+	for (unsigned int n; *text; text += n) {
+		n = utf8_printable(text, strnlen(text, 4));
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+/* All of them are lines of files, at addresses in the code: else none counts. */
+static bool are_lines(const struct name_line *name)
+{
+	struct jitdump_record debug = name->debug;
+	struct jitdump_line line = {0};
+	const char *known = NULL;
+
+	while (debug.nr_lines && jitdump_line(&debug, &line)) {
+		if (line.addr < name->start || line.addr > name->end || !line.file ||
+		    (line.file != known && !is_text(line.file)))
+			return false;
+		known = line.file;
+	}
+	return !debug.nr_lines && !is_of_v8(name);
+}
+
+/* debug: the record before; its lines are those of this code if it names the address. */
+static int add_load(struct name_list *list, struct code_numbers *numbers,
+		    const struct jitdump_record *load, const struct jitdump_record *debug)
+{
+	struct name_line line = {
+		.start = load->addr,
+		.end = load->addr + load->size,
+		.name = load->name,
+		.length = strlen(load->name),
+	};
+
+	if (line.end <= line.start)
+		return 0;
+	if (debug->nr_lines && debug->addr == load->addr)
+		line.debug = *debug;
+	if (!are_lines(&line))
+		line.debug.nr_lines = 0;
+	return add_code(list, numbers, load->number, &line);
+}
+
+static int add_move(struct name_list *list, struct code_numbers *numbers,
+		    const struct jitdump_record *move)
+{
+	const size_t *at = find_number(numbers, move->number);
+	struct name_line line;
+
+	if (!at || move->addr + move->size <= move->addr)
+		return 0;
+	line = list->at[*at];
+	line.moved += move->addr - line.start;
+	line.start = move->addr;
+	line.end = move->addr + move->size;
+	return add_code(list, numbers, move->number, &line);
+}
+
+static int read_dump(struct name_list *list, const uint8_t *dump, size_t size)
+{
+	struct jitdump_record record, debug = {0};
+	struct code_numbers numbers = {0};
+	size_t at = 0;
+	int ret = 0;
+
+	while (!ret && jitdump_next(dump, size, &at, &record)) {
+		if (record.id == JITDUMP_DEBUG) {
+			debug = record;
+			continue;
+		}
+		if (record.id == JITDUMP_LOAD) {
+			ret = add_load(list, &numbers, &record, &debug);
+			debug.nr_lines = 0;
+		} else {
+			ret = add_move(list, &numbers, &record);
+		}
+	}
+	hash_map_free(&numbers.map);
+	free(numbers.at);
+	return ret;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct code_line *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->nr < y->nr ? -1 : x->nr > y->nr;
+}
+
+/*
+ * The lines of one function; each holds up to the next, the last up to the function's end. left:
+ * how many more may be looked at.
+ */
+static int add_lines(struct auxtap_image *image, const struct name_line *name, uint32_t *left)
+{
+	struct jitdump_record debug = name->debug;
+	struct jitdump_line line = {0};
+	size_t first = image->nr_code_lines, nr = first;
+	struct code_line *at;
+
+	for (uint32_t i = 0; *left && jitdump_line(&debug, &line); i++, --*left) {
+		uint64_t addr = line.addr + name->moved;
+
+		if (addr < name->start || addr >= name->end)
+			continue;
+		if (vector_grow(image->code_lines, image->nr_code_lines, image->max_code_lines))
+			return -1;
+		image->code_lines[image->nr_code_lines++] =
+			(struct code_line){addr, name->end, line.file, line.line, i};
+	}
+	if (first == image->nr_code_lines)
+		return 0;
+	at = image->code_lines;
+	qsort(at + first, image->nr_code_lines - first, sizeof(*at), by_address);
+	for (size_t i = first; i < image->nr_code_lines; i++) {
+		if (i + 1 < image->nr_code_lines)
+			at[i].end = at[i + 1].start;
+		if (at[i].end > at[i].start) /* else the next one is of the same instruction */
+			at[nr++] = at[i];
+	}
+	image->nr_code_lines = nr;
+	return 0;
+}
+
+bool code_names_line(const struct auxtap_image *image, uint64_t addr, struct auxtap_frame *frame)
+{
+	size_t lo = 0, hi = image->nr_code_lines;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (image->code_lines[mid].end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	if (lo == image->nr_code_lines || image->code_lines[lo].start > addr ||
+	    !image->code_lines[lo].line || !image->code_lines[lo].file)
+		return false;
+	memset(frame, 0, sizeof(*frame));
+	frame->file = image->code_lines[lo].file;
+	frame->line = image->code_lines[lo].line;
+	return true;
+}
+
+/* ---- both ---- */
+
+/* The image frees the text. */
+static int own(struct auxtap_image *image, char *text)
+{
+	if (!text || vector_grow(image->owned_names, image->nr_owned_names, image->max_owned_names))
+		return -1;
+	image->owned_names[image->nr_owned_names++] = text;
+	return 0;
+}
+
+static int add_symbols(struct auxtap_image *image, const struct name_list *list)
+{
+	uint32_t left = LINES_MAX;
 
 	/* they are addresses, as those of the image's code */
-	image->symbols = !ret && list.nr ? calloc(list.nr, sizeof(*image->symbols)) : NULL;
-	for (size_t i = 0; image->symbols && i < list.nr; i++) {
-		const struct name_line *line = &list.at[i];
-		char *name = strndup(line->name, line->length);
+	image->symbols = list->nr ? calloc(list->nr, sizeof(*image->symbols)) : NULL;
+	if (list->nr && !image->symbols)
+		return -1;
+	for (size_t i = 0; i < list->nr; i++) {
+		const struct name_line *line = &list->at[i];
+		char *name;
 
-		if (!name || vector_grow(image->owned_names, image->nr_owned_names,
-					 image->max_owned_names)) {
+		if (line->debug.nr_lines && add_lines(image, line, &left))
+			return -1;
+		if (!line->length)
+			continue;
+		name = strndup(line->name, line->length);
+		if (own(image, name)) {
 			free(name);
-			ret = -1;
-			break;
+			return -1;
 		}
-		image->owned_names[image->nr_owned_names++] = name;
 		image->symbols[image->nr_symbols++] =
 			(struct image_symbol){line->start, line->end, name, name, 0};
 	}
-	if (list.nr && !image->symbols)
-		ret = -1;
+	return 0;
+}
+
+int code_names_read(struct auxtap_image *image, const char *text, uint8_t *dump, size_t dump_size)
+{
+	struct name_list list = {0};
+	int ret = 0;
+
+	if (dump && own(image, (char *)dump)) { /* names of files stay in it */
+		free(dump);
+		return -1;
+	}
+	if (text)
+		ret = read_lines(&list, text);
+	if (!ret && dump)
+		ret = read_dump(&list, dump, dump_size);
+	if (!ret) {
+		only_newest(&list);
+		ret = add_symbols(image, &list);
+	}
 	free(list.at);
 	return ret;
 }

@@ -8,6 +8,7 @@
 #include "util/vector.h"
 
 #include <auxtap/crash.h>
+#include <auxtap/perfdata.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,10 @@ struct image_code {
 	int fd;
 	struct code_part *parts; /* by address */
 	size_t nr_parts, max_parts;
-	char *names; /* likewise until the first look-up; NULL: none */
+	/* likewise until the first look-up; NULL: none */
+	char *names;   /* of /tmp/perf-PID.map */
+	uint8_t *dump; /* of a jitdump */
+	size_t dump_size;
 };
 
 static int by_address(const void *a, const void *b)
@@ -183,10 +187,11 @@ const struct image_code *image_code_of(const struct image_space *space)
 	code_sort(code);
 	write_file(code);
 	code->image->symbols_read = true;
-	if (code->names && code_names_read(code->image, code->names))
+	if (code_names_read(code->image, code->names, code->dump, code->dump_size))
 		code->image->no_memory = true;
 	free(code->names);
 	code->names = NULL;
+	code->dump = NULL;
 	return code;
 }
 
@@ -235,7 +240,8 @@ out:
 	return ret;
 }
 
-int auxtap_image_set_code_names(struct auxtap_image_set *set, const void *data, size_t size)
+int auxtap_image_set_code_names(struct auxtap_image_set *set, uint32_t type, const void *data,
+				size_t size)
 {
 	struct auxtap_crash_code_names head;
 	struct image_space *space;
@@ -250,9 +256,16 @@ int auxtap_image_set_code_names(struct auxtap_image_set *set, const void *data, 
 	pthread_mutex_lock(&set->lock);
 	space = image_space_get(set, head.pid, false);
 	code = space ? space->code : NULL;
-	if (code && !code->ready && !code->names) {
-		code->names = strndup((const char *)data + sizeof(head), head.nr_bytes);
+	data = (const uint8_t *)data + sizeof(head);
+	if (code && !code->ready && type == AUXTAP_METADATA_CODE_NAMES && !code->names) {
+		code->names = strndup(data, head.nr_bytes);
 		ret = code->names ? 0 : -ENOMEM;
+	} else if (code && !code->ready && type == AUXTAP_METADATA_CODE_DUMP && !code->dump) {
+		code->dump = malloc(head.nr_bytes);
+		ret = code->dump ? 0 : -ENOMEM;
+		if (code->dump)
+			memcpy(code->dump, data, head.nr_bytes);
+		code->dump_size = head.nr_bytes;
 	}
 	pthread_mutex_unlock(&set->lock);
 	return ret;
@@ -399,6 +412,7 @@ void image_code_free(struct image_code *code)
 	free(code->times);
 	free(code->parts);
 	free(code->names);
+	free(code->dump);
 	if (code->ready && code->fd >= 0)
 		close(code->fd);
 	free(code);

@@ -34,6 +34,7 @@ struct packed_image; /* packed.h */
 struct image_source;
 struct image_use;
 
+struct code_line;  /* code_names.c */
 struct image_line; /* srcline.c: an address with its frames */
 struct image_lines;
 
@@ -73,6 +74,8 @@ struct auxtap_image {
 	bool eh_listed;
 	struct image_lines *lines;
 	bool lines_tried;
+	struct code_line *code_lines; /* code_names.c: of generated code, by address */
+	size_t nr_code_lines, max_code_lines;
 	/* its bytes, symbols or lines were not read for that reason, or no descriptors */
 	bool no_memory;
 	bool denied;		   /* to the owner of the recording */
@@ -250,10 +253,16 @@ int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const 
 			  size_t size);
 /* An AUXTAP_METADATA_CODE; what is damaged is ignored. 0 or -ENOMEM. */
 int auxtap_image_set_code(struct auxtap_image_set *set, const void *data, size_t size);
-/* An AUXTAP_METADATA_CODE_NAMES, after the code. */
-int auxtap_image_set_code_names(struct auxtap_image_set *set, const void *data, size_t size);
-/* code_names.c: the image's symbols from the text of a /tmp/perf-PID.map. 0, or -1: no memory */
-int code_names_read(struct auxtap_image *image, const char *text);
+/* An AUXTAP_METADATA_CODE_NAMES or AUXTAP_METADATA_CODE_DUMP, after the code. */
+int auxtap_image_set_code_names(struct auxtap_image_set *set, uint32_t type, const void *data,
+				size_t size);
+/*
+ * code_names.c: the image's symbols from the text of a /tmp/perf-PID.map, then from the records of
+ * a jitdump, which the image takes. Both may be NULL. 0, or -1: no memory
+ */
+int code_names_read(struct auxtap_image *image, const char *text, uint8_t *dump, size_t dump_size);
+/* The source line at the address, into the frame. False: unknown. */
+bool code_names_line(const struct auxtap_image *image, uint64_t addr, struct auxtap_frame *frame);
 /* image_between.c: a process's code, at a time that lies after 'since' and not after 'until'. */
 struct image_between {
 	pid_t pid;

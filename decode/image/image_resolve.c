@@ -27,8 +27,10 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	/* a module's file knows its symbols by section, not by place */
 	if (map->image->data && !map->image->is_rel)
 		sym = image_symbol_find(map->image, loc->image_off);
-	if (lines && map->image->path && map->image->mapped && map->image->is_elf &&
-	    !map->image->is_rel)
+	if (lines && map->at_address)
+		loc->nr_frames = code_names_line(map->image, addr, &loc->frames[0]);
+	else if (lines && map->image->path && map->image->mapped && map->image->is_elf &&
+		 !map->image->is_rel)
 		loc->nr_frames = image_lines_find(map->image, loc->image_off, loc->frames,
 						  sizeof(loc->frames) / sizeof(loc->frames[0]));
 	if (!loc->nr_frames) {

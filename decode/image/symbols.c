@@ -427,4 +427,5 @@ void image_symbols_free(struct auxtap_image *image)
 		free(image->owned_names[i]);
 	free(image->symbols);
 	free(image->owned_names);
+	free(image->code_lines);
 }

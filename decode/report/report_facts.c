@@ -141,6 +141,10 @@ int report_facts_note(struct report_facts *facts, uint32_t type, const void *dat
 		if (size >= sizeof(facts->code_names))
 			memcpy(&facts->code_names, data, sizeof(facts->code_names));
 		return 0;
+	case AUXTAP_METADATA_CODE_DUMP:
+		if (size >= sizeof(facts->code_dump))
+			memcpy(&facts->code_dump, data, sizeof(facts->code_dump));
+		return 0;
 	case AUXTAP_METADATA_PACK:
 		note_redacted(facts, data, size);
 		return 0;

@@ -36,10 +36,11 @@ struct report_facts {
 	size_t nr_memory, max_memory;
 	struct report_map *maps;
 	size_t nr_maps, max_maps;
-	char *capture;				   /* "key: value" lines, or NULL */
-	char *message;				   /* of the C library, or NULL */
-	char *exception;			   /* AUXTAP_METADATA_EXCEPTION, or NULL */
-	struct auxtap_crash_code_names code_names; /* size 0: there were none */
+	char *capture;	 /* "key: value" lines, or NULL */
+	char *message;	 /* of the C library, or NULL */
+	char *exception; /* AUXTAP_METADATA_EXCEPTION, or NULL */
+	/* of /tmp/perf-PID.map and of a jitdump; size 0: there were none */
+	struct auxtap_crash_code_names code_names, code_dump;
 };
 
 /* Takes one note; facts are zero before the first. 0 or -ENOMEM. */

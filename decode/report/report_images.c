@@ -63,21 +63,21 @@ static void print_anonymous(const struct report_out *ro, const struct report_fac
 }
 
 /* A file with names of generated code that was not read as a whole. */
-static void print_code_names(const struct report_out *ro, const struct report_facts *facts)
+static void print_code_names(const struct report_out *ro, const char *path, const char *suffix,
+			     const struct auxtap_crash_code_names *names)
 {
-	const struct auxtap_crash_code_names *names = &facts->code_names;
-	const char *why = names->error == EPERM ? "it is no file of the process's user" :
-			  names->error == ELOOP ? "it is a link, or has several names" :
-						  strerror(names->error);
+	const char *why = names->error == EPERM	  ? "it is no file of the process's user" :
+			  names->error == ELOOP	  ? "it is a link, or has several names" :
+			  names->error == EBADMSG ? "it is no jitdump of this byte order" :
+						    strerror(names->error);
 
 	if (names->error)
-		fprintf(ro->out, "  names of generated code: /tmp/perf-%d.map not read: %s\n",
-			names->file_pid, why);
+		fprintf(ro->out, "  names of generated code: %s%d%s not read: %s\n", path,
+			names->file_pid, suffix, why);
 	else if (names->cut)
 		fprintf(ro->out,
-			"  names of generated code: only the first %" PRIu64
-			" MiB of /tmp/perf-%d.map\n",
-			names->nr_bytes >> 20, names->file_pid);
+			"  names of generated code: only the first %" PRIu64 " KiB of %s%d%s\n",
+			names->nr_bytes >> 10, path, names->file_pid, suffix);
 }
 
 void report_images_print(const struct report_out *ro, const struct report_facts *facts)
@@ -129,7 +129,8 @@ void report_images_print(const struct report_out *ro, const struct report_facts 
 		fputc('\n', ro->out);
 	}
 	print_anonymous(ro, facts);
-	print_code_names(ro, facts);
+	print_code_names(ro, "/tmp/perf-", ".map", &facts->code_names);
+	print_code_names(ro, "jit-", ".dump", &facts->code_dump);
 	if (nr_bad)
 		fputs("  Give a directory with them: --sysroot DIR\n", ro->out);
 }

@@ -131,14 +131,16 @@ struct auxtap_crash_code {
 };
 
 /*
- * Names of such code: the lines of /tmp/perf-PID.map, then 'nr_bytes' bytes of text. The file is of
- * the process's own root directory, and 'file_pid' the process's number in its namespace.
+ * Names of such code, then 'nr_bytes' bytes: the lines of /tmp/perf-PID.map, or the records of the
+ * jitdump jit-PID.dump. The file is of the process's own root directory, and 'file_pid' the
+ * process's number in its namespace.
  */
 struct auxtap_crash_code_names {
 	uint32_t size;
 	int32_t pid;
 	int32_t file_pid;
-	/* an errno: it was not read. EPERM: not the process's user's; ELOOP: a link */
+	/* an errno: it was not read. EPERM: not the process's user's; ELOOP: a link; EBADMSG: no
+	 * jitdump */
 	int32_t error;
 	uint32_t cut; /* not 0: there were more lines */
 	uint32_t reserved;

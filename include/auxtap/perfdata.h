@@ -276,6 +276,11 @@ enum auxtap_metadata_type {
 	 * line break and the text of its what()
 	 */
 	AUXTAP_METADATA_EXCEPTION,
+	/*
+	 * struct auxtap_crash_code_names, then records of a jitdump, whose JIT_CODE_LOAD have no
+	 * code
+	 */
+	AUXTAP_METADATA_CODE_DUMP,
 	/* of packed files: */
 	AUXTAP_METADATA_PACK = 32,   /* struct auxtap_pack_head; the first record */
 	AUXTAP_METADATA_PACK_IMAGE,  /* parts of an image and of its debug file */
