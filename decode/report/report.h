@@ -288,8 +288,8 @@ struct call_tree; /* of one thread */
 /* What is known of the code at an address. */
 struct call_code {
 	uint64_t start; /* entry of the function around it by a symbol; 0: no symbol */
-	bool stub;	/* it only jumps to the function meant (linkage table, resolver) */
-	bool link;	/* without a symbol: a jump as linkage tables have them */
+	bool stub;	/* it only jumps to the function meant (PLT, resolver) */
+	bool link;	/* without a symbol: a jump as PLTs have them */
 	uint64_t range; /* begin of the code around it by unwind information; 0: not known */
 	/* that begin, or the symbol's, is within a function's frame: no call enters it */
 	bool part;
@@ -377,7 +377,7 @@ struct call_node *call_tree_current(struct call_tree *tree);
 
 /* What one function executed, in all its calls (call_counts.c). */
 struct call_function {
-	uint64_t addr; /* its begin, or where it was entered; 0: functions beyond the limit */
+	uint64_t addr; /* its start, or where it was entered; 0: functions beyond the limit */
 	uint64_t time; /* when it was entered first: what was mapped there then */
 	uint64_t own;
 	uint64_t insns; /* with what it called, each instruction once, however deep it recurses */
@@ -468,7 +468,7 @@ struct report_calls {
 	bool gap_shown;	    /* it has a line */
 };
 
-/* Was node called through a linkage table's entry of that name, "f@plt"? Then f is meant. */
+/* Was node called through a PLT entry of that name, "f@plt"? Then f is meant. */
 bool report_call_through_stub(const struct report_out *ro, const struct call_node *node,
 			      const char *name);
 /*
@@ -700,6 +700,13 @@ struct report_headline {
 	uint64_t flow_end;		  /* where the flow would go on, if that is known */
 	const struct report_branch *last; /* the branch that went to ip; NULL: not known */
 };
+
+/*
+ * report_handled.c: of a death in the handler of a fault, or by a signal sent there: why that fault
+ * happened. False: not known.
+ */
+bool report_handled_fault(const struct report_out *ro, const struct report_facts *facts,
+			  const struct report_headline *head, struct fault *fault);
 
 /* Finds head->last, and completes head->fault->why by what the trace shows. */
 void report_headline_explain(const struct report_out *ro, const struct report_facts *facts,

@@ -134,6 +134,9 @@ static void print_facts(const struct report_out *ro, const struct report_facts *
 			fprintf(out,
 				"  With the registers below that instruction faults again: %s\n",
 				report_text(ro, first_fault.why));
+		else if (report_handled_fault(ro, facts, head, &first_fault))
+			fprintf(out, "  The frame of that handler says: %s\n",
+				report_text(ro, first_fault.why));
 	}
 }
 

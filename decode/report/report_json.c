@@ -222,6 +222,10 @@ static void put_crash(struct report_json *json, const struct report_death *death
 							       head->regs, &first) ?
 				      first.why :
 				      NULL);
+		json_out_text(j, "cause",
+			      report_handled_fault(&json->r->ro, &json->r->facts, head, &first) ?
+				      first.why :
+				      NULL);
 		json_out_close(j, '}');
 	} else {
 		json_out_null(j, "handled_fault");

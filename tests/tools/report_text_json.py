@@ -68,6 +68,8 @@ def check_head(lines, report):
         known.append(handled['faults_again'] and
                      'With the registers below that instruction faults again: ' +
                      handled['faults_again'])
+        if handled['cause'] and not handled['faults_again']:
+            known.append("The frame of that handler says: " + handled['cause'])
         assert ('faults again' in text) == (handled['faults_again'] is not None), text
     for line in said:
         assert line in known or re.match('called from |reached from |Before, a ', line), line
