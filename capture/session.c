@@ -79,11 +79,11 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 		return 0;
 	auxtap_error_set(err, -EINVAL, s->opts.argv[0], "an AArch64 program, and %s traces x86-64",
 			 ev->pmu);
-	auxtap_error_todo(err, "use -e %s, or leave -e away", pmu_family_default_event(machine));
+	auxtap_error_todo(err, "use -e %s, or omit -e", pmu_family_default_event(machine));
 	return -EINVAL;
 }
 
-/* What to keep, and of what the streams are. */
+/* Selects recorder and layout. */
 static void choose_tables(struct auxtap_session *s)
 {
 	s->recorder = s->opts.crash    ? &recorder_crash :
@@ -138,8 +138,8 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 	if (s->opts.snapshot_size && s->opts.snapshot_size < least) {
 		auxtap_error_set(
 			err, -EINVAL, "-S",
-			"decoding can begin at every %lluth byte of this trace: %llu bytes may "
-			"contain none of these",
+			"this trace has a synchronisation point every %llu bytes; %llu bytes may "
+			"contain none",
 			(unsigned long long)least / 2, (unsigned long long)s->opts.snapshot_size);
 		auxtap_error_todo(err, "keep %lluK or more", (unsigned long long)least / 1024);
 		return -EINVAL;
@@ -332,7 +332,7 @@ static void untraced(struct auxtap_session *s, const struct auxtap_target_event 
 		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->untraced, ev->text);
 }
 
-/* exec: the new image is mapped, nothing of it ran. */
+/* After exec, before the new program runs: keeps a copy of the vdso. */
 static void after_exec(struct auxtap_session *s, pid_t pid)
 {
 	struct map_list maps;
@@ -478,11 +478,10 @@ static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err
 	return 0;
 }
 
-static int check(struct auxtap_session *s, int ret, struct auxtap_error *err)
+static void give_up_on(struct auxtap_session *s, int ret, struct auxtap_error *err)
 {
 	if (ret)
 		give_up(s, ret, err);
-	return 0;
 }
 
 static void detach_main(struct auxtap_session *s)
@@ -547,16 +546,16 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		if (s->want_snapshot && !s->failed) {
 			s->want_snapshot = 0;
 			if (s->recorder->snapshot)
-				check(s, s->recorder->snapshot(s, &local), &local);
+				give_up_on(s, s->recorder->snapshot(s, &local), &local);
 		}
 		while ((ret = s->be->target->wait(s->be->target_ctx, &ev)) == 1)
-			check(s, handle(s, &ev, &local), &local);
+			give_up_on(s, handle(s, &ev, &local), &local);
 		if (ret < 0 && !(ret == -ECHILD && gone))
 			break;
 		if (!s->failed)
-			check(s, session_round(s, &local), &local);
+			give_up_on(s, session_round(s, &local), &local);
 		show_progress(s);
-		check(s, wait_for_something(s, &local), &local);
+		give_up_on(s, wait_for_something(s, &local), &local);
 	}
 	if (s->progress_shown)
 		s->opts.on_progress(s->opts.ctx, 0, &s->stats, 0);
@@ -564,13 +563,13 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		/* Streams still open: after a stop or a detach, or of CPUs (kernel backend). */
 		if (s->recorder->snapshot && s->nr_streams &&
 		    (!s->recorder->per_death || (stop && *stop)))
-			check(s, s->recorder->snapshot(s, &local), &local);
+			give_up_on(s, s->recorder->snapshot(s, &local), &local);
 		else
 			for (size_t i = 0; i < s->nr_streams; i++)
 				session_stop(s, s->streams[i]);
 	}
 	if (!s->failed)
-		check(s, session_round(s, &local), &local);
+		give_up_on(s, session_round(s, &local), &local);
 	if (!s->failed && backend_death(s->be))
 		return emulator_died(s, err);
 	session_close_streams(s);

@@ -56,7 +56,7 @@ static void put_begin(struct gdb_session *s, uint32_t thread)
 	const char *why = s->history.threads[thread].begin_why;
 
 	if (why)
-		gdb_console(s, "auxtap: begin of the history: %s\n", why);
+		gdb_console(s, "auxtap: start of the history: %s\n", why);
 	put_wall(s, "begin");
 }
 

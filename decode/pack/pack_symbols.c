@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Of symbol tables: the symbols of what was used, each with its neighbours, because one without a
- * size ends where the next begins; and what names the entries of linkage tables. Others become
+ * size ends where the next begins; and what names the entries of PLTs. Others become
  * zeros: undefined symbols without a name.
  */
 #include "pack_private.h"
@@ -117,7 +117,7 @@ static int keep_table(const struct pack_elf *e, const Elf64_Shdr *table)
 	return 0;
 }
 
-/* Relocations that fill the slots of linkage tables, and the symbols that they name. */
+/* Relocations that fill the slots of PLTs, and the symbols that they name. */
 static void keep_slots(const struct pack_elf *e, const Elf64_Shdr *table)
 {
 	const Elf64_Shdr *symbols;

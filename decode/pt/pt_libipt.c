@@ -325,7 +325,7 @@ static size_t position(struct libipt_flow *f)
 
 /* ---- start, and going on after an error ---- */
 
-/* libipt at the begin of f->bytes. */
+/* libipt at the start of f->bytes. */
 static int begin(struct libipt_flow *f)
 {
 	struct pt_config config = f->lib->config;

@@ -42,7 +42,7 @@ bool pt_scan_restart(const uint8_t *data, size_t size, size_t from, struct pt_re
 /* A PSB+ that starts a decoder at r, to be followed by the bytes after r->end. Its size. */
 size_t pt_restart_header(const struct pt_restart *r, uint8_t out[PT_RESTART_HEADER_MAX]);
 /*
- * Moves the begin of the bytes to such a PSB+, written over packets that are done with (or to the
+ * Moves the start of the bytes to such a PSB+, written over packets that are done with (or to the
  * headroom), at the first position after 'from'. Where in the bytes the flow goes on; 0: nowhere.
  */
 size_t pt_scan_move(struct flow_bytes *bytes, size_t from, struct pt_restart *r,

@@ -23,7 +23,7 @@ struct counted {
 
 struct counted_call {
 	const struct call_node *node; /* valid only if its counted_at says this entry */
-	uint64_t addr;		      /* that of the node, which a linkage table changes */
+	uint64_t addr;		      /* that of the node, which a PLT changes */
 	uint32_t function;
 };
 
@@ -197,7 +197,7 @@ static int follow_outermost(struct call_tree *tree, struct call_node *node)
 	return open_call(tree, node, since);
 }
 
-/* The function called through a linkage table begins after the table's entry. */
+/* The function called through a PLT begins after the table's entry. */
 static int follow_change(struct call_tree *tree, struct call_node *node)
 {
 	struct call_counts *c = tree->counts;

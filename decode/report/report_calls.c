@@ -17,7 +17,7 @@
 #define MAX_SEARCH	 256
 #define SEARCH_PER_EVENT 64
 #define SEARCH_AT_FIRST	 1000000
-/* Instructions of a linkage table's entry and of its common one, which jumps to the resolver. */
+/* Instructions of a PLT entry and of its common one, which jumps to the resolver. */
 #define MAX_STUB 16
 
 struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
@@ -372,7 +372,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	return node->text ? 0 : -ENOMEM;
 }
 
-/* The stub of a linkage table, or its resolver, goes on to the function that was called. */
+/* The stub of a PLT, or its resolver, goes on to the function that was called. */
 static void resolved(struct call_tree *tree, uint64_t to, uint64_t start, bool to_stub)
 {
 	struct call_node *node = tree->current;
@@ -384,7 +384,7 @@ static void resolved(struct call_tree *tree, uint64_t to, uint64_t start, bool t
 }
 
 /*
- * Has what runs in node, without a symbol, only jumped on so far: a linkage table's entry? Or was
+ * Has what runs in node, without a symbol, only jumped on so far: a PLT entry? Or was
  * such an entry called, and a resolver without a symbol runs?
  */
 static bool is_entry_code(struct call_tree *tree, const struct call_node *node)
@@ -468,7 +468,7 @@ static int jumped_away(struct call_tree *tree, const struct auxtap_event *ev, bo
 
 /*
  * A jump stays in its function, or goes to the entry of another one (a tail call; from the
- * stub of a linkage table or its resolver: the very function that was called), or back into
+ * stub of a PLT or its resolver: the very function that was called), or back into
  * a caller (longjmp, a thrown exception). What jumped keeps its name, calls and instructions.
  */
 static int jumped(struct call_tree *tree, const struct auxtap_event *ev)

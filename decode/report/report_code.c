@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the tree of calls wants to know of code: functions, linkage tables, exceptions, stack
+ * What the tree of calls wants to know of code: functions, PLTs, exceptions, stack
  * switches.
  */
 #include "decode/image/image_private.h"
@@ -11,7 +11,7 @@
 #define MAX_SWITCH 512	 /* bytes of code before a jump that are looked at */
 #define MAX_RUN	   65536 /* bytes of code without a branch whose instructions are counted */
 
-/* Is the instruction at addr one that ends an entry of a linkage table? */
+/* Is the instruction at addr one that ends an entry of a PLT? */
 static bool links(const struct report_code *at, uint64_t addr)
 {
 	static const uint8_t x86[3] = {0xf2, 0xff, 0x25};	/* bnd jmp *x(%rip) */

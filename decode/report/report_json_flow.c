@@ -20,7 +20,7 @@ static const char *call_kind(const struct call_node *node)
 				 "call";
 }
 
-/* The function called through a linkage table is meant, not the table's entry. */
+/* The function called through a PLT is meant, not the table's entry. */
 static void put_name(struct report_json *json, const struct report_out *ro,
 		     const struct call_node *node)
 {

@@ -9,13 +9,13 @@
 #define DEFAULT_LINES 40
 
 /*
- * Which nodes are shown: those on the way to the end, then ever farther from it, newest first.
- * node->shown says the same.
+ * Which nodes are shown: those on the path to the end, then others by distance from it, the newest
+ * first. node->shown says the same.
  */
 struct shown {
 	struct call_node **nodes;
 	unsigned int nr, max, size;
-	/* rows of the way to the end, from there on; calls of them that are not shown */
+	/* rows of the path from the outermost call to the end; how many of its calls have none */
 	struct call_node **rows;
 	size_t nr_rows;
 	size_t nr_outer;
@@ -91,7 +91,7 @@ static void show_children(struct shown *shown, struct call_node *node, unsigned 
 			return;
 }
 
-/* All children not shown yet, the newest first, as many as fit. */
+/* Of the children not shown yet the newest that fit, in order of time. */
 static void show_rest(struct shown *shown, struct call_node *node)
 {
 	unsigned int nr = 0, skip, at = 0;
@@ -104,7 +104,7 @@ static void show_rest(struct shown *shown, struct call_node *node)
 			return;
 }
 
-/* Does the program proper begin here? What lies farther out is the runtime's start-up. */
+/* Is it where the program proper begins? Its callers are the runtime's start-up. */
 static bool is_entry(const struct report_out *ro, const struct call_node *node)
 {
 	char name[64];
@@ -125,7 +125,7 @@ static bool in_linker(const struct report_out *ro, const struct call_node *node)
 	       loc.image && !strncmp(report_base_name(loc.image), "ld-linux", 8);
 }
 
-/* The space that is left: the rest of the way to the end, then whatever was called. */
+/* The space that is left: the rest of the path to the end, then whatever was called. */
 static void fill(const struct report_out *ro, struct shown *shown, struct call_node *root)
 {
 	for (size_t i = 0; i < shown->nr_rows && shown->nr_outer; i++) {
@@ -306,7 +306,7 @@ static bool find_rows(struct shown *shown, struct call_tree *tree, unsigned int 
 	return true;
 }
 
-/* Of the linker's start-up only its one line, unless a number of lines was asked for. */
+/* Of the dynamic linker's start-up only its one line, unless a number of lines was asked for. */
 static void show_hottest(const struct report_out *ro, struct shown *shown)
 {
 	for (size_t i = 0; i < shown->nr_hottest; i++) {
@@ -345,7 +345,7 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 	show_callees(shown, inner, NULL);
 	if (inner == nr_path && !shown->nr_outer)
 		show_children(shown, root, (shown->max - shown->nr) / 2 + 1);
-	/* and theirs; how the linker finds a function comes last */
+	/* and theirs; how the dynamic linker finds a function comes last */
 	for (unsigned int i = nr_path; i < shown->nr && shown->nr < shown->max; i++) {
 		if (shown->nodes[i]->first && !in_linker(ro, shown->nodes[i]->first))
 			show_children(shown, shown->nodes[i], 4);
@@ -355,7 +355,7 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 }
 
 /*
- * A linkage table's entry stands for a function without a symbol: of the image that ran last. After
+ * A PLT entry stands for a function without a symbol: of the image that ran last. After
  * the dynamic linker has looked it up, the function is a row of its own.
  */
 static void location_of_target(const struct report_out *ro, const struct call_node *node,
@@ -773,8 +773,7 @@ static void print_calls(const struct report_out *ro, struct call_tree *tree, uns
 		return;
 	}
 	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
-		"call, with all that it called (\"...\": not returned yet, itself alone)",
-		ro->style->off);
+		"call with its callees (\"...\": not returned yet, itself alone)", ro->style->off);
 	print_outer(ro, &calls);
 	report_calls_each(&calls, print_line, &(struct print_lines){ro, end});
 	print_legend(ro, calls.shown);

@@ -259,7 +259,7 @@ bool report_short_name(struct report_names *names, const char *full, char *out, 
 
 	if (!names || (len <= REPORT_NAME_WIDTH && !strstr(full, "...") && !strchr(full, '[')))
 		return false;
-	/* the entry of a linkage table has the name of its function */
+	/* the entry of a PLT has the name of its function */
 	if (len <= suffix || strcmp(full + len - suffix, stub) != 0)
 		return shorten(names, full, out, size);
 	plain = strndup(full, len - suffix);

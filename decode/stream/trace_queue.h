@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The trace of a recording as queues of extents. A queue is one ring's trace: the AUXTRACE buffers
- * of a CPU or thread in the order of the file. What lies between two extents is said by the later
- * one.
+ * of a CPU or thread in the order of the file. What lies between two extents is recorded in the
+ * later one.
  *
  *   file     [AUXTRACE 0..4000 pad] [AUXTRACE 4000..9000] [AUXTRACE 9500..9900]
  *   extents   0 +4000 STARTS         4000 +5000 JOINS      9500 +400 LACKS, 500 bytes

@@ -100,7 +100,7 @@ def masked(value):
     value = re.sub(r"<[\w:]*?(\w+)(<[^=]*>)?> =", r"<\1> =", value)
     value = re.sub(r"<(\w+)<\.\.\.>> =", r"<\1> =", value)
     value = re.sub(r"^(\w+::)+(?=\w+$)", "", value)  # an enumerator
-    # it names variables and linkage tables at addresses
+    # it names variables and PLTs at addresses
     value = re.sub(r"0xX <[^>]*\+\d+>", "0xX", value)
     value = re.sub(r"<vtable for [^>]*>", "", value)
     return re.sub(r"\s+", " ", value).strip()

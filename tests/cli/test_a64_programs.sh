@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Ordinary AArch64 programs: dynamic ones with threads and forks, with all libraries from one
-# directory; returns from signal handlers; names of the linkage table's entries.
+# directory; returns from signal handlers; names of the PLT's entries.
 . "$(dirname "$0")/lib.sh"
 programs=$FIXTURES/a64
 command -v qemu-aarch64 >/dev/null && [ -x "$programs/threads4" ] ||
@@ -61,7 +61,7 @@ else
 	echo "not tested: debug information (no build-id or no readelf for AArch64)"
 fi
 
-# Entries of the linkage table, by objdump; two shapes of them.
+# Entries of the PLT, by objdump; two shapes of them.
 command -v aarch64-linux-gnu-objdump >/dev/null || {
 	echo "no objdump for AArch64: names are not compared"; finish; }
 for program in recursion pac_plt; do
@@ -75,7 +75,7 @@ for program in recursion pac_plt; do
 			sort -u >reference
 	comm -23 named reference >wrong
 	[ -s wrong ] && fail "$program: objdump names no such entry: $(head -n 3 wrong)"
-	# (glibc knows no signed pointers of linkage tables: pac_plt dies in its first call, and on
+	# (glibc knows no signed pointers of PLTs: pac_plt dies in its first call, and on
 	# a
 	# CPU with FEAT_FPAC, as qemu 10 has, already in the entry's authentication)
 	[ "$(grep -c '__libc_start_main@plt' named)" -ge 3 ] || fail "$program: $(cat named)"

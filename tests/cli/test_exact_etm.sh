@@ -230,7 +230,7 @@ done
 # a snapshot size that may contain no sync is refused; the smallest accepted one contains one
 auxtap crash -e cs_etm//u --backend emulated -S4K -m 8,4 -o "$dir/data" \
 	-- "$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
-[ $? = 125 ] && grep -q -- '-S: decoding can begin at every 4096th byte' "$dir/err" ||
+[ $? = 125 ] && grep -q -- '-S: .* a synchronisation point every 4096 bytes' "$dir/err" ||
 	fail "-S4K: $(head -1 "$dir/err")"
 for unit in ete etmv4; do
 	auxtap crash -e cs_etm//u --backend emulated --trace-unit $unit -S8K -m 8,4 -o "$dir/data" \

@@ -411,7 +411,7 @@ static uint64_t frame_entry(const uint8_t *elf, uint64_t vaddr, uint32_t *nr)
 	return found;
 }
 
-/* What the slots of the linkage table are filled with, by name. */
+/* What the slots of the PLT are filled with, by name. */
 static void same_slots(const uint8_t *elf)
 {
 	const Elf64_Shdr *slots = section(original, ".rela.plt");
