@@ -3,6 +3,8 @@
  * Linked into an auxtap-emu of its own (emu_lossy): a machine that loses the traps of single
  * steps: of the steps that may be lost every EMU_LOSE-th, from the EMU_LOSE_FIRST-th on. Every real
  * step goes to the file EMU_STEPS.TID as a struct lossy_step: the instructions that really ran.
+ * Some virtual machines lose the trap of each cpuid, which they execute themselves: what runs after
+ * it is in the file, too, and none is lost on purpose beside one, for the engine can find one only.
  * It also delays: the first status of the EMU_LATE-th thread that is waited for by its number (0:
  * the program itself) comes EMU_LATE_MS after the first waitpid().
  * EMU_VANISH: the ends of tasks are never reported.
@@ -32,15 +34,35 @@ pid_t __wrap_waitpid(pid_t pid, int *status, int options);
 static struct {
 	pid_t tid;
 	FILE *file;
+	struct lossy_step last;
 } files[MAX_FILES];
 
 /* Handles a stop that arrived when a step's was awaited. */
 static pid_t kept_tid;
 static int kept_status;
 
+static bool is_cpuid(const struct lossy_step *step)
+{
+	return step->code[0] == 0x0f && step->code[1] == 0xa2;
+}
+
+static bool look_at(pid_t tid, uint64_t ip, struct lossy_step *step)
+{
+	long word;
+
+	memset(step, 0, sizeof(*step));
+	errno = 0;
+	word = __real_ptrace(PTRACE_PEEKTEXT, tid, (void *)ip, NULL);
+	step->ip = ip;
+	memcpy(step->code, &word, sizeof(step->code));
+	return !errno;
+}
+
 static void write_step(pid_t tid, const struct lossy_step *step)
 {
 	const char *path = getenv("EMU_STEPS");
+	struct lossy_step between;
+	uint64_t after_cpuid;
 	char name[128];
 	int i = 0;
 
@@ -53,25 +75,25 @@ static void write_step(pid_t tid, const struct lossy_step *step)
 		files[i].tid = tid;
 		files[i].file = fopen(name, "ae");
 	}
-	if (files[i].file && files[i].tid == tid) {
-		fwrite(step, sizeof(*step), 1, files[i].file);
-		fflush(files[i].file);
-	}
+	if (!files[i].file || files[i].tid != tid)
+		return;
+	after_cpuid = is_cpuid(&files[i].last) ? files[i].last.ip + 2 : step->ip;
+	if (step->ip != after_cpuid && step->ip != files[i].last.ip &&
+	    look_at(tid, after_cpuid, &between))
+		fwrite(&between, sizeof(between), 1, files[i].file);
+	fwrite(step, sizeof(*step), 1, files[i].file);
+	fflush(files[i].file);
+	files[i].last = *step;
 }
 
 static bool look(pid_t tid, struct lossy_step *step)
 {
-	long word;
+	uint64_t ip;
 
-	memset(step, 0, sizeof(*step));
 	errno = 0;
-	step->ip = (uint64_t)__real_ptrace(PTRACE_PEEKUSER, tid,
-					   (void *)offsetof(struct user, regs.rip), NULL);
-	if (errno)
-		return false;
-	word = __real_ptrace(PTRACE_PEEKTEXT, tid, (void *)step->ip, NULL);
-	memcpy(step->code, &word, sizeof(step->code));
-	return !errno;
+	ip = (uint64_t)__real_ptrace(PTRACE_PEEKUSER, tid, (void *)offsetof(struct user, regs.rip),
+				     NULL);
+	return !errno && look_at(tid, ip, step);
 }
 
 /*
@@ -84,7 +106,8 @@ static bool may_be_lost(const struct lossy_step *step)
 
 	if ((code[0] & 0xf0) == 0x40)
 		code++;
-	return !(code[0] == 0x0f && code[1] == 0x05) && code[0] != 0x9d && code[0] != 0xcf;
+	return !(code[0] == 0x0f && code[1] == 0x05) && code[0] != 0x9d && code[0] != 0xcf &&
+	       !is_cpuid(step);
 }
 
 static bool lose(void)
@@ -101,7 +124,7 @@ static bool lose(void)
 
 long __wrap_ptrace(int request, pid_t pid, void *addr, void *data)
 {
-	struct lossy_step step;
+	struct lossy_step step, next;
 	siginfo_t info;
 	int status;
 
@@ -117,7 +140,7 @@ long __wrap_ptrace(int request, pid_t pid, void *addr, void *data)
 		if (errno != EINTR)
 			return 0;
 	if (status != (SIGTRAP << 8 | 0x7f) || __real_ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) ||
-	    info.si_code != TRAP_TRACE) {
+	    info.si_code != TRAP_TRACE || !look(pid, &next) || is_cpuid(&next)) {
 		write_step(pid, &step);
 		kept_tid = pid;
 		kept_status = status;
@@ -125,8 +148,7 @@ long __wrap_ptrace(int request, pid_t pid, void *addr, void *data)
 	}
 	step.lost = 1;
 	write_step(pid, &step);
-	if (look(pid, &step))
-		write_step(pid, &step);
+	write_step(pid, &next);
 	return __real_ptrace(request, pid, addr, NULL);
 }
 
