@@ -47,6 +47,8 @@ function functionText(at) {
 function placeText(at) {
 	if (at.file)
 		return baseName(at.file) + (at.line ? `:${at.line}` : '');
+	if (at.near)
+		return `near ${baseName(at.near.file)}:${at.near.line}`;
 	return at.function && at.image ? baseName(at.image) : null;
 }
 

@@ -276,6 +276,41 @@ static unsigned int inline_frames(struct image_lines *lines, struct dwarf_unit *
 	return nr;
 }
 
+/*
+ * The line of the code before addr, for an instruction without one: compilers merge code of several
+ * lines. Only within the function that contains addr, as gdb shows it. line: the row of addr.
+ */
+static void near_line(struct image_lines *lines, struct dwarf_unit *unit, Dwarf_Addr addr,
+		      Dwarf_Line *line, struct auxtap_frame *frame)
+{
+	Dwarf_Die here[DWARF_MAX_FUNCTIONS], before[DWARF_MAX_FUNCTIONS];
+	Dwarf_Die *tree = dwarf_unit_lines(unit);
+	unsigned int nr_here, nr_before;
+	size_t nr, at = 0;
+	Dwarf_Lines *rows;
+	int lineno = 0;
+	bool end;
+
+	nr_here = dwarf_unit_functions(lines->index, unit, addr, here);
+	if (!nr_here || dwarf_getsrclines(tree, &rows, &nr))
+		return;
+	while (at < nr && dwarf_onesrcline(rows, at) != line)
+		at++;
+	if (at == nr)
+		return;
+	while (at-- > 0 && lineno <= 0) {
+		line = dwarf_onesrcline(rows, at);
+		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineaddr(line, &addr) ||
+		    dwarf_lineno(line, &lineno))
+			return;
+	}
+	nr_before = dwarf_unit_functions(lines->index, unit, addr, before);
+	if (lineno <= 0 || !nr_before || before[nr_before - 1].addr != here[nr_here - 1].addr)
+		return;
+	frame->near_file = full_path(lines, tree, dwarf_linesrc(line, NULL, NULL));
+	frame->near_line = frame->near_file ? (unsigned int)lineno : 0;
+}
+
 static unsigned int lookup(struct image_lines *lines, uint64_t vaddr, struct auxtap_frame *frames,
 			   unsigned int max)
 {
@@ -295,6 +330,8 @@ static unsigned int lookup(struct image_lines *lines, uint64_t vaddr, struct aux
 		frames[0].file =
 			full_path(lines, dwarf_unit_lines(unit), dwarf_linesrc(line, NULL, NULL));
 		frames[0].line = (unsigned int)lineno;
+	} else if (line && !lineno) {
+		near_line(lines, unit, addr, line, &frames[0]);
 	}
 	nr = inline_frames(lines, unit, addr, frames, max);
 	return nr ? nr : frames[0].file ? 1 : 0;

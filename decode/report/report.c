@@ -274,9 +274,15 @@ static void print_insn(const struct report *r, const struct report_death *death)
 		fprintf(r->ro.out, "  0x%" PRIx64 "  (no code is known at this address)\n", ip);
 	if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
 				      &loc) &&
-	    loc.image && loc.nr_frames && loc.frames[0].file) {
-		fprintf(r->ro.out, "  %s:%u\n", report_text(&r->ro, loc.frames[0].file),
-			loc.frames[0].line);
+	    loc.image && loc.nr_frames && (loc.frames[0].file || loc.frames[0].near_file)) {
+		struct auxtap_frame *at = &loc.frames[0];
+		const char *word = at->file ? "" : "near ";
+
+		if (!at->file) {
+			at->file = at->near_file;
+			at->line = at->near_line;
+		}
+		fprintf(r->ro.out, "  %s%s:%u\n", word, report_text(&r->ro, at->file), at->line);
 		report_source_line(&r->ro, &loc);
 	}
 }

@@ -18,6 +18,18 @@ static void print_offset(const struct report_out *ro, const char *image, uint64_
 }
 
 /* nr_locals: functions whose local variables are printed already. */
+/* Where in the source, or in which file. */
+static void print_place(const struct report_out *ro, const char *image,
+			const struct auxtap_frame *f)
+{
+	if (f->file)
+		fprintf(ro->out, " at %s:%u", report_text(ro, f->file), f->line);
+	else if (f->near_file)
+		fprintf(ro->out, " near %s:%u", report_text(ro, f->near_file), f->near_line);
+	else
+		fprintf(ro->out, " in %s", report_text(ro, image));
+}
+
 static void print_frame(const struct report_out *ro, const struct report_facts *facts, int nr,
 			const struct unwind_frames *frames, unsigned int *nr_locals)
 {
@@ -45,10 +57,8 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 				ro->style->off, f->inlined ? " (inlined)" : "");
 		else
 			print_offset(ro, loc.image, loc.image_off + back);
-		if (f->file)
-			fprintf(ro->out, " at %s:%u", report_text(ro, f->file), f->line);
-		else if (f->symbol)
-			fprintf(ro->out, " in %s", report_text(ro, loc.image));
+		if (f->file || f->symbol)
+			print_place(ro, loc.image, f);
 		if (report_was_unloaded(ro, facts, pc))
 			fputs(" (unloaded)", ro->out);
 		fputc('\n', ro->out);
@@ -78,10 +88,8 @@ static void print_tails(const struct report_out *ro, const struct unwind_frames 
 			fprintf(ro->out, "      %s%s%s%s", ro->style->name,
 				f->symbol ? report_symbol(ro, f->symbol) : "?", ro->style->off,
 				f->inlined ? " (inlined)" : " (tail call)");
-			if (f->file)
-				fprintf(ro->out, " at %s:%u\n", report_text(ro, f->file), f->line);
-			else
-				fprintf(ro->out, " in %s\n", report_text(ro, loc.image));
+			print_place(ro, loc.image, f);
+			fputc('\n', ro->out);
 		}
 	}
 }

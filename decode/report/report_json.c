@@ -74,6 +74,12 @@ void report_json_place(struct report_json *json, const struct auxtap_location *l
 	else
 		json_out_null(j, "line");
 	json_out_bool(j, "inlined", frame->inlined);
+	if (frame->near_file) {
+		json_out_open(j, "near", '{');
+		json_out_text(j, "file", frame->near_file);
+		json_out_u64(j, "line", frame->near_line);
+		json_out_close(j, '}');
+	}
 	if (source && frame->file)
 		put_source(json, loc->image, frame);
 }

@@ -150,8 +150,14 @@ void report_print_level(const struct report_out *ro, uint64_t addr, int level)
 	if (find_location(ro, addr, &loc, name, sizeof(name), location)) {
 		frame = (unsigned int)level < loc.nr_frames ? &loc.frames[level] : NULL;
 		frame_name(ro, &loc, frame, name, sizeof(name), location, sizeof(location));
-		if (frame && frame->file)
+		if (frame && frame->file) {
 			word = "at";
+		} else if (frame && frame->near_file) {
+			word = "near";
+			snprintf(location, sizeof(location), "%s:%u",
+				 report_text(ro, report_base_name(frame->near_file)),
+				 frame->near_line);
+		}
 	}
 	fprintf(ro->out, "%s%s%s", ro->style->name, name, ro->style->off);
 	if (location[0])

@@ -112,6 +112,12 @@ struct auxtap_frame {
 	const char *file; /* source file; NULL */
 	unsigned int line;
 	bool inlined; /* this frame was inlined into the next one */
+	/*
+	 * Where 'line' is 0 because the compiler made the instruction for no line: that of the code
+	 * before it in the same function; NULL, 0: not known.
+	 */
+	const char *near_file;
+	unsigned int near_line;
 };
 
 /* The image of code that a process wrote at run time; offsets in it are addresses. */

@@ -38,6 +38,7 @@ def plain(name):
         elif not depth:
             out += c
     name = re.sub(r" const$", "", out).split(" ")[-1].split("::")[-1]
+    name = name.removeprefix("__GI_")  # glibc's name for its own callers; gdb has it of DWARF
     return INHERITED.get(name, name)
 
 
@@ -47,7 +48,7 @@ def report_frames(path):
     for line in text.split("\nBacktrace\n")[1].split("\n\n")[0].splitlines():
         if line.endswith(SIGNAL):
             frames.append((SIGNAL, ""))
-        m = re.match(r"  (?:#\d+\s+|    )(\S.*?)(?: \(inlined\)|( \(tail call\)))? at (.*):(\d+)$",
+        m = re.match(r"  (?:#\d+\s+|    )(\S.*?)(?: \(inlined\)|( \(tail call\)))? (?:at|near) (.*):(\d+)$",
                      line)
         if m:
             frames.append((plain(m[1]) + (m[2] or ""), os.path.basename(m[3]) + ":" + m[4]))

@@ -95,6 +95,13 @@ clang O0 shapes
 clang O2 shapes tail divide noreturn
 clang lto tail workers
 LIST
+# A call that belongs to no line (clang's, of a failed check): the line before it, and it says so.
+mkdir -p clang-O2
+(cd "$programs" && clang -g -O2 -fstack-protector-all -no-pie -w -o "$WORK/clang-O2/smashed" \
+	smashed.c) || fail "smashed: not built"
+check "$WORK/clang-O2/smashed"
+grep -q '^  #[0-9]*  format near /.*smashed\.c:[0-9]*$' "$WORK/c/data.report.txt" ||
+	fail "smashed: $(sed -n '/^Backtrace/,/^$/p' "$WORK/c/data.report.txt")"
 reaches_main altstack
 reaches_main vla
 # Frames of a stripped program: the return addresses that gdb prints (the last three digits: the
