@@ -43,6 +43,8 @@ def report(name):
     return json.loads(re.search('id="data">(.*?)</script>', text, re.S)[1])
 old, new = report('run.old.report.html'), report('page')
 assert old.pop('file') == 'run' and new.pop('file') == 'run.old'
+commands = [['run' if word == 'run.old' else word for word in words] for words in new.pop('next')]
+assert old.pop('next') == commands
 assert old == new
 END
 crash -o run
