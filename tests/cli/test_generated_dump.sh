@@ -81,6 +81,7 @@ if unshare -rpf --mount-proc true 2>/dev/null; then
 fi
 
 # which address has which name, by stock perf
+run $engine own || fail "$engine: $(tail -n 2 err)"
 rm -f jit-*.dump*
 if command -v perf >/dev/null &&
 	perf record -k mono -e cpu-clock -o perf.data ./jitdump loop >out 2>&1 &&
