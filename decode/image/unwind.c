@@ -23,6 +23,7 @@
 #define A64_NR_SIGNALS	 8		       /* handlers within handlers */
 #define A64_ADDRESS	 0x0000ffffffffffffull
 #define X86_DWARF_RAX	 0
+#define X86_DWARF_RBX	 3
 
 struct unwind {
 	const struct report_facts *facts;
@@ -320,27 +321,62 @@ static bool read_snapshot(void *ctx, uint64_t addr, void *buf, size_t size)
 	return read_memory(ctx, addr, buf, size);
 }
 
-/* What the canonical address of the frame is, by the unwind information of the code at pc. */
-static void frame_address(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, struct image_frame *f)
+/* The unwind information of the code at pc; the caller frees it. NULL: there is none. */
+static Dwarf_Frame *rules_at(Dwfl_Frame *frame, uint64_t pc)
 {
 	Dwfl_Module *module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);
-	const struct image_memory memory = {.read = read_snapshot, .ctx = u};
-	const struct dwarf_context context = {.frame = f, .memory = &memory};
 	Dwarf_Addr eh_bias = 0, debug_bias = 0;
 	Dwarf_Frame *rules = NULL;
 	Dwarf_CFI *eh, *debug;
-	Dwarf_Op *ops;
-	size_t nr;
 
 	if (!module)
-		return;
+		return NULL;
 	eh = dwfl_module_eh_cfi(module, &eh_bias);
 	debug = dwfl_module_dwarf_cfi(module, &debug_bias);
 	if ((!eh || dwarf_cfi_addrframe(eh, pc - eh_bias, &rules)) &&
 	    (!debug || dwarf_cfi_addrframe(debug, pc - debug_bias, &rules)))
+		return NULL;
+	return rules;
+}
+
+/* What the canonical address of the frame is, by the unwind information of the code at pc. */
+static void frame_address(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, struct image_frame *f)
+{
+	const struct image_memory memory = {.read = read_snapshot, .ctx = u};
+	const struct dwarf_context context = {.frame = f, .memory = &memory};
+	Dwarf_Frame *rules = rules_at(frame, pc);
+	Dwarf_Op *ops;
+	size_t nr;
+
+	if (!rules)
 		return;
 	f->has_cfa = !dwarf_frame_cfa(rules, &ops, &nr) && nr &&
 		     dwarf_compute(&context, NULL, ops, nr, &f->cfa) == DWARF_KNOWN;
+	free(rules);
+}
+
+/*
+ * elfutils takes rax for the register that calls preserve, and rbx for one that they do not: the
+ * number is wrong in its table. Where the unwind information of the callee, which is the frame
+ * before, has a rule for rbx, elfutils has followed that.
+ */
+static void correct_preserved(const struct unwind *u, Dwfl_Frame *frame, struct image_frame *f)
+{
+	const uint64_t rbx = 1ull << X86_DWARF_RBX;
+	const struct unwind_frames *out = u->out;
+	const struct image_frame *callee = out->nr ? &out->frames[out->nr - 1] : NULL;
+	Dwarf_Frame *rules;
+	Dwarf_Op memory[3], *ops;
+	size_t nr = 1;
+
+	f->known &= ~(1ull << X86_DWARF_RAX);
+	if (f->known & rbx || !callee || !(callee->known & rbx))
+		return;
+	rules = rules_at(frame, out->pcs[out->nr - 1]);
+	if (rules && !dwarf_frame_register(rules, X86_DWARF_RBX, memory, &ops, &nr) && !nr) {
+		f->reg[X86_DWARF_RBX] = callee->reg[X86_DWARF_RBX];
+		f->known |= rbx;
+	}
 	free(rules);
 }
 
@@ -358,9 +394,8 @@ static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, boo
 		f->reg[i] = word;
 		f->known |= 1ull << i;
 	}
-	/* elfutils takes it for preserved by calls, whose result it is */
 	if (is_call && u->regs.arch != AUXTAP_ARCH_AARCH64)
-		f->known &= ~(1ull << X86_DWARF_RAX);
+		correct_preserved(u, frame, f);
 	f->valid = !u->doubtful;
 	frame_address(u, frame, pc, f);
 }

@@ -39,6 +39,8 @@ check clang -O0 values.c 30 all
 check gcc -O2 values.c 8
 check clang -O2 values.c 8
 check gcc '-O2 -gdwarf-4' values.c 8
+check gcc -O2 preserved.c 5
+check clang -O2 preserved.c 9
 check g++ -O0 classes.cpp 12 all
 check clang++ -O0 classes.cpp 12 all
 check g++ -O2 classes.cpp 3
