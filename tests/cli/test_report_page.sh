@@ -57,7 +57,7 @@ if ! PYTHONPATH=$HERE python3 -B -c 'import browser, sys; sys.exit(not browser.f
 	skip "no Chromium; 'scripts/install-packages browser' installs one (60 MB)"
 fi
 KEEP_SHOTS=${KEEP_SHOTS:-} PYTHONPATH=$HERE python3 -B - <<'END' || fail "the browser: see above"
-import json, os, re, shlex
+import json, os, re, shlex, time
 from urllib.parse import quote
 import browser
 
@@ -73,6 +73,10 @@ def load(name, width=1400):
     b.open('about:blank')
     b.open('%s/%s.html' % (here, quote(name)), width, 1000)
     assert b.errors() == [], (name, b.errors())
+    # the pictures are drawn once their sizes are known, after the page was loaded
+    while not b.js("[...document.querySelectorAll('.drawing')].every("
+                   "e => e.offsetParent === null || e.children.length > 0)"):
+        time.sleep(0.05)
     return json.load(open(name + '.json'))
 def grouped(n):
     return '{:,}'.format(n)
@@ -235,7 +239,8 @@ try:
     assert len(ages) > 2 and all(m for _, m in ages), ticks
     for at, m in ages:
         age = float(m[1]) * units[m[2]]
-        assert abs(at - scale[0] + age / (end - oldest) * (scale[0] - left)) < 2, (at, m[0])
+        want = scale[0] - age / (end - oldest) * (scale[0] - left)
+        assert abs(at - max(want, left + 16)) < 2, (at, want, m[0]) # labels end at the edge
     for t in r['threads']:
         row = [s for s in texts('#threads .frame') if ' %d ' % t['tid'] in s]
         assert len(row) == 1 and t['location']['function'] in row[0], (t, row)
