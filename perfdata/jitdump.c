@@ -195,7 +195,7 @@ static enum outcome copy_whole(struct in *in, struct record_head head, uint8_t *
 {
 	uint32_t size = head.size - (uint32_t)sizeof(head);
 
-	if (head.size > max)
+	if (!*out || head.size > max)
 		return FULL;
 	if (!take(in, *out + sizeof(head), size))
 		return INCOMPLETE;

@@ -110,14 +110,21 @@ static bool may_be_lost(const struct lossy_step *step)
 	       !is_cpuid(step);
 }
 
+static long number_in(const char *variable)
+{
+	const char *text = getenv(variable);
+
+	return text ? atol(text) : 0;
+}
+
 static bool lose(void)
 {
 	static unsigned long nr;
 	static long every = -1, first;
 
 	if (every < 0) {
-		every = getenv("EMU_LOSE") ? atol(getenv("EMU_LOSE")) : 0;
-		first = getenv("EMU_LOSE_FIRST") ? atol(getenv("EMU_LOSE_FIRST")) : 0;
+		every = number_in("EMU_LOSE");
+		first = number_in("EMU_LOSE_FIRST");
 	}
 	return every && nr++ % (unsigned long)every == (unsigned long)first;
 }
@@ -171,7 +178,7 @@ static bool not_yet(pid_t pid)
 	if (pid != seen && nr < atol(late)) {
 		seen = pid;
 		nr++;
-		until_ms = now_ms() + atol(getenv("EMU_LATE_MS"));
+		until_ms = now_ms() + number_in("EMU_LATE_MS");
 	}
 	return pid == seen && nr == atol(late) && now_ms() < until_ms;
 }
