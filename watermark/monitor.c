@@ -619,10 +619,7 @@ void mon_store(struct sim *w, u64 off, u64 nr_bytes)
 
 /* ---- interrupts ---- */
 
-/*
- * What a unit may generate after a threshold before the line goes up: its delay, the rest of the
- * record that reached the threshold, and the record in which the delay ends.
- */
+/* How much comes before the line goes up: its delay, and two records, those at either end of it. */
 static u64 allowed_irq_delay(const struct sim *w)
 {
 	return w->c.setup.irq_delay_bytes + 2ull * w->c.setup.record_bytes;
