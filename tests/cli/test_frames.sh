@@ -96,7 +96,7 @@ clang O2 shapes tail divide noreturn
 clang lto tail workers
 LIST
 # A call that belongs to no line (clang's, of a failed check): the line before it, and it says so.
-mkdir -p clang-O2
+mkdir -p "$WORK/clang-O2"
 (cd "$programs" && clang -g -O2 -fstack-protector-all -no-pie -w -o "$WORK/clang-O2/smashed" \
 	smashed.c) || fail "smashed: not built"
 check "$WORK/clang-O2/smashed"
