@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The general registers as core files have them: the kernel's struct user_regs_struct (x86-64). */
+/* The general registers in the order of core files (struct user_regs_struct) and of DWARF. */
 #ifndef UTIL_USER_REGS_H
 #define UTIL_USER_REGS_H
 
@@ -41,6 +41,14 @@ static const int8_t x86_greg_order[X86_NR_GREGS] = {
 	AUXTAP_X86_ES,
 	-1,
 	-1,
+};
+
+/* The register of struct auxtap_regs by DWARF number (the x86-64 psABI). */
+static const int8_t x86_dwarf_order[16] = {
+	AUXTAP_X86_AX,	AUXTAP_X86_DX,	AUXTAP_X86_CX,	AUXTAP_X86_BX,
+	AUXTAP_X86_SI,	AUXTAP_X86_DI,	AUXTAP_X86_BP,	AUXTAP_X86_SP,
+	AUXTAP_X86_R8,	AUXTAP_X86_R9,	AUXTAP_X86_R10, AUXTAP_X86_R11,
+	AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
 };
 
 #endif

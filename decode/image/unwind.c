@@ -11,6 +11,7 @@
 #include "image_private.h"
 #include "packed.h"
 #include "decode/report/report.h"
+#include "util/user_regs.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -96,12 +97,6 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 
 static bool initial_registers(Dwfl_Thread *thread, void *arg)
 {
-	static const int x86_order[16] = {
-		AUXTAP_X86_AX,	AUXTAP_X86_DX,	AUXTAP_X86_CX,	AUXTAP_X86_BX,
-		AUXTAP_X86_SI,	AUXTAP_X86_DI,	AUXTAP_X86_BP,	AUXTAP_X86_SP,
-		AUXTAP_X86_R8,	AUXTAP_X86_R9,	AUXTAP_X86_R10, AUXTAP_X86_R11,
-		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
-	};
 	struct unwind *u = arg;
 	Dwarf_Word words[32];
 	unsigned int nr;
@@ -115,7 +110,7 @@ static bool initial_registers(Dwfl_Thread *thread, void *arg)
 	} else {
 		nr = 17;
 		for (unsigned int i = 0; i < 16; i++)
-			words[i] = u->regs.reg[x86_order[i]];
+			words[i] = u->regs.reg[x86_dwarf_order[i]];
 		words[7] = u->sp;
 		words[16] = u->ip;
 	}
@@ -321,7 +316,7 @@ static bool read_snapshot(void *ctx, uint64_t addr, void *buf, size_t size)
 	return read_memory(ctx, addr, buf, size);
 }
 
-/* The unwind information of the code at pc; the caller frees it. NULL: there is none. */
+/* The unwind information of the code at pc; the caller frees it. NULL: not found. */
 static Dwarf_Frame *rules_at(Dwfl_Frame *frame, uint64_t pc)
 {
 	Dwfl_Module *module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);

@@ -11,6 +11,7 @@
  */
 #include "fault.h"
 #include "report.h"
+#include "util/user_regs.h"
 
 #include <signal.h>
 #include <string.h>
@@ -41,18 +42,12 @@ static int interrupted_frame(const struct auxtap_crash *c, const struct unwind_f
 /* The registers of a frame; those that no frame has are the dead thread's. */
 static void frame_regs(const struct image_frame *frame, uint64_t ip, struct auxtap_regs *regs)
 {
-	static const int x86[16] = {
-		AUXTAP_X86_AX,	AUXTAP_X86_DX,	AUXTAP_X86_CX,	AUXTAP_X86_BX,
-		AUXTAP_X86_SI,	AUXTAP_X86_DI,	AUXTAP_X86_BP,	AUXTAP_X86_SP,
-		AUXTAP_X86_R8,	AUXTAP_X86_R9,	AUXTAP_X86_R10, AUXTAP_X86_R11,
-		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
-	};
 	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
 	const uint64_t kept = a64 ? 0 : 1ull << AUXTAP_X86_FS | 1ull << AUXTAP_X86_GS;
 
 	regs->valid &= kept;
 	for (int i = 0; i < (a64 ? AUXTAP_A64_SP + 1 : 16); i++) {
-		int index = a64 ? i : x86[i];
+		int index = a64 ? i : x86_dwarf_order[i];
 
 		if (!(frame->known >> i & 1))
 			continue;
