@@ -27,6 +27,7 @@ int main(int argc, char **argv)
 		signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
 	alarm(6000);
+	spin_here(); /* has run whenever the signal comes */
 	puts("ready");
 	fflush(stdout);
 	while (!got)

@@ -103,15 +103,71 @@ static struct range symbol(const char *program, const char *name)
 	return r;
 }
 
-static pid_t leader;
+/* What one thread does in the functions that only threads of the program run. */
+struct thread_steps {
+	uint64_t *ip;
+	size_t nr, allocated;
+};
 
-/* In the order of creation: numbers grow from the leader's, and may start again at the smallest. */
-static int compare_tids(const void *a, const void *b)
+static void add_step(struct thread_steps *steps, uint64_t ip)
 {
-	uint32_t x = (uint32_t)(*(const pid_t *)a - leader);
-	uint32_t y = (uint32_t)(*(const pid_t *)b - leader);
+	if (steps->nr == steps->allocated) {
+		steps->allocated = steps->allocated ? 2 * steps->allocated : 4096;
+		steps->ip = realloc(steps->ip, steps->allocated * sizeof(ip));
+		assert_non_null(steps->ip);
+	}
+	steps->ip[steps->nr++] = ip;
+}
 
-	return x < y ? -1 : x > y;
+static bool in_range(const struct range *r, uint64_t ip)
+{
+	return ip >= r->begin && ip < r->end;
+}
+
+#define NR_WORKERS 4
+
+/*
+ * The reference numbers its threads, and gives the number of one that has ended to the next: each
+ * call of the function that a thread starts in begins the steps of another thread.
+ */
+static void read_reference(char *const *argv, const struct range *worker,
+			   const struct range *collatz, struct thread_steps steps[NR_WORKERS])
+{
+	int stream[NR_WORKERS + 1], nr = 0, cpu, status;
+	uint64_t ip, last[NR_WORKERS + 1] = {0};
+	pid_t pid;
+	FILE *log = reference_start(&reference_a64, argv, &pid);
+
+	assert_non_null(log);
+	while (reference_next(log, &ip, &cpu)) {
+		assert_in_range(cpu, 0, NR_WORKERS);
+		if (ip != last[cpu] && (in_range(worker, ip) || in_range(collatz, ip))) {
+			if (ip == worker->begin) {
+				assert_true(nr < NR_WORKERS);
+				stream[cpu] = nr++;
+			}
+			assert_true(nr > 0);
+			add_step(&steps[stream[cpu]], ip);
+		}
+		last[cpu] = ip;
+	}
+	fclose(log);
+	waitpid(pid, &status, 0);
+	assert_int_equal(nr, NR_WORKERS);
+}
+
+/* Takes the steps that equal those of a thread out of those of the reference. */
+static bool take_equal(struct thread_steps *reference, const struct thread_steps *thread)
+{
+	for (int i = 0; i < NR_WORKERS; i++) {
+		if (reference[i].nr != thread->nr ||
+		    memcmp(reference[i].ip, thread->ip, thread->nr * sizeof(*thread->ip)))
+			continue;
+		free(reference[i].ip);
+		reference[i] = (struct thread_steps){0};
+		return true;
+	}
+	return false;
 }
 
 /* What each of four threads does in its own functions, undisturbed. */
@@ -120,52 +176,32 @@ static void test_threads(void **state)
 	char *argv[] = {PROGRAM("threads4_static"), NULL};
 	struct range worker = symbol(argv[0], "worker"), collatz = symbol(argv[0], "collatz");
 	struct client_run run = {.truth = truth_path, .envp = env_of_run};
-	uint64_t *truth[5], ip, last[5] = {0};
-	size_t nr[5], at[5] = {0}, nr_compared = 0;
-	int cpu, status;
-	FILE *log;
-	pid_t pid;
+	struct thread_steps reference[NR_WORKERS] = {0};
+	int nr_compared = 0;
 
 	(void)state;
 	assert_int_equal(client_run(&run, argv), 0);
 	assert_int_equal(run.status, 0);
 	assert_int_equal(run.nr_threads, 4);
-	leader = run.pid; /* the log is in the order of creation */
-	qsort(run.tids, 5, sizeof(*run.tids), compare_tids);
-	for (int i = 0; i < 5; i++) {
-		truth[i] = client_truth(truth_path, run.tids[i], &nr[i]);
-		assert_non_null(truth[i]);
-	}
-	log = reference_start(&reference_a64, argv, &pid);
-	while (reference_next(log, &ip, &cpu)) {
-		bool inside = (ip >= worker.begin && ip < worker.end) ||
-			      (ip >= collatz.begin && ip < collatz.end);
+	read_reference(argv, &worker, &collatz, reference);
+	for (int i = 0; i < run.nr_tids; i++) {
+		struct thread_steps steps = {0};
+		size_t nr;
+		uint64_t *truth = client_truth(truth_path, run.tids[i], &nr);
 
-		assert_in_range(cpu, 0, 4);
-		if (!inside || ip == last[cpu]) {
-			last[cpu] = ip;
-			continue;
-		}
-		last[cpu] = ip;
-		while (at[cpu] < nr[cpu] &&
-		       !(truth[cpu][at[cpu]] >= worker.begin && truth[cpu][at[cpu]] < worker.end) &&
-		       !(truth[cpu][at[cpu]] >= collatz.begin && truth[cpu][at[cpu]] < collatz.end))
-			at[cpu]++;
-		assert_true(at[cpu] < nr[cpu]);
-		assert_int_equal(truth[cpu][at[cpu]++], ip);
+		assert_non_null(truth);
+		for (size_t k = 0; k < nr; k++)
+			if (in_range(&worker, truth[k]) || in_range(&collatz, truth[k]))
+				add_step(&steps, truth[k]);
+		free(truth);
+		if (!steps.nr)
+			continue; /* the first thread */
+		assert_true(steps.nr > 1000);
+		assert_true(take_equal(reference, &steps));
+		free(steps.ip);
 		nr_compared++;
 	}
-	fclose(log);
-	waitpid(pid, &status, 0);
-	assert_true(nr_compared > 10000);
-	for (int i = 0; i < 5; i++) {
-		for (; at[i] < nr[i]; at[i]++)
-			assert_false(
-				(truth[i][at[i]] >= worker.begin && truth[i][at[i]] < worker.end) ||
-				(truth[i][at[i]] >= collatz.begin &&
-				 truth[i][at[i]] < collatz.end));
-		free(truth[i]);
-	}
+	assert_int_equal(nr_compared, NR_WORKERS);
 	forget_truth(&run);
 }
 
