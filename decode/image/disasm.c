@@ -1,10 +1,43 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Disassembly by capstone; of x86 in AT&T syntax. */
+/*
+ * Disassembly by capstone; of x86 in AT&T syntax. The library is loaded when the first instruction
+ * is disassembled: its 77,000 relocations are most of what a start of auxtap would cost.
+ */
 #include "image_private.h"
 
 #include <capstone/capstone.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+
+#define TEXT_OF(macro)	 TEXT_OF_(macro)
+#define TEXT_OF_(macro)	 #macro
+#define CAPSTONE_LIBRARY "libcapstone.so." TEXT_OF(CS_API_MAJOR)
+
+static struct {
+	__typeof__(cs_open) *open;
+	__typeof__(cs_close) *close;
+	__typeof__(cs_option) *option;
+	__typeof__(cs_disasm) *disasm;
+	__typeof__(cs_free) *free;
+} capstone;
+static bool capstone_is_loaded;
+
+static void load_capstone(void)
+{
+	void *library = dlopen(CAPSTONE_LIBRARY, RTLD_NOW);
+
+	if (!library)
+		return;
+	*(void **)&capstone.open = dlsym(library, "cs_open");
+	*(void **)&capstone.close = dlsym(library, "cs_close");
+	*(void **)&capstone.option = dlsym(library, "cs_option");
+	*(void **)&capstone.disasm = dlsym(library, "cs_disasm");
+	*(void **)&capstone.free = dlsym(library, "cs_free");
+	capstone_is_loaded = capstone.open && capstone.close && capstone.option &&
+			     capstone.disasm && capstone.free;
+}
 
 static int open_capstone(struct auxtap_image_set *set, enum auxtap_isa isa)
 {
@@ -17,18 +50,29 @@ static int open_capstone(struct auxtap_image_set *set, enum auxtap_isa isa)
 		[AUXTAP_ISA_A32] = {CS_ARCH_ARM, CS_MODE_ARM},
 		[AUXTAP_ISA_T32] = {CS_ARCH_ARM, CS_MODE_THUMB},
 	};
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	csh handle;
 
 	if ((unsigned int)isa >= sizeof(modes) / sizeof(modes[0]))
 		return -EINVAL;
 	if (set->capstone[isa])
 		return 0;
-	if (cs_open(modes[isa].arch, modes[isa].mode, &handle) != CS_ERR_OK)
+	pthread_once(&once, load_capstone);
+	if (!capstone_is_loaded)
+		return -ENOSYS;
+	if (capstone.open(modes[isa].arch, modes[isa].mode, &handle) != CS_ERR_OK)
 		return -ENOMEM;
 	if (isa == AUXTAP_ISA_X86)
-		cs_option(handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+		capstone.option(handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
 	set->capstone[isa] = handle;
 	return 0;
+}
+
+void image_disassembler_free(struct auxtap_image_set *set)
+{
+	for (size_t isa = 0; isa < sizeof(set->capstone) / sizeof(set->capstone[0]); isa++)
+		if (set->capstone[isa])
+			capstone.close(&set->capstone[isa]);
 }
 
 /* A64 has more instructions than capstone knows. As objdump: the word, with no claim what it is. */
@@ -48,11 +92,13 @@ int auxtap_disassemble_as(struct auxtap_image_set *set, enum auxtap_isa isa, uin
 
 	pthread_mutex_lock(&set->lock);
 	ret = open_capstone(set, isa);
-	if (!ret && cs_disasm(set->capstone[isa], code, code_size, addr, 1, &insn) == 1) {
+	if (!ret && capstone.disasm(set->capstone[isa], code, code_size, addr, 1, &insn) == 1) {
 		snprintf(buf, size, "%s%s%s", insn->mnemonic, insn->op_str[0] ? " " : "",
 			 insn->op_str);
 		ret = insn->size;
-		cs_free(insn, 1);
+		capstone.free(insn, 1);
+	} else if (ret == -ENOSYS) {
+		snprintf(buf, size, "(%s is not installed)", CAPSTONE_LIBRARY);
 	} else if (!ret) {
 		ret = isa == AUXTAP_ISA_A64 ? unknown_a64(code, code_size, buf, size) : -EINVAL;
 	}

@@ -168,6 +168,9 @@ int image_file_map(struct auxtap_image *image, const char *path);
 int image_file_map_fd(struct auxtap_image *image, int fd);
 int image_file_adopt(struct auxtap_image *image, uint8_t *data, size_t size);
 void image_file_close(struct auxtap_image *image);
+
+/* disasm.c */
+void image_disassembler_free(struct auxtap_image_set *set);
 /* Build-id of an ELF in memory: its size, 0 without. */
 unsigned int image_elf_build_id(const uint8_t *data, size_t size, uint8_t id[20]);
 /* ELF address of the first instruction; 0: not an ELF file. */

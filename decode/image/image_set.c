@@ -6,7 +6,6 @@
 #include "util/vector.h"
 #include "packed.h"
 
-#include <capstone/capstone.h>
 #include <auxtap/perfdata.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -110,9 +109,7 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 	free(set->images);
 	hash_map_free(&set->image_numbers);
 	free(set->raw);
-	for (size_t isa = 0; isa < sizeof(set->capstone) / sizeof(set->capstone[0]); isa++)
-		if (set->capstone[isa])
-			cs_close(&set->capstone[isa]);
+	image_disassembler_free(set);
 	free(set->spare);
 	free(set->ids);
 	image_packed_free(set);

@@ -57,6 +57,14 @@ same jsonl 'auxtap: trace: this file contains Intel PT trace, so no memory sampl
 {"event":"gap","ip":null,"addr":null,"insn":null,"insnlen":null,"asm":null,"phys":null,'\
 '"cause":"no_image","nr_bytes":1,"exact":true,"detail":"no mapping known at 5000"}' \
 	"${raw[@]}" --events call,gap -F event,ip,addr,insn,insnlen,asm,phys --format jsonl trace
+# capstone's library is loaded for the disassembly alone, and its lack is stated
+mkdir without
+library=libcapstone.so.$(sed -n 's/^#define CS_API_MAJOR //p' /usr/include/capstone/capstone.h)
+: >"without/$library"
+export LD_LIBRARY_PATH=$PWD/without
+same "no capstone" "($library is not installed)" "${raw[@]}" --events call -F asm trace
+same "no capstone needed" 1004 "${raw[@]}" --events call -F ip trace
+unset LD_LIBRARY_PATH
 same summary 'instructions: 9
 branches: 3
 gaps: 1
