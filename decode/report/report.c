@@ -260,9 +260,11 @@ static void print_insn(const struct report *r, const struct report_death *death)
 	uint8_t code[16];
 	char text[160];
 	size_t n = report_read_code(r, ip, code, sizeof(code));
+	int size =
+		n ? auxtap_disassemble_as(r->ro.images, isa, ip, code, n, text, sizeof(text)) : 0;
 
 	title(r, "Faulting instruction");
-	if (n > 0 && auxtap_disassemble_as(r->ro.images, isa, ip, code, n, text, sizeof(text)) > 0)
+	if (size > 0 || size == -ENOSYS) /* text: what is missing */
 		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s%s\n", ip, r->ro.style->bad, text,
 			r->ro.style->off,
 			!strncmp(text, ".inst ", 6) ? "  (not known to the disassembler)" : "");

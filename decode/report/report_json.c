@@ -9,6 +9,7 @@
 #include "perfdata/capture_note.h"
 #include "util/number.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +139,7 @@ static void put_insn(struct report_json *json, const struct report_death *death)
 		   0;
 	json_out_open(j, "instruction", '{');
 	json_out_hex(j, "address", ip);
-	json_out_text(j, "text", size > 0 ? text : NULL);
+	json_out_text(j, "text", size > 0 || size == -ENOSYS ? text : NULL);
 	json_out_open(j, "bytes", '[');
 	for (int i = 0; i < size; i++) {
 		snprintf(hex, sizeof(hex), "%02x", code[i]);

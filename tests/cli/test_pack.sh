@@ -6,9 +6,11 @@
 command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
 	skip "the engine qemu is missing"
 
+# auxtap loads capstone when it disassembles
+loaded_later() { ldconfig -p | awk '$1 ~ /^libcapstone[.]so[.]/ {print $NF; exit}'; }
 JAIL=$WORK/jail
 mkdir "$JAIL"
-for file in "$AUXTAP" $(ldd "$AUXTAP" | grep -o '/[^ ]*'); do
+for file in "$AUXTAP" $(ldd "$AUXTAP" | grep -o '/[^ ]*') $(loaded_later); do
 	mkdir -p "$JAIL/$(dirname "$file")"
 	cp -L "$file" "$JAIL/$file"
 done
@@ -202,6 +204,14 @@ for arguments in '--pack' '--pack --redact --with-memory' '--with-memory'; do
 	"$AUXTAP" crash $arguments -- true >out 2>err
 	[ $? -eq 125 ] && [ "$(wc -l <err)" -eq 1 ] || fail "crash $arguments: $(cat err)"
 done
+
+# what is missing where auxtap's own libraries alone were copied
+library=$(loaded_later)
+rm "$JAIL$library"
+cp dlopen_crash.packed "$JAIL/packed"
+inside report packed >out 2>err || fail "without $library: status $?: $(cat err)"
+grep -q "^  0x[0-9a-f]*  (${library##*/} is not installed)\$" out ||
+	fail "without $library: $(sed -n '/^Faulting/,/^$/p' out)"
 
 # usage
 for arguments in '' '--redact --with-memory' '--redact x y' '--no-such' '-o'; do
