@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Disassembly by capstone; of x86 in AT&T syntax. The library is loaded when the first instruction
- * is disassembled: its 77,000 relocations are most of what a start of auxtap would cost.
+ * is disassembled: without it a start of auxtap has 14,000 relocations, with it 91,000.
  */
 #include "image_private.h"
 
@@ -98,7 +98,7 @@ int auxtap_disassemble_as(struct auxtap_image_set *set, enum auxtap_isa isa, uin
 		ret = insn->size;
 		capstone.free(insn, 1);
 	} else if (ret == -ENOSYS) {
-		snprintf(buf, size, "(%s is not installed)", CAPSTONE_LIBRARY);
+		snprintf(buf, size, "(%s cannot be loaded)", CAPSTONE_LIBRARY);
 	} else if (!ret) {
 		ret = isa == AUXTAP_ISA_A64 ? unknown_a64(code, code_size, buf, size) : -EINVAL;
 	}

@@ -168,9 +168,6 @@ int image_file_map(struct auxtap_image *image, const char *path);
 int image_file_map_fd(struct auxtap_image *image, int fd);
 int image_file_adopt(struct auxtap_image *image, uint8_t *data, size_t size);
 void image_file_close(struct auxtap_image *image);
-
-/* disasm.c */
-void image_disassembler_free(struct auxtap_image_set *set);
 /* Build-id of an ELF in memory: its size, 0 without. */
 unsigned int image_elf_build_id(const uint8_t *data, size_t size, uint8_t id[20]);
 /* ELF address of the first instruction; 0: not an ELF file. */
@@ -184,6 +181,9 @@ int image_vaddr_to_off(const struct auxtap_image *image, uint64_t vaddr, uint64_
 void image_find(const struct auxtap_image_set *set, struct auxtap_image *image);
 const char *image_home(void);
 size_t image_plain_name(const char *name);
+
+/* disasm.c */
+void image_disassembler_free(struct auxtap_image_set *set);
 
 /* image_space.c */
 struct image_space *image_space_get(struct auxtap_image_set *set, pid_t pid, bool create);

@@ -171,8 +171,8 @@ AUXTAP_API int auxtap_disassemble(struct auxtap_image_set *set, uint64_t addr, c
 				  size_t code_size, char *buf, size_t size);
 /*
  * "mov (%rax),%eax"; AT&T syntax as objdump's default. Returns the length of the instruction or
- * -errno: -ENOSYS if capstone's library, which is loaded at the first call, is not installed; buf
- * says so.
+ * -errno: -ENOSYS if capstone's library, which is loaded at the first call, cannot be loaded (it is
+ * not installed, or memory is short); buf says so.
  */
 AUXTAP_API int auxtap_image_set_disassemble(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 					    uint64_t addr, char *buf, size_t size);

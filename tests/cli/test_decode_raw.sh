@@ -62,7 +62,7 @@ mkdir without
 library=libcapstone.so.$(sed -n 's/^#define CS_API_MAJOR //p' /usr/include/capstone/capstone.h)
 : >"without/$library"
 export LD_LIBRARY_PATH=$PWD/without
-same "no capstone" "($library is not installed)" "${raw[@]}" --events call -F asm trace
+same "no capstone" "($library cannot be loaded)" "${raw[@]}" --events call -F asm trace
 same "no capstone needed" 1004 "${raw[@]}" --events call -F ip trace
 unset LD_LIBRARY_PATH
 same summary 'instructions: 9

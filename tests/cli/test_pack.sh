@@ -7,7 +7,7 @@ command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
 	skip "the engine qemu is missing"
 
 # auxtap loads capstone when it disassembles
-loaded_later() { ldconfig -p | awk '$1 ~ /^libcapstone[.]so[.]/ {print $NF; exit}'; }
+loaded_later() { /sbin/ldconfig -p | awk '$1 ~ /^libcapstone[.]so[.]/ {print $NF; exit}'; }
 JAIL=$WORK/jail
 mkdir "$JAIL"
 for file in "$AUXTAP" $(ldd "$AUXTAP" | grep -o '/[^ ]*') $(loaded_later); do
@@ -210,8 +210,11 @@ library=$(loaded_later)
 rm "$JAIL$library"
 cp dlopen_crash.packed "$JAIL/packed"
 inside report packed >out 2>err || fail "without $library: status $?: $(cat err)"
-grep -q "^  0x[0-9a-f]*  (${library##*/} is not installed)\$" out ||
+grep -q "^  0x[0-9a-f]*  (${library##*/} cannot be loaded)\$" out ||
 	fail "without $library: $(sed -n '/^Faulting/,/^$/p' out)"
+inside report --format json packed >out 2>err || fail "without $library: JSON: $(cat err)"
+grep -q "\"text\": *\"(${library##*/} cannot be loaded)\"" out ||
+	fail "without $library: JSON: $(grep -o '"text":.\{60\}' out | head -n 3)"
 
 # usage
 for arguments in '' '--redact --with-memory' '--redact x y' '--no-such' '-o'; do
