@@ -7,7 +7,7 @@ command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
 	skip "the engine qemu is missing"
 
 # auxtap loads capstone when it disassembles
-loaded_later() { /sbin/ldconfig -p | awk '$1 ~ /^libcapstone[.]so[.]/ {print $NF; exit}'; }
+loaded_later() { /sbin/ldconfig -p | awk '$1 ~ /^libcapstone[.]so[.]/ && !nr++ {print $NF}'; }
 JAIL=$WORK/jail
 mkdir "$JAIL"
 for file in "$AUXTAP" $(ldd "$AUXTAP" | grep -o '/[^ ]*') $(loaded_later); do
