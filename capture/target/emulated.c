@@ -6,6 +6,7 @@
 #include "util/sized.h"
 #include "emulated.h"
 #include "util/vector.h"
+#include "driver/exec/qemu/qemu_heap.h"
 #include "driver/exec/qemu/qemu_values.h"
 
 #include <elf.h>
@@ -512,6 +513,45 @@ static int qemu_values(void *ctx, pid_t pid, pid_t tid, void **record, size_t *s
 	return 0;
 }
 
+static int read_heap(struct emu_link *link, pid_t tid, uint64_t off, void *buf, size_t size)
+{
+	ssize_t nr = read_parts(link, EMU_HEAP, tid, off, buf, size);
+
+	return nr < 0 ? (int)nr : (size_t)nr < size ? -ENODATA : 0;
+}
+
+static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, size_t *nr)
+{
+	const size_t head = offsetof(struct qemu_heap, event);
+	uint64_t count, begin, first;
+	struct auxtap_heap_event *all;
+	struct {
+		uint64_t magic, head;
+	} ring;
+	int ret = read_heap(ctx, tid, 0, &ring, sizeof(ring));
+
+	if (ret)
+		return ret;
+	if (ring.magic != QEMU_HEAP_MAGIC || !ring.head)
+		return -ENODATA; /* overwritten, or nothing was seen */
+	count = ring.head < QEMU_HEAP_EVENTS ? ring.head : QEMU_HEAP_EVENTS;
+	begin = (ring.head - count) % QEMU_HEAP_EVENTS;
+	first = QEMU_HEAP_EVENTS - begin < count ? QEMU_HEAP_EVENTS - begin : count;
+	all = malloc(count * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	ret = read_heap(ctx, tid, head + begin * sizeof(*all), all, first * sizeof(*all));
+	if (!ret && first < count)
+		ret = read_heap(ctx, tid, head, all + first, (count - first) * sizeof(*all));
+	if (ret) {
+		free(all);
+		return ret;
+	}
+	*events = all;
+	*nr = count;
+	return 0;
+}
+
 #define EMULATED_OPS                                                                     \
 	.size = sizeof(struct auxtap_target_ops), .spawn = emulated_spawn,               \
 	.attach = emulated_attach, .fd = emulated_fd, .wait = emulated_wait,             \
@@ -526,4 +566,5 @@ const struct auxtap_target_ops target_ptrace_ops = {.name = "ptrace",
 const struct auxtap_target_ops target_qemu_ops = {.name = "qemu",
 						  .facts = qemu_facts,
 						  .values = qemu_values,
+						  .heap = qemu_heap,
 						  EMULATED_OPS};

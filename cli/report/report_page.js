@@ -123,6 +123,8 @@ function start() {
 	const signal = report.kind === 'crash' && report.crash.signal;
 
 	main.replaceChildren(headCard(report));
+	if (report.heap_blocks && report.heap_blocks.length)
+		main.append(blocksCard(report));
 	if (report.backtrace)
 		main.append(backtraceCard(report));
 	if (report.crash)

@@ -9,6 +9,27 @@ function registersCard(report) {
 	return card('registers', 'Registers', node('div', 'registers', ...registers));
 }
 
+function blockNode(block, dying) {
+	const call = (what, made) => made && node('div', 'lastcall', `${what} `, locationNode(made.location),
+		made.tid === dying ? null : `, by thread ${made.tid}`);
+	const size = block.bytes === null ? '' : ` of ${number(block.bytes)} bytes`;
+	const pointers = block.pointers.map(at => (at.register || 'the fault’s address') +
+		(at.offset && at.offset === block.bytes ? ' (at its end)' :
+			at.offset ? ` (byte ${number(at.offset)})` : ''));
+
+	return node('div', 'block', node('p', block.freed ? 'bad' : '',
+		`${block.freed ? 'freed block' : 'block'}${size} at ${block.address}`,
+		pointers.length ? `: ${pointers.join(', ')}` : ''),
+	call(block.bad_free_offset ? `freed at byte ${number(block.bad_free_offset)}` : 'freed again',
+		block.bad_free), call('freed', block.freed),
+	call('allocated', block.allocated));
+}
+
+function blocksCard(report) {
+	return card('blocks', 'Blocks of the heap that it points to',
+		...report.heap_blocks.map(block => blockNode(block, report.crash.tid)));
+}
+
 function gapText(gap, ended) {
 	const bytes = gap.bytes ? `, ${gap.exact ? '' : 'at least '}${plural(gap.bytes, 'byte')}` : '';
 

@@ -107,10 +107,10 @@ static void put_header(struct auxtap_perfdata *pd, FILE *out)
 
 static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	static const char *const names[] = {"?",	  "capture",  "crash",	"thread",
-					    "memory",	  "maps",     "gap",	"image",
-					    "reader",	  "message",  "values", "code",
-					    "code names", "exception"};
+	static const char *const names[] = {"?",	  "capture",   "crash",	    "thread",
+					    "memory",	  "maps",      "gap",	    "image",
+					    "reader",	  "message",   "values",    "code",
+					    "code names", "exception", "code dump", "block"};
 	static const char *const packed[] = {"pack", "packed image", "packed source lines"};
 	const char *name = "unknown";
 	FILE *out = ctx;

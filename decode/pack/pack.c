@@ -215,6 +215,7 @@ static int copy_metadata(void *ctx, uint32_t type, const void *data, size_t size
 	case AUXTAP_METADATA_CODE: /* as pages of an image */
 	case AUXTAP_METADATA_CODE_NAMES:
 	case AUXTAP_METADATA_CODE_DUMP:
+	case AUXTAP_METADATA_BLOCK:
 	case AUXTAP_METADATA_WAKEUPS:
 		break;
 	default: /* memory, and what this version does not know */

@@ -542,6 +542,10 @@ static void print_crash(struct report *r)
 	if (regs) {
 		title(r, "Registers");
 		report_regs_print(r->ro.out, regs);
+		if (r->facts.nr_blocks) {
+			title(r, "Blocks of the heap that it points to");
+			report_blocks_print(&r->ro, &r->facts, regs);
+		}
 		title(r, "Backtrace");
 		report_frames_print(&r->ro, &r->facts, &death.frames);
 		if (death.view && !r->cover.cut_short)

@@ -26,6 +26,11 @@ void report_regs_move(struct auxtap_regs *regs, uint64_t ip);
 /* An object "registers" of those that are known. */
 struct json_out;
 void report_regs_json(struct json_out *j, const struct auxtap_regs *regs);
+/*
+ * Register number i, from 0, in the order of printing; false: there is none. *name is NULL if it is
+ * unknown or can hold no pointer to data.
+ */
+bool report_regs_pointer(const struct auxtap_regs *regs, int i, const char **name, uint64_t *value);
 void report_regs_print(FILE *out, const struct auxtap_regs *regs);
 
 /* ---- fault ---- */
@@ -507,6 +512,14 @@ void report_last_calls_print(const struct report_out *ro, struct call_tree *tree
 void report_memory_text(const struct report_facts *facts, char *text, size_t size);
 /* The same as the last line. */
 void report_memory_print(const struct report_out *ro, const struct report_facts *facts);
+
+/* ---- blocks of the heap (report_blocks.c) ---- */
+
+/* Drops those that have nothing to do with the death; regs: of the dying thread, or NULL. */
+void report_blocks_choose(const struct report_out *ro, struct report_facts *facts,
+			  const struct auxtap_regs *regs, const struct unwind_frames *frames);
+void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs);
 
 /* ---- images (report_images.c) ---- */
 

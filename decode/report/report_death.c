@@ -137,6 +137,7 @@ void report_death_explain(struct report *r, struct report_death *death)
 		ip = insn_of_signal(r, regs, ip);
 		explain_regs(r, death, ip);
 	}
+	report_blocks_choose(&r->ro, &r->facts, head->regs, &death->frames);
 	head->ip = death->fault.has_insn ? death->fault.insn_ip : ip;
 	if (!report_is_interrupted(r))
 		report_headline_explain(&r->ro, &r->facts, head);

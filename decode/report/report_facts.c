@@ -49,6 +49,21 @@ static int add_memory(struct report_facts *facts, const void *data, size_t size)
 	return 0;
 }
 
+static int add_block(struct report_facts *facts, const void *data, size_t size)
+{
+	struct auxtap_crash_block block;
+
+	if (size < sizeof(block))
+		return 0;
+	memcpy(&block, data, sizeof(block));
+	if (!block.addr || block.addr + block.nr_bytes < block.addr)
+		return 0;
+	if (vector_grow(facts->blocks, facts->nr_blocks, facts->max_blocks))
+		return -ENOMEM;
+	facts->blocks[facts->nr_blocks++] = block;
+	return 0;
+}
+
 /* One line of /proc/PID/maps: "start-end perms pgoff dev inode   name". */
 static int add_map(struct report_facts *facts, char *line)
 {
@@ -123,6 +138,8 @@ int report_facts_note(struct report_facts *facts, uint32_t type, const void *dat
 		return add_thread(facts, data, size);
 	case AUXTAP_METADATA_MEMORY:
 		return add_memory(facts, data, size);
+	case AUXTAP_METADATA_BLOCK:
+		return add_block(facts, data, size);
 	case AUXTAP_METADATA_MAPS:
 		return add_maps(facts, data, size);
 	case AUXTAP_METADATA_CAPTURE:
@@ -181,6 +198,7 @@ void report_facts_free(struct report_facts *facts)
 		free(facts->maps[i].name);
 	free(facts->memory);
 	free(facts->maps);
+	free(facts->blocks);
 	free(facts->threads);
 	free(facts->capture);
 	free(facts->message);

@@ -36,6 +36,8 @@ struct report_facts {
 	size_t nr_memory, max_memory;
 	struct report_map *maps;
 	size_t nr_maps, max_maps;
+	struct auxtap_crash_block *blocks; /* of the heap */
+	size_t nr_blocks, max_blocks;
 	char *capture;	 /* "key: value" lines, or NULL */
 	char *message;	 /* of the C library, or NULL */
 	char *exception; /* AUXTAP_METADATA_EXCEPTION, or NULL */

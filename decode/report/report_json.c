@@ -418,6 +418,7 @@ static void put_death(struct report_json *json, struct report_death *death)
 		report_regs_json(j, regs);
 	else
 		json_out_null(j, "registers");
+	report_json_blocks(json, regs);
 	if (regs)
 		report_json_backtrace(json, death);
 	else

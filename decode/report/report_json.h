@@ -41,6 +41,8 @@ void report_json_hot_calls(struct report_json *json, const struct report_out *ro
 void report_json_last_calls(struct report_json *json, struct call_tree *tree);
 void report_json_branches(struct report_json *json, const struct report_branches *branches);
 
+/* report_blocks.c: regs of the dying thread, or NULL. */
+void report_json_blocks(struct report_json *json, const struct auxtap_regs *regs);
 /* report_json_frames.c */
 void report_json_backtrace(struct report_json *json, const struct report_death *death);
 /* report_functions.c: the hottest functions. */

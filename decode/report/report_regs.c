@@ -74,6 +74,24 @@ void report_regs_json(struct json_out *j, const struct auxtap_regs *regs)
 	json_out_close(j, '}');
 }
 
+bool report_regs_pointer(const struct auxtap_regs *regs, int i, const char **name, uint64_t *value)
+{
+	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
+	const struct named_reg *order = a64 ? a64_order : x86_order;
+	size_t nr = a64 ? sizeof(a64_order) / sizeof(a64_order[0]) :
+			  sizeof(x86_order) / sizeof(x86_order[0]);
+	bool general;
+
+	if (i < 0 || (size_t)i >= nr)
+		return false;
+	general = a64 ? order[i].index < AUXTAP_A64_LR :
+			order[i].index != AUXTAP_X86_SP && order[i].index != AUXTAP_X86_IP &&
+				  order[i].index != AUXTAP_X86_FLAGS;
+	*name = general && regs->valid & 1ull << order[i].index ? order[i].name : NULL;
+	*value = regs->reg[order[i].index];
+	return true;
+}
+
 void report_regs_print(FILE *out, const struct auxtap_regs *regs)
 {
 	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;

@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-#define EMU_ABI_VERSION 8
+#define EMU_ABI_VERSION 9
 #define EMU_DOORBELL	SIGURG
 /* threads that can be traced at a time; EMU_OPEN of one more: EUSERS */
 #define EMU_NR_CPUS	1024
@@ -89,6 +89,7 @@ enum emu_call {
 	EMU_REGSET,
 	/* arg0 tid, arg1 offset, arg2 size -> data: of struct qemu_values; ENODATA: none */
 	EMU_VALUES,
+	EMU_HEAP,  /* the same of struct qemu_heap */
 	EMU_FACTS, /* arg0 tid -> data: struct auxtap_target_facts; ENODATA: nothing to say */
 	EMU_CODE,  /* arg0 pid, arg1 offset -> data: notes from offset on; empty at the end */
 };

@@ -262,6 +262,7 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 	case EMU_REGSET:
 	case EMU_FACTS:
 	case EMU_VALUES:
+	case EMU_HEAP:
 	case EMU_RESUME:
 		break;
 	default:
@@ -272,11 +273,13 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 		return -ESRCH;
 	if (req->call == EMU_RESUME)
 		return engine->resume(task);
-	if (req->call == EMU_VALUES) {
-		n = engine->values ? engine->values(task, req->arg[1], emu->answer,
-						    req->arg[2] < EMU_DATA_MAX ? req->arg[2] :
-										 EMU_DATA_MAX) :
-				     -ENODATA;
+	if (req->call == EMU_VALUES || req->call == EMU_HEAP) {
+		ssize_t (*const read)(struct emu_task *, u64, void *, size_t) =
+			req->call == EMU_HEAP ? engine->heap : engine->values;
+
+		n = read ? read(task, req->arg[1], emu->answer,
+				req->arg[2] < EMU_DATA_MAX ? req->arg[2] : EMU_DATA_MAX) :
+			   -ENODATA;
 		answer->data_size = n < 0 ? 0 : (u32)n;
 		return n < 0 ? (int)n : 0;
 	}

@@ -196,6 +196,11 @@ struct auxtap_target_ops {
 	 * followed by its bytes and padded to 8 bytes; the caller frees *notes. NULL: unknown.
 	 */
 	int (*code)(void *ctx, pid_t pid, char **notes, size_t *size);
+	/*
+	 * What the process of a stopped thread allocated and freed last, oldest first: malloc'd.
+	 * NULL, or -ENODATA: unknown.
+	 */
+	int (*heap)(void *ctx, pid_t tid, struct auxtap_heap_event **events, size_t *nr);
 };
 
 /* ---- backends ---- */

@@ -147,6 +147,42 @@ struct auxtap_crash_code_names {
 	uint64_t nr_bytes;
 };
 
+enum auxtap_heap_kind {
+	AUXTAP_HEAP_NONE,      /* being written */
+	AUXTAP_HEAP_ALLOCATED, /* malloc(), operator new, ... returned the block */
+	AUXTAP_HEAP_FREED,     /* free(), operator delete, ... was called */
+	AUXTAP_HEAP_MAPPED,    /* by mmap(): what was there before is gone */
+	/* unknown what: of a block seen before, it may be another one now */
+	AUXTAP_HEAP_MISSED,
+};
+
+/* One call of a function that allocates or frees, as the engine saw it. */
+struct auxtap_heap_event {
+	uint64_t addr;
+	uint64_t nr_bytes; /* as asked for; FREED: 0 */
+	uint64_t caller;   /* the return address */
+	int32_t tid;
+	uint32_t kind; /* enum auxtap_heap_kind */
+};
+
+#define AUXTAP_BLOCK_FREED    0x1
+#define AUXTAP_BLOCK_BAD_FREE 0x2 /* free() was called again, or with an address inside */
+
+/*
+ * A block of the heap that a register of the dying thread, or the address of the fault, points
+ * into or right past. Return addresses are 0 where the call is not known.
+ */
+struct auxtap_crash_block {
+	uint32_t size;
+	uint32_t flags; /* AUXTAP_BLOCK_… */
+	uint64_t addr;
+	uint64_t nr_bytes; /* 0 if allocated_at is 0 */
+	uint64_t allocated_at, freed_at;
+	uint64_t bad_free_at, bad_free_offset; /* 0: again */
+	int32_t allocated_tid, freed_tid, bad_free_tid;
+	uint32_t reserved;
+};
+
 #ifdef __cplusplus
 }
 #endif

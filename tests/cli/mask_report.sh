@@ -50,3 +50,8 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		sed -E 's/([^ |])   +/\1   /g'
 }
 
+
+# Without what qemu 10 alone knows.
+without_blocks() {
+	sed '/^Blocks of the heap/,/^$/d'
+}

@@ -174,6 +174,7 @@ const struct emu_engine_ops emu_engine_qemu = {
 	.mem = qemu_state_mem,
 	.maps = qemu_state_maps,
 	.values = qemu_state_values,
+	.heap = qemu_state_heap,
 	.executes = qemu_code_executes,
 	.code = qemu_code_notes,
 	.sample = sample,

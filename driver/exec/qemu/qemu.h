@@ -201,6 +201,8 @@ int qemu_state_facts(struct emu_task *task, struct auxtap_target_facts *facts);
 ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size);
 /* Bytes of the thread's struct qemu_values, from an offset on. */
 ssize_t qemu_state_values(struct emu_task *task, u64 off, void *buf, size_t size);
+/* The same of the process's struct qemu_heap. */
+ssize_t qemu_state_heap(struct emu_task *task, u64 off, void *buf, size_t size);
 ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text);
 
 /* qemu_start.c */

@@ -11,7 +11,7 @@
 #include "hw/hw_types.h"
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
-#define QEMU_SHM_VERSION 8
+#define QEMU_SHM_VERSION 9
 
 #define QEMU_NR_RECS	 2048
 #define QEMU_NR_SLOTS	 4096 /* power of two */
@@ -115,6 +115,7 @@ struct qemu_rec {
 	u64 ticket;
 	u64 env;    /* CPU state of qemu, host address */
 	u64 values; /* struct qemu_values, host address; 0: none */
+	u64 heap;   /* struct qemu_heap of the process, host address; 0: none */
 	u64 guest_base;
 	u64 stack; /* the stack pointer at the program's first instruction; 0: unknown */
 	/* qemu has asked for its RLIMIT_CORE, and will set it to 0; before that it was this */

@@ -142,6 +142,17 @@ ssize_t qemu_state_values(struct emu_task *task, u64 off, void *buf, size_t size
 	return qemu_state_host_read(q, t->process->pid, rec->values + off, buf, size);
 }
 
+ssize_t qemu_state_heap(struct emu_task *task, u64 off, void *buf, size_t size)
+{
+	struct qemu_engine *q = qemu_engine(emu_task_emu(task));
+	struct qemu_thread *t = emu_task_priv(task);
+	struct qemu_rec *rec = t ? qemu_ring_rec(q, t) : NULL;
+
+	if (!rec || !rec->heap)
+		return -ENODATA;
+	return qemu_state_host_read(q, t->process->pid, rec->heap + off, buf, size);
+}
+
 ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text)
 {
 	struct qemu_process *p = qemu_process_find(qemu_engine(emu), pid);

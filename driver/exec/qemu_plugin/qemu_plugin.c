@@ -292,6 +292,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	if (kind != QP_BLOCK_NONE || arg)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, callback[kind], QEMU_PLUGIN_CB_NO_REGS,
 						     arg);
+	qp_heap_translate(tb);
 }
 
 /* A forked child has no record yet, only a copy of its parent's. */
@@ -300,6 +301,7 @@ static void after_fork(void)
 	qp_rec = &qp_no_rec;
 	qp_threads_forked();
 	qp_values_forked();
+	qp_heap_forked();
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)

@@ -142,6 +142,15 @@ void qp_values_lost(void);
 void qp_values_called(void);
 void qp_values_threads(void);
 void qp_values_forked(void);
+/* qemu_plugin_heap.c: what is allocated and freed, and by whom */
+void qp_heap_translate(struct qemu_plugin_tb *tb);
+void qp_heap_image(int fd, u64 bias); /* a file that qemu has loaded */
+void qp_heap_mapped(int fd, u64 addr, u64 pgoff);
+void qp_heap_new_map(u64 addr, u64 len);
+void qp_heap_unmapped(u64 addr, u64 len);
+void qp_heap_remaps(void); /* before a system call that changes mappings */
+void qp_heap_forked(void);
+u64 qp_heap_ring(void); /* struct qemu_heap, or 0 */
 /* qemu_plugin_kernel.c */
 void qp_values_syscall(s64 nr, const u64 arg[6]);
 void qp_values_syscall_ret(s64 nr, const u64 arg[6], s64 result);

@@ -127,6 +127,7 @@ struct qemu_rec *qp_rec_claim(void)
 		rec->ticket = 0;
 		rec->env = 0;
 		rec->values = 0;
+		rec->heap = qp_heap_ring();
 		rec->guest_base = qp.guest_base;
 		rec->stack = qp.stack;
 		rec->asked_core_limit = 0;

@@ -75,6 +75,7 @@ static void report_image(struct qemu_rec *rec, const char *path, u64 at, bool is
 		if (end > file_end)
 			qp_map_message(rec, file_end, end - file_end, 0, prot, NULL, "");
 	}
+	qp_heap_image(fd, bias);
 out:
 	close(fd);
 }

@@ -117,6 +117,9 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 	call_arg[5] = a6;
 	if (qp.shm->values)
 		qp_values_syscall(nr, call_arg);
+	if (call == QEMU_CALL_MMAP || call == QEMU_CALL_MUNMAP || call == QEMU_CALL_MREMAP ||
+	    call == QEMU_CALL_MPROTECT)
+		qp_heap_remaps();
 	rec->syscall_nr = (s32)nr;
 	qp_message(rec, QEMU_MSG_SYSCALL, &number, 1);
 	rec = qp_rec;
@@ -150,6 +153,9 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 		is_file = size > 0 && !fstat((int)call_arg[4], &st);
 	}
 	name[is_file ? size : 0] = 0;
+	qp_heap_new_map(addr, len);
+	if (is_file && call_arg[2] & PROT_EXEC)
+		qp_heap_mapped((int)call_arg[4], addr, call_arg[5]);
 	if (call_arg[2] & PROT_EXEC && (!is_file || !strncmp(name, "/memfd:", 7)))
 		qp_block_generates(addr, addr + len);
 	qp_map_message(rec, addr, len, is_file ? call_arg[5] : 0, (u32)call_arg[2] | shared,
@@ -210,6 +216,7 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 		qp_message(rec, QEMU_MSG_PROTECT, word, 5);
 		break;
 	case QEMU_CALL_MUNMAP:
+		qp_heap_unmapped(word[0], word[1]);
 		qp_message(rec, QEMU_MSG_UNMAP, word, 4);
 		break;
 	case QEMU_CALL_MREMAP:

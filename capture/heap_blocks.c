@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The blocks of the heap that a dying thread points into: who allocated and who freed them, from
+ * what the engine saw of the calls. The newest allocation of an address decides which block it is
+ * in; what the engine missed makes everything before it unknown.
+ */
+#include "session.h"
+#include "util/sized.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BLOCKS 16
+
+struct blocks {
+	const struct auxtap_heap_event *event;
+	size_t nr_events;
+	size_t last;   /* the dying thread's newest */
+	size_t oldest; /* events before it are of no use: something was missed there */
+	struct auxtap_crash_block found[MAX_BLOCKS];
+	int nr;
+};
+
+/* Events that were being written, or whose memory the program overwrote. */
+static bool is_valid(const struct auxtap_heap_event *e)
+{
+	return e->kind >= AUXTAP_HEAP_ALLOCATED && e->kind <= AUXTAP_HEAP_MAPPED && e->addr &&
+	       e->addr + e->nr_bytes >= e->addr;
+}
+
+static void skip_missed(struct blocks *b)
+{
+	for (size_t i = b->nr_events; i-- > 0;) {
+		if (!is_valid(&b->event[i])) {
+			b->oldest = i + 1;
+			return;
+		}
+	}
+}
+
+static void set_bad_free(struct auxtap_crash_block *block, const struct auxtap_heap_event *e)
+{
+	block->flags |= AUXTAP_BLOCK_BAD_FREE;
+	block->bad_free_at = e->caller;
+	block->bad_free_tid = e->tid;
+	block->bad_free_offset = e->addr - block->addr;
+}
+
+/*
+ * The frees of the block since event number 'from'; there is no allocation between them. A second
+ * one counts only if it is the last that the dying thread did: the C library itself frees blocks of
+ * its own cache once more as a thread ends.
+ */
+static void add_frees(const struct blocks *b, size_t from, struct auxtap_crash_block *block)
+{
+	for (size_t i = from; i < b->nr_events; i++) {
+		const struct auxtap_heap_event *e = &b->event[i];
+
+		if (e->kind != AUXTAP_HEAP_FREED || e->addr != block->addr)
+			continue;
+		if (!(block->flags & AUXTAP_BLOCK_FREED)) {
+			block->flags |= AUXTAP_BLOCK_FREED;
+			block->freed_at = e->caller;
+			block->freed_tid = e->tid;
+		} else if (i == b->last) {
+			set_bad_free(block, e);
+		}
+	}
+}
+
+/* free() ends the program when it finds that no block begins there, so this is the last event. */
+static void add_free_inside(const struct blocks *b, struct auxtap_crash_block *block)
+{
+	const struct auxtap_heap_event *last = b->last < b->nr_events ? &b->event[b->last] : NULL;
+
+	if (last && last->kind == AUXTAP_HEAP_FREED && last->addr > block->addr &&
+	    last->addr - block->addr < block->nr_bytes && !(block->flags & AUXTAP_BLOCK_FREED))
+		set_bad_free(block, last);
+}
+
+static void add(struct blocks *b, const struct auxtap_crash_block *block)
+{
+	for (int i = 0; i < b->nr; i++)
+		if (b->found[i].addr == block->addr)
+			return;
+	if (b->nr < MAX_BLOCKS)
+		b->found[b->nr++] = *block;
+}
+
+static bool is_inside(uint64_t pointer, const struct auxtap_heap_event *e)
+{
+	return pointer == e->addr || (pointer > e->addr && pointer - e->addr < e->nr_bytes);
+}
+
+/* Where loops over a block end. */
+static bool is_past(uint64_t pointer, const struct auxtap_heap_event *e)
+{
+	return pointer == e->addr + e->nr_bytes;
+}
+
+/* The first event of which what is at the pointer may be a result. */
+static size_t first_for(const struct blocks *b, uint64_t pointer)
+{
+	for (size_t i = b->nr_events; i-- > b->oldest;)
+		if (b->event[i].kind == AUXTAP_HEAP_MAPPED && is_inside(pointer, &b->event[i]))
+			return i + 1;
+	return b->oldest;
+}
+
+static bool find_allocation(struct blocks *b, uint64_t pointer,
+			    bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
+{
+	const size_t first = first_for(b, pointer);
+
+	for (size_t i = b->nr_events; i-- > first;) {
+		const struct auxtap_heap_event *e = &b->event[i];
+		struct auxtap_crash_block block = {.size = sizeof(block),
+						   .addr = e->addr,
+						   .nr_bytes = e->nr_bytes,
+						   .allocated_at = e->caller,
+						   .allocated_tid = e->tid};
+
+		if (e->kind != AUXTAP_HEAP_ALLOCATED || !is_there(pointer, e))
+			continue;
+		add_frees(b, i + 1, &block);
+		add_free_inside(b, &block);
+		add(b, &block);
+		return true;
+	}
+	return false;
+}
+
+static bool find_free(struct blocks *b, uint64_t pointer)
+{
+	struct auxtap_crash_block block = {.size = sizeof(block), .addr = pointer};
+
+	add_frees(b, first_for(b, pointer), &block);
+	if (block.flags)
+		add(b, &block);
+	return block.flags;
+}
+
+static void find_block(struct blocks *b, uint64_t pointer)
+{
+	/* one whose allocation is older than the events is known by its first byte's address only
+	 */
+	if (!find_allocation(b, pointer, is_inside) && !find_free(b, pointer))
+		find_allocation(b, pointer, is_past);
+}
+
+static void find_last(struct blocks *b, pid_t tid)
+{
+	b->last = b->nr_events;
+	for (size_t i = b->nr_events; i-- > b->oldest && b->last == b->nr_events;)
+		if (b->event[i].tid == tid && b->event[i].kind != AUXTAP_HEAP_MAPPED)
+			b->last = i;
+}
+
+static int general_regs(const struct auxtap_regs *regs, uint64_t *value)
+{
+	int nr = 0;
+
+	for (int i = 0; i < AUXTAP_A64_LR; i++) {
+		if (regs->arch == AUXTAP_ARCH_X86_64 &&
+		    (i >= AUXTAP_X86_NR_REGS || (i >= AUXTAP_X86_SP && i <= AUXTAP_X86_GS)))
+			continue;
+		if (regs->valid & 1ull << i)
+			value[nr++] = regs->reg[i];
+	}
+	return nr;
+}
+
+void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t tid,
+			const struct auxtap_crash *crash)
+{
+	struct auxtap_heap_event *events;
+	struct auxtap_regs regs;
+	struct blocks b = {0};
+	uint64_t value[AUXTAP_A64_NR_REGS];
+
+	if (!TARGET_HAS(s->be->target, heap) ||
+	    s->be->target->regs(s->be->target_ctx, tid, &regs) ||
+	    s->be->target->heap(s->be->target_ctx, tid, &events, &b.nr_events))
+		return;
+	b.event = events;
+	skip_missed(&b);
+	find_last(&b, tid);
+	if (crash->flags & AUXTAP_CRASH_ADDR_VALID)
+		find_block(&b, crash->fault_addr);
+	/* free() found an error itself: no register points to the block any more */
+	if (b.last < b.nr_events && b.event[b.last].kind == AUXTAP_HEAP_FREED)
+		find_block(&b, b.event[b.last].addr);
+	for (int i = 0, nr = general_regs(&regs, value); i < nr; i++)
+		find_block(&b, value[i]);
+	for (int i = 0; i < b.nr; i++)
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, &b.found[i],
+						sizeof(b.found[i]));
+	free(events);
+}

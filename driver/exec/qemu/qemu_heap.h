@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a process allocated and freed last: a ring in qemu's memory, which auxtap-emu copies when a
+ * thread of it is stopped. The program may overwrite it: whoever reads it checks it.
+ */
+#ifndef AUXTAP_QEMU_HEAP_H
+#define AUXTAP_QEMU_HEAP_H
+
+#include <auxtap/crash.h>
+
+#define QEMU_HEAP_MAGIC	 0x7061656871617161ull
+#define QEMU_HEAP_EVENTS (32 * 1024) /* power of two */
+
+struct qemu_heap {
+	uint64_t magic;
+	uint64_t head; /* events since the start */
+	struct auxtap_heap_event event[QEMU_HEAP_EVENTS];
+};
+
+#endif

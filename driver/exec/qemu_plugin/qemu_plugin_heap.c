@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who allocated and freed the blocks of the heap: the functions are found by their names in the
+ * symbol tables of what the program maps. A call of one begins a block of qemu's there; what it
+ * returns is known at its return instruction. A function that allocates and is left otherwise (by a
+ * jump, an exception) leaves MISSED, because its block is unknown then.
+ */
+#include "qemu_plugin.h"
+#include "exec/qemu/qemu_heap.h"
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_HOOKS   64
+#define MAX_PENDING 8
+#define MAX_TABLE   (32u << 20) /* bytes of a symbol or string table */
+
+enum hook_kind {
+	HOOK_NONE,
+	HOOK_FREE,
+	HOOK_DELETE,  /* calls another that frees, or jumps there */
+	HOOK_SIZE,    /* of as many bytes as the first argument says */
+	HOOK_PRODUCT, /* first times second */
+	HOOK_SECOND,  /* second */
+	HOOK_REALLOC, /* of the block in the first, as many as the second says */
+	HOOK_POSIX,   /* the third; the block's address is written where the first points to */
+};
+
+static const struct {
+	const char *name;
+	enum hook_kind kind;
+} functions[] = {
+	{"free", HOOK_FREE},
+	{"cfree", HOOK_FREE},
+	{"malloc", HOOK_SIZE},
+	{"calloc", HOOK_PRODUCT},
+	{"realloc", HOOK_REALLOC},
+	{"memalign", HOOK_SECOND},
+	{"aligned_alloc", HOOK_SECOND},
+	{"posix_memalign", HOOK_POSIX},
+	{"valloc", HOOK_SIZE},
+	{"pvalloc", HOOK_SIZE},
+	{"_Znwm", HOOK_SIZE},
+	{"_Znam", HOOK_SIZE},
+	{"_ZnwmRKSt9nothrow_t", HOOK_SIZE},
+	{"_ZnamRKSt9nothrow_t", HOOK_SIZE},
+	{"_ZnwmSt11align_val_t", HOOK_SIZE},
+	{"_ZnamSt11align_val_t", HOOK_SIZE},
+	{"_ZdlPv", HOOK_DELETE},
+	{"_ZdaPv", HOOK_DELETE},
+	{"_ZdlPvm", HOOK_DELETE},
+	{"_ZdaPvm", HOOK_DELETE},
+	{"_ZdlPvSt11align_val_t", HOOK_DELETE},
+	{"_ZdaPvSt11align_val_t", HOOK_DELETE},
+	{"_ZdlPvmSt11align_val_t", HOOK_DELETE},
+	{"_ZdaPvmSt11align_val_t", HOOK_DELETE},
+};
+
+/* Written under 'busy' or before there are threads; a start of 0: not used any more. */
+static struct hook {
+	u64 start, end;
+	enum hook_kind kind;
+} hooks[MAX_HOOKS];
+static u32 nr_hooks, busy;
+static u64 nr_changes; /* system calls that change mappings */
+static struct qemu_heap *heap;
+
+/* Calls that have not returned, innermost last. */
+struct pending {
+	u64 sp, old, nr_bytes, caller;
+	enum hook_kind kind;
+};
+struct calls {
+	struct pending call[MAX_PENDING];
+	u32 nr;
+	u64 page, changes;   /* readable, as long as there are no more changes */
+	u64 freed, freed_sp; /* the outer one of nested functions that free: delete, then free */
+};
+static __thread struct calls calls __attribute__((tls_model("initial-exec")));
+
+u64 qp_heap_ring(void)
+{
+	return (u64)(uintptr_t)heap;
+}
+
+static void put(enum auxtap_heap_kind kind, u64 addr, u64 nr_bytes, u64 caller)
+{
+	u64 at = __atomic_fetch_add(&heap->head, 1, __ATOMIC_RELAXED);
+	struct auxtap_heap_event *e = &heap->event[at & (QEMU_HEAP_EVENTS - 1)];
+
+	qemu_store(&e->kind, AUXTAP_HEAP_NONE);
+	e->addr = addr;
+	e->nr_bytes = nr_bytes;
+	e->caller = caller;
+	e->tid = qp_rec->tid;
+	qemu_store(&e->kind, kind);
+}
+
+/* ---- the functions' calls ---- */
+
+/* Its registers at a call, or at a return. */
+struct state {
+	u64 arg[3], result, sp, caller;
+};
+
+/*
+ * The word that the call has just pushed. Asking the kernel takes longer than malloc() itself, so
+ * it is asked once for each page, and again when any mapping may have changed.
+ */
+static bool read_pushed(u64 sp, u64 *word)
+{
+	const u64 page = sp & ~(QEMU_PAGE - 1), changes = qemu_load(&nr_changes);
+
+	if (calls.page != page || calls.changes != changes || sp & 7) {
+		if (qp_read(sp, word, sizeof(*word)))
+			return false;
+		calls.page = page;
+		calls.changes = changes;
+		return true;
+	}
+	memcpy(word, (const void *)(uintptr_t)(qp.guest_base + sp), sizeof(*word));
+	return true;
+}
+
+static bool read_state(struct state *s, bool is_call)
+{
+	const union qemu_env *env = (const union qemu_env *)(uintptr_t)qp_rec->env;
+
+	if (!heap || !qp_recording() || !env || !qp_rec->regs_valid)
+		return false;
+	s->sp = qp.arch->sp(env);
+	if (qp.arch->arch == AUXTAP_ARCH_AARCH64) {
+		memcpy(s->arg, env->a64.xregs, sizeof(s->arg));
+		s->result = env->a64.xregs[0];
+		s->caller = env->a64.xregs[30];
+		return true;
+	}
+	s->arg[0] = env->x86.regs[7];
+	s->arg[1] = env->x86.regs[6];
+	s->arg[2] = env->x86.regs[2];
+	s->result = env->x86.regs[0];
+	return !is_call || read_pushed(s->sp, &s->caller);
+}
+
+/*
+ * The calls that this stack pointer has left. That of a handler on a stack of its own may drop
+ * others, too: then their results are missed.
+ */
+static void drop_left(u64 sp)
+{
+	while (calls.nr && calls.call[calls.nr - 1].sp < sp) {
+		calls.nr--;
+		put(AUXTAP_HEAP_MISSED, 0, 0, 0);
+	}
+}
+
+static void frees(const struct hook *hook, const struct state *s)
+{
+	bool is_inner = calls.freed && calls.freed == s->arg[0] && s->sp <= calls.freed_sp;
+
+	if (!s->arg[0])
+		return;
+	if (!is_inner) {
+		put(AUXTAP_HEAP_FREED, s->arg[0], 0, s->caller);
+		calls.freed = s->arg[0];
+		calls.freed_sp = s->sp;
+	}
+	if (hook->kind == HOOK_FREE)
+		calls.freed = 0;
+}
+
+static void on_call(unsigned int cpu, void *arg)
+{
+	const struct hook *hook = arg;
+	struct pending *p;
+	struct state s;
+
+	(void)cpu;
+	if (!read_state(&s, true))
+		return;
+	drop_left(s.sp);
+	if (hook->kind == HOOK_FREE || hook->kind == HOOK_DELETE) {
+		frees(hook, &s);
+		return;
+	}
+	calls.freed = 0;
+	if (calls.nr == MAX_PENDING) {
+		put(AUXTAP_HEAP_MISSED, 0, 0, 0);
+		return;
+	}
+	p = &calls.call[calls.nr++];
+	*p = (struct pending){.sp = s.sp, .caller = s.caller, .kind = hook->kind};
+	switch (hook->kind) {
+	case HOOK_PRODUCT:
+		p->nr_bytes = s.arg[0] * s.arg[1];
+		break;
+	case HOOK_SECOND:
+		p->nr_bytes = s.arg[1];
+		break;
+	case HOOK_REALLOC:
+		p->old = s.arg[0];
+		p->nr_bytes = s.arg[1];
+		/* now: before it returns, another thread may be given the old block */
+		if (p->old)
+			frees(hook, &s);
+		break;
+	case HOOK_POSIX:
+		p->old = s.arg[0];
+		p->nr_bytes = s.arg[2];
+		break;
+	default:
+		p->nr_bytes = s.arg[0];
+		break;
+	}
+}
+
+static void returned(const struct pending *p, u64 result)
+{
+	u64 addr = result;
+
+	calls.freed = 0;
+	if (p->kind == HOOK_POSIX) {
+		if (result)
+			return;
+		if (qp_read(p->old, &addr, sizeof(addr))) {
+			put(AUXTAP_HEAP_MISSED, 0, 0, 0);
+			return;
+		}
+	} else if (p->kind == HOOK_REALLOC && p->old && !result && p->nr_bytes) {
+		put(AUXTAP_HEAP_MISSED, 0, 0, 0); /* it is as it was */
+	}
+	if (addr)
+		put(AUXTAP_HEAP_ALLOCATED, addr, p->nr_bytes, p->caller);
+}
+
+/* Of one of the functions: a jump from one to another leaves several calls at one stack pointer. */
+static void on_return(unsigned int cpu, void *arg)
+{
+	struct state s;
+
+	(void)cpu;
+	(void)arg;
+	if (!calls.nr || !read_state(&s, false))
+		return;
+	drop_left(s.sp);
+	while (calls.nr && calls.call[calls.nr - 1].sp == s.sp)
+		returned(&calls.call[--calls.nr], s.result);
+}
+
+static bool is_return(const u8 *code, size_t len)
+{
+	static const u8 plain[4] = {0xc0, 0x03, 0x5f, 0xd6}, retaa[4] = {0xff, 0x0b, 0x5f, 0xd6},
+			retab[4] = {0xff, 0x0f, 0x5f, 0xd6};
+
+	if (qp.arch->arch == AUXTAP_ARCH_AARCH64)
+		return len == 4 && (!memcmp(code, plain, 4) || !memcmp(code, retaa, 4) ||
+				    !memcmp(code, retab, 4));
+	return (len == 1 && code[0] == 0xc3) ||
+	       (len == 2 && (code[0] == 0xf3 || code[0] == 0xf2) && code[1] == 0xc3);
+}
+
+void qp_heap_translate(struct qemu_plugin_tb *tb)
+{
+	size_t nr = qemu_plugin_tb_n_insns(tb), len;
+	struct qemu_plugin_insn *last;
+	u8 code[QEMU_INSN_MAX];
+	u64 first, ip;
+
+	if (!heap || !nr)
+		return;
+	first = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
+	last = qemu_plugin_tb_get_insn(tb, nr - 1);
+	ip = qemu_plugin_insn_vaddr(last);
+	for (u32 i = 0; i < qemu_load(&nr_hooks) && i < MAX_HOOKS; i++) {
+		struct hook *hook = &hooks[i];
+		u64 start = qemu_load(&hook->start);
+
+		if (!start || ip < start || ip >= hook->end)
+			continue;
+		if (first == start)
+			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_call, QEMU_PLUGIN_CB_R_REGS,
+							     hook);
+		len = qp_api_insn_code(last, code, qp.arch->max_len);
+		if (hook->kind != HOOK_FREE && hook->kind != HOOK_DELETE && is_return(code, len))
+			qemu_plugin_register_vcpu_insn_exec_cb(last, on_return,
+							       QEMU_PLUGIN_CB_R_REGS, NULL);
+	}
+}
+
+/* ---- where the functions are ---- */
+
+static void add_hook(u64 start, u64 size, enum hook_kind kind)
+{
+	u32 nr = nr_hooks, at;
+
+	for (at = 0; at < nr; at++)
+		if (hooks[at].start == start)
+			return;
+	for (at = 0; at < nr && hooks[at].start; at++)
+		;
+	if (at == MAX_HOOKS) {
+		put(AUXTAP_HEAP_MISSED, 0, 0, 0);
+		heap->magic = 0; /* what others free would not be seen */
+		return;
+	}
+	hooks[at].end = start + (size ? size : 1);
+	hooks[at].kind = kind;
+	qemu_store(&hooks[at].start, start);
+	if (at == nr)
+		qemu_store(&nr_hooks, nr + 1);
+}
+
+static void *read_table(int fd, const Elf64_Shdr *sh)
+{
+	char *table;
+
+	if (sh->sh_size > MAX_TABLE)
+		return NULL;
+	table = malloc(sh->sh_size + 1);
+	if (table && pread(fd, table, sh->sh_size, (off_t)sh->sh_offset) != (ssize_t)sh->sh_size) {
+		free(table);
+		return NULL;
+	}
+	if (table)
+		table[sh->sh_size] = 0;
+	return table;
+}
+
+static void add_symbol(const Elf64_Sym *sym, const char *name, u64 bias)
+{
+	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || ELF64_ST_BIND(sym->st_info) == STB_LOCAL ||
+	    sym->st_shndx == SHN_UNDEF || !sym->st_value)
+		return;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(name, functions[i].name))
+			add_hook(bias + sym->st_value, sym->st_size, functions[i].kind);
+}
+
+static void add_symbols(int fd, const Elf64_Shdr *symbols, const Elf64_Shdr *strings, u64 bias)
+{
+	Elf64_Sym *sym = read_table(fd, symbols);
+	char *text = sym ? read_table(fd, strings) : NULL;
+
+	for (size_t i = 0; text && i < symbols->sh_size / sizeof(*sym); i++)
+		if (sym[i].st_name < strings->sh_size)
+			add_symbol(&sym[i], text + sym[i].st_name, bias);
+	free(text);
+	free(sym);
+}
+
+/* The dynamic symbols; of a file without them, all. */
+static void add_file(int fd, const Elf64_Ehdr *eh, u64 bias)
+{
+	static const u32 types[] = {SHT_DYNSYM, SHT_SYMTAB};
+	Elf64_Shdr *sh;
+	size_t size = (size_t)eh->e_shnum * sizeof(*sh);
+	bool found = false;
+
+	if (eh->e_shentsize != sizeof(*sh) || !size)
+		return;
+	sh = malloc(size);
+	if (sh && pread(fd, sh, size, (off_t)eh->e_shoff) == (ssize_t)size)
+		for (size_t type = 0; type < 2 && !found; type++)
+			for (size_t i = 0; i < eh->e_shnum; i++)
+				if (sh[i].sh_type == types[type] && sh[i].sh_link < eh->e_shnum &&
+				    sh[i].sh_size > sizeof(Elf64_Sym)) {
+					add_symbols(fd, &sh[i], &sh[sh[i].sh_link], bias);
+					found = true;
+				}
+	free(sh);
+}
+
+static bool read_header(int fd, Elf64_Ehdr *eh)
+{
+	return pread(fd, eh, sizeof(*eh), 0) == sizeof(*eh) &&
+	       !memcmp(eh->e_ident, ELFMAG, SELFMAG) && eh->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       eh->e_machine == qp.arch->elf_machine;
+}
+
+static void lock(void)
+{
+	while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+		usleep(100);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+/* A program's file, or its interpreter's. */
+void qp_heap_image(int fd, u64 bias)
+{
+	Elf64_Ehdr eh;
+
+	if (!heap && !qp.is_old && qp_recording()) {
+		heap = mmap(NULL, sizeof(*heap), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (heap == MAP_FAILED)
+			heap = NULL;
+		else
+			heap->magic = QEMU_HEAP_MAGIC;
+		qemu_store(&qp_rec->heap, qp_heap_ring());
+	}
+	if (heap && read_header(fd, &eh))
+		add_file(fd, &eh, bias);
+}
+
+void qp_heap_mapped(int fd, u64 addr, u64 pgoff)
+{
+	Elf64_Ehdr eh;
+
+	if (!heap || !read_header(fd, &eh) || eh.e_phentsize != sizeof(Elf64_Phdr))
+		return;
+	lock();
+	for (int i = 0; i < eh.e_phnum; i++) {
+		Elf64_Phdr ph;
+
+		if (pread(fd, &ph, sizeof(ph), (off_t)(eh.e_phoff + (u64)i * sizeof(ph))) !=
+		    sizeof(ph))
+			break;
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) ||
+		    (ph.p_offset & ~(QEMU_PAGE - 1)) != pgoff)
+			continue;
+		add_file(fd, &eh, addr - (ph.p_vaddr & ~(QEMU_PAGE - 1)));
+		break;
+	}
+	unlock();
+}
+
+void qp_heap_remaps(void)
+{
+	__atomic_fetch_add(&nr_changes, 1, __ATOMIC_SEQ_CST);
+}
+
+void qp_heap_unmapped(u64 addr, u64 len)
+{
+	if (!heap)
+		return;
+	lock();
+	for (u32 i = 0; i < nr_hooks; i++)
+		if (hooks[i].start >= addr && hooks[i].start - addr < len)
+			qemu_store(&hooks[i].start, 0);
+	unlock();
+}
+
+void qp_heap_new_map(u64 addr, u64 len)
+{
+	if (heap && qp_recording())
+		put(AUXTAP_HEAP_MAPPED, addr, len, 0);
+	qp_heap_unmapped(addr, len);
+}
+
+void qp_heap_forked(void)
+{
+	busy = 0;
+	calls.nr = 0;
+	calls.freed = 0;
+}

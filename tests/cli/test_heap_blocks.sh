@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Blocks of the heap in crash reports: who allocated and freed what the registers of the dying
+# thread point to. The lines that are expected are found in the source by their comments. A block
+# is not called freed after it was allocated again, nor by what the C library does as a thread ends.
+. "$(dirname "$0")/lib.sh"
+command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
+	skip "the engine qemu is missing"
+"$AUXTAP" list 2>/dev/null | grep -q 'qemu 7' && skip "qemu 7 has no registers within blocks"
+command -v g++ >/dev/null || skip "no C++ compiler"
+cat >heap.cc <<'C'
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#define NOINLINE __attribute__((noinline, noclone))
+struct object {
+	virtual ~object() {}
+	long value = 7;
+};
+volatile long sink;
+/* Dies with the pointer in a register. */
+NOINLINE void die(void *at)
+{
+	sink = (long)at;
+	asm volatile("" : "+r"(at));
+	*(volatile int *)8 = 1;
+	asm volatile("" : : "r"(at));
+}
+NOINLINE void *plain(size_t size)
+{
+	void *at = malloc(size); /* plain */
+	sink++;
+	return at;
+}
+NOINLINE void release(void *at)
+{
+	free(at); /* release */
+	sink++;
+}
+NOINLINE object *make(void)
+{
+	object *made = new object; /* make */
+	sink++;
+	return made;
+}
+NOINLINE void *destroys(void *at)
+{
+	delete[] (char *)at; /* destroys */
+	sink++;
+	return at;
+}
+int main(int, char **argv)
+{
+	const char *what = argv[1];
+	char *at = NULL;
+	pthread_t t;
+
+	if (!strcmp(what, "live"))
+		die(plain(100));
+	if (!strcmp(what, "inside"))
+		die((char *)plain(100) + 24);
+	if (!strcmp(what, "freed")) {
+		at = (char *)plain(100);
+		release(at);
+		die(at + 24);
+	}
+	if (!strcmp(what, "new"))
+		die(make());
+	if (!strcmp(what, "again")) { /* the same block, of another size and caller */
+		at = (char *)plain(40);
+		release(at);
+		char *next = (char *)operator new(33); /* reused */
+		sink++;
+		if (next == at)
+			die(next);
+	}
+	if (!strcmp(what, "twice")) {
+		at = (char *)plain(100);
+		release(at);
+		sink++;
+		free(at); /* second */
+		sink++;
+	}
+	if (!strcmp(what, "thread")) {
+		at = new char[50]; /* for the thread */
+		sink++;
+		pthread_create(&t, NULL, destroys, at);
+		pthread_join(t, NULL);
+		die(at);
+	}
+	if (!strcmp(what, "realloc")) {
+		at = (char *)plain(30);
+		sink += (long)calloc(3, 11);
+		char *more = (char *)realloc(at, 3000); /* realloc */
+		sink++;
+		if (more != at)
+			die(at);
+	}
+	if (!strcmp(what, "failed")) { /* realloc() leaves the block as it is */
+		at = (char *)plain(30);
+		void *more = realloc(at, (size_t)1 << 60);
+		sink++;
+		if (!more)
+			die(at);
+	}
+	if (!strcmp(what, "moved twice")) {
+		at = (char *)plain(30);
+		sink += (long)calloc(3, 11);
+		sink += (long)realloc(at, 3000); /* first move */
+		free(at); /* after the move */
+		sink++;
+	}
+	if (!strcmp(what, "calloc")) {
+		at = (char *)calloc(3, 11); /* calloc */
+		die(at);
+	}
+	if (!strcmp(what, "aligned")) {
+		void *block;
+		if (!posix_memalign(&block, 256, 300)) /* aligned */
+			die(block);
+	}
+	if (!strcmp(what, "mapped")) { /* the kernel gets it back, and gives it to another */
+		at = (char *)plain(1 << 24);
+		char *page = (char *)((unsigned long)at & ~4095ul);
+		release(at);
+		if (mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		    page)
+			die(at);
+	}
+	if (!strcmp(what, "abort")) { /* the registers are those of abort() */
+		release(plain(100));
+		abort();
+	}
+	if (!strcmp(what, "middle")) { /* free() itself finds it */
+		at = (char *)plain(100);
+		sink++;
+		free(at + 8); /* middle */
+		sink++;
+	}
+	if (!strcmp(what, "buffer")) { /* the C library's own */
+		setvbuf(stdout, NULL, _IOFBF, 5000);
+		puts("buffered");
+		char *buffer = stdout->_IO_buf_base;
+		sink++;
+		die(buffer);
+	}
+	if (!strcmp(what, "many")) { /* more than are kept */
+		char *old = (char *)plain(64), *freed = (char *)plain(128);
+		for (int i = 0; i < 40000; i++)
+			release(plain(2000));
+		release(freed);
+		if (argv[2])
+			die(old);
+		die(freed);
+	}
+	return 0;
+}
+C
+line() { grep -n "/\* $1 \*/" heap.cc | cut -d : -f 1; }
+# blocks PROGRAM WHAT [ARG]: the section of its report in $got, addresses masked
+blocks() {
+	rm -f data*
+	guard "$AUXTAP" crash --source qemu -o data -- "$@" >out 2>err </dev/null
+	[ -s data.report.txt ] || { fail "$*: no report: $(cat err)"; return 1; }
+	sed -n '/^Blocks of the heap/,/^$/p' data.report.txt >section
+	got=$(sed -e '1d' -e '/^$/d' -e 's/0x[0-9a-f]*/0xX/' -e 's/: .*//' -e 's/, by thread .*//' \
+		section | tr -s ' ' | sed 's/^ //')
+}
+# is LINE... -- PROGRAM WHAT...: a block with these lines is in it; "@LABEL": a place in the source
+is() {
+	local wanted=''
+	while [ "$1" != -- ]; do
+		[[ $1 != *@* ]] || set -- "${1%@*}at heap.cc:$(line "${1#*@}")" "${@:2}"
+		wanted+=$1$'\n'
+		shift
+	done
+	shift
+	blocks "$@" || return
+	[[ $'\n'$got$'\n' == *$'\n'$wanted* ]] || fail "$*: not '$wanted' but: $got"
+}
+plain=('block of 100 bytes at 0xX' 'allocated plain(unsigned long) @plain')
+for build in '-O1 -no-pie' '-O2 -static' ; do
+	# shellcheck disable=SC2086
+	g++ -g -w $build -pthread -o heap heap.cc 2>cc.err || {
+		echo "no $build: $(tail -n 1 cc.err)"
+		continue
+	}
+	built=$((${built:-0} + 1))
+	is "${plain[@]}" -- ./heap live
+	[[ $got != *freed* ]] || fail "live: $got"
+	is "${plain[@]}" -- ./heap inside
+	grep -q '(byte 24)' section || fail "inside: $(cat section)"
+	is 'freed block of 100 bytes at 0xX' 'freed release(void*) @release' \
+		'allocated plain(unsigned long) @plain' -- ./heap freed
+	is 'block of 16 bytes at 0xX' 'allocated make() @make' -- ./heap new
+	is 'block of 33 bytes at 0xX' 'allocated main @reused' -- ./heap again
+	[[ $got != *"block of 40 "* ]] || fail "again: $got"
+	is 'freed block of 100 bytes at 0xX' 'freed again main @second' \
+		'freed release(void*) @release' 'allocated plain(unsigned long) @plain' -- \
+		./heap twice
+	is 'freed block of 50 bytes at 0xX' 'freed destroys(void*) @destroys' \
+		'allocated main @for the thread' -- ./heap thread
+	grep -q 'freed .*, by thread [0-9]*$' section || fail "thread: $(cat section)"
+	is 'freed block of 30 bytes at 0xX' 'freed main @realloc' \
+		'allocated plain(unsigned long) @plain' -- ./heap realloc
+	blocks ./heap failed
+	[[ $got != *freed* ]] || fail "failed: $got"
+	is 'freed block of 30 bytes at 0xX' 'freed again main @after the move' \
+		'freed main @first move' 'allocated plain(unsigned long) @plain' -- \
+		./heap 'moved twice'
+	is 'block of 33 bytes at 0xX' 'allocated main @calloc' -- ./heap calloc
+	is 'block of 300 bytes at 0xX' 'allocated main @aligned' -- ./heap aligned
+	blocks ./heap abort
+	[ -z "$got" ] || fail "abort: $got"
+	is 'block of 100 bytes at 0xX' 'freed at byte 8 main @middle' \
+		'allocated plain(unsigned long) @plain' -- ./heap middle
+	blocks ./heap buffer
+	[ -z "$got" ] || fail "buffer: $got"
+	blocks ./heap mapped
+	[[ $got != *16777216* ]] || fail "mapped: $got"
+	is 'freed block at 0xX' 'freed release(void*) @release' -- ./heap many
+	blocks ./heap many old
+	[[ $got != *"64 bytes"* ]] || fail "many: older than what is kept: $got"
+done
+[ "${built:-0}" -gt 0 ] || skip "g++ does not work: $(tail -n 1 cc.err)"
+if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
+	aarch64-linux-gnu-g++ -g -w -O1 -static -pthread -o heap64 heap.cc || fail "not built for AArch64"
+	is 'freed block of 100 bytes at 0xX' 'freed release(void*) @release' \
+		'allocated plain(unsigned long) @plain' -- ./heap64 freed
+	is 'block of 300 bytes at 0xX' 'allocated main @aligned' -- ./heap64 aligned
+fi
+finish
