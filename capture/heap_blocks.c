@@ -24,8 +24,13 @@ struct blocks {
 /* Events that were being written, or whose memory the program overwrote. */
 static bool is_valid(const struct auxtap_heap_event *e)
 {
-	return e->kind >= AUXTAP_HEAP_ALLOCATED && e->kind <= AUXTAP_HEAP_MAPPED && e->addr &&
+	return e->kind >= AUXTAP_HEAP_ALLOCATED && e->kind <= AUXTAP_HEAP_UNMAPPED && e->addr &&
 	       e->addr + e->nr_bytes >= e->addr;
+}
+
+static bool is_mapping(const struct auxtap_heap_event *e)
+{
+	return e->kind == AUXTAP_HEAP_MAPPED || e->kind == AUXTAP_HEAP_UNMAPPED;
 }
 
 static void skip_missed(struct blocks *b)
@@ -107,6 +112,14 @@ static size_t first_for(const struct blocks *b, uint64_t pointer)
 	return b->oldest;
 }
 
+static bool was_unmapped(const struct blocks *b, size_t from, uint64_t pointer)
+{
+	for (size_t i = from; i < b->nr_events; i++)
+		if (b->event[i].kind == AUXTAP_HEAP_UNMAPPED && is_inside(pointer, &b->event[i]))
+			return true;
+	return false;
+}
+
 static bool find_allocation(struct blocks *b, uint64_t pointer,
 			    bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
 {
@@ -123,6 +136,8 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 		if (e->kind != AUXTAP_HEAP_ALLOCATED || !is_there(pointer, e))
 			continue;
 		add_frees(b, i + 1, &block);
+		if (!(block.flags & AUXTAP_BLOCK_FREED) && was_unmapped(b, i + 1, pointer))
+			return false;
 		add_free_inside(b, &block);
 		add(b, &block);
 		return true;
@@ -140,19 +155,51 @@ static bool find_free(struct blocks *b, uint64_t pointer)
 	return block.flags;
 }
 
+/* What is mapped there, or was unmapped. */
+static bool find_mapping(struct blocks *b, uint64_t pointer,
+			 bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
+{
+	struct auxtap_crash_block block = {.size = sizeof(block), .flags = AUXTAP_BLOCK_MAPPING};
+
+	for (size_t i = b->nr_events; i-- > b->oldest;) {
+		const struct auxtap_heap_event *e = &b->event[i];
+
+		if (!is_mapping(e) || !is_there(pointer, e))
+			continue;
+		if (!block.addr) {
+			block.addr = e->addr;
+			block.nr_bytes = e->nr_bytes;
+		}
+		if (e->kind == AUXTAP_HEAP_MAPPED) {
+			block.allocated_at = e->caller;
+			block.allocated_tid = e->tid;
+			break;
+		}
+		if (block.flags & AUXTAP_BLOCK_FREED)
+			break; /* unmapped twice: what was mapped between is unknown */
+		block.flags |= AUXTAP_BLOCK_FREED;
+		block.freed_at = e->caller;
+		block.freed_tid = e->tid;
+	}
+	if (!block.freed_at && !block.allocated_at)
+		return false;
+	add(b, &block);
+	return true;
+}
+
 static void find_block(struct blocks *b, uint64_t pointer)
 {
-	/* one whose allocation is older than the events is known by its first byte's address only
-	 */
-	if (!find_allocation(b, pointer, is_inside) && !find_free(b, pointer))
-		find_allocation(b, pointer, is_past);
+	/* if its allocation is older than the events, the block is known by its address only */
+	if (!find_allocation(b, pointer, is_inside) && !find_free(b, pointer) &&
+	    !find_mapping(b, pointer, is_inside) && !find_allocation(b, pointer, is_past))
+		find_mapping(b, pointer, is_past);
 }
 
 static void find_last(struct blocks *b, pid_t tid)
 {
 	b->last = b->nr_events;
 	for (size_t i = b->nr_events; i-- > b->oldest && b->last == b->nr_events;)
-		if (b->event[i].tid == tid && b->event[i].kind != AUXTAP_HEAP_MAPPED)
+		if (b->event[i].tid == tid && !is_mapping(&b->event[i]))
 			b->last = i;
 }
 

@@ -123,7 +123,7 @@ function start() {
 	const signal = report.kind === 'crash' && report.crash.signal;
 
 	main.replaceChildren(headCard(report));
-	if (report.heap_blocks && report.heap_blocks.length)
+	if (report.pointed_memory && report.pointed_memory.length)
 		main.append(blocksCard(report));
 	if (report.backtrace)
 		main.append(backtraceCard(report));

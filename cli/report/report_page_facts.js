@@ -12,22 +12,24 @@ function registersCard(report) {
 function blockNode(block, dying) {
 	const call = (what, made) => made && node('div', 'lastcall', `${what} `, locationNode(made.location),
 		made.tid === dying ? null : `, by thread ${made.tid}`);
+	const words = block.is_mapping ? ['unmapped memory', 'mapped memory', 'unmapped', 'mapped'] :
+		['freed block', 'block', 'freed', 'allocated'];
 	const size = block.bytes === null ? '' : ` of ${number(block.bytes)} bytes`;
 	const pointers = block.pointers.map(at => (at.register || 'the fault’s address') +
 		(at.offset && at.offset === block.bytes ? ' (at its end)' :
 			at.offset ? ` (byte ${number(at.offset)})` : ''));
 
-	return node('div', 'block', node('p', block.freed ? 'bad' : '',
-		`${block.freed ? 'freed block' : 'block'}${size} at ${block.address}`,
+	return node('div', 'block', node('p', block.is_freed ? 'bad' : '',
+		`${block.is_freed ? words[0] : words[1]}${size} at ${block.address}`,
 		pointers.length ? `: ${pointers.join(', ')}` : ''),
 	call(block.bad_free_offset ? `freed at byte ${number(block.bad_free_offset)}` : 'freed again',
-		block.bad_free), call('freed', block.freed),
-	call('allocated', block.allocated));
+		block.bad_free), call(words[2], block.freed),
+	call(words[3], block.allocated));
 }
 
 function blocksCard(report) {
-	return card('blocks', 'Blocks of the heap that it points to',
-		...report.heap_blocks.map(block => blockNode(block, report.crash.tid)));
+	return card('blocks', 'Memory that it points to',
+		...report.pointed_memory.map(block => blockNode(block, report.crash.tid)));
 }
 
 function gapText(gap, ended) {

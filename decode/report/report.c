@@ -543,7 +543,7 @@ static void print_crash(struct report *r)
 		title(r, "Registers");
 		report_regs_print(r->ro.out, regs);
 		if (r->facts.nr_blocks) {
-			title(r, "Blocks of the heap that it points to");
+			title(r, "Memory that it points to");
 			report_blocks_print(&r->ro, &r->facts, regs);
 		}
 		title(r, "Backtrace");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The blocks of the heap that the dying thread points into: which registers do, and who allocated
- * and freed them. A return address is in the caller, after the call. What registers hold when the
- * program ends itself says nothing: then only the block counts that is just being freed.
+ * The blocks of the heap, and mappings, that the dying thread points into: which registers do, and
+ * who allocated and freed them. A return address is in the caller, after the call. What registers
+ * hold when the program ends itself says nothing: then only the block counts that is just being
+ * freed.
  */
 #include "report.h"
 #include "report_json.h"
@@ -69,14 +70,27 @@ static int own_level(const struct report_out *ro, uint64_t back)
 	return report_own_level(&loc);
 }
 
-/* Registers that the last calls left over point to what libraries allocate for themselves. */
-static bool is_of_fault(const struct report_out *ro, const struct auxtap_crash_block *b,
-			const struct pointers *p)
+/* Any of it: threads may map and unmap in an order that is not that of the events. */
+static bool is_mapped(const struct report_facts *facts, const struct auxtap_crash_block *b)
 {
-	if (!p->nr)
+	for (size_t i = 0; i < facts->nr_maps; i++)
+		if (facts->maps[i].start < b->addr + b->nr_bytes && facts->maps[i].end > b->addr)
+			return true;
+	return false;
+}
+
+/* Registers that the last calls left over point to what libraries allocate for themselves. */
+static bool is_of_fault(const struct report_out *ro, const struct report_facts *facts,
+			const struct auxtap_crash_block *b, const struct pointers *p)
+{
+	const bool is_freed = b->flags & AUXTAP_BLOCK_FREED,
+		   at_fault = p->nr && !p->at[p->nr - 1].name;
+
+	if (!p->nr || (b->flags & AUXTAP_BLOCK_MAPPING && is_mapped(facts, b) == is_freed))
 		return false;
-	return !p->at[p->nr - 1].name || b->flags & AUXTAP_BLOCK_FREED ||
-	       own_level(ro, b->allocated_at) >= 0;
+	if (b->flags & AUXTAP_BLOCK_MAPPING && is_freed)
+		return at_fault || own_level(ro, b->freed_at) >= 0;
+	return at_fault || is_freed || own_level(ro, b->allocated_at) >= 0;
 }
 
 void report_blocks_choose(const struct report_out *ro, struct report_facts *facts,
@@ -90,7 +104,7 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 		const struct auxtap_crash_block *b = &facts->blocks[i];
 
 		find_pointers(facts, regs, b, &pointers);
-		if ((is_fault && is_of_fault(ro, b, &pointers)) || is_being_freed(b, frames))
+		if ((is_fault && is_of_fault(ro, facts, b, &pointers)) || is_being_freed(b, frames))
 			facts->blocks[nr++] = *b;
 	}
 	facts->nr_blocks = nr;
@@ -123,6 +137,13 @@ static void print_call(const struct report_out *ro, const char *what, uint64_t b
 	fputc('\n', ro->out);
 }
 
+static const char *block_word(const struct auxtap_crash_block *b)
+{
+	if (b->flags & AUXTAP_BLOCK_MAPPING)
+		return b->flags & AUXTAP_BLOCK_FREED ? "unmapped memory" : "mapped memory";
+	return b->flags & AUXTAP_BLOCK_FREED ? "freed block" : "block";
+}
+
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs)
 {
@@ -132,10 +153,11 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
 		const struct auxtap_crash_block *b = &facts->blocks[i];
+		const bool is_map = b->flags & AUXTAP_BLOCK_MAPPING;
 
 		find_pointers(facts, regs, b, &pointers);
-		fputs(b->flags & AUXTAP_BLOCK_FREED ? "  freed block" : "  block", ro->out);
-		if (b->allocated_at)
+		fprintf(ro->out, "  %s", block_word(b));
+		if (b->allocated_at || b->nr_bytes)
 			fprintf(ro->out, " of %" PRIu64 " bytes", b->nr_bytes);
 		fprintf(ro->out, " at 0x%" PRIx64, b->addr);
 		print_pointers(ro->out, b, &pointers);
@@ -146,10 +168,12 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 			print_call(ro, b->bad_free_offset ? what : "freed again", b->bad_free_at,
 				   b->bad_free_tid, dying);
 		}
-		if (b->flags & AUXTAP_BLOCK_FREED)
-			print_call(ro, "freed", b->freed_at, b->freed_tid, dying);
+		if (b->freed_at)
+			print_call(ro, is_map ? "unmapped" : "freed", b->freed_at, b->freed_tid,
+				   dying);
 		if (b->allocated_at)
-			print_call(ro, "allocated", b->allocated_at, b->allocated_tid, dying);
+			print_call(ro, is_map ? "mapped" : "allocated", b->allocated_at,
+				   b->allocated_tid, dying);
 	}
 }
 
@@ -174,14 +198,16 @@ void report_json_blocks(struct report_json *json, const struct auxtap_regs *regs
 	struct json_out *j = &json->j;
 	struct pointers pointers;
 
-	json_out_open(j, "heap_blocks", '[');
+	json_out_open(j, "pointed_memory", '[');
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
 		const struct auxtap_crash_block *b = &facts->blocks[i];
 
 		find_pointers(facts, regs, b, &pointers);
 		json_out_open(j, NULL, '{');
 		json_out_hex(j, "address", b->addr);
-		if (b->allocated_at)
+		json_out_bool(j, "is_mapping", b->flags & AUXTAP_BLOCK_MAPPING);
+		json_out_bool(j, "is_freed", b->flags & AUXTAP_BLOCK_FREED);
+		if (b->allocated_at || b->nr_bytes)
 			json_out_u64(j, "bytes", b->nr_bytes);
 		else
 			json_out_null(j, "bytes");
@@ -194,7 +220,7 @@ void report_json_blocks(struct report_json *json, const struct auxtap_regs *regs
 		}
 		json_out_close(j, ']');
 		put_call(json, "allocated", b->allocated_at, b->allocated_at, b->allocated_tid);
-		put_call(json, "freed", b->flags & AUXTAP_BLOCK_FREED, b->freed_at, b->freed_tid);
+		put_call(json, "freed", b->freed_at, b->freed_at, b->freed_tid);
 		put_call(json, "bad_free", b->flags & AUXTAP_BLOCK_BAD_FREE, b->bad_free_at,
 			 b->bad_free_tid);
 		if (b->flags & AUXTAP_BLOCK_BAD_FREE)

@@ -151,7 +151,8 @@ enum auxtap_heap_kind {
 	AUXTAP_HEAP_NONE,      /* being written */
 	AUXTAP_HEAP_ALLOCATED, /* malloc(), operator new, ... returned the block */
 	AUXTAP_HEAP_FREED,     /* free(), operator delete, ... was called */
-	AUXTAP_HEAP_MAPPED,    /* by mmap(): what was there before is gone */
+	AUXTAP_HEAP_MAPPED,    /* by mmap(), mremap(): what was there before is gone */
+	AUXTAP_HEAP_UNMAPPED,  /* by munmap(), mremap() */
 	/* unknown what: of a block seen before, it may be another one now */
 	AUXTAP_HEAP_MISSED,
 };
@@ -160,7 +161,7 @@ enum auxtap_heap_kind {
 struct auxtap_heap_event {
 	uint64_t addr;
 	uint64_t nr_bytes; /* as asked for; FREED: 0 */
-	uint64_t caller;   /* the return address */
+	uint64_t caller;   /* the return address; 0: unknown, of MAPPED and UNMAPPED only */
 	int32_t tid;
 	uint32_t kind; /* enum auxtap_heap_kind */
 };
@@ -168,15 +169,17 @@ struct auxtap_heap_event {
 #define AUXTAP_BLOCK_FREED    0x1
 #define AUXTAP_BLOCK_BAD_FREE 0x2 /* free() was called again, or with an address inside */
 
+#define AUXTAP_BLOCK_MAPPING 0x4 /* of mmap(), not of the heap; FREED: unmapped */
+
 /*
- * A block of the heap that a register of the dying thread, or the address of the fault, points
- * into or right past. Return addresses are 0 where the call is not known.
+ * A block of the heap, or a mapping, that a register of the dying thread, or the address of the
+ * fault, points into or right past. Return addresses are 0 where the call is not known.
  */
 struct auxtap_crash_block {
 	uint32_t size;
 	uint32_t flags; /* AUXTAP_BLOCK_… */
 	uint64_t addr;
-	uint64_t nr_bytes; /* 0 if allocated_at is 0 */
+	uint64_t nr_bytes; /* of the heap: 0 if allocated_at is 0 */
 	uint64_t allocated_at, freed_at;
 	uint64_t bad_free_at, bad_free_offset; /* 0: again */
 	int32_t allocated_tid, freed_tid, bad_free_tid;

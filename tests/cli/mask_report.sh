@@ -53,5 +53,5 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 
 # Without what qemu 10 alone knows.
 without_blocks() {
-	sed '/^Blocks of the heap/,/^$/d'
+	sed '/^Memory that it points to/,/^$/d'
 }

@@ -146,6 +146,25 @@ int main(int, char **argv)
 		sink++;
 		die(buffer);
 	}
+	if (!strncmp(what, "map", 3)) {
+		const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+		at = (char *)mmap(NULL, 8192, prot, flags, -1, 0); /* mapping */
+		sink++;
+		if (!strcmp(what, "map"))
+			die(at + 1);
+		if (!strcmp(what, "map protected"))
+			mprotect(at + 4096, 4096, PROT_READ);
+		if (!strcmp(what, "map end")) /* the next page is of another mapping, or of none */
+			munmap(at + 4096, 4096);
+		if (!strcmp(what, "map gone"))
+			munmap(at, 8192); /* unmapping */
+		if (!strcmp(what, "map moved"))
+			at = (char *)mremap(at, 8192, 1 << 24, MREMAP_MAYMOVE); /* moving */
+		sink++;
+		if (!strcmp(what, "map moved"))
+			die(at);
+		at[4096] = 1;
+	}
 	if (!strcmp(what, "many")) { /* more than are kept */
 		char *old = (char *)plain(64), *freed = (char *)plain(128);
 		for (int i = 0; i < 40000; i++)
@@ -164,7 +183,7 @@ blocks() {
 	rm -f data*
 	guard "$AUXTAP" crash --source qemu -o data -- "$@" >out 2>err </dev/null
 	[ -s data.report.txt ] || { fail "$*: no report: $(cat err)"; return 1; }
-	sed -n '/^Blocks of the heap/,/^$/p' data.report.txt >section
+	sed -n '/^Memory that it points to/,/^$/p' data.report.txt >section
 	got=$(sed -e '1d' -e '/^$/d' -e 's/0x[0-9a-f]*/0xX/' -e 's/: .*//' -e 's/, by thread .*//' \
 		section | tr -s ' ' | sed 's/^ //')
 }
@@ -218,6 +237,14 @@ for build in '-O1 -no-pie' '-O2 -static' ; do
 		'allocated plain(unsigned long) @plain' -- ./heap middle
 	blocks ./heap buffer
 	[ -z "$got" ] || fail "buffer: $got"
+	is 'mapped memory of 8192 bytes at 0xX' 'mapped main @mapping' -- ./heap map
+	is 'mapped memory of 8192 bytes at 0xX' 'mapped main @mapping' -- ./heap 'map protected'
+	grep -q "the fault's address (byte 4096)" section || fail "map protected: $(cat section)"
+	is 'unmapped memory of 8192 bytes at 0xX' 'unmapped main @unmapping' \
+		'mapped main @mapping' -- ./heap 'map gone'
+	is 'unmapped memory of 4096 bytes at 0xX' 'unmapped main at heap.cc:'"$(($(line unmapping) - 2))" \
+		'mapped main @mapping' -- ./heap 'map end'
+	is 'mapped memory of 16777216 bytes at 0xX' 'mapped main @moving' -- ./heap 'map moved'
 	blocks ./heap mapped
 	[[ $got != *16777216* ]] || fail "mapped: $got"
 	is 'freed block at 0xX' 'freed release(void*) @release' -- ./heap many

@@ -96,20 +96,23 @@ def check_registers(lines, report):
 
 def check_blocks(lines, report):
     lines = list(lines)
-    for block in report['heap_blocks']:
+    for block in report['pointed_memory']:
         line, calls = lines.pop(0), ['bad_free', 'freed', 'allocated']
         at = [(p['register'] or "the fault's address") + (
             ' (at its end)' if p['offset'] and p['offset'] == block['bytes'] else
             ' (byte %d)' % p['offset'] if p['offset'] else '') for p in block['pointers']]
-        assert line == '  %sblock%s at %s%s' % (
-            'freed ' if block['freed'] else '',
+        words = ('unmapped', 'mapped', 'unmapped memory', 'mapped memory') if block['is_mapping'] \
+            else ('freed', 'allocated', 'freed block', 'block')
+        assert line == '  %s%s at %s%s' % (
+            words[2 if block['is_freed'] else 3],
             '' if block['bytes'] is None else ' of %d bytes' % block['bytes'], block['address'],
             ': ' + ', '.join(at) if at else ''), (line, block)
         for call in [c for c in calls if block[c]]:
             made, line = block[call], lines.pop(0)
             wrong = block.get('bad_free_offset')
-            words = call if call != 'bad_free' else 'freed at byte %d' % wrong if wrong else 'freed again'
-            assert line.startswith('    %s ' % words), (line, words)
+            said = words[call == 'allocated'] if call != 'bad_free' else \
+                'freed at byte %d' % wrong if wrong else 'freed again'
+            assert line.startswith('    %s ' % said), (line, said)
             assert name_of(made['location']) in line, (line, made)
             assert ('by thread %d' % made['tid'] in line) == (
                 made['tid'] != report['crash']['tid']), (line, made)
@@ -304,7 +307,7 @@ def check_next(lines, report):
 
 CHECKS = {
     '': check_head, 'Faulting instruction': check_instruction, 'Registers': check_registers,
-    'Blocks of the heap that it points to': check_blocks,
+    'Memory that it points to': check_blocks,
     'Backtrace': check_backtrace, 'The calls that led there': check_calls,
     'What the trace covers': check_coverage, 'The other threads': check_threads,
     'Images': check_images, 'Memory': check_memory, 'Next': check_next}

@@ -146,8 +146,8 @@ void qp_values_forked(void);
 void qp_heap_translate(struct qemu_plugin_tb *tb);
 void qp_heap_image(int fd, u64 bias); /* a file that qemu has loaded */
 void qp_heap_mapped(int fd, u64 addr, u64 pgoff);
-void qp_heap_new_map(u64 addr, u64 len);
-void qp_heap_unmapped(u64 addr, u64 len);
+/* After a system call that unmaps and maps these; lengths of 0: neither. */
+void qp_heap_mapping(u64 old, u64 old_len, u64 addr, u64 len);
 void qp_heap_remaps(void); /* before a system call that changes mappings */
 void qp_heap_forked(void);
 u64 qp_heap_ring(void); /* struct qemu_heap, or 0 */

@@ -3,7 +3,8 @@
  * Who allocated and freed the blocks of the heap: the functions are found by their names in the
  * symbol tables of what the program maps. A call of one begins a block of qemu's there; what it
  * returns is known at its return instruction. A function that allocates and is left otherwise (by a
- * jump, an exception) leaves MISSED, because its block is unknown then.
+ * jump, an exception) leaves MISSED, because its block is unknown then. Mappings are known from the
+ * system calls; the functions that make these say who wanted it.
  */
 #include "qemu_plugin.h"
 #include "exec/qemu/qemu_heap.h"
@@ -16,7 +17,10 @@
 
 #define MAX_HOOKS   64
 #define MAX_PENDING 8
-#define MAX_TABLE   (32u << 20) /* bytes of a symbol or string table */
+#define MAX_WRAPPER                                                                   \
+	256 /* bytes of stack between a function of the C library and its system call \
+	     */
+#define MAX_TABLE (32u << 20) /* bytes of a symbol or string table */
 
 enum hook_kind {
 	HOOK_NONE,
@@ -27,12 +31,17 @@ enum hook_kind {
 	HOOK_SECOND,  /* second */
 	HOOK_REALLOC, /* of the block in the first, as many as the second says */
 	HOOK_POSIX,   /* the third; the block's address is written where the first points to */
+	HOOK_MAPPING, /* makes a system call at once */
 };
 
 static const struct {
 	const char *name;
 	enum hook_kind kind;
 } functions[] = {
+	{"mmap", HOOK_MAPPING},
+	{"mmap64", HOOK_MAPPING},
+	{"munmap", HOOK_MAPPING},
+	{"mremap", HOOK_MAPPING},
 	{"free", HOOK_FREE},
 	{"cfree", HOOK_FREE},
 	{"malloc", HOOK_SIZE},
@@ -76,7 +85,8 @@ struct pending {
 struct calls {
 	struct pending call[MAX_PENDING];
 	u32 nr;
-	u64 page, changes;   /* readable, as long as there are no more changes */
+	u64 page, changes; /* readable, as long as there are no more changes */
+	u64 mapping_caller, mapping_sp;
 	u64 freed, freed_sp; /* the outer one of nested functions that free: delete, then free */
 };
 static __thread struct calls calls __attribute__((tls_model("initial-exec")));
@@ -182,6 +192,11 @@ static void on_call(unsigned int cpu, void *arg)
 	if (!read_state(&s, true))
 		return;
 	drop_left(s.sp);
+	if (hook->kind == HOOK_MAPPING) {
+		calls.mapping_caller = s.caller;
+		calls.mapping_sp = s.sp;
+		return;
+	}
 	if (hook->kind == HOOK_FREE || hook->kind == HOOK_DELETE) {
 		frees(hook, &s);
 		return;
@@ -284,7 +299,8 @@ void qp_heap_translate(struct qemu_plugin_tb *tb)
 			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_call, QEMU_PLUGIN_CB_R_REGS,
 							     hook);
 		len = qp_api_insn_code(last, code, qp.arch->max_len);
-		if (hook->kind != HOOK_FREE && hook->kind != HOOK_DELETE && is_return(code, len))
+		if (hook->kind != HOOK_FREE && hook->kind != HOOK_DELETE &&
+		    hook->kind != HOOK_MAPPING && is_return(code, len))
 			qemu_plugin_register_vcpu_insn_exec_cb(last, on_return,
 							       QEMU_PLUGIN_CB_R_REGS, NULL);
 	}
@@ -436,9 +452,9 @@ void qp_heap_remaps(void)
 	__atomic_fetch_add(&nr_changes, 1, __ATOMIC_SEQ_CST);
 }
 
-void qp_heap_unmapped(u64 addr, u64 len)
+static void drop_hooks(u64 addr, u64 len)
 {
-	if (!heap)
+	if (!heap || !len)
 		return;
 	lock();
 	for (u32 i = 0; i < nr_hooks; i++)
@@ -447,11 +463,31 @@ void qp_heap_unmapped(u64 addr, u64 len)
 	unlock();
 }
 
-void qp_heap_new_map(u64 addr, u64 len)
+/* Who called the function that has made this system call; 0: none that is known. */
+static u64 mapping_caller(void)
 {
-	if (heap && qp_recording())
-		put(AUXTAP_HEAP_MAPPED, addr, len, 0);
-	qp_heap_unmapped(addr, len);
+	const union qemu_env *env = (const union qemu_env *)(uintptr_t)qp_rec->env;
+	u64 caller = calls.mapping_caller, sp;
+
+	calls.mapping_caller = 0;
+	if (!caller || !env || !qp_rec->regs_valid)
+		return 0;
+	sp = qp.arch->sp(env);
+	return sp <= calls.mapping_sp && calls.mapping_sp - sp < MAX_WRAPPER ? caller : 0;
+}
+
+void qp_heap_mapping(u64 old, u64 old_len, u64 addr, u64 len)
+{
+	const u64 caller = heap && qp_recording() ? mapping_caller() : 0;
+
+	if (heap && qp_recording()) {
+		if (old_len)
+			put(AUXTAP_HEAP_UNMAPPED, old, old_len, caller);
+		if (len)
+			put(AUXTAP_HEAP_MAPPED, addr, len, caller);
+	}
+	drop_hooks(old, old_len);
+	drop_hooks(addr, len);
 }
 
 void qp_heap_forked(void)

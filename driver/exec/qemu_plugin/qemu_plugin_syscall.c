@@ -153,7 +153,7 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 		is_file = size > 0 && !fstat((int)call_arg[4], &st);
 	}
 	name[is_file ? size : 0] = 0;
-	qp_heap_new_map(addr, len);
+	qp_heap_mapping(0, 0, addr, len);
 	if (is_file && call_arg[2] & PROT_EXEC)
 		qp_heap_mapped((int)call_arg[4], addr, call_arg[5]);
 	if (call_arg[2] & PROT_EXEC && (!is_file || !strncmp(name, "/memfd:", 7)))
@@ -216,12 +216,13 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 		qp_message(rec, QEMU_MSG_PROTECT, word, 5);
 		break;
 	case QEMU_CALL_MUNMAP:
-		qp_heap_unmapped(word[0], word[1]);
+		qp_heap_mapping(word[0], word[1], 0, 0);
 		qp_message(rec, QEMU_MSG_UNMAP, word, 4);
 		break;
 	case QEMU_CALL_MREMAP:
 		word[2] = (u64)result;
 		word[3] = (call_arg[2] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
+		qp_heap_mapping(word[0], word[1], word[2], word[3]);
 		qp_block_moved(word[0], word[2], word[3]);
 		qp_message(rec, QEMU_MSG_REMAP, word, 8);
 		break;
