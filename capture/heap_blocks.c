@@ -4,20 +4,19 @@
  * what the engine saw of the calls. The newest allocation of an address decides which block it is
  * in; what the engine missed makes everything before it unknown.
  */
+#include "heap_blocks.h"
 #include "session.h"
 #include "util/sized.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BLOCKS 16
-
 struct blocks {
 	const struct auxtap_heap_event *event;
 	size_t nr_events;
 	size_t last;   /* the dying thread's newest */
 	size_t oldest; /* events before it are of no use: something was missed there */
-	struct auxtap_crash_block found[MAX_BLOCKS];
+	struct auxtap_crash_block *found;
 	int nr;
 };
 
@@ -88,7 +87,7 @@ static void add(struct blocks *b, const struct auxtap_crash_block *block)
 	for (int i = 0; i < b->nr; i++)
 		if (b->found[i].addr == block->addr)
 			return;
-	if (b->nr < MAX_BLOCKS)
+	if (b->nr < HEAP_MAX_BLOCKS)
 		b->found[b->nr++] = *block;
 }
 
@@ -217,30 +216,41 @@ static int general_regs(const struct auxtap_regs *regs, uint64_t *value)
 	return nr;
 }
 
+int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pid_t tid,
+		     const uint64_t *pointer, int nr_pointers, struct auxtap_crash_block *found)
+{
+	struct blocks b = {.event = event, .nr_events = nr_events, .found = found};
+
+	skip_missed(&b);
+	find_last(&b, tid);
+	/* if free() found an error itself, no register points to the block any more */
+	if (b.last < nr_events && event[b.last].kind == AUXTAP_HEAP_FREED)
+		find_block(&b, event[b.last].addr);
+	for (int i = 0; i < nr_pointers; i++)
+		find_block(&b, pointer[i]);
+	return b.nr;
+}
+
 void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t tid,
 			const struct auxtap_crash *crash)
 {
+	struct auxtap_crash_block found[HEAP_MAX_BLOCKS];
+	uint64_t pointer[1 + AUXTAP_A64_NR_REGS];
 	struct auxtap_heap_event *events;
 	struct auxtap_regs regs;
-	struct blocks b = {0};
-	uint64_t value[AUXTAP_A64_NR_REGS];
+	size_t nr_events;
+	int nr = 0;
 
 	if (!TARGET_HAS(s->be->target, heap) ||
 	    s->be->target->regs(s->be->target_ctx, tid, &regs) ||
-	    s->be->target->heap(s->be->target_ctx, tid, &events, &b.nr_events))
+	    s->be->target->heap(s->be->target_ctx, tid, &events, &nr_events))
 		return;
-	b.event = events;
-	skip_missed(&b);
-	find_last(&b, tid);
 	if (crash->flags & AUXTAP_CRASH_ADDR_VALID)
-		find_block(&b, crash->fault_addr);
-	/* free() found an error itself: no register points to the block any more */
-	if (b.last < b.nr_events && b.event[b.last].kind == AUXTAP_HEAP_FREED)
-		find_block(&b, b.event[b.last].addr);
-	for (int i = 0, nr = general_regs(&regs, value); i < nr; i++)
-		find_block(&b, value[i]);
-	for (int i = 0; i < b.nr; i++)
-		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, &b.found[i],
-						sizeof(b.found[i]));
+		pointer[nr++] = crash->fault_addr;
+	nr += general_regs(&regs, pointer + nr);
+	nr = heap_blocks_find(events, nr_events, tid, pointer, nr, found);
+	for (int i = 0; i < nr; i++)
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, &found[i],
+						sizeof(found[i]));
 	free(events);
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which blocks of the heap, and mappings, pointers are of: from what the engine saw. */
+#ifndef AUXTAP_HEAP_BLOCKS_H
+#define AUXTAP_HEAP_BLOCKS_H
+
+#include <auxtap/crash.h>
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define HEAP_MAX_BLOCKS 16
+
+/*
+ * Events are in their order, the newest last, and untrusted: the program may have overwritten them.
+ * tid: the thread that dies. found has space for HEAP_MAX_BLOCKS, each of them once. How many.
+ */
+int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pid_t tid,
+		     const uint64_t *pointer, int nr_pointers, struct auxtap_crash_block *found);
+
+#endif

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Which block a pointer is into, by lists of allocations and frees that each test writes. */
+#include "capture/heap_blocks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define DYING 7
+#define OTHER 8
+
+static struct auxtap_heap_event events[32];
+static size_t nr_events;
+static struct auxtap_crash_block found[HEAP_MAX_BLOCKS];
+
+static int start(void **state)
+{
+	(void)state;
+	nr_events = 0;
+	memset(found, 0, sizeof(found));
+	return 0;
+}
+
+/* The caller of event number n is 1000 + n. */
+static void event(enum auxtap_heap_kind kind, uint64_t addr, uint64_t nr_bytes, pid_t tid)
+{
+	events[nr_events] = (struct auxtap_heap_event){
+		.addr = addr,
+		.nr_bytes = nr_bytes,
+		.caller = 1000 + nr_events,
+		.tid = tid,
+		.kind = kind,
+	};
+	nr_events++;
+}
+
+static int find(uint64_t pointer)
+{
+	return heap_blocks_find(events, nr_events, DYING, &pointer, 1, found);
+}
+
+static void inside_and_right_past(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x2000, 16, OTHER);
+	assert_int_equal(find(0xfff), 0);
+	assert_int_equal(find(0x100f), 1);
+	assert_int_equal(found[0].addr, 0x1000);
+	assert_int_equal(found[0].nr_bytes, 16);
+	assert_int_equal(found[0].allocated_at, 1000);
+	assert_int_equal(found[0].flags, 0);
+	assert_int_equal(find(0x2010), 1);
+	assert_int_equal(found[0].addr, 0x2000);
+	assert_int_equal(found[0].allocated_tid, OTHER);
+	assert_int_equal(find(0x2011), 0);
+}
+
+/* A block begins where another ends: the pointer is of the one that it is inside. */
+static void inside_comes_first(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, DYING);
+	assert_int_equal(find(0x1010), 1);
+	assert_int_equal(found[0].addr, 0x1010);
+	start(NULL);
+	event(AUXTAP_HEAP_MAPPED, 0x1010, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	assert_int_equal(find(0x1010), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_MAPPING);
+}
+
+static void freed_and_allocated_again(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].freed_at, 1001);
+	assert_int_equal(found[0].freed_tid, OTHER);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 8, DYING);
+	assert_int_equal(find(0x1004), 1);
+	assert_int_equal(found[0].flags, 0);
+	assert_int_equal(found[0].allocated_at, 1002);
+	/* the old block was larger */
+	assert_int_equal(find(0x100c), 1);
+	assert_int_equal(found[0].nr_bytes, 16);
+}
+
+/* A second free is the program's error only if the thread dies of it. */
+static void freed_twice(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	assert_int_equal(find(0x1000), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_FREED);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x9000, 16, OTHER);
+	event(AUXTAP_HEAP_MAPPED, 0xa000, 16, DYING);
+	/* no register has to point to it */
+	assert_int_equal(find(0), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_FREED | AUXTAP_BLOCK_BAD_FREE);
+	assert_int_equal(found[0].freed_at, 1001);
+	assert_int_equal(found[0].bad_free_at, 1003);
+	assert_int_equal(found[0].bad_free_offset, 0);
+	event(AUXTAP_HEAP_ALLOCATED, 0xb000, 16, DYING);
+	assert_int_equal(find(0x1000), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_FREED);
+}
+
+static void freed_inside(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1010, 0, DYING);
+	assert_int_equal(find(0x1000), 2);
+	assert_int_equal(found[1].flags, 0);
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1008, 0, DYING);
+	assert_int_equal(find(0), 1);
+	assert_int_equal(found[0].addr, 0x1000);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_BAD_FREE);
+	assert_int_equal(found[0].bad_free_offset, 8);
+}
+
+/* Its allocation is too old: only the first byte's address is known. */
+static void free_without_allocation(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	assert_int_equal(find(0x1000), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].allocated_at, 0);
+	assert_int_equal(found[0].nr_bytes, 0);
+	assert_int_equal(find(0x1001), 0);
+}
+
+/* What was missed may have been any block; what is no event may be a trace of that. */
+static void nothing_before_a_miss(void **state)
+{
+	static const struct auxtap_heap_event wrong[] = {
+		{.kind = AUXTAP_HEAP_MISSED, .addr = 1},
+		{.kind = AUXTAP_HEAP_NONE, .addr = 1},
+		{.kind = 77, .addr = 1},
+		{.kind = AUXTAP_HEAP_FREED, .addr = 0},
+		{.kind = AUXTAP_HEAP_ALLOCATED, .addr = 0x10, .nr_bytes = UINT64_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		start(NULL);
+		event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+		events[nr_events++] = wrong[i];
+		assert_int_equal(find(0x1000), 0);
+		event(AUXTAP_HEAP_ALLOCATED, 0x1000, 32, DYING);
+		assert_int_equal(find(0x1000), 1);
+		assert_int_equal(found[0].nr_bytes, 32);
+	}
+}
+
+static void a_mapping_ends_blocks(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_MAPPED, 0x1000, 0x1000, DYING);
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_MAPPING);
+	assert_int_equal(found[0].nr_bytes, 0x1000);
+	assert_int_equal(found[0].allocated_at, 1002);
+	events[2].caller = 0; /* made by code that is not known: nothing to say */
+	assert_int_equal(find(0x1008), 0);
+}
+
+static void unmapped(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_MAPPED, 0x1000, 0x3000, DYING);
+	event(AUXTAP_HEAP_UNMAPPED, 0x2000, 0x1000, OTHER);
+	assert_int_equal(find(0x2004), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].addr, 0x2000);
+	assert_int_equal(found[0].nr_bytes, 0x1000);
+	assert_int_equal(found[0].freed_at, 1001);
+	assert_int_equal(found[0].freed_tid, OTHER);
+	assert_int_equal(found[0].allocated_at, 1000);
+	assert_int_equal(find(0x1004), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_MAPPING);
+	/* what was mapped between the two is unknown */
+	event(AUXTAP_HEAP_UNMAPPED, 0x2000, 0x1000, DYING);
+	assert_int_equal(find(0x2004), 1);
+	assert_int_equal(found[0].freed_at, 1002);
+	assert_int_equal(found[0].allocated_at, 0);
+}
+
+/* The C library unmaps a large block as it is freed: the free is what counts. */
+static void freed_and_unmapped(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_MAPPED, 0x1000, 0x1000, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 0xf00, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1010, 0, DYING);
+	event(AUXTAP_HEAP_UNMAPPED, 0x1000, 0x1000, DYING);
+	assert_int_equal(find(0x1100), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].freed_at, 1002);
+	/* unmapped by the program, which did not free it */
+	events[2].tid = OTHER;
+	events[2].addr = 0x5000;
+	assert_int_equal(find(0x1100), 1);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+}
+
+static void each_once_and_not_more_than_fit(void **state)
+{
+	uint64_t pointer[32];
+
+	(void)state;
+	for (int i = 0; i < 32; i++) {
+		event(AUXTAP_HEAP_ALLOCATED, 0x1000 + 0x100ull * i, 16, DYING);
+		pointer[i] = 0x1000 + 0x100ull * i;
+	}
+	assert_int_equal(heap_blocks_find(events, nr_events, DYING, pointer, 32, found),
+			 HEAP_MAX_BLOCKS);
+	assert_int_equal(found[HEAP_MAX_BLOCKS - 1].addr, 0x1f00);
+	pointer[1] = pointer[0] + 1;
+	assert_int_equal(heap_blocks_find(events, nr_events, DYING, pointer, 2, found), 1);
+	assert_int_equal(heap_blocks_find(events, 0, DYING, pointer, 2, found), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(inside_and_right_past, start),
+		cmocka_unit_test_setup(inside_comes_first, start),
+		cmocka_unit_test_setup(freed_and_allocated_again, start),
+		cmocka_unit_test_setup(freed_twice, start),
+		cmocka_unit_test_setup(freed_inside, start),
+		cmocka_unit_test_setup(free_without_allocation, start),
+		cmocka_unit_test_setup(nothing_before_a_miss, start),
+		cmocka_unit_test_setup(a_mapping_ends_blocks, start),
+		cmocka_unit_test_setup(unmapped, start),
+		cmocka_unit_test_setup(freed_and_unmapped, start),
+		cmocka_unit_test_setup(each_once_and_not_more_than_fit, start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
