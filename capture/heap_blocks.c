@@ -14,13 +14,13 @@
 struct blocks {
 	const struct auxtap_heap_event *event;
 	size_t nr_events;
-	size_t last;   /* the dying thread's newest */
+	size_t last;   /* the dying thread's newest, without mappings; nr_events: none */
 	size_t oldest; /* events before it are of no use: something was missed there */
 	struct auxtap_crash_block *found;
 	int nr;
 };
 
-/* Events that were being written, or whose memory the program overwrote. */
+/* Not: MISSED, one that was being written, or whose memory the program overwrote. */
 static bool is_valid(const struct auxtap_heap_event *e)
 {
 	return e->kind >= AUXTAP_HEAP_ALLOCATED && e->kind <= AUXTAP_HEAP_UNMAPPED && e->addr &&

@@ -62,7 +62,7 @@ void sim_status(struct sim *w, u64 status, u64 off, u64 written, const char *tex
 	event_text(w, w->now, AUXTAP_WM_STATUS, status, off, written, text);
 }
 
-/* splitmix64: all seeds are equally good */
+/* splitmix64 */
 u64 sim_random(struct sim *w, u64 below)
 {
 	u64 z;
@@ -164,8 +164,7 @@ static const u8 *contents(struct sim *w, u64 *nr_bytes)
 	return w->bytes + (CHUNK - left);
 }
 
-/* The part of a record before an interrupt is made before the record: time never goes back.
- */
+/* The time at which the last byte was made; an interrupt within a record may have come later. */
 static void count_made(struct sim *w, u64 nr_bytes)
 {
 	u64 time;
@@ -188,7 +187,7 @@ u64 sim_give(struct sim *w, const u8 *bytes, u64 nr_bytes, u64 *taken)
 	kept = w->unit->produce(w->u, bytes, nr_bytes, taken);
 	w->producing = false;
 	w->given = NULL;
-	/* what cannot be ends the run (unit_broken()), and a store that failed has been reported */
+	/* impossible counts end the run (produce()), and a store that failed has been reported */
 	if (kept != w->nr_kept && kept <= w->bus_bytes && violations == w->r->nr_violations)
 		mon_violation(
 			w, AUXTAP_INV_BYTES_ADD_UP,
@@ -237,7 +236,8 @@ static void produce(struct sim *w, u64 nr_bytes)
 /* ---- interrupts ---- */
 
 /*
- * The line goes up in the middle of a call of the unit: when it returns, it is known when that was.
+ * The interrupt line is raised in the middle of a call of the unit: when that returns, it is known
+ * when it was.
  */
 void sim_line(struct sim *w)
 {

@@ -240,8 +240,8 @@ void mon_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags); /* the read
 void mon_read(struct sim *w, u64 from, u64 to);
 void mon_time(struct sim *w);
 /*
- * The reader has read all, and enabled it again. marked: it was marked for disable before; more:
- * it was still tracing, so that there is something to be read again.
+ * The reader has read all, and enabled the event again. disable_pending: it was to be disabled
+ * before; more: it was still tracing, so that there is something to be read again.
  */
 void mon_drained(struct sim *w, bool disable_pending, bool more);
 

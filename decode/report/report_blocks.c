@@ -45,10 +45,10 @@ static void find_pointers(const struct report_facts *facts, const struct auxtap_
 }
 
 /* The call with this return address has not returned. */
-static bool is_open(const struct unwind_frames *frames, uint64_t back)
+static bool is_on_stack(const struct unwind_frames *frames, uint64_t return_addr)
 {
 	for (int i = 0; i < frames->nr; i++)
-		if (frames->calls & 1ull << i && frames->pcs[i] + 1 == back)
+		if (frames->calls & 1ull << i && frames->pcs[i] + 1 == return_addr)
 			return true;
 	return false;
 }
@@ -56,16 +56,16 @@ static bool is_open(const struct unwind_frames *frames, uint64_t back)
 static bool is_being_freed(const struct auxtap_crash_block *b, const struct unwind_frames *frames)
 {
 	if (b->flags & AUXTAP_BLOCK_BAD_FREE)
-		return is_open(frames, b->bad_free_at);
-	return b->flags & AUXTAP_BLOCK_FREED && is_open(frames, b->freed_at);
+		return is_on_stack(frames, b->bad_free_at);
+	return b->flags & AUXTAP_BLOCK_FREED && is_on_stack(frames, b->freed_at);
 }
 
 /* The level of inlining that is the program's own at a call; -1: a library's code. */
-static int own_level(const struct report_out *ro, uint64_t back)
+static int own_level(const struct report_out *ro, uint64_t return_addr)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
-	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, back - 1, &loc))
+	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, return_addr - 1, &loc))
 		return -1;
 	return report_own_level(&loc);
 }
@@ -79,7 +79,10 @@ static bool is_mapped(const struct report_facts *facts, const struct auxtap_cras
 	return false;
 }
 
-/* Registers that the last calls left over point to what libraries allocate for themselves. */
+/*
+ * Worth a line: the fault was there, it is freed, or the program's own code allocated it. Registers
+ * that earlier calls left over often point to what libraries allocate for themselves.
+ */
 static bool is_of_fault(const struct report_out *ro, const struct report_facts *facts,
 			const struct auxtap_crash_block *b, const struct pointers *p)
 {
@@ -125,13 +128,13 @@ static void print_pointers(FILE *out, const struct auxtap_crash_block *block,
 	fputc('\n', out);
 }
 
-static void print_call(const struct report_out *ro, const char *what, uint64_t back, int32_t tid,
-		       int32_t dying)
+static void print_call(const struct report_out *ro, const char *what, uint64_t return_addr,
+		       int32_t tid, int32_t dying)
 {
-	const int own = own_level(ro, back);
+	const int own = own_level(ro, return_addr);
 
 	fprintf(ro->out, "    %-11s ", what);
-	report_print_level(ro, back - 1, own < 0 ? 0 : own);
+	report_print_level(ro, return_addr - 1, own < 0 ? 0 : own);
 	if (tid != dying)
 		fprintf(ro->out, ", by thread %d", tid);
 	fputc('\n', ro->out);
@@ -177,7 +180,7 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 	}
 }
 
-static void put_call(struct report_json *json, const char *key, bool known, uint64_t back,
+static void put_call(struct report_json *json, const char *key, bool known, uint64_t return_addr,
 		     int32_t tid)
 {
 	struct json_out *j = &json->j;
@@ -188,7 +191,7 @@ static void put_call(struct report_json *json, const char *key, bool known, uint
 	}
 	json_out_open(j, key, '{');
 	json_out_i64(j, "tid", tid);
-	report_json_location(json, &json->r->ro, "location", back - 1, false);
+	report_json_location(json, &json->r->ro, "location", return_addr - 1, false);
 	json_out_close(j, '}');
 }
 

@@ -103,7 +103,7 @@ struct emu_receipt {
 	pid_t sender;
 	uid_t uid;
 	u64 time_ns;
-	bool taken;	  /* a receipt in another list is the same signal */
+	bool matched;	  /* a receipt in another list is the same signal */
 	bool done;	  /* decided */
 	bool sent;	  /* to the program, because of this receipt */
 	bool seen;	  /* the program received the same signal */
@@ -111,7 +111,7 @@ struct emu_receipt {
 	bool is_late;	  /* own receipt: capture had not taken its signal yet */
 	/* at looked_ns */
 	enum emu_blocked { EMU_BLOCKED_NO, EMU_BLOCKED_YES, EMU_BLOCKED_UNKNOWN } blocked;
-	u64 looked_ns;		  /* when the program was last found not to have it; 0: not yet */
+	u64 looked_ns;		  /* when the program was last checked for it; 0: not yet */
 	struct emu_receipt *peer; /* capture's: ours of the same signal */
 };
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * One signal to auxtap, to auxtap-emu, or to the process group they share with the program is one
- * signal to the program. Three lists of received signals decide: capture's (EMU_FORWARD), our own
- * (signals.c), and the program's, which the tracer sees stop by stop. A signal that the program
- * received itself is not sent again. A service manager signals process by process, so each receipt
- * waits GRACE_NS for its counterparts; and before a signal is sent, the program is checked twice,
- * because a signal that it has just taken may not have reached the tracer yet.
+ * signal to the program. A receipt is a signal that one of the three received; three lists of them
+ * decide: auxtap's (EMU_FORWARD), auxtap-emu's own (signals.c), and the program's, which the tracer
+ * sees at each signal-delivery-stop. Receipts of one signal are matched across the lists: SIGTERM
+ * to the group is one in each, SIGTERM to auxtap alone is one in the first list, and only then the
+ * program is sent one. A signal that the program received itself is not sent again. A service
+ * manager signals process by process, so each receipt waits GRACE_NS for its counterparts; and
+ * before a signal is sent, the program is checked twice, because a signal that it has just taken
+ * may not have reached the tracer yet.
  */
 #include "emu_state.h"
 #include <dirent.h>
@@ -19,7 +22,7 @@
 
 #define GRACE_NS     50000000ull
 #define OWN_GRACE_NS 150000000ull  /* capture's receipt comes as a message, and takes longer */
-#define SECOND_NS    20000000ull   /* between the two checks of the program */
+#define RECHECK_NS   20000000ull   /* between the two checks of the program */
 #define PAIR_NS	     1000000000ull /* receipts of one signal are at most this far apart */
 #define PENDING_NS   5000000000ull /* how long a signal may take to reach the program, or capture */
 #define MERGED_NS    100000000ull  /* two signals may reach one process merged, a little later */
@@ -64,7 +67,7 @@ static bool is_of_pair(const struct emu_receipts *list, const struct emu_receipt
 	for (u32 i = first; i != list->nr; i++) {
 		const struct emu_receipt *other = &list->item[i % EMU_NR_RECEIPTS];
 
-		if (other != one && other->taken && other->signo == one->signo &&
+		if (other != one && other->matched && other->signo == one->signo &&
 		    other->sender == one->sender && distance_ns(other, one) <= MERGED_NS)
 			return true;
 	}
@@ -89,7 +92,7 @@ static struct emu_receipt *counterpart(struct emu_receipts *list, const struct e
 		    late > (r->was_pending ? PENDING_NS : PAIR_NS) ||
 		    early > (other->is_late ? PENDING_NS : PAIR_NS))
 			continue;
-		if (!other->taken && (early <= SEPARATE_NS || !is_of_pair(list, other)))
+		if (!other->matched && (early <= SEPARATE_NS || !is_of_pair(list, other)))
 			return other;
 		if (early <= MERGED_NS)
 			merged = other;
@@ -112,7 +115,7 @@ static u64 status_signals(const char *path, const char *name, const char *other)
 	return signals;
 }
 
-/* Sent to the program and not taken by it yet: sending it again would have no effect. */
+/* Pending in the program: sending a standard signal again would have no effect. */
 static bool pending_at(pid_t pid, int signo)
 {
 	char path[32];
@@ -187,7 +190,7 @@ static void send(struct emu_route *route, struct emu_receipt *r)
 
 	r->sent = true;
 	if (kill(route->pid, r->signo))
-		sent->taken = true; /* it has been consumed: no stop will show this one */
+		sent->matched = true; /* the program is gone: no stop will show this one */
 }
 
 /*
@@ -201,7 +204,7 @@ static bool look_twice(struct emu_route *route, struct emu_receipt *r, bool own,
 	enum emu_blocked before = r->blocked;
 	bool first = !r->looked_ns;
 
-	if (!first && now - r->looked_ns < SECOND_NS)
+	if (!first && now - r->looked_ns < RECHECK_NS)
 		return false;
 	r->looked_ns = now;
 	r->blocked = blocked_at(route->pid, r->signo);
@@ -233,13 +236,13 @@ static bool decide(struct emu_route *route, struct emu_receipt *r, bool own)
 	bool blocked = false, late = own && is_late(r);
 
 	if (seen) {
-		seen->taken = r->seen = true;
+		seen->matched = r->seen = true;
 		return true;
 	}
 	if (late)
 		return false;
 	if (r->peer) {
-		r->peer->taken = true;
+		r->peer->matched = true;
 		if (r->peer->sent || r->peer->seen)
 			return true;
 		/* to the group that the program has left */
@@ -279,12 +282,12 @@ static bool run_list(struct emu_route *route, struct emu_receipts *list, bool ow
 		struct emu_receipt *r = &list->item[i % EMU_NR_RECEIPTS];
 
 		/* if two are one signal, capture's decides */
-		if (!r->done && own && r->taken)
+		if (!r->done && own && r->matched)
 			r->done = true;
 		if (!r->done && !own && !r->peer) {
 			r->peer = counterpart(&route->own, r);
 			if (r->peer)
-				r->peer->taken = true;
+				r->peer->matched = true;
 		}
 		if (!r->done && now - r->time_ns >= grace)
 			r->done = decide(route, r, own);
@@ -311,7 +314,7 @@ void emu_route_run(struct emu *emu)
 	route->waiting = run_list(route, &route->capture, false);
 	route->waiting |= run_list(route, &route->own, true);
 	if (route->waiting)
-		emu_bell_in(SECOND_NS / 2);
+		emu_bell_in(RECHECK_NS / 2);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -330,9 +333,9 @@ bool emu_signal_seen(struct emu *emu, pid_t pid, siginfo_t *info)
 	for (u32 i = first; i != sent->nr; i++) {
 		struct emu_receipt *r = &sent->item[i % EMU_NR_RECEIPTS];
 
-		if (r->taken || r->signo != info->si_signo)
+		if (r->matched || r->signo != info->si_signo)
 			continue;
-		r->taken = true;
+		r->matched = true;
 		info->si_pid = r->sender;
 		info->si_uid = r->uid;
 		return true;
