@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_HEADER 4096 /* bytes of an own allocator before the part that it gives away */
+
 struct blocks {
 	const struct auxtap_heap_event *event;
 	size_t nr_events;
@@ -50,24 +52,58 @@ static void set_bad_free(struct auxtap_crash_block *block, const struct auxtap_h
 	block->bad_free_offset = e->addr - block->addr;
 }
 
+static void set_freed(struct auxtap_crash_block *block, const struct auxtap_heap_event *e)
+{
+	block->flags |= AUXTAP_BLOCK_FREED;
+	block->freed_at = e->caller;
+	block->freed_tid = e->tid;
+}
+
 /*
  * The frees of the block since event number 'from'; there is no allocation between them. A second
- * one counts only if it is the last that the dying thread did: the C library itself frees blocks of
- * its own cache once more as a thread ends.
+ * one counts only if the dying thread did that, and was freeing the block last: the C library
+ * itself frees blocks of its own cache once more as a thread ends.
  */
 static void add_frees(const struct blocks *b, size_t from, struct auxtap_crash_block *block)
 {
+	const bool is_last = b->last < b->nr_events && b->event[b->last].addr == block->addr &&
+			     b->event[b->last].kind == AUXTAP_HEAP_FREED;
+
 	for (size_t i = from; i < b->nr_events; i++) {
 		const struct auxtap_heap_event *e = &b->event[i];
 
-		if (e->kind != AUXTAP_HEAP_FREED || e->addr != block->addr)
+		if (e->addr != block->addr)
 			continue;
-		if (!(block->flags & AUXTAP_BLOCK_FREED)) {
-			block->flags |= AUXTAP_BLOCK_FREED;
-			block->freed_at = e->caller;
-			block->freed_tid = e->tid;
-		} else if (i == b->last) {
+		if (e->kind == AUXTAP_HEAP_KEPT) {
+			block->flags &= ~AUXTAP_BLOCK_FREED;
+			block->freed_at = 0;
+		} else if (e->kind == AUXTAP_HEAP_FREED && !(block->flags & AUXTAP_BLOCK_FREED)) {
+			set_freed(block, e);
+		} else if (e->kind == AUXTAP_HEAP_FREED && is_last && i <= b->last &&
+			   e->tid == b->event[b->last].tid &&
+			   !(block->flags & AUXTAP_BLOCK_BAD_FREE)) {
 			set_bad_free(block, e);
+		}
+	}
+}
+
+/* A program's own allocator gives away a part of a block, which it then frees as a whole. */
+static void add_free_around(const struct blocks *b, size_t from, struct auxtap_crash_block *block)
+{
+	for (size_t i = from; i < b->nr_events && !(block->flags & AUXTAP_BLOCK_FREED); i++) {
+		const struct auxtap_heap_event *e = &b->event[i];
+
+		if (e->kind != AUXTAP_HEAP_FREED || e->addr >= block->addr ||
+		    block->addr - e->addr > MAX_HEADER)
+			continue;
+		for (size_t k = i; k-- > b->oldest;) {
+			const struct auxtap_heap_event *whole = &b->event[k];
+
+			if (whole->kind != AUXTAP_HEAP_ALLOCATED || whole->addr != e->addr)
+				continue;
+			if (block->addr - whole->addr < whole->nr_bytes)
+				set_freed(block, e);
+			break;
 		}
 	}
 }
@@ -119,6 +155,33 @@ static bool was_unmapped(const struct blocks *b, size_t from, uint64_t pointer)
 	return false;
 }
 
+/* Between two events: the block that the first allocated, or maybe one that it is a part of. */
+static bool was_freed(const struct blocks *b, size_t nr, size_t end)
+{
+	for (size_t i = nr + 1; i < end; i++)
+		if (b->event[i].kind == AUXTAP_HEAP_FREED &&
+		    b->event[i].addr <= b->event[nr].addr &&
+		    b->event[nr].addr - b->event[i].addr <= MAX_HEADER)
+			return true;
+	return false;
+}
+
+/* A part of it is, or was, another block since: which one a pointer means is not known. */
+static bool is_reused(const struct blocks *b, size_t nr)
+{
+	const struct auxtap_heap_event *old = &b->event[nr];
+
+	for (size_t i = nr + 1; i < b->nr_events; i++) {
+		const struct auxtap_heap_event *e = &b->event[i];
+
+		/* one within it is of its owner's own allocator, if it was not freed before */
+		if (e->kind == AUXTAP_HEAP_ALLOCATED && e->addr < old->addr + old->nr_bytes &&
+		    old->addr < e->addr + e->nr_bytes && was_freed(b, nr, i))
+			return true;
+	}
+	return false;
+}
+
 static bool find_allocation(struct blocks *b, uint64_t pointer,
 			    bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
 {
@@ -134,7 +197,12 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 
 		if (e->kind != AUXTAP_HEAP_ALLOCATED || !is_there(pointer, e))
 			continue;
+		if (is_reused(b, i))
+			return false;
 		add_frees(b, i + 1, &block);
+		add_free_around(b, i + 1, &block);
+		if (is_there == is_past && block.flags & AUXTAP_BLOCK_FREED)
+			return false;
 		if (!(block.flags & AUXTAP_BLOCK_FREED) && was_unmapped(b, i + 1, pointer))
 			return false;
 		add_free_inside(b, &block);
@@ -144,14 +212,24 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 	return false;
 }
 
+/* A block of which only the first byte's address is known, if it has been freed. */
 static bool find_free(struct blocks *b, uint64_t pointer)
 {
 	struct auxtap_crash_block block = {.size = sizeof(block), .addr = pointer};
+	size_t first = first_for(b, pointer);
 
-	add_frees(b, first_for(b, pointer), &block);
-	if (block.flags)
-		add(b, &block);
-	return block.flags;
+	block.flags = AUXTAP_BLOCK_UNKNOWN;
+	for (size_t i = first; i < b->nr_events; i++) {
+		if (b->event[i].kind != AUXTAP_HEAP_ALLOCATED || !is_inside(pointer, &b->event[i]))
+			continue;
+		first = i + 1;
+		block.flags = 0;
+	}
+	add_frees(b, first, &block);
+	if (!(block.flags & AUXTAP_BLOCK_FREED))
+		return false;
+	add(b, &block);
+	return true;
 }
 
 /* What is mapped there, or was unmapped. */
@@ -189,8 +267,8 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 static void find_block(struct blocks *b, uint64_t pointer)
 {
 	/* if its allocation is older than the events, the block is known by its address only */
-	if (!find_allocation(b, pointer, is_inside) && !find_free(b, pointer) &&
-	    !find_mapping(b, pointer, is_inside) && !find_allocation(b, pointer, is_past))
+	if (!find_allocation(b, pointer, is_inside) && !find_allocation(b, pointer, is_past) &&
+	    !find_free(b, pointer) && !find_mapping(b, pointer, is_inside))
 		find_mapping(b, pointer, is_past);
 }
 
@@ -224,8 +302,9 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 	skip_missed(&b);
 	find_last(&b, tid);
 	/* if free() found an error itself, no register points to the block any more */
-	if (b.last < nr_events && event[b.last].kind == AUXTAP_HEAP_FREED)
-		find_block(&b, event[b.last].addr);
+	if (b.last < nr_events && event[b.last].kind == AUXTAP_HEAP_FREED &&
+	    !find_allocation(&b, event[b.last].addr, is_inside))
+		find_free(&b, event[b.last].addr);
 	for (int i = 0; i < nr_pointers; i++)
 		find_block(&b, pointer[i]);
 	return b.nr;

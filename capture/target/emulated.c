@@ -526,7 +526,7 @@ static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, si
 	uint64_t count, begin, first;
 	struct auxtap_heap_event *all;
 	struct {
-		uint64_t magic, head;
+		uint64_t magic, head, forked;
 	} ring;
 	int ret = read_heap(ctx, tid, 0, &ring, sizeof(ring));
 
@@ -547,6 +547,9 @@ static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, si
 		free(all);
 		return ret;
 	}
+	/* the threads of another process */
+	for (uint64_t i = 0, old = ring.head - count; i < count && old + i < ring.forked; i++)
+		all[i].tid = 0;
 	*events = all;
 	*nr = count;
 	return 0;

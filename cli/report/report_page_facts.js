@@ -11,19 +11,22 @@ function registersCard(report) {
 
 function blockNode(block, dying) {
 	const call = (what, made) => made && node('div', 'lastcall', `${what} `, locationNode(made.location),
-		made.tid === dying ? null : `, by thread ${made.tid}`);
+		made.tid === null ? ', before the process was forked' :
+			made.tid === dying ? null : `, by thread ${made.tid}`);
 	const words = block.is_mapping ? ['unmapped memory', 'mapped memory', 'unmapped', 'mapped'] :
 		['freed block', 'block', 'freed', 'allocated'];
 	const size = block.bytes === null ? '' : ` of ${number(block.bytes)} bytes`;
 	const pointers = block.pointers.map(at => (at.register || 'the fault’s address') +
 		(at.offset && at.offset === block.bytes ? ' (at its end)' :
-			at.offset ? ` (byte ${number(at.offset)})` : ''));
+			at.offset > block.bytes ? ` (${number(at.offset - block.bytes)} bytes past its end)` :
+				at.offset ? ` (byte ${number(at.offset)})` : ''));
 
 	return node('div', 'block', node('p', block.is_freed ? 'bad' : '',
-		`${block.is_freed ? words[0] : words[1]}${size} at ${block.address}`,
+		`${block.is_unknown ? 'memory not known to be allocated,' :
+			block.is_freed ? words[0] : words[1]}${size} at ${block.address}`,
 		pointers.length ? `: ${pointers.join(', ')}` : ''),
 	call(block.bad_free_offset ? `freed at byte ${number(block.bad_free_offset)}` : 'freed again',
-		block.bad_free), call(words[2], block.freed),
+		block.bad_free), call(block.is_freed ? words[2] : 'being freed', block.freed),
 	call(words[3], block.allocated));
 }
 

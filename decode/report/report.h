@@ -515,9 +515,13 @@ void report_memory_print(const struct report_out *ro, const struct report_facts 
 
 /* ---- blocks of the heap (report_blocks.c) ---- */
 
-/* Drops those that have nothing to do with the death; regs: of the dying thread, or NULL. */
+/*
+ * Drops those that have nothing to do with the death, and puts those first that are nearest to the
+ * fault. regs: of the dying thread, or NULL; insn: the text of the faulting instruction, or "".
+ */
 void report_blocks_choose(const struct report_out *ro, struct report_facts *facts,
-			  const struct auxtap_regs *regs, const struct unwind_frames *frames);
+			  const struct auxtap_regs *regs, const char *insn,
+			  const struct unwind_frames *frames);
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs);
 

@@ -9,10 +9,14 @@
 #include "report_json.h"
 #include "util/json_out.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
-#define MAX_POINTERS 34
+#define MAX_POINTERS	  34
+#define MAX_PAST	  (256 << 10) /* bytes from the end of a block to a fault */
+#define NULL_AREA	  0x10000
+#define BLOCK_BEING_FREED 0x80000000u /* set here, of no file */
 
 struct pointers {
 	struct block_pointer {
@@ -40,7 +44,15 @@ static void find_pointers(const struct report_facts *facts, const struct auxtap_
 	for (int i = 0; regs && report_regs_pointer(regs, i, &name, &value); i++)
 		if (name)
 			add_pointer(block, p, name, value);
-	if (facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)
+	if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
+		return;
+	/* a loop over the block that did not end there has its pointer in a register */
+	if (p->nr && p->nr < MAX_POINTERS && !(block->flags & AUXTAP_BLOCK_MAPPING) &&
+	    facts->crash.fault_addr - block->addr > block->nr_bytes &&
+	    facts->crash.fault_addr - block->addr < block->nr_bytes + MAX_PAST)
+		p->at[p->nr++] =
+			(struct block_pointer){.offset = facts->crash.fault_addr - block->addr};
+	else
 		add_pointer(block, p, NULL, facts->crash.fault_addr);
 }
 
@@ -53,10 +65,9 @@ static bool is_on_stack(const struct unwind_frames *frames, uint64_t return_addr
 	return false;
 }
 
+/* free(), or another that frees it, is running. */
 static bool is_being_freed(const struct auxtap_crash_block *b, const struct unwind_frames *frames)
 {
-	if (b->flags & AUXTAP_BLOCK_BAD_FREE)
-		return is_on_stack(frames, b->bad_free_at);
 	return b->flags & AUXTAP_BLOCK_FREED && is_on_stack(frames, b->freed_at);
 }
 
@@ -79,38 +90,139 @@ static bool is_mapped(const struct report_facts *facts, const struct auxtap_cras
 	return false;
 }
 
-/*
- * Worth a line: the fault was there, it is freed, or the program's own code allocated it. Registers
- * that earlier calls left over often point to what libraries allocate for themselves.
- */
-static bool is_of_fault(const struct report_out *ro, const struct report_facts *facts,
-			const struct auxtap_crash_block *b, const struct pointers *p)
+/* Whether the text of the instruction has the register: rdi as rdi or edi, x6 as x6 or w6. */
+static bool is_in_insn(const char *insn, const char *name)
 {
-	const bool is_freed = b->flags & AUXTAP_BLOCK_FREED,
-		   at_fault = p->nr && !p->at[p->nr - 1].name;
+	const bool is_number = isdigit((unsigned char)name[1]);
+	const size_t len = strlen(name) - 1;
 
-	if (!p->nr || (b->flags & AUXTAP_BLOCK_MAPPING && is_mapped(facts, b) == is_freed))
-		return false;
-	if (b->flags & AUXTAP_BLOCK_MAPPING && is_freed)
-		return at_fault || own_level(ro, b->freed_at) >= 0;
-	return at_fault || is_freed || own_level(ro, b->allocated_at) >= 0;
+	for (const char *at = insn; (at = strstr(at, name + 1)); at++) {
+		const char prefix = at > insn ? at[-1] : ' ', before = at > insn + 1 ? at[-2] : ' ';
+
+		if (is_number ? (prefix == name[0] || (name[0] == 'x' && prefix == 'w')) &&
+					!isalnum((unsigned char)before) &&
+					!isdigit((unsigned char)at[len]) :
+				prefix == '%' || (before == '%' && strchr("re", prefix)))
+			return true;
+	}
+	return false;
 }
 
-void report_blocks_choose(const struct report_out *ro, struct report_facts *facts,
-			  const struct auxtap_regs *regs, const struct unwind_frames *frames)
+/* Its value is of calls before, often of malloc's and free's own. */
+static bool is_scratch(const char *name)
 {
-	const bool is_fault = facts->crash.si_code > 0 && !report_is_abort(&facts->crash);
-	struct pointers pointers;
-	size_t nr = 0;
+	static const char *const scratch[] = {"r8",  "r9",  "r10", "r11", "x4",	 "x5",	"x6",
+					      "x7",  "x8",  "x9",  "x10", "x11", "x12", "x13",
+					      "x14", "x15", "x16", "x17", "x18"};
 
+	for (size_t i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
+		if (!strcmp(name, scratch[i]))
+			return true;
+	return false;
+}
+
+/* How near to the fault a block is; the lowest comes first. */
+enum block_rank {
+	RANK_FAULT,   /* the address of the fault is in it */
+	RANK_FREEING, /* it is being freed */
+	RANK_OPERAND, /* the faulting instruction has the register */
+	RANK_FREED,   /* it is freed */
+	RANK_IN_USE,
+	RANK_LEFT, /* freed; only what earlier calls left in registers points to it */
+	RANK_NONE,
+};
+
+static enum block_rank rank_pointers(const struct auxtap_crash_block *b, const struct pointers *p,
+				     const char *insn)
+{
+	enum block_rank rank = RANK_LEFT;
+
+	for (int i = 0; i < p->nr; i++) {
+		const char *name = p->at[i].name;
+
+		if (!name)
+			return RANK_FAULT;
+		if (is_in_insn(insn, name))
+			rank = RANK_OPERAND;
+		else if (!is_scratch(name) && rank == RANK_LEFT)
+			rank = b->flags & AUXTAP_BLOCK_FREED ? RANK_FREED : RANK_IN_USE;
+	}
+	return p->nr ? rank : RANK_NONE;
+}
+
+/* A block of the heap is in the mapping. */
+static bool has_block(const struct report_facts *facts, const struct auxtap_crash_block *mapping)
+{
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
 		const struct auxtap_crash_block *b = &facts->blocks[i];
 
-		find_pointers(facts, regs, b, &pointers);
-		if ((is_fault && is_of_fault(ro, facts, b, &pointers)) || is_being_freed(b, frames))
-			facts->blocks[nr++] = *b;
+		if (!(b->flags & AUXTAP_BLOCK_MAPPING) && b->reserved != RANK_NONE &&
+		    b->addr - mapping->addr < mapping->nr_bytes)
+			return true;
 	}
-	facts->nr_blocks = nr;
+	return false;
+}
+
+static enum block_rank rank_block(const struct report_out *ro, const struct report_facts *facts,
+				  const struct auxtap_regs *regs, const char *insn,
+				  const struct auxtap_crash_block *b)
+{
+	const bool is_freed = b->flags & AUXTAP_BLOCK_FREED,
+		   is_map = b->flags & AUXTAP_BLOCK_MAPPING;
+	struct pointers p;
+	enum block_rank rank;
+	bool is_own;
+
+	if (is_map && is_mapped(facts, b) == is_freed)
+		return RANK_NONE;
+	find_pointers(facts, regs, b, &p);
+	rank = rank_pointers(b, &p, insn);
+	/* libraries have blocks and mappings of their own, which their calls leave in registers */
+	is_own = own_level(ro, is_map && is_freed ? b->freed_at : b->allocated_at) >= 0;
+	if (!is_own && ((is_map && rank > RANK_FAULT) || (!is_freed && rank > RANK_OPERAND)))
+		return RANK_NONE;
+	/* a null pointer is rarely read from such a block */
+	if (rank == RANK_LEFT && (!is_freed || (facts->crash.flags & AUXTAP_CRASH_ADDR_VALID &&
+						facts->crash.fault_addr < NULL_AREA)))
+		return RANK_NONE;
+	return rank;
+}
+
+void report_blocks_choose(const struct report_out *ro, struct report_facts *facts,
+			  const struct auxtap_regs *regs, const char *insn,
+			  const struct unwind_frames *frames)
+{
+	const bool is_fault = facts->crash.si_code > 0 && !report_is_abort(&facts->crash);
+	struct auxtap_crash_block *blocks = facts->blocks;
+	const size_t nr = facts->nr_blocks;
+	size_t nr_chosen = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct auxtap_crash_block *b = &blocks[i];
+		enum block_rank rank = is_fault ? rank_block(ro, facts, regs, insn, b) : RANK_NONE;
+
+		if (b->flags & AUXTAP_BLOCK_BAD_FREE) { /* it was the last that the thread did */
+			rank = rank < RANK_FREEING ? rank : RANK_FREEING;
+		} else if (is_being_freed(b, frames)) {
+			rank = rank < RANK_FREEING ? rank : RANK_FREEING;
+			b->flags |= BLOCK_BEING_FREED;
+		}
+		b->reserved = rank;
+	}
+	/* those of the C library's malloc */
+	for (size_t i = 0; i < nr; i++)
+		if (blocks[i].flags & AUXTAP_BLOCK_MAPPING && has_block(facts, &blocks[i]))
+			blocks[i].reserved = RANK_NONE;
+	for (uint32_t rank = 0; rank < RANK_NONE; rank++)
+		for (size_t i = nr_chosen; i < nr; i++)
+			if (blocks[i].reserved == rank) {
+				struct auxtap_crash_block chosen = blocks[i];
+
+				memmove(&blocks[nr_chosen + 1], &blocks[nr_chosen],
+					(i - nr_chosen) * sizeof(chosen));
+				blocks[nr_chosen++] = chosen;
+			}
+	facts->nr_blocks = nr_chosen;
 }
 
 static void print_pointers(FILE *out, const struct auxtap_crash_block *block,
@@ -122,6 +234,9 @@ static void print_pointers(FILE *out, const struct auxtap_crash_block *block,
 		fprintf(out, "%s%s", i ? ", " : ": ", at->name ? at->name : "the fault's address");
 		if (at->offset && at->offset == block->nr_bytes)
 			fputs(" (at its end)", out);
+		else if (at->offset > block->nr_bytes)
+			fprintf(out, " (%" PRIu64 " bytes past its end)",
+				at->offset - block->nr_bytes);
 		else if (at->offset)
 			fprintf(out, " (byte %" PRIu64 ")", at->offset);
 	}
@@ -135,16 +250,26 @@ static void print_call(const struct report_out *ro, const char *what, uint64_t r
 
 	fprintf(ro->out, "    %-11s ", what);
 	report_print_level(ro, return_addr - 1, own < 0 ? 0 : own);
-	if (tid != dying)
+	if (!tid)
+		fputs(", before the process was forked", ro->out);
+	else if (tid != dying)
 		fprintf(ro->out, ", by thread %d", tid);
 	fputc('\n', ro->out);
+}
+
+/* It was freed before, not now. */
+static bool is_freed(const struct auxtap_crash_block *b)
+{
+	return b->flags & AUXTAP_BLOCK_FREED && !(b->flags & BLOCK_BEING_FREED);
 }
 
 static const char *block_word(const struct auxtap_crash_block *b)
 {
 	if (b->flags & AUXTAP_BLOCK_MAPPING)
-		return b->flags & AUXTAP_BLOCK_FREED ? "unmapped memory" : "mapped memory";
-	return b->flags & AUXTAP_BLOCK_FREED ? "freed block" : "block";
+		return is_freed(b) ? "unmapped memory" : "mapped memory";
+	if (b->flags & AUXTAP_BLOCK_UNKNOWN)
+		return "memory not known to be allocated,";
+	return is_freed(b) ? "freed block" : "block";
 }
 
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
@@ -172,8 +297,11 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 				   b->bad_free_tid, dying);
 		}
 		if (b->freed_at)
-			print_call(ro, is_map ? "unmapped" : "freed", b->freed_at, b->freed_tid,
-				   dying);
+			print_call(ro,
+				   is_map      ? "unmapped" :
+				   is_freed(b) ? "freed" :
+						 "being freed",
+				   b->freed_at, b->freed_tid, dying);
 		if (b->allocated_at)
 			print_call(ro, is_map ? "mapped" : "allocated", b->allocated_at,
 				   b->allocated_tid, dying);
@@ -190,7 +318,10 @@ static void put_call(struct report_json *json, const char *key, bool known, uint
 		return;
 	}
 	json_out_open(j, key, '{');
-	json_out_i64(j, "tid", tid);
+	if (tid)
+		json_out_i64(j, "tid", tid);
+	else
+		json_out_null(j, "tid");
 	report_json_location(json, &json->r->ro, "location", return_addr - 1, false);
 	json_out_close(j, '}');
 }
@@ -209,7 +340,8 @@ void report_json_blocks(struct report_json *json, const struct auxtap_regs *regs
 		json_out_open(j, NULL, '{');
 		json_out_hex(j, "address", b->addr);
 		json_out_bool(j, "is_mapping", b->flags & AUXTAP_BLOCK_MAPPING);
-		json_out_bool(j, "is_freed", b->flags & AUXTAP_BLOCK_FREED);
+		json_out_bool(j, "is_freed", is_freed(b));
+		json_out_bool(j, "is_unknown", b->flags & AUXTAP_BLOCK_UNKNOWN);
 		if (b->allocated_at || b->nr_bytes)
 			json_out_u64(j, "bytes", b->nr_bytes);
 		else

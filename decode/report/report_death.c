@@ -115,6 +115,22 @@ static void explain_flow(struct report *r, struct report_death *death, uint64_t 
 		death->before = report_untils_find(&r->to_abort, death->frames.pcs[frame] + 1);
 }
 
+static void choose_blocks(struct report *r, const struct report_death *death)
+{
+	const uint64_t ip = death->fault.insn_ip;
+	uint8_t code[16];
+	char text[160];
+	size_t nr;
+
+	if (!r->facts.nr_blocks)
+		return;
+	nr = report_death_has_insn(death) ? report_read_code(r, ip, code, sizeof(code)) : 0;
+	if (!nr || auxtap_disassemble_as(r->ro.images, report_isa(death->head.regs), ip, code, nr,
+					 text, sizeof(text)) <= 0)
+		text[0] = 0;
+	report_blocks_choose(&r->ro, &r->facts, death->head.regs, text, &death->frames);
+}
+
 void report_death_explain(struct report *r, struct report_death *death)
 {
 	const struct auxtap_regs *regs = report_dying_regs(r);
@@ -137,7 +153,7 @@ void report_death_explain(struct report *r, struct report_death *death)
 		ip = insn_of_signal(r, regs, ip);
 		explain_regs(r, death, ip);
 	}
-	report_blocks_choose(&r->ro, &r->facts, head->regs, &death->frames);
+	choose_blocks(r, death);
 	head->ip = death->fault.has_insn ? death->fault.insn_ip : ip;
 	if (!report_is_interrupted(r))
 		report_headline_explain(&r->ro, &r->facts, head);

@@ -56,6 +56,8 @@ static int add_block(struct report_facts *facts, const void *data, size_t size)
 	if (size < sizeof(block))
 		return 0;
 	memcpy(&block, data, sizeof(block));
+	block.flags &= AUXTAP_BLOCK_FREED | AUXTAP_BLOCK_BAD_FREE | AUXTAP_BLOCK_MAPPING |
+		       AUXTAP_BLOCK_UNKNOWN;
 	if (!block.addr || block.addr + block.nr_bytes < block.addr)
 		return 0;
 	if (vector_grow(facts->blocks, facts->nr_blocks, facts->max_blocks))

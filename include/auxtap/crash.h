@@ -151,6 +151,7 @@ enum auxtap_heap_kind {
 	AUXTAP_HEAP_NONE,      /* being written */
 	AUXTAP_HEAP_ALLOCATED, /* malloc(), operator new, ... returned the block */
 	AUXTAP_HEAP_FREED,     /* free(), operator delete, ... was called */
+	AUXTAP_HEAP_KEPT,      /* realloc() could not: the block that it "freed" is as it was */
 	AUXTAP_HEAP_MAPPED,    /* by mmap(), mremap(): what was there before is gone */
 	AUXTAP_HEAP_UNMAPPED,  /* by munmap(), mremap() */
 	/* unknown what: of a block seen before, it may be another one now */
@@ -162,14 +163,15 @@ struct auxtap_heap_event {
 	uint64_t addr;
 	uint64_t nr_bytes; /* as asked for; FREED: 0 */
 	uint64_t caller;   /* the return address; 0: unknown, of MAPPED and UNMAPPED only */
-	int32_t tid;
-	uint32_t kind; /* enum auxtap_heap_kind */
+	int32_t tid;	   /* 0: before the process was forked */
+	uint32_t kind;	   /* enum auxtap_heap_kind */
 };
 
 #define AUXTAP_BLOCK_FREED    0x1
 #define AUXTAP_BLOCK_BAD_FREE 0x2 /* free() was called again, or with an address inside */
 
 #define AUXTAP_BLOCK_MAPPING 0x4 /* of mmap(), not of the heap; FREED: unmapped */
+#define AUXTAP_BLOCK_UNKNOWN 0x8 /* freed, and no allocation of it is known */
 
 /*
  * A block of the heap, or a mapping, that a register of the dying thread, or the address of the

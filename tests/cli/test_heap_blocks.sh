@@ -112,6 +112,53 @@ int main(int, char **argv)
 		free(at); /* after the move */
 		sink++;
 	}
+	if (!strcmp(what, "jump")) { /* calloc() leaves with a jump to memset() */
+		for (int i = 0; i < 2; i++) {
+			at = (char *)calloc(1, 2000); /* jump */
+			sink++;
+			free(at);
+			sink++;
+		}
+		at = (char *)calloc(1, 2000);
+		sink++;
+		die(at);
+	}
+	if (!strcmp(what, "smashed")) { /* found while the block is freed: it is in use */
+		at = (char *)plain(2000);
+		char *next = (char *)plain(2000);
+		sink++;
+		memset(at, 1, 2016);
+		free(next); /* being freed */
+		sink++;
+	}
+	if (!strcmp(what, "thrown")) { /* operator new that did not return */
+		for (size_t size = (size_t)1 << 60; !at; size = 100)
+			try {
+				at = new char[size]; /* thrown */
+			} catch (...) {
+				sink++;
+			}
+		die(at);
+	}
+	if (!strcmp(what, "part")) { /* of what was a larger block */
+		char *large = (char *)plain(2000);
+		release(large);
+		at = (char *)plain(40);
+		release(at);
+		at = (char *)plain(100);
+		die(at + 100);
+	}
+	if (!strcmp(what, "stack")) {
+		free(&t); /* stack */
+		sink++;
+	}
+	if (!strcmp(what, "past")) {
+		at = (char *)plain(1 << 20);
+		for (size_t i = 0;; i++) {
+			asm volatile("" : "+r"(at), "+r"(i)); /* in registers */
+			((volatile char *)at)[i] = 1;
+		}
+	}
 	if (!strcmp(what, "calloc")) {
 		at = (char *)calloc(3, 11); /* calloc */
 		die(at);
@@ -200,7 +247,7 @@ is() {
 	[[ $'\n'$got$'\n' == *$'\n'$wanted* ]] || fail "$*: not '$wanted' but: $got"
 }
 plain=('block of 100 bytes at 0xX' 'allocated plain(unsigned long) @plain')
-for build in '-O1 -no-pie' '-O2 -static' ; do
+for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 	# shellcheck disable=SC2086
 	g++ -g -w $build -pthread -o heap heap.cc 2>cc.err || {
 		echo "no $build: $(tail -n 1 cc.err)"
@@ -230,6 +277,18 @@ for build in '-O1 -no-pie' '-O2 -static' ; do
 		'freed main @first move' 'allocated plain(unsigned long) @plain' -- \
 		./heap 'moved twice'
 	is 'block of 33 bytes at 0xX' 'allocated main @calloc' -- ./heap calloc
+	is 'block of 2000 bytes at 0xX' 'allocated main at heap.cc:'"$(($(line jump) + 5))" -- \
+		./heap jump
+	[[ $got != *freed* ]] || fail "jump: $got"
+	is 'block of 2000 bytes at 0xX' 'being freed main @being freed' \
+		'allocated plain(unsigned long) @plain' -- ./heap smashed
+	is 'block of 100 bytes at 0xX' 'allocated main @thrown' -- ./heap thrown
+	is "${plain[@]}" -- ./heap part
+	grep -q '(at its end)' section && [[ $got != *freed* ]] || fail "part: $(cat section)"
+	is 'memory not known to be allocated, at 0xX' 'being freed main @stack' -- ./heap stack
+	is 'block of 1048576 bytes at 0xX' 'allocated plain(unsigned long) @plain' -- ./heap past
+	grep -q "the fault's address ([0-9]* bytes past its end)" section ||
+		fail "past: $(cat section)"
 	is 'block of 300 bytes at 0xX' 'allocated main @aligned' -- ./heap aligned
 	blocks ./heap abort
 	[ -z "$got" ] || fail "abort: $got"
@@ -247,7 +306,7 @@ for build in '-O1 -no-pie' '-O2 -static' ; do
 	is 'mapped memory of 16777216 bytes at 0xX' 'mapped main @moving' -- ./heap 'map moved'
 	blocks ./heap mapped
 	[[ $got != *16777216* ]] || fail "mapped: $got"
-	is 'freed block at 0xX' 'freed release(void*) @release' -- ./heap many
+	is 'memory not known to be allocated, at 0xX' 'freed release(void*) @release' -- ./heap many
 	blocks ./heap many old
 	[[ $got != *"64 bytes"* ]] || fail "many: older than what is kept: $got"
 done

@@ -100,21 +100,26 @@ def check_blocks(lines, report):
         line, calls = lines.pop(0), ['bad_free', 'freed', 'allocated']
         at = [(p['register'] or "the fault's address") + (
             ' (at its end)' if p['offset'] and p['offset'] == block['bytes'] else
+            ' (%d bytes past its end)' % (p['offset'] - block['bytes'])
+            if p['offset'] > (block['bytes'] or 0) else
             ' (byte %d)' % p['offset'] if p['offset'] else '') for p in block['pointers']]
         words = ('unmapped', 'mapped', 'unmapped memory', 'mapped memory') if block['is_mapping'] \
             else ('freed', 'allocated', 'freed block', 'block')
+        known = not block['is_unknown']
         assert line == '  %s%s at %s%s' % (
-            words[2 if block['is_freed'] else 3],
+            words[2 if block['is_freed'] else 3] if known else 'memory not known to be allocated,',
             '' if block['bytes'] is None else ' of %d bytes' % block['bytes'], block['address'],
             ': ' + ', '.join(at) if at else ''), (line, block)
         for call in [c for c in calls if block[c]]:
             made, line = block[call], lines.pop(0)
             wrong = block.get('bad_free_offset')
-            said = words[call == 'allocated'] if call != 'bad_free' else \
+            said = 'being freed' if call == 'freed' and not block['is_freed'] else \
+                words[call == 'allocated'] if call != 'bad_free' else \
                 'freed at byte %d' % wrong if wrong else 'freed again'
             assert line.startswith('    %s ' % said), (line, said)
             assert name_of(made['location']) in line, (line, made)
-            assert ('by thread %d' % made['tid'] in line) == (
+            assert ('before the process was forked' in line) == (made['tid'] is None), line
+            assert made['tid'] is None or ('by thread %d' % made['tid'] in line) == (
                 made['tid'] != report['crash']['tid']), (line, made)
     assert not lines, lines
 

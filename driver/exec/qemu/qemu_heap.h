@@ -13,7 +13,8 @@
 
 struct qemu_heap {
 	uint64_t magic;
-	uint64_t head; /* events since the start */
+	uint64_t head;	 /* events since the start */
+	uint64_t forked; /* those before are of a process that this one was forked from */
 	struct auxtap_heap_event event[QEMU_HEAP_EVENTS];
 };
 

@@ -127,6 +127,13 @@ static inline void append(struct qemu_rec *rec, u32 word)
 	qemu_store(&rec->nr, nr + 1);
 }
 
+/* Where functions that allocate return to. */
+static inline void enter_block(u64 ip)
+{
+	if (__builtin_expect(qp_heap_pending != 0, 0))
+		qp_heap_entered(ip);
+}
+
 static __attribute__((used)) void block_body(unsigned int cpu, void *arg, void *env)
 {
 	struct qemu_rec *rec = qp_rec;
@@ -135,6 +142,7 @@ static __attribute__((used)) void block_body(unsigned int cpu, void *arg, void *
 	(void)cpu;
 	if (__builtin_expect(rec->nr >= rec->limit, 0))
 		rec = slow_path(rec, env, qp.shm->block[id].ip);
+	enter_block(qp.shm->block[id].ip);
 	append(rec, id);
 }
 
@@ -150,6 +158,7 @@ static __attribute__((used)) void order_body(unsigned int cpu, void *arg, void *
 	(void)cpu;
 	if (__builtin_expect(rec->nr >= rec->limit, 0))
 		rec = slow_path(rec, env, qp.shm->block[id].ip);
+	enter_block(qp.shm->block[id].ip);
 	if (qp.threaded && qp_recording()) {
 		qp_flush(rec);
 		qp_message(qp_rec, QEMU_MSG_ORDER, NULL, 0);
@@ -173,6 +182,7 @@ static inline bool begin_rep(void *arg, void *env)
 
 	if (__builtin_expect(rec->nr >= rec->limit, 0))
 		rec = slow_path(rec, env, qp.shm->block[id].ip);
+	enter_block(qp.shm->block[id].ip);
 	/* a message ends with a word that is not a block id */
 	previous = rec->nr ? rec->word[(rec->nr - 1) % QEMU_CHUNK_WORDS] : rec->last_block;
 	if (previous < QEMU_MAX_BLOCKS) {
@@ -199,6 +209,7 @@ static __attribute__((used)) void wide_body(unsigned int cpu, void *arg, void *e
 	(void)cpu;
 	if (__builtin_expect(rec->nr >= rec->limit, 0))
 		rec = slow_path(rec, env, wide->word[0] | (u64)wide->word[1] << 32);
+	enter_block(wide->word[0] | (u64)wide->word[1] << 32);
 	qp_values_lost();
 	if (rec == &qp_sink)
 		append(rec, 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Who allocated and freed the blocks of the heap: the functions are found by their names in the
- * symbol tables of what the program maps. A call of one begins a block of qemu's there; what it
- * returns is known at its return instruction. A function that allocates and is left otherwise (by a
- * jump, an exception) leaves MISSED, because its block is unknown then. Mappings are known from the
- * system calls; the functions that make these say who wanted it.
+ * symbol tables of what the program maps. A call of one begins a block of qemu's there. It has
+ * returned when the block at its return address is entered with the caller's stack pointer: the
+ * function may have left by a jump to another. Mappings are known from the system calls; the
+ * functions that make these say who wanted it.
  */
 #include "qemu_plugin.h"
 #include "exec/qemu/qemu_heap.h"
@@ -25,7 +25,6 @@
 enum hook_kind {
 	HOOK_NONE,
 	HOOK_FREE,
-	HOOK_DELETE,  /* calls another that frees, or jumps there */
 	HOOK_SIZE,    /* of as many bytes as the first argument says */
 	HOOK_PRODUCT, /* first times second */
 	HOOK_SECOND,  /* second */
@@ -58,38 +57,39 @@ static const struct {
 	{"_ZnamRKSt9nothrow_t", HOOK_SIZE},
 	{"_ZnwmSt11align_val_t", HOOK_SIZE},
 	{"_ZnamSt11align_val_t", HOOK_SIZE},
-	{"_ZdlPv", HOOK_DELETE},
-	{"_ZdaPv", HOOK_DELETE},
-	{"_ZdlPvm", HOOK_DELETE},
-	{"_ZdaPvm", HOOK_DELETE},
-	{"_ZdlPvSt11align_val_t", HOOK_DELETE},
-	{"_ZdaPvSt11align_val_t", HOOK_DELETE},
-	{"_ZdlPvmSt11align_val_t", HOOK_DELETE},
-	{"_ZdaPvmSt11align_val_t", HOOK_DELETE},
+	{"_ZdlPv", HOOK_FREE},
+	{"_ZdaPv", HOOK_FREE},
+	{"_ZdlPvm", HOOK_FREE},
+	{"_ZdaPvm", HOOK_FREE},
+	{"_ZdlPvSt11align_val_t", HOOK_FREE},
+	{"_ZdaPvSt11align_val_t", HOOK_FREE},
+	{"_ZdlPvmSt11align_val_t", HOOK_FREE},
+	{"_ZdaPvmSt11align_val_t", HOOK_FREE},
 };
+
+#define NR_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
 /* Written under 'busy' or before there are threads; a start of 0: not used any more. */
 static struct hook {
-	u64 start, end;
+	u64 start;
 	enum hook_kind kind;
 } hooks[MAX_HOOKS];
 static u32 nr_hooks, busy;
 static u64 nr_changes; /* system calls that change mappings */
 static struct qemu_heap *heap;
 
-/* Calls that have not returned, innermost last. */
+/* Calls that have not returned, the newest last; some never will (an exception, longjmp()). */
 struct pending {
 	u64 sp, old, nr_bytes, caller;
 	enum hook_kind kind;
 };
 struct calls {
 	struct pending call[MAX_PENDING];
-	u32 nr;
 	u64 page, changes; /* readable, as long as there are no more changes */
 	u64 mapping_caller, mapping_sp;
-	u64 freed, freed_sp; /* the outer one of nested functions that free: delete, then free */
 };
 static __thread struct calls calls __attribute__((tls_model("initial-exec")));
+__thread u32 qp_heap_pending __attribute__((tls_model("initial-exec")));
 
 u64 qp_heap_ring(void)
 {
@@ -111,9 +111,9 @@ static void put(enum auxtap_heap_kind kind, u64 addr, u64 nr_bytes, u64 caller)
 
 /* ---- the functions' calls ---- */
 
-/* Its registers at a call, or at a return. */
+/* Its registers at a call. */
 struct state {
-	u64 arg[3], result, sp, caller;
+	u64 arg[3], sp, caller;
 };
 
 /*
@@ -135,51 +135,75 @@ static bool read_pushed(u64 sp, u64 *word)
 	return true;
 }
 
-static bool read_state(struct state *s, bool is_call)
+static const union qemu_env *current_env(void)
 {
-	const union qemu_env *env = (const union qemu_env *)(uintptr_t)qp_rec->env;
+	if (!heap || !qp_recording() || !qp_rec->regs_valid)
+		return NULL;
+	return (const union qemu_env *)(uintptr_t)qp_rec->env;
+}
 
-	if (!heap || !qp_recording() || !env || !qp_rec->regs_valid)
+static bool read_state(struct state *s)
+{
+	const union qemu_env *env = current_env();
+
+	if (!env)
 		return false;
 	s->sp = qp.arch->sp(env);
 	if (qp.arch->arch == AUXTAP_ARCH_AARCH64) {
 		memcpy(s->arg, env->a64.xregs, sizeof(s->arg));
-		s->result = env->a64.xregs[0];
 		s->caller = env->a64.xregs[30];
 		return true;
 	}
 	s->arg[0] = env->x86.regs[7];
 	s->arg[1] = env->x86.regs[6];
 	s->arg[2] = env->x86.regs[2];
-	s->result = env->x86.regs[0];
-	return !is_call || read_pushed(s->sp, &s->caller);
+	return read_pushed(s->sp, &s->caller);
+}
+
+static bool is_free(const struct pending *p)
+{
+	return p->kind == HOOK_FREE || p->kind == HOOK_REALLOC;
+}
+
+/* One of another that is still open frees the same block: delete calls free. */
+static bool is_inner(const struct state *s)
+{
+	for (u32 i = 0; i < qp_heap_pending; i++)
+		if (is_free(&calls.call[i]) && calls.call[i].old == s->arg[0] &&
+		    calls.call[i].sp >= s->sp)
+			return true;
+	return false;
+}
+
+static void drop_call(u32 at)
+{
+	qp_heap_pending--;
+	memmove(&calls.call[at], &calls.call[at + 1],
+		(qp_heap_pending - at) * sizeof(calls.call[0]));
 }
 
 /*
- * The calls that this stack pointer has left. That of a handler on a stack of its own may drop
- * others, too: then their results are missed.
+ * If the same call at the same depth is there already, it has been left without a return, and has
+ * given nothing to the program.
  */
-static void drop_left(u64 sp)
+static struct pending *add_call(const struct state *s, enum hook_kind kind)
 {
-	while (calls.nr && calls.call[calls.nr - 1].sp < sp) {
-		calls.nr--;
-		put(AUXTAP_HEAP_MISSED, 0, 0, 0);
-	}
-}
+	for (u32 i = 0; i < qp_heap_pending; i++) {
+		const struct pending *p = &calls.call[i];
 
-static void frees(const struct hook *hook, const struct state *s)
-{
-	bool is_inner = calls.freed && calls.freed == s->arg[0] && s->sp <= calls.freed_sp;
-
-	if (!s->arg[0])
-		return;
-	if (!is_inner) {
-		put(AUXTAP_HEAP_FREED, s->arg[0], 0, s->caller);
-		calls.freed = s->arg[0];
-		calls.freed_sp = s->sp;
+		if (p->sp == s->sp && p->caller == s->caller && p->kind == kind) {
+			drop_call(i);
+			break;
+		}
 	}
-	if (hook->kind == HOOK_FREE)
-		calls.freed = 0;
+	if (qp_heap_pending == MAX_PENDING) {
+		if (calls.call[0].kind != HOOK_FREE)
+			put(AUXTAP_HEAP_MISSED, 0, 0, 0);
+		drop_call(0);
+	}
+	calls.call[qp_heap_pending] =
+		(struct pending){.sp = s->sp, .caller = s->caller, .kind = kind};
+	return &calls.call[qp_heap_pending++];
 }
 
 static void on_call(unsigned int cpu, void *arg)
@@ -189,41 +213,27 @@ static void on_call(unsigned int cpu, void *arg)
 	struct state s;
 
 	(void)cpu;
-	if (!read_state(&s, true))
+	if (!read_state(&s) || (hook->kind == HOOK_FREE && !s.arg[0]))
 		return;
-	drop_left(s.sp);
 	if (hook->kind == HOOK_MAPPING) {
 		calls.mapping_caller = s.caller;
 		calls.mapping_sp = s.sp;
 		return;
 	}
-	if (hook->kind == HOOK_FREE || hook->kind == HOOK_DELETE) {
-		frees(hook, &s);
-		return;
-	}
-	calls.freed = 0;
-	if (calls.nr == MAX_PENDING) {
-		put(AUXTAP_HEAP_MISSED, 0, 0, 0);
-		return;
-	}
-	p = &calls.call[calls.nr++];
-	*p = (struct pending){.sp = s.sp, .caller = s.caller, .kind = hook->kind};
+	/* before it returns, another thread may be given the block */
+	if ((hook->kind == HOOK_FREE || hook->kind == HOOK_REALLOC) && s.arg[0] && !is_inner(&s))
+		put(AUXTAP_HEAP_FREED, s.arg[0], 0, s.caller);
+	p = add_call(&s, hook->kind);
+	p->old = s.arg[0];
 	switch (hook->kind) {
 	case HOOK_PRODUCT:
 		p->nr_bytes = s.arg[0] * s.arg[1];
 		break;
 	case HOOK_SECOND:
-		p->nr_bytes = s.arg[1];
-		break;
 	case HOOK_REALLOC:
-		p->old = s.arg[0];
 		p->nr_bytes = s.arg[1];
-		/* now: before it returns, another thread may be given the old block */
-		if (p->old)
-			frees(hook, &s);
 		break;
 	case HOOK_POSIX:
-		p->old = s.arg[0];
 		p->nr_bytes = s.arg[2];
 		break;
 	default:
@@ -236,7 +246,8 @@ static void returned(const struct pending *p, u64 result)
 {
 	u64 addr = result;
 
-	calls.freed = 0;
+	if (p->kind == HOOK_FREE)
+		return;
 	if (p->kind == HOOK_POSIX) {
 		if (result)
 			return;
@@ -245,70 +256,48 @@ static void returned(const struct pending *p, u64 result)
 			return;
 		}
 	} else if (p->kind == HOOK_REALLOC && p->old && !result && p->nr_bytes) {
-		put(AUXTAP_HEAP_MISSED, 0, 0, 0); /* it is as it was */
+		put(AUXTAP_HEAP_KEPT, p->old, 0, p->caller);
 	}
 	if (addr)
 		put(AUXTAP_HEAP_ALLOCATED, addr, p->nr_bytes, p->caller);
 }
 
-/* Of one of the functions: a jump from one to another leaves several calls at one stack pointer. */
-static void on_return(unsigned int cpu, void *arg)
+/* Of several calls that jumped from one to the other the innermost is the first. */
+void qp_heap_entered(u64 ip)
 {
-	struct state s;
+	const union qemu_env *env = current_env();
+	const bool a64 = qp.arch->arch == AUXTAP_ARCH_AARCH64;
+	u64 sp;
 
-	(void)cpu;
-	(void)arg;
-	if (!calls.nr || !read_state(&s, false))
+	if (!env)
 		return;
-	drop_left(s.sp);
-	while (calls.nr && calls.call[calls.nr - 1].sp == s.sp)
-		returned(&calls.call[--calls.nr], s.result);
-}
+	sp = qp.arch->sp(env) - (a64 ? 0 : 8);
+	for (u32 i = qp_heap_pending; i-- > 0;) {
+		const struct pending p = calls.call[i];
 
-static bool is_return(const u8 *code, size_t len)
-{
-	static const u8 plain[4] = {0xc0, 0x03, 0x5f, 0xd6}, retaa[4] = {0xff, 0x0b, 0x5f, 0xd6},
-			retab[4] = {0xff, 0x0f, 0x5f, 0xd6};
-
-	if (qp.arch->arch == AUXTAP_ARCH_AARCH64)
-		return len == 4 && (!memcmp(code, plain, 4) || !memcmp(code, retaa, 4) ||
-				    !memcmp(code, retab, 4));
-	return (len == 1 && code[0] == 0xc3) ||
-	       (len == 2 && (code[0] == 0xf3 || code[0] == 0xf2) && code[1] == 0xc3);
+		if (p.caller != ip || p.sp != sp)
+			continue;
+		drop_call(i);
+		returned(&p, a64 ? env->a64.xregs[0] : env->x86.regs[0]);
+	}
 }
 
 void qp_heap_translate(struct qemu_plugin_tb *tb)
 {
-	size_t nr = qemu_plugin_tb_n_insns(tb), len;
-	struct qemu_plugin_insn *last;
-	u8 code[QEMU_INSN_MAX];
-	u64 first, ip;
+	u64 first;
 
-	if (!heap || !nr)
+	if (!heap || !qemu_plugin_tb_n_insns(tb))
 		return;
 	first = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
-	last = qemu_plugin_tb_get_insn(tb, nr - 1);
-	ip = qemu_plugin_insn_vaddr(last);
-	for (u32 i = 0; i < qemu_load(&nr_hooks) && i < MAX_HOOKS; i++) {
-		struct hook *hook = &hooks[i];
-		u64 start = qemu_load(&hook->start);
-
-		if (!start || ip < start || ip >= hook->end)
-			continue;
-		if (first == start)
+	for (u32 i = 0; i < qemu_load(&nr_hooks) && i < MAX_HOOKS; i++)
+		if (qemu_load(&hooks[i].start) == first)
 			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_call, QEMU_PLUGIN_CB_R_REGS,
-							     hook);
-		len = qp_api_insn_code(last, code, qp.arch->max_len);
-		if (hook->kind != HOOK_FREE && hook->kind != HOOK_DELETE &&
-		    hook->kind != HOOK_MAPPING && is_return(code, len))
-			qemu_plugin_register_vcpu_insn_exec_cb(last, on_return,
-							       QEMU_PLUGIN_CB_R_REGS, NULL);
-	}
+							     &hooks[i]);
 }
 
 /* ---- where the functions are ---- */
 
-static void add_hook(u64 start, u64 size, enum hook_kind kind)
+static void add_hook(u64 start, enum hook_kind kind)
 {
 	u32 nr = nr_hooks, at;
 
@@ -322,7 +311,6 @@ static void add_hook(u64 start, u64 size, enum hook_kind kind)
 		heap->magic = 0; /* what others free would not be seen */
 		return;
 	}
-	hooks[at].end = start + (size ? size : 1);
 	hooks[at].kind = kind;
 	qemu_store(&hooks[at].start, start);
 	if (at == nr)
@@ -345,24 +333,36 @@ static void *read_table(int fd, const Elf64_Shdr *sh)
 	return table;
 }
 
-static void add_symbol(const Elf64_Sym *sym, const char *name, u64 bias)
+/* Which of functions[] have been found in the file. */
+struct names {
+	bool has_global[NR_FUNCTIONS];
+};
+
+static void add_symbol(const Elf64_Sym *sym, const char *name, u64 bias, struct names *names,
+		       bool is_local)
 {
-	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || ELF64_ST_BIND(sym->st_info) == STB_LOCAL ||
-	    sym->st_shndx == SHN_UNDEF || !sym->st_value)
+	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF ||
+	    !sym->st_value || (ELF64_ST_BIND(sym->st_info) == STB_LOCAL) != is_local)
 		return;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-		if (!strcmp(name, functions[i].name))
-			add_hook(bias + sym->st_value, sym->st_size, functions[i].kind);
+	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
+		if (strcmp(name, functions[i].name) != 0 || (is_local && names->has_global[i]))
+			continue;
+		add_hook(bias + sym->st_value, functions[i].kind);
+		names->has_global[i] |= !is_local;
+	}
 }
 
+/* A static-pie program may have them as local ones; if it has both, the local one is another. */
 static void add_symbols(int fd, const Elf64_Shdr *symbols, const Elf64_Shdr *strings, u64 bias)
 {
 	Elf64_Sym *sym = read_table(fd, symbols);
 	char *text = sym ? read_table(fd, strings) : NULL;
+	struct names names = {{0}};
 
-	for (size_t i = 0; text && i < symbols->sh_size / sizeof(*sym); i++)
-		if (sym[i].st_name < strings->sh_size)
-			add_symbol(&sym[i], text + sym[i].st_name, bias);
+	for (int is_local = 0; is_local < 2; is_local++)
+		for (size_t i = 0; text && i < symbols->sh_size / sizeof(*sym); i++)
+			if (sym[i].st_name < strings->sh_size)
+				add_symbol(&sym[i], text + sym[i].st_name, bias, &names, is_local);
 	free(text);
 	free(sym);
 }
@@ -407,18 +407,29 @@ static void unlock(void)
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
+/* Between two pages without access: a loop of the program past its own memory ends there. */
+static void make_ring(void)
+{
+	const size_t size = (sizeof(*heap) + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
+	char *all = mmap(NULL, size + 2 * QEMU_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (all == MAP_FAILED)
+		return;
+	if (mprotect(all + QEMU_PAGE, size, PROT_READ | PROT_WRITE)) {
+		munmap(all, size + 2 * QEMU_PAGE);
+		return;
+	}
+	heap = (struct qemu_heap *)(all + QEMU_PAGE);
+	heap->magic = QEMU_HEAP_MAGIC;
+}
+
 /* A program's file, or its interpreter's. */
 void qp_heap_image(int fd, u64 bias)
 {
 	Elf64_Ehdr eh;
 
 	if (!heap && !qp.is_old && qp_recording()) {
-		heap = mmap(NULL, sizeof(*heap), PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (heap == MAP_FAILED)
-			heap = NULL;
-		else
-			heap->magic = QEMU_HEAP_MAGIC;
+		make_ring();
 		qemu_store(&qp_rec->heap, qp_heap_ring());
 	}
 	if (heap && read_header(fd, &eh))
@@ -490,9 +501,10 @@ void qp_heap_mapping(u64 old, u64 old_len, u64 addr, u64 len)
 	drop_hooks(addr, len);
 }
 
+/* In the child: its only thread has another number than the one that made the events. */
 void qp_heap_forked(void)
 {
 	busy = 0;
-	calls.nr = 0;
-	calls.freed = 0;
+	if (heap)
+		heap->forked = heap->head;
 }
