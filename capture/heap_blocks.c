@@ -123,7 +123,7 @@ static void add(struct blocks *b, const struct auxtap_crash_block *block)
 	for (int i = 0; i < b->nr; i++)
 		if (b->found[i].addr == block->addr)
 			return;
-	if (b->nr < HEAP_MAX_BLOCKS)
+	if (b->nr < AUXTAP_MAX_BLOCKS)
 		b->found[b->nr++] = *block;
 }
 
@@ -254,9 +254,7 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 		}
 		if (block.flags & AUXTAP_BLOCK_FREED)
 			break; /* unmapped twice: what was mapped between is unknown */
-		block.flags |= AUXTAP_BLOCK_FREED;
-		block.freed_at = e->caller;
-		block.freed_tid = e->tid;
+		set_freed(&block, e);
 	}
 	if (!block.freed_at && !block.allocated_at)
 		return false;
@@ -313,7 +311,7 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t tid,
 			const struct auxtap_crash *crash)
 {
-	struct auxtap_crash_block found[HEAP_MAX_BLOCKS];
+	struct auxtap_crash_block found[AUXTAP_MAX_BLOCKS];
 	uint64_t pointer[1 + AUXTAP_A64_NR_REGS];
 	struct auxtap_heap_event *events;
 	struct auxtap_regs regs;

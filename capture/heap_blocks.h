@@ -8,11 +8,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define HEAP_MAX_BLOCKS 16
-
 /*
  * Events are in their order, the newest last, and untrusted: the program may have overwritten them.
- * tid: the thread that dies. found has space for HEAP_MAX_BLOCKS, each of them once. How many.
+ * tid: the thread that dies. found has space for
+ * AUXTAP_MAX_BLOCKS. The number found; each is there once.
  */
 int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pid_t tid,
 		     const uint64_t *pointer, int nr_pointers, struct auxtap_crash_block *found);

@@ -164,7 +164,7 @@ static const u8 *contents(struct sim *w, u64 *nr_bytes)
 	return w->bytes + (CHUNK - left);
 }
 
-/* The time at which the last byte was made; an interrupt within a record may have come later. */
+/* now becomes the time of the last byte; an interrupt within that record has it later already. */
 static void count_made(struct sim *w, u64 nr_bytes)
 {
 	u64 time;

@@ -525,9 +525,7 @@ static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, si
 	const size_t head = offsetof(struct qemu_heap, event);
 	uint64_t count, begin, first;
 	struct auxtap_heap_event *all;
-	struct {
-		uint64_t magic, head, forked;
-	} ring;
+	struct qemu_heap_ring ring;
 	int ret = read_heap(ctx, tid, 0, &ring, sizeof(ring));
 
 	if (ret)

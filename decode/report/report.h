@@ -27,8 +27,8 @@ void report_regs_move(struct auxtap_regs *regs, uint64_t ip);
 struct json_out;
 void report_regs_json(struct json_out *j, const struct auxtap_regs *regs);
 /*
- * Register number i, from 0, in the order of printing; false: there is none. *name is NULL if it is
- * unknown or can hold no pointer to data.
+ * The register at index i in the order of printing; false: i is too large. *name is NULL if its
+ * value is unknown, or is no pointer to data (ip, flags, sp).
  */
 bool report_regs_pointer(const struct auxtap_regs *regs, int i, const char **name, uint64_t *value);
 void report_regs_print(FILE *out, const struct auxtap_regs *regs);

@@ -13,10 +13,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define MAX_POINTERS	  34
-#define MAX_PAST	  (256 << 10) /* bytes from the end of a block to a fault */
-#define NULL_AREA	  0x10000
-#define BLOCK_BEING_FREED 0x80000000u /* set here, of no file */
+#define MAX_POINTERS 34
+#define MAX_PAST     (256 << 10) /* bytes from the end of a block to a fault */
+#define NULL_AREA    0x10000
 
 struct pointers {
 	struct block_pointer {
@@ -47,7 +46,8 @@ static void find_pointers(const struct report_facts *facts, const struct auxtap_
 	if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
 		return;
 	/* a loop over the block that did not end there has its pointer in a register */
-	if (p->nr && p->nr < MAX_POINTERS && !(block->flags & AUXTAP_BLOCK_MAPPING) &&
+	if (p->nr && p->nr < MAX_POINTERS && block->nr_bytes &&
+	    !(block->flags & AUXTAP_BLOCK_MAPPING) &&
 	    facts->crash.fault_addr - block->addr > block->nr_bytes &&
 	    facts->crash.fault_addr - block->addr < block->nr_bytes + MAX_PAST)
 		p->at[p->nr++] =
@@ -154,9 +154,9 @@ static enum block_rank rank_pointers(const struct auxtap_crash_block *b, const s
 static bool has_block(const struct report_facts *facts, const struct auxtap_crash_block *mapping)
 {
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
-		const struct auxtap_crash_block *b = &facts->blocks[i];
+		const struct auxtap_crash_block *b = &facts->blocks[i].note;
 
-		if (!(b->flags & AUXTAP_BLOCK_MAPPING) && b->reserved != RANK_NONE &&
+		if (!(b->flags & AUXTAP_BLOCK_MAPPING) && facts->blocks[i].rank != RANK_NONE &&
 		    b->addr - mapping->addr < mapping->nr_bytes)
 			return true;
 	}
@@ -193,30 +193,30 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 			  const struct unwind_frames *frames)
 {
 	const bool is_fault = facts->crash.si_code > 0 && !report_is_abort(&facts->crash);
-	struct auxtap_crash_block *blocks = facts->blocks;
+	struct report_block *blocks = facts->blocks;
 	const size_t nr = facts->nr_blocks;
 	size_t nr_chosen = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		struct auxtap_crash_block *b = &blocks[i];
+		const struct auxtap_crash_block *b = &blocks[i].note;
+		const bool is_bad = b->flags & AUXTAP_BLOCK_BAD_FREE;
 		enum block_rank rank = is_fault ? rank_block(ro, facts, regs, insn, b) : RANK_NONE;
 
-		if (b->flags & AUXTAP_BLOCK_BAD_FREE) { /* it was the last that the thread did */
-			rank = rank < RANK_FREEING ? rank : RANK_FREEING;
-		} else if (is_being_freed(b, frames)) {
-			rank = rank < RANK_FREEING ? rank : RANK_FREEING;
-			b->flags |= BLOCK_BEING_FREED;
-		}
-		b->reserved = rank;
+		blocks[i].being_freed = !is_bad && is_being_freed(b, frames);
+		/* a bad free was the last that the thread did */
+		if ((is_bad || blocks[i].being_freed) && rank > RANK_FREEING)
+			rank = RANK_FREEING;
+		blocks[i].rank = rank;
 	}
 	/* those of the C library's malloc */
 	for (size_t i = 0; i < nr; i++)
-		if (blocks[i].flags & AUXTAP_BLOCK_MAPPING && has_block(facts, &blocks[i]))
-			blocks[i].reserved = RANK_NONE;
-	for (uint32_t rank = 0; rank < RANK_NONE; rank++)
+		if (blocks[i].note.flags & AUXTAP_BLOCK_MAPPING &&
+		    has_block(facts, &blocks[i].note))
+			blocks[i].rank = RANK_NONE;
+	for (int rank = 0; rank < RANK_NONE; rank++)
 		for (size_t i = nr_chosen; i < nr; i++)
-			if (blocks[i].reserved == rank) {
-				struct auxtap_crash_block chosen = blocks[i];
+			if (blocks[i].rank == rank) {
+				struct report_block chosen = blocks[i];
 
 				memmove(&blocks[nr_chosen + 1], &blocks[nr_chosen],
 					(i - nr_chosen) * sizeof(chosen));
@@ -258,18 +258,18 @@ static void print_call(const struct report_out *ro, const char *what, uint64_t r
 }
 
 /* It was freed before, not now. */
-static bool is_freed(const struct auxtap_crash_block *b)
+static bool was_freed(const struct report_block *block)
 {
-	return b->flags & AUXTAP_BLOCK_FREED && !(b->flags & BLOCK_BEING_FREED);
+	return block->note.flags & AUXTAP_BLOCK_FREED && !block->being_freed;
 }
 
-static const char *block_word(const struct auxtap_crash_block *b)
+static const char *block_word(const struct report_block *block)
 {
-	if (b->flags & AUXTAP_BLOCK_MAPPING)
-		return is_freed(b) ? "unmapped memory" : "mapped memory";
-	if (b->flags & AUXTAP_BLOCK_UNKNOWN)
+	if (block->note.flags & AUXTAP_BLOCK_MAPPING)
+		return was_freed(block) ? "unmapped memory" : "mapped memory";
+	if (block->note.flags & AUXTAP_BLOCK_UNKNOWN)
 		return "memory not known to be allocated,";
-	return is_freed(b) ? "freed block" : "block";
+	return was_freed(block) ? "freed block" : "block";
 }
 
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
@@ -280,11 +280,12 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 	char what[40];
 
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
-		const struct auxtap_crash_block *b = &facts->blocks[i];
+		const struct report_block *block = &facts->blocks[i];
+		const struct auxtap_crash_block *b = &block->note;
 		const bool is_map = b->flags & AUXTAP_BLOCK_MAPPING;
 
 		find_pointers(facts, regs, b, &pointers);
-		fprintf(ro->out, "  %s", block_word(b));
+		fprintf(ro->out, "  %s", block_word(block));
 		if (b->allocated_at || b->nr_bytes)
 			fprintf(ro->out, " of %" PRIu64 " bytes", b->nr_bytes);
 		fprintf(ro->out, " at 0x%" PRIx64, b->addr);
@@ -298,9 +299,9 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 		}
 		if (b->freed_at)
 			print_call(ro,
-				   is_map      ? "unmapped" :
-				   is_freed(b) ? "freed" :
-						 "being freed",
+				   is_map	    ? "unmapped" :
+				   was_freed(block) ? "freed" :
+						      "being freed",
 				   b->freed_at, b->freed_tid, dying);
 		if (b->allocated_at)
 			print_call(ro, is_map ? "mapped" : "allocated", b->allocated_at,
@@ -334,13 +335,13 @@ void report_json_blocks(struct report_json *json, const struct auxtap_regs *regs
 
 	json_out_open(j, "pointed_memory", '[');
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
-		const struct auxtap_crash_block *b = &facts->blocks[i];
+		const struct auxtap_crash_block *b = &facts->blocks[i].note;
 
 		find_pointers(facts, regs, b, &pointers);
 		json_out_open(j, NULL, '{');
 		json_out_hex(j, "address", b->addr);
 		json_out_bool(j, "is_mapping", b->flags & AUXTAP_BLOCK_MAPPING);
-		json_out_bool(j, "is_freed", is_freed(b));
+		json_out_bool(j, "is_freed", was_freed(&facts->blocks[i]));
 		json_out_bool(j, "is_unknown", b->flags & AUXTAP_BLOCK_UNKNOWN);
 		if (b->allocated_at || b->nr_bytes)
 			json_out_u64(j, "bytes", b->nr_bytes);

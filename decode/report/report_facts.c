@@ -49,21 +49,15 @@ static int add_memory(struct report_facts *facts, const void *data, size_t size)
 	return 0;
 }
 
-static int add_block(struct report_facts *facts, const void *data, size_t size)
+static void add_block(struct report_facts *facts, const void *data, size_t size)
 {
 	struct auxtap_crash_block block;
 
-	if (size < sizeof(block))
-		return 0;
+	if (size < sizeof(block) || facts->nr_blocks == AUXTAP_MAX_BLOCKS)
+		return;
 	memcpy(&block, data, sizeof(block));
-	block.flags &= AUXTAP_BLOCK_FREED | AUXTAP_BLOCK_BAD_FREE | AUXTAP_BLOCK_MAPPING |
-		       AUXTAP_BLOCK_UNKNOWN;
-	if (!block.addr || block.addr + block.nr_bytes < block.addr)
-		return 0;
-	if (vector_grow(facts->blocks, facts->nr_blocks, facts->max_blocks))
-		return -ENOMEM;
-	facts->blocks[facts->nr_blocks++] = block;
-	return 0;
+	if (block.addr && block.addr + block.nr_bytes >= block.addr)
+		facts->blocks[facts->nr_blocks++] = (struct report_block){.note = block};
 }
 
 /* One line of /proc/PID/maps: "start-end perms pgoff dev inode   name". */
@@ -141,7 +135,8 @@ int report_facts_note(struct report_facts *facts, uint32_t type, const void *dat
 	case AUXTAP_METADATA_MEMORY:
 		return add_memory(facts, data, size);
 	case AUXTAP_METADATA_BLOCK:
-		return add_block(facts, data, size);
+		add_block(facts, data, size);
+		return 0;
 	case AUXTAP_METADATA_MAPS:
 		return add_maps(facts, data, size);
 	case AUXTAP_METADATA_CAPTURE:
@@ -200,7 +195,6 @@ void report_facts_free(struct report_facts *facts)
 		free(facts->maps[i].name);
 	free(facts->memory);
 	free(facts->maps);
-	free(facts->blocks);
 	free(facts->threads);
 	free(facts->capture);
 	free(facts->message);

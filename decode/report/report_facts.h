@@ -25,6 +25,13 @@ struct report_map {
 	char *name; /* "" for anonymous memory */
 };
 
+/* Memory that the dying thread points to; rank and being_freed: report_blocks_choose(). */
+struct report_block {
+	struct auxtap_crash_block note;
+	int rank;
+	bool being_freed; /* the call that frees it has not returned */
+};
+
 struct report_facts {
 	bool have_note;	 /* a CRASH note; of no crash if the program went on or exited */
 	bool have_crash; /* a CRASH note with a signal */
@@ -36,8 +43,8 @@ struct report_facts {
 	size_t nr_memory, max_memory;
 	struct report_map *maps;
 	size_t nr_maps, max_maps;
-	struct auxtap_crash_block *blocks; /* of the heap */
-	size_t nr_blocks, max_blocks;
+	struct report_block blocks[AUXTAP_MAX_BLOCKS];
+	size_t nr_blocks;
 	char *capture;	 /* "key: value" lines, or NULL */
 	char *message;	 /* of the C library, or NULL */
 	char *exception; /* AUXTAP_METADATA_EXCEPTION, or NULL */

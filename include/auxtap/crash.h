@@ -169,9 +169,10 @@ struct auxtap_heap_event {
 
 #define AUXTAP_BLOCK_FREED    0x1
 #define AUXTAP_BLOCK_BAD_FREE 0x2 /* free() was called again, or with an address inside */
+#define AUXTAP_BLOCK_MAPPING  0x4 /* of mmap(), not of the heap; FREED: unmapped */
+#define AUXTAP_BLOCK_UNKNOWN  0x8 /* freed, and no allocation of it is known */
 
-#define AUXTAP_BLOCK_MAPPING 0x4 /* of mmap(), not of the heap; FREED: unmapped */
-#define AUXTAP_BLOCK_UNKNOWN 0x8 /* freed, and no allocation of it is known */
+#define AUXTAP_MAX_BLOCKS 32 /* of a file: of each pointer at most one */
 
 /*
  * A block of the heap, or a mapping, that a register of the dying thread, or the address of the

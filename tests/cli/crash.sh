@@ -19,7 +19,7 @@ if [ "$source" = a64 ]; then
 fi
 
 as_golden() { cat; }
-! "$AUXTAP" list | grep '^  qemu' | grep -q ' 7[.]' || as_golden() { without_blocks; }
+! old_qemu || as_golden() { without_blocks; }
 
 # crash NAME STATUS FUNCTION LINE-OWNER COMMAND...: the line is the one marked "crash: NAME".
 crash() {

@@ -39,6 +39,9 @@ sanitized() { grep -q '^CMAKE_C_FLAGS:.*-fsanitize=address' "$BIN/../CMakeCache.
 # Such a build runs less if other tests or builds cover the rest, unless AUXTAP_LONG is set.
 short_of_sanitizers() { [ -z "${AUXTAP_LONG:-}" ] && sanitized; }
 
+# True if the engine is qemu 7: its plugin has no registers within blocks.
+old_qemu() { "$AUXTAP" list | grep -q '^  qemu.*: available: 7[.]'; }
+
 skip() { echo "SKIP: $*"; exit 77; }
 fail() { echo "FAIL: $*"; failures=$((failures + 1)); }
 finish() {

@@ -50,7 +50,6 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		sed -E 's/([^ |])   +/\1   /g'
 }
 
-
 # Without what qemu 10 alone knows.
 without_blocks() {
 	sed '/^Memory that it points to/,/^$/d'

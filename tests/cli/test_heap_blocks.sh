@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
 	skip "the engine qemu is missing"
-"$AUXTAP" list 2>/dev/null | grep -q 'qemu 7' && skip "qemu 7 has no registers within blocks"
+old_qemu && skip "qemu 7 has no registers within blocks"
 command -v g++ >/dev/null || skip "no C++ compiler"
 cat >heap.cc <<'C'
 #include <malloc.h>
@@ -14,6 +14,8 @@ cat >heap.cc <<'C'
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #define NOINLINE __attribute__((noinline, noclone))
 struct object {
 	virtual ~object() {}
@@ -212,6 +214,49 @@ int main(int, char **argv)
 			die(at);
 		at[4096] = 1;
 	}
+	if (!strcmp(what, "forked")) {
+		at = (char *)plain(100);
+		if (fork()) {
+			wait(NULL);
+			return 0;
+		}
+		die(at);
+	}
+#ifdef __x86_64__
+#define CLEAR \
+	"xor %%ebx, %%ebx; xor %%ecx, %%ecx; xor %%edx, %%edx; xor %%esi, %%esi;" \
+	"xor %%ebp, %%ebp; xor %%r8d, %%r8d; xor %%r10d, %%r10d; xor %%r11d, %%r11d;" \
+	"xor %%r12d, %%r12d; xor %%r13d, %%r13d; xor %%r14d, %%r14d; xor %%r15d, %%r15d;"
+	if (!strncmp(what, "left", 4)) { /* by calls before, in a register that nothing uses */
+		at = (char *)plain(100);
+		release(at);
+		asm volatile("mov %0, %%r9; mov %1, %%rax; xor %%edi, %%edi;" CLEAR
+			     "movl $1, 8(%%rax)" : : "r"(at), "r"(what[4] ? 0x123456780000 : 0l));
+	}
+	if (!strcmp(what, "header")) { /* in a mapping that malloc made, in no block */
+		at = (char *)plain(1 << 24) - 16;
+		asm volatile("mov %0, %%rdi; xor %%eax, %%eax; xor %%r9d, %%r9d;" CLEAR
+			     "movl $1, 0x7fff0000(%%rdi, %%rdi)" : : "r"(at));
+	}
+	if (!strcmp(what, "operand")) { /* its block comes first, though rax comes before rdi */
+		at = (char *)plain(100);
+		char *other = (char *)plain(200);
+		release(at);
+		release(other);
+		asm volatile("mov %0, %%rdi; mov %1, %%rax; xor %%r9d, %%r9d;" CLEAR
+			     "movl $1, 0x7fff0000(%%rdi, %%rdi)" : : "r"(at), "r"(other));
+	}
+#endif
+	if (!strcmp(what, "unknown")) { /* how large: nothing can be said of what is past it */
+		at = (char *)plain(128);
+		for (int i = 0; i < 40000; i++)
+			release(plain(2000));
+		release(at);
+		for (size_t i = 0;; i++) {
+			asm volatile("" : "+r"(at), "+r"(i));
+			((volatile char *)at)[i] = 1;
+		}
+	}
 	if (!strcmp(what, "many")) { /* more than are kept */
 		char *old = (char *)plain(64), *freed = (char *)plain(128);
 		for (int i = 0; i < 40000; i++)
@@ -260,6 +305,11 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 	grep -q '(byte 24)' section || fail "inside: $(cat section)"
 	is 'freed block of 100 bytes at 0xX' 'freed release(void*) @release' \
 		'allocated plain(unsigned long) @plain' -- ./heap freed
+	"$AUXTAP" pack --redact -o packed data 2>err || fail "pack: $(cat err)"
+	mv heap heap.away
+	"$AUXTAP" report packed 2>err | sed -n '/^Memory that it points to/,/^$/p' >inside
+	mv heap.away heap
+	cmp -s section inside || fail "packed: $(diff section inside)"
 	is 'block of 16 bytes at 0xX' 'allocated make() @make' -- ./heap new
 	is 'block of 33 bytes at 0xX' 'allocated main @reused' -- ./heap again
 	[[ $got != *"block of 40 "* ]] || fail "again: $got"
@@ -306,6 +356,20 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 	is 'mapped memory of 16777216 bytes at 0xX' 'mapped main @moving' -- ./heap 'map moved'
 	blocks ./heap mapped
 	[[ $got != *16777216* ]] || fail "mapped: $got"
+	if [[ $build != *static* ]]; then # there the C library is the program's own code
+		blocks ./heap header
+		[ -z "$got" ] || fail "header: $got"
+	fi
+	is "${plain[@]::1}" -- ./heap forked
+	grep -q 'allocated .*, before the process was forked$' section || fail "forked: $(cat section)"
+	blocks ./heap left
+	[ -z "$got" ] || fail "left: $got"
+	is 'freed block of 100 bytes at 0xX' 'freed release(void*) @release' -- ./heap left.far
+	blocks ./heap operand
+	[[ $got == 'freed block of 100 '*'freed block of 200 '* ]] || fail "operand: $got"
+	is 'memory not known to be allocated, at 0xX' 'freed release(void*) @release' -- \
+		./heap unknown
+	! grep -q 'past its end' section || fail "unknown: $(cat section)"
 	is 'memory not known to be allocated, at 0xX' 'freed release(void*) @release' -- ./heap many
 	blocks ./heap many old
 	[[ $got != *"64 bytes"* ]] || fail "many: older than what is kept: $got"

@@ -11,10 +11,14 @@
 #define QEMU_HEAP_MAGIC	 0x7061656871617161ull
 #define QEMU_HEAP_EVENTS (32 * 1024) /* power of two */
 
-struct qemu_heap {
+struct qemu_heap_ring {
 	uint64_t magic;
 	uint64_t head;	 /* events since the start */
 	uint64_t forked; /* those before are of a process that this one was forked from */
+};
+
+struct qemu_heap {
+	struct qemu_heap_ring ring;
 	struct auxtap_heap_event event[QEMU_HEAP_EVENTS];
 };
 

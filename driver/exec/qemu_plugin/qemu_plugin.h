@@ -150,9 +150,11 @@ void qp_heap_mapped(int fd, u64 addr, u64 pgoff);
 void qp_heap_mapping(u64 old, u64 old_len, u64 addr, u64 len);
 void qp_heap_remaps(void); /* before a system call that changes mappings */
 void qp_heap_forked(void);
-extern __thread u32 qp_heap_pending; /* calls that have not returned */
-void qp_heap_entered(u64 ip);	     /* if there are any: at each block */
-u64 qp_heap_ring(void);		     /* struct qemu_heap, or 0 */
+/* calls that have not returned */
+extern __thread u32 qp_heap_pending
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+void qp_heap_entered(u64 ip); /* if there are any: at each block */
+u64 qp_heap_ring(void);	      /* struct qemu_heap, or 0 */
 /* qemu_plugin_kernel.c */
 void qp_values_syscall(s64 nr, const u64 arg[6]);
 void qp_values_syscall_ret(s64 nr, const u64 arg[6], s64 result);

@@ -17,10 +17,9 @@
 
 #define MAX_HOOKS   64
 #define MAX_PENDING 8
-#define MAX_WRAPPER                                                                   \
-	256 /* bytes of stack between a function of the C library and its system call \
-	     */
-#define MAX_TABLE (32u << 20) /* bytes of a symbol or string table */
+/* bytes of stack between a function of the C library and its system call */
+#define MAX_WRAPPER 256
+#define MAX_TABLE   (32u << 20) /* bytes of a symbol or string table */
 
 enum hook_kind {
 	HOOK_NONE,
@@ -89,7 +88,7 @@ struct calls {
 	u64 mapping_caller, mapping_sp;
 };
 static __thread struct calls calls __attribute__((tls_model("initial-exec")));
-__thread u32 qp_heap_pending __attribute__((tls_model("initial-exec")));
+__thread u32 qp_heap_pending;
 
 u64 qp_heap_ring(void)
 {
@@ -98,7 +97,7 @@ u64 qp_heap_ring(void)
 
 static void put(enum auxtap_heap_kind kind, u64 addr, u64 nr_bytes, u64 caller)
 {
-	u64 at = __atomic_fetch_add(&heap->head, 1, __ATOMIC_RELAXED);
+	u64 at = __atomic_fetch_add(&heap->ring.head, 1, __ATOMIC_RELAXED);
 	struct auxtap_heap_event *e = &heap->event[at & (QEMU_HEAP_EVENTS - 1)];
 
 	qemu_store(&e->kind, AUXTAP_HEAP_NONE);
@@ -308,7 +307,7 @@ static void add_hook(u64 start, enum hook_kind kind)
 		;
 	if (at == MAX_HOOKS) {
 		put(AUXTAP_HEAP_MISSED, 0, 0, 0);
-		heap->magic = 0; /* what others free would not be seen */
+		heap->ring.magic = 0; /* what others free would not be seen */
 		return;
 	}
 	hooks[at].kind = kind;
@@ -333,22 +332,18 @@ static void *read_table(int fd, const Elf64_Shdr *sh)
 	return table;
 }
 
-/* Which of functions[] have been found in the file. */
-struct names {
-	bool has_global[NR_FUNCTIONS];
-};
-
-static void add_symbol(const Elf64_Sym *sym, const char *name, u64 bias, struct names *names,
+/* has_global: of each of functions[], whether a global one has been found in the file. */
+static void add_symbol(const Elf64_Sym *sym, const char *name, u64 bias, bool *has_global,
 		       bool is_local)
 {
 	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF ||
 	    !sym->st_value || (ELF64_ST_BIND(sym->st_info) == STB_LOCAL) != is_local)
 		return;
 	for (size_t i = 0; i < NR_FUNCTIONS; i++) {
-		if (strcmp(name, functions[i].name) != 0 || (is_local && names->has_global[i]))
+		if (strcmp(name, functions[i].name) != 0 || (is_local && has_global[i]))
 			continue;
 		add_hook(bias + sym->st_value, functions[i].kind);
-		names->has_global[i] |= !is_local;
+		has_global[i] |= !is_local;
 	}
 }
 
@@ -357,12 +352,13 @@ static void add_symbols(int fd, const Elf64_Shdr *symbols, const Elf64_Shdr *str
 {
 	Elf64_Sym *sym = read_table(fd, symbols);
 	char *text = sym ? read_table(fd, strings) : NULL;
-	struct names names = {{0}};
+	bool has_global[NR_FUNCTIONS] = {0};
 
 	for (int is_local = 0; is_local < 2; is_local++)
 		for (size_t i = 0; text && i < symbols->sh_size / sizeof(*sym); i++)
 			if (sym[i].st_name < strings->sh_size)
-				add_symbol(&sym[i], text + sym[i].st_name, bias, &names, is_local);
+				add_symbol(&sym[i], text + sym[i].st_name, bias, has_global,
+					   is_local);
 	free(text);
 	free(sym);
 }
@@ -420,7 +416,7 @@ static void make_ring(void)
 		return;
 	}
 	heap = (struct qemu_heap *)(all + QEMU_PAGE);
-	heap->magic = QEMU_HEAP_MAGIC;
+	heap->ring.magic = QEMU_HEAP_MAGIC;
 }
 
 /* A program's file, or its interpreter's. */
@@ -506,5 +502,5 @@ void qp_heap_forked(void)
 {
 	busy = 0;
 	if (heap)
-		heap->forked = heap->head;
+		heap->ring.forked = heap->ring.head;
 }

@@ -10,9 +10,9 @@
 #define DYING 7
 #define OTHER 8
 
-static struct auxtap_heap_event events[32];
+static struct auxtap_heap_event events[40];
 static size_t nr_events;
-static struct auxtap_crash_block found[HEAP_MAX_BLOCKS];
+static struct auxtap_crash_block found[AUXTAP_MAX_BLOCKS];
 
 static int start(void **state)
 {
@@ -273,16 +273,16 @@ static void freed_and_unmapped(void **state)
 
 static void each_once_and_not_more_than_fit(void **state)
 {
-	uint64_t pointer[32];
+	uint64_t pointer[40];
 
 	(void)state;
-	for (int i = 0; i < 32; i++) {
+	for (int i = 0; i < 40; i++) {
 		event(AUXTAP_HEAP_ALLOCATED, 0x1000 + 0x100ull * i, 16, DYING);
 		pointer[i] = 0x1000 + 0x100ull * i;
 	}
-	assert_int_equal(heap_blocks_find(events, nr_events, DYING, pointer, 32, found),
-			 HEAP_MAX_BLOCKS);
-	assert_int_equal(found[HEAP_MAX_BLOCKS - 1].addr, 0x1f00);
+	assert_int_equal(heap_blocks_find(events, nr_events, DYING, pointer, 40, found),
+			 AUXTAP_MAX_BLOCKS);
+	assert_int_equal(found[AUXTAP_MAX_BLOCKS - 1].addr, 0x2f00);
 	pointer[1] = pointer[0] + 1;
 	assert_int_equal(heap_blocks_find(events, nr_events, DYING, pointer, 2, found), 1);
 	assert_int_equal(heap_blocks_find(events, 0, DYING, pointer, 2, found), 0);
