@@ -12,7 +12,7 @@ struct sim *explore_sim(const struct auxtap_watermark_config *config,
 			struct auxtap_watermark_result *r, struct auxtap_error *err)
 {
 	struct auxtap_watermark_config c = *config;
-	struct sim *w;
+	struct sim *sim;
 
 	/* no time passes: events come in order, not at times */
 	c.irq_latency_ns = UINT64_MAX / 4;
@@ -21,42 +21,42 @@ struct sim *explore_sim(const struct auxtap_watermark_config *config,
 	c.burst_ns = c.pause_ns = c.switch_ns = 0;
 	c.rates = NULL;
 	c.max_bytes = 1;
-	w = sim_new(&c, r, err);
-	if (!w || r->refused)
-		return w;
-	w->exploring = true;
-	machine_sched(w, true);
-	return w;
+	sim = sim_new(&c, r, err);
+	if (!sim || r->refused)
+		return sim;
+	sim->exploring = true;
+	machine_sched(sim, true);
+	return sim;
 }
 
-static bool asleep(const struct sim *w)
+static bool asleep(const struct sim *sim)
 {
-	return !w->reader.copying; /* it is awake until it has read all and found nothing more */
+	return !sim->reader.copying; /* it is awake until it has read all and found nothing more */
 }
 
 /* The kernel will never wake the reader: trace is off, and no interrupt is pending. */
-static bool stuck(const struct sim *w)
+static bool stuck(const struct sim *sim)
 {
-	return w->running && !w->c.snapshot && !w->mon.open && !w->nr_irqs && asleep(w) &&
-	       !w->reader.woken;
+	return sim->running && !sim->c.snapshot && !sim->mon.open && !sim->nr_irqs && asleep(sim) &&
+	       !sim->reader.woken;
 }
 
-unsigned int explore_actions(const struct sim *w, u8 *actions)
+unsigned int explore_actions(const struct sim *sim, u8 *actions)
 {
 	unsigned int n = 0;
 
-	if (w->running)
+	if (sim->running)
 		actions[n++] = ACT_PRODUCE;
-	if (w->nr_irqs)
+	if (sim->nr_irqs)
 		actions[n++] = ACT_IRQ;
 	actions[n++] = ACT_SWITCH;
-	if (w->c.snapshot)
+	if (sim->c.snapshot)
 		return n;
-	if (!asleep(w) || w->reader.woken) {
-		u64 unread = reader_head(w) - w->reader.tail;
+	if (!asleep(sim) || sim->reader.woken) {
+		u64 unread = reader_head(sim) - sim->reader.tail;
 
-		if (w->reader.tail / w->c.setup.record_bytes !=
-			    (reader_head(w) - 1) / w->c.setup.record_bytes &&
+		if (sim->reader.tail / sim->c.setup.record_bytes !=
+			    (reader_head(sim) - 1) / sim->c.setup.record_bytes &&
 		    unread)
 			actions[n++] = ACT_READ;
 		if (unread)
@@ -64,107 +64,107 @@ unsigned int explore_actions(const struct sim *w, u8 *actions)
 		else
 			actions[n++] = ACT_SLEEP;
 	}
-	if (stuck(w))
+	if (stuck(sim))
 		actions[n++] = ACT_STALL_CHECK;
 	return n;
 }
 
-static void produce_chunk(struct sim *w)
+static void produce_chunk(struct sim *sim)
 {
-	u64 left = w->c.setup.record_bytes, taken, stored;
+	u64 left = sim->c.setup.record_bytes, taken, stored;
 
 	while (left) {
-		bool stopped = w->mon.stopped;
+		bool stopped = sim->mon.stopped;
 
-		if (!machine_tracing(w)) {
-			w->r->produced += left;
-			mon_produced(w, 0, left, w->now, AUXTAP_LOSS_NO_SPACE);
+		if (!machine_tracing(sim)) {
+			sim->r->produced += left;
+			mon_produced(sim, 0, left, sim->now, AUXTAP_LOSS_NO_SPACE);
 			return;
 		}
-		stored = sim_give(w, NULL, left, &taken);
+		stored = sim_give(sim, NULL, left, &taken);
 		if (!taken || taken > left)
 			taken = left;
 		left -= taken;
-		w->r->produced += taken;
-		mon_produced(w, stored, taken - stored, w->now,
-			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
-		if (w->line_raised) {
-			w->line_raised = false;
-			mon_line(w);
-			sim_line_raised(w);
+		sim->r->produced += taken;
+		mon_produced(sim, stored, taken - stored, sim->now,
+			     stopped || sim->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
+		if (sim->line_raised) {
+			sim->line_raised = false;
+			mon_line(sim);
+			sim_line_raised(sim);
 		}
-		mon_time(w);
+		mon_time(sim);
 	}
 }
 
-static void interrupt(struct sim *w)
+static void interrupt(struct sim *sim)
 {
-	w->nr_irqs--;
-	machine_interrupt(w);
-	if (!w->nr_irqs && w->unit->irq_level && w->unit->irq_level(w->u)) {
-		mon_line(w);
-		w->nr_irqs = 1;
+	sim->nr_irqs--;
+	machine_interrupt(sim);
+	if (!sim->nr_irqs && sim->unit->irq_level && sim->unit->irq_level(sim->u)) {
+		mon_line(sim);
+		sim->nr_irqs = 1;
 	}
 }
 
-static void read_some(struct sim *w, bool all)
+static void read_some(struct sim *sim, bool all)
 {
-	u64 chunk = w->c.setup.record_bytes;
-	u64 to = all ? reader_head(w) : w->reader.tail / chunk * chunk + chunk;
+	u64 chunk = sim->c.setup.record_bytes;
+	u64 to = all ? reader_head(sim) : sim->reader.tail / chunk * chunk + chunk;
 
-	if (asleep(w)) {
-		w->reader.copying = true;
-		w->reader.woken = false;
+	if (asleep(sim)) {
+		sim->reader.copying = true;
+		sim->reader.woken = false;
 	}
-	reader_records(w);
-	reader_take(w, to);
+	reader_records(sim);
+	reader_take(sim, to);
 }
 
-static void enable_again(struct sim *w)
+static void enable_again(struct sim *sim)
 {
-	w->reader.truncated = w->reader.was_full = false;
-	if (!w->running)
+	sim->reader.truncated = sim->reader.was_full = false;
+	if (!sim->running)
 		return;
-	machine_reenable(w);
+	machine_reenable(sim);
 }
 
-static void sleep_again(struct sim *w)
+static void sleep_again(struct sim *sim)
 {
-	reader_records(w);
-	w->reader.woken = false;
-	w->reader.copying = false;
-	if (w->reader.truncated || w->reader.was_full)
-		enable_again(w);
+	reader_records(sim);
+	sim->reader.woken = false;
+	sim->reader.copying = false;
+	if (sim->reader.truncated || sim->reader.was_full)
+		enable_again(sim);
 }
 
-void explore_act(struct sim *w, u8 action)
+void explore_act(struct sim *sim, u8 action)
 {
 	switch (action) {
 	case ACT_PRODUCE:
-		produce_chunk(w);
+		produce_chunk(sim);
 		break;
 	case ACT_IRQ:
-		interrupt(w);
+		interrupt(sim);
 		break;
 	case ACT_SWITCH:
-		machine_sched(w, !w->running);
+		machine_sched(sim, !sim->running);
 		break;
 	case ACT_READ:
 	case ACT_READ_ALL:
-		read_some(w, action == ACT_READ_ALL);
+		read_some(sim, action == ACT_READ_ALL);
 		break;
 	case ACT_SLEEP:
-		sleep_again(w);
+		sleep_again(sim);
 		break;
 	case ACT_STALL_CHECK:
 		/* it finds no progress; what is unread is read first */
-		reader_records(w);
-		if (reader_head(w) != w->reader.tail)
-			reader_take(w, reader_head(w));
-		enable_again(w);
+		reader_records(sim);
+		if (reader_head(sim) != sim->reader.tail)
+			reader_take(sim, reader_head(sim));
+		enable_again(sim);
 		break;
 	case ACT_UNMAP:
-		machine_unmap(w);
+		machine_unmap(sim);
 		break;
 	default:
 		break;
@@ -191,20 +191,20 @@ static void lower(u64 *position, u64 by)
 }
 
 /* The unit is off: position and thresholds are set anew before it is switched on (H4, D4). */
-static void forget_area(struct sim *w)
+static void forget_area(struct sim *sim)
 {
-	w->ptr_written = false;
-	if (w->mon.area && w->driver->forget_area)
-		w->driver->forget_area(w->mon.area);
+	sim->ptr_written = false;
+	if (sim->mon.area && sim->driver->forget_area)
+		sim->driver->forget_area(sim->mon.area);
 }
 
-static void rebase(struct sim *w, u64 by)
+static void rebase(struct sim *sim, u64 by)
 {
-	struct perf_output_handle *handle = (struct perf_output_handle *)w->mon.handle;
-	struct monitor *m = &w->mon;
+	struct perf_output_handle *handle = (struct perf_output_handle *)sim->mon.handle;
+	struct monitor *m = &sim->mon;
 
-	core_event_rebase(w->event, by);
-	w->reader.tail -= by;
+	core_event_rebase(sim->event, by);
+	sim->reader.tail -= by;
 	m->head -= by;
 	m->wakeup -= by;
 	if (!m->open) { /* of the last transaction: not read again */
@@ -216,7 +216,7 @@ static void rebase(struct sim *w, u64 by)
 			handle->aux_flags = 0;
 			handle->rb = NULL;
 		}
-		forget_area(w);
+		forget_area(sim);
 		return;
 	}
 	lower(&m->pos, by);
@@ -227,23 +227,23 @@ static void rebase(struct sim *w, u64 by)
 	handle->wakeup -= by;
 	/* space is computed when a transaction begins; a skip would be seen to fail (D10) */
 	handle->size = 0;
-	if (w->driver->rebase_area)
-		w->driver->rebase_area(m->area, by);
+	if (sim->driver->rebase_area)
+		sim->driver->rebase_area(m->area, by);
 }
 
 /* No reader: only positions modulo the area matter (J5: the TRBE's head counts on). */
-static void rebase_snapshot(struct sim *w)
+static void rebase_snapshot(struct sim *sim)
 {
-	struct perf_output_handle *handle = (struct perf_output_handle *)w->mon.handle;
-	u64 by = w->page->aux_head / w->aux_size * w->aux_size;
-	struct monitor *m = &w->mon;
+	struct perf_output_handle *handle = (struct perf_output_handle *)sim->mon.handle;
+	u64 by = sim->page->aux_head / sim->aux_size * sim->aux_size;
+	struct monitor *m = &sim->mon;
 
-	if (!driver_is(w, DRIVER_HEAD_COUNTS)) /* an offset, up to the area's size */
+	if (!driver_is(sim, DRIVER_HEAD_COUNTS)) /* an offset, up to the area's size */
 		by = 0;
-	core_event_rebase(w->event, by);
+	core_event_rebase(sim->event, by);
 	if (m->open) {
 		handle->head -= by;
-		m->pos = m->stop_at == NEVER ? m->pos % w->aux_size : m->pos;
+		m->pos = m->stop_at == NEVER ? m->pos % sim->aux_size : m->pos;
 		return;
 	}
 	m->pos = 0;
@@ -254,35 +254,35 @@ static void rebase_snapshot(struct sim *w)
 		handle->aux_flags = 0;
 		handle->rb = NULL;
 	}
-	forget_area(w);
+	forget_area(sim);
 }
 
-void explore_normalise(struct sim *w)
+void explore_normalise(struct sim *sim)
 {
-	u64 by = 0, wrap = w->aux_size;
-	struct monitor *m = &w->mon;
+	u64 by = 0, wrap = sim->aux_size;
+	struct monitor *m = &sim->mon;
 
-	reader_records(w); /* when records are read changes nothing but what was truncated */
-	if (w->watermark)
-		wrap = w->aux_size / gcd(w->aux_size, w->watermark) * w->watermark;
-	if (!w->c.snapshot && wrap)
-		by = (w->reader.tail < m->wakeup ? w->reader.tail : m->wakeup) / wrap * wrap;
-	if (!w->c.snapshot)
-		rebase(w, by);
+	reader_records(sim); /* when records are read changes nothing but what was truncated */
+	if (sim->watermark)
+		wrap = sim->aux_size / gcd(sim->aux_size, sim->watermark) * sim->watermark;
+	if (!sim->c.snapshot && wrap)
+		by = (sim->reader.tail < m->wakeup ? sim->reader.tail : m->wakeup) / wrap * wrap;
+	if (!sim->c.snapshot)
+		rebase(sim, by);
 	else
-		rebase_snapshot(w);
+		rebase_snapshot(sim);
 	m->threshold_produced =
-		m->threshold_hit && !m->line_seen ? m->threshold_produced - w->r->produced : 0;
+		m->threshold_hit && !m->line_seen ? m->threshold_produced - sim->r->produced : 0;
 	if (m->flagged) { /* until trace is stored again, every loss is reported */
 		m->refused_full = m->record_lost = false;
-		m->disable_pending = m->disable_pending && w->event->pending_disable;
+		m->disable_pending = m->disable_pending && sim->event->pending_disable;
 		m->lossy = m->lossy && m->open;
 	}
 	if (!m->lossy || m->flagged)
 		m->why = AUXTAP_LOSS_STOPPED;
 	/* what it does is the same */
-	w->reader.truncated = w->reader.truncated || w->reader.was_full;
-	w->reader.was_full = false;
+	sim->reader.truncated = sim->reader.truncated || sim->reader.was_full;
+	sim->reader.was_full = false;
 	m->reported_from = m->reported_to = 0;
 	m->handle_wakeup = 0;
 	m->stored = m->open && m->stored;
@@ -290,48 +290,48 @@ void explore_normalise(struct sim *w)
 	 * what the driver has written is looked at when it switches the unit on: then it is written
 	 * anew
 	 */
-	if (!w->ptr_written)
-		w->regs_ptr = 0;
-	if (!w->c.setup.errata)
-		w->regs_base = 0;
-	w->regs_limit = w->pt_base = w->pt_mask_ptrs = 0;
+	if (!sim->ptr_written)
+		sim->regs_ptr = 0;
+	if (!sim->c.setup.errata)
+		sim->regs_base = 0;
+	sim->regs_limit = sim->pt_base = sim->pt_mask_ptrs = 0;
 	m->lost = m->lossy;
 	m->lost_since = m->line_time = 0;
-	m->idle = m->idle > w->aux_size ? w->aux_size + 1 : m->idle;
-	w->faults.unit.nr_lines = w->c.fault ? w->faults.unit.nr_lines % 3 : 0;
-	w->faults.unit.nr_stops = w->c.fault ? w->faults.unit.nr_stops % 3 : 0;
-	w->now = w->chunk_stored = w->bus_bytes = w->nr_given = w->nr_kept = 0;
-	w->progress = (struct progress){0};
+	m->idle = m->idle > sim->aux_size ? sim->aux_size + 1 : m->idle;
+	sim->faults.unit.nr_lines = sim->c.fault ? sim->faults.unit.nr_lines % 3 : 0;
+	sim->faults.unit.nr_stops = sim->c.fault ? sim->faults.unit.nr_stops % 3 : 0;
+	sim->now = sim->chunk_stored = sim->bus_bytes = sim->nr_given = sim->nr_kept = 0;
+	sim->progress = (struct progress){0};
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
-		w->irqs[i] = 0;
-	w->reader.at = w->reader.stall_check_at = NEVER;
-	w->reader.to = w->reader.stall_check_head = w->reader.enabled_at = 0;
-	unit_state(w->unit)->forget(w->u, !m->open);
+		sim->irqs[i] = 0;
+	sim->reader.at = sim->reader.stall_check_at = NEVER;
+	sim->reader.to = sim->reader.stall_check_head = sim->reader.enabled_at = 0;
+	unit_state(sim->unit)->forget(sim->u, !m->open);
 }
 
 /*
  * An area that is padded out ends a byte before the reader (D5), and the reader's next position
  * is there: each time one byte less. The same happens again at each of them; a few are followed.
  */
-bool explore_beyond(const struct sim *w)
+bool explore_beyond(const struct sim *sim)
 {
-	u64 chunk = w->c.setup.record_bytes;
-	u64 slip = (chunk - w->reader.tail % chunk) % chunk,
-	    head_slip = (chunk - w->mon.head % chunk) % chunk;
+	u64 chunk = sim->c.setup.record_bytes;
+	u64 slip = (chunk - sim->reader.tail % chunk) % chunk,
+	    head_slip = (chunk - sim->mon.head % chunk) % chunk;
 
-	if (w->c.snapshot)
+	if (sim->c.snapshot)
 		return false;
 	return (slip > MAX_SLIPS && slip < chunk / 2) ||
 	       (head_slip > MAX_SLIPS && head_slip < chunk / 2);
 }
 
-size_t explore_ranges(struct sim *w, struct core_range *ranges, size_t max)
+size_t explore_ranges(struct sim *sim, struct core_range *ranges, size_t max)
 {
-	size_t n = core_state(w->c.cpu, w->event, ranges, max);
+	size_t n = core_state(sim->c.cpu, sim->event, ranges, max);
 
 	if (n + 2 > max)
 		return max + 1;
-	ranges[n++] = (struct core_range){w->u, unit_state(w->unit)->size};
-	ranges[n++] = (struct core_range){w, sizeof(*w)};
+	ranges[n++] = (struct core_range){sim->u, unit_state(sim->unit)->size};
+	ranges[n++] = (struct core_range){sim, sizeof(*sim)};
 	return n;
 }

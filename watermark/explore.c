@@ -77,7 +77,7 @@ struct queue {
 };
 
 struct search {
-	struct sim *w;
+	struct sim *sim;
 	struct image image;
 	struct seen *seen;
 	u64 nr_seen, max_seen;
@@ -102,10 +102,10 @@ static void image_free(struct image *im)
 	free(im->changed);
 }
 
-static int image_open(struct image *im, struct sim *w)
+static int image_open(struct image *im, struct sim *sim)
 {
 	struct core_range ranges[MAX_RANGES];
-	size_t n = explore_ranges(w, ranges, MAX_RANGES), nr = 0;
+	size_t n = explore_ranges(sim, ranges, MAX_RANGES), nr = 0;
 
 	if (n > MAX_RANGES)
 		return -E2BIG;
@@ -392,10 +392,10 @@ static void set_path(struct search *s, u32 state, u8 last)
 /* One action in the current state. 1: it violates something. */
 static int try_action(struct search *s, const struct item *from, u8 action)
 {
-	struct auxtap_watermark_result *wr = s->w->r;
+	struct auxtap_watermark_result *wr = s->sim->r;
 
 	memset(wr, 0, sizeof(*wr));
-	explore_act(s->w, action);
+	explore_act(s->sim, action);
 	s->r->nr_steps++;
 	s->r->nr_stall_checks += action == ACT_STALL_CHECK;
 	if (wr->nr_findings && !s->r->nr_findings++)
@@ -407,9 +407,9 @@ static int try_action(struct search *s, const struct item *from, u8 action)
 		set_path(s, from->state, action);
 		return 1;
 	}
-	explore_normalise(s->w);
+	explore_normalise(s->sim);
 	image_compare(&s->image);
-	if (explore_beyond(s->w)) {
+	if (explore_beyond(s->sim)) {
 		s->r->nr_cut++;
 		return 0;
 	}
@@ -424,7 +424,7 @@ static int expand(struct search *s, const struct item *item, const struct word *
 	int ret;
 
 	image_put(&s->image, words, item->nr);
-	n = explore_actions(s->w, actions);
+	n = explore_actions(s->sim, actions);
 	for (unsigned int i = 0; i < n; i++) {
 		ret = try_action(s, item, actions[i]);
 		if (ret)
@@ -440,7 +440,7 @@ static int search(struct search *s)
 	const struct item first = {{{1, 1}}, NO_PARENT, 0};
 	int ret = grow_table(s);
 
-	explore_normalise(s->w);
+	explore_normalise(s->sim);
 	image_root(&s->image);
 	if (!ret)
 		ret = visit(s, &first, 0);
@@ -466,19 +466,19 @@ static int search(struct search *s)
 }
 
 /* A machine in any state can be freed when its program does not run. */
-static void close_sim(struct sim *w)
+static void close_sim(struct sim *sim)
 {
-	w->mon.mute = true;
-	if (w->running)
-		machine_sched(w, false);
-	sim_free(w);
+	sim->mon.mute = true;
+	if (sim->running)
+		machine_sched(sim, false);
+	sim_free(sim);
 }
 
 static void search_close(struct search *s)
 {
 	if (s->image.nr_hot) /* as it was at first */
 		image_put_root(&s->image);
-	close_sim(s->w);
+	close_sim(s->sim);
 	image_free(&s->image);
 }
 
@@ -493,14 +493,14 @@ static int unmap_all(struct search *s, const struct auxtap_watermark_config *con
 	struct auxtap_watermark_result wr;
 
 	for (u64 state = 0; state < nr; state++) {
-		struct sim *w = explore_sim(config, &wr, err);
+		struct sim *sim = explore_sim(config, &wr, err);
 
-		if (!w)
+		if (!sim)
 			return err->code;
 		set_path(s, (u32)state, ACT_UNMAP);
 		for (const char *at = s->r->path; *at; at++)
-			explore_act(w, (u8)*at);
-		sim_free(w);
+			explore_act(sim, (u8)*at);
+		sim_free(sim);
 		s->r->nr_unmapped++;
 		if (wr.nr_violations) {
 			s->r->violated = 1;
@@ -547,16 +547,16 @@ static int explore(const struct auxtap_watermark_config *config, uint64_t max_st
 	struct search s = {.r = result, .max_states = max_states};
 	int ret;
 
-	s.w = explore_sim(config, &wr, err);
-	if (!s.w)
+	s.sim = explore_sim(config, &wr, err);
+	if (!s.sim)
 		return err->code;
 	if (wr.refused) {
 		result->refused = 1;
 		memcpy(result->refusal, wr.refusal, sizeof(result->refusal));
-		sim_free(s.w);
+		sim_free(s.sim);
 		return 0;
 	}
-	ret = image_open(&s.image, s.w);
+	ret = image_open(&s.image, s.sim);
 	if (!ret)
 		ret = search(&s);
 	result->nr_states = s.nr_seen;
@@ -596,13 +596,13 @@ int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint6
 }
 
 /* Each action of the path, if it can happen. */
-static int play(struct sim *w, const char *path, struct auxtap_error *err)
+static int play(struct sim *sim, const char *path, struct auxtap_error *err)
 {
 	int ret = 0;
 
-	for (const char *at = path; *at && !w->r->refused && !ret; at++) {
+	for (const char *at = path; *at && !sim->r->refused && !ret; at++) {
 		u8 actions[MAX_ACTIONS];
-		unsigned int n = explore_actions(w, actions), i;
+		unsigned int n = explore_actions(sim, actions), i;
 
 		if (*at == ACT_UNMAP && !at[1])
 			actions[n++] = ACT_UNMAP;
@@ -617,8 +617,8 @@ static int play(struct sim *w, const char *path, struct auxtap_error *err)
 				"give a path that explore has printed for the same configuration");
 			break;
 		}
-		w->now++; /* so that events have an order */
-		explore_act(w, (u8)*at);
+		sim->now++; /* so that events have an order */
+		explore_act(sim, (u8)*at);
 	}
 	return ret;
 }
@@ -631,7 +631,7 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 	struct auxtap_watermark_config known;
 	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	struct auxtap_error own = AUXTAP_ERROR_INIT;
-	struct sim *w = NULL;
+	struct sim *sim = NULL;
 	int ret;
 
 	if (!err)
@@ -640,14 +640,14 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 	if (ret)
 		return ret;
 	ret = config_take_valid(&known, config, err);
-	if (!ret && !(w = explore_sim(&known, &r, err)))
+	if (!ret && !(sim = explore_sim(&known, &r, err)))
 		ret = err->code;
-	if (w) {
-		w->on_event = on_event;
-		w->ctx = ctx;
-		ret = play(w, path, err);
-		w->on_event = NULL;
-		close_sim(w);
+	if (sim) {
+		sim->on_event = on_event;
+		sim->ctx = ctx;
+		ret = play(sim, path, err);
+		sim->on_event = NULL;
+		close_sim(sim);
 	}
 	sized_give(result, &r, sizeof(r));
 	return ret;

@@ -22,14 +22,14 @@ enum {
 struct sim *explore_sim(const struct auxtap_watermark_config *config,
 			struct auxtap_watermark_result *r, struct auxtap_error *err);
 /* Those that can happen; how many. */
-unsigned int explore_actions(const struct sim *w, u8 *actions);
-void explore_act(struct sim *w, u8 action);
+unsigned int explore_actions(const struct sim *sim, u8 *actions);
+void explore_act(struct sim *sim, u8 action);
 /* The same state in the smallest numbers: what only counts up is taken back. */
-void explore_normalise(struct sim *w);
+void explore_normalise(struct sim *sim);
 /* Not to be followed any further: positions have moved by more than MAX_SLIPS bytes. */
 #define MAX_SLIPS 2
-bool explore_beyond(const struct sim *w);
+bool explore_beyond(const struct sim *sim);
 /* All memory that a state is made of. */
-size_t explore_ranges(struct sim *w, struct core_range *ranges, size_t max);
+size_t explore_ranges(struct sim *sim, struct core_range *ranges, size_t max);
 
 #endif

@@ -144,7 +144,7 @@ int auxtap_watermark_fault_config(struct auxtap_watermark_config *config, const 
 	return config_give(config, &c);
 }
 
-int faults_set(struct sim *w, struct auxtap_error *err)
+int faults_set(struct sim *sim, struct auxtap_error *err)
 {
 	static const struct {
 		const char *name;
@@ -158,32 +158,32 @@ int faults_set(struct sim *w, struct auxtap_error *err)
 		{"head-32-bit", offsetof(struct core_bugs, head_32_bit)},
 		{"skip-without-wakeup", offsetof(struct core_bugs, skip_without_wakeup)},
 	};
-	const char *name = w->c.fault;
+	const char *name = sim->c.fault;
 	bool known;
 
-	w->nominal = core_kernel_find(w->c.kernel);
-	w->faults.kernel = *w->nominal;
+	sim->nominal = core_kernel_find(sim->c.kernel);
+	sim->faults.kernel = *sim->nominal;
 	if (!name)
 		return 0;
-	if (!find(name, w->c.driver, &known))
-		return no_such(name, w->c.driver, known, err);
-	w->faults.kernel.bugs = &w->faults.bugs;
+	if (!find(name, sim->c.driver, &known))
+		return no_such(name, sim->c.driver, known, err);
+	sim->faults.kernel.bugs = &sim->faults.bugs;
 	if (!strcmp(name, "disable-lost-on-cpu-0"))
-		w->faults.kernel.disable_by_cpu_number = true;
+		sim->faults.kernel.disable_by_cpu_number = true;
 	for (size_t i = 0; i < sizeof(kernel) / sizeof(kernel[0]); i++)
 		if (!strcmp(kernel[i].name, name))
-			*((bool *)((char *)&w->faults.bugs + kernel[i].at)) = true;
-	w->faults.unit.fault = unit_fault_find(name);
-	w->faults.partial = !strcmp(name, "partial-as-truncated");
+			*((bool *)((char *)&sim->faults.bugs + kernel[i].at)) = true;
+	sim->faults.unit.fault = unit_fault_find(name);
+	sim->faults.partial = !strcmp(name, "partial-as-truncated");
 	return 0;
 }
 
 /* A table entry as the unit reads it. */
-void faults_table_entry(struct sim *w, u64 addr, u64 *entry)
+void faults_table_entry(struct sim *sim, u64 addr, u64 *entry)
 {
-	if (w->faults.unit.fault)
+	if (sim->faults.unit.fault)
 		*entry =
-			unit_faults_entry(&w->faults.unit, *entry,
+			unit_faults_entry(&sim->faults.unit, *entry,
 					  core_phys_to_virt(addr + sizeof(*entry), sizeof(*entry)));
 }
 
@@ -192,54 +192,54 @@ static bool is_status(u32 reg)
 	return reg == MSR_STATUS || reg == PMBSR || reg == TRBSR;
 }
 
-u64 faults_reg_read(struct sim *w, u32 reg, u64 value)
+u64 faults_reg_read(struct sim *sim, u32 reg, u64 value)
 {
 	u64 status = 0;
 
-	if (w->faults.unit.fault == UNIT_WRONG_WRAP && driver_is(w, DRIVER_WRAPS))
-		status = w->unit->reg_read(w->u, w->driver->status_reg);
-	return unit_faults_read(&w->faults.unit, reg, value, status, w->c.page_size);
+	if (sim->faults.unit.fault == UNIT_WRONG_WRAP && driver_is(sim, DRIVER_WRAPS))
+		status = sim->unit->reg_read(sim->u, sim->driver->status_reg);
+	return unit_faults_read(&sim->faults.unit, reg, value, status, sim->c.page_size);
 }
 
-u64 faults_reg_write(struct sim *w, u32 reg, u64 value)
+u64 faults_reg_write(struct sim *sim, u32 reg, u64 value)
 {
 	u64 now = 0;
 
-	if (w->faults.unit.fault == UNIT_STALE_STATUS && is_status(reg))
-		now = w->unit->reg_read(w->u, reg);
-	return unit_faults_write(&w->faults.unit, reg, value, now, w->c.page_size);
+	if (sim->faults.unit.fault == UNIT_STALE_STATUS && is_status(reg))
+		now = sim->unit->reg_read(sim->u, reg);
+	return unit_faults_write(&sim->faults.unit, reg, value, now, sim->c.page_size);
 }
 
-void faults_stopping(struct sim *w)
+void faults_stopping(struct sim *sim)
 {
-	if (!unit_faults_stopping(&w->faults.unit))
+	if (!unit_faults_stopping(&sim->faults.unit))
 		return;
-	mon_line(w);
-	w->driver->interrupt();
+	mon_line(sim);
+	sim->driver->interrupt();
 }
 
-void sim_line_raised(struct sim *w)
+void sim_line_raised(struct sim *sim)
 {
-	u64 delay = w->c.irq_latency_ns + sim_random(w, w->c.irq_jitter_ns + 1), more;
-	unsigned int nr = unit_faults_line(&w->faults.unit, &more);
+	u64 delay = sim->c.irq_latency_ns + sim_random(sim, sim->c.irq_jitter_ns + 1), more;
+	unsigned int nr = unit_faults_line(&sim->faults.unit, &more);
 
 	if (!nr)
 		return;
 	if (nr > 1) {
-		mon_line(w);
-		sim_send_irq(w, delay + more);
-	} else if (w->nr_irqs) { /* already pending */
+		mon_line(sim);
+		sim_send_irq(sim, delay + more);
+	} else if (sim->nr_irqs) { /* already pending */
 		return;
 	}
-	sim_send_irq(w, delay + more);
+	sim_send_irq(sim, delay + more);
 }
 
 /* A hole in the trace, as a virtual machine's monitor makes one (H12). */
-void faults_step(struct sim *w)
+void faults_step(struct sim *sim)
 {
-	if (!w->faults.partial || !w->mon.open ||
-	    w->r->nr_transactions < w->faults.at_transaction + 3)
+	if (!sim->faults.partial || !sim->mon.open ||
+	    sim->r->nr_transactions < sim->faults.at_transaction + 3)
 		return;
-	w->faults.at_transaction = w->r->nr_transactions;
-	machine_inject_hole(w);
+	sim->faults.at_transaction = sim->r->nr_transactions;
+	machine_inject_hole(sim);
 }

@@ -32,7 +32,7 @@ struct reported {
 };
 
 struct follow {
-	struct sim *w;
+	struct sim *sim;
 	struct auxtap_watermark_result result;
 	struct reported reported;
 	char violation[200];
@@ -68,7 +68,7 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 		break;
 	case AUXTAP_WM_END: /* before the next begin */
 		for (; f->reported.nr_reads < f->reads_at_end; f->reported.nr_reads++)
-			reader_take(f->w, f->reads[f->reported.nr_reads % MAX_READS]);
+			reader_take(f->sim, f->reads[f->reported.nr_reads % MAX_READS]);
 		break;
 	case AUXTAP_WM_WAKEUP:
 		f->reported.nr_wakeups++;
@@ -98,7 +98,7 @@ static void image_take(struct follow *f, struct image *image)
 	}
 	image->reported = f->reported;
 	image->least_reads = f->reported.nr_reads;
-	image->head = reader_head(f->w);
+	image->head = reader_head(f->sim);
 }
 
 static void image_put(struct follow *f)
@@ -116,7 +116,7 @@ static int image_open(struct follow *f)
 {
 	size_t size = 1; /* never nothing */
 
-	f->nr_ranges = explore_ranges(f->w, f->ranges, MAX_RANGES);
+	f->nr_ranges = explore_ranges(f->sim, f->ranges, MAX_RANGES);
 	if (f->nr_ranges > MAX_RANGES)
 		return -E2BIG;
 	for (size_t i = 0; i < f->nr_ranges; i++)
@@ -129,29 +129,29 @@ static int image_open(struct follow *f)
 /* ---- steps of the model ---- */
 
 /* Up to nr_bytes; how many of them the unit has stored. */
-static u64 produce(struct sim *w, u64 nr_bytes)
+static u64 produce(struct sim *sim, u64 nr_bytes)
 {
-	bool records = driver_is(w, DRIVER_RECORDS);
-	u64 stored = 0, align = w->c.setup.align;
+	bool records = driver_is(sim, DRIVER_RECORDS);
+	u64 stored = 0, align = sim->c.setup.align;
 
-	while (nr_bytes && machine_tracing(w)) {
+	while (nr_bytes && machine_tracing(sim)) {
 		u64 taken, kept, chunk = nr_bytes;
-		bool stopped = w->mon.stopped;
+		bool stopped = sim->mon.stopped;
 
 		if (records && chunk > align) /* the last one is what is left */
 			chunk = chunk / align * align;
-		kept = sim_give(w, NULL, chunk, &taken);
+		kept = sim_give(sim, NULL, chunk, &taken);
 		if (!taken || taken > chunk)
 			taken = chunk;
-		w->r->produced += taken;
-		mon_produced(w, kept, taken - kept, w->now,
-			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
+		sim->r->produced += taken;
+		mon_produced(sim, kept, taken - kept, sim->now,
+			     stopped || sim->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
 		stored += kept;
 		nr_bytes -= taken;
-		if (w->line_raised) {
-			w->line_raised = false;
-			mon_line(w);
-			sim_line_raised(w);
+		if (sim->line_raised) {
+			sim->line_raised = false;
+			mon_line(sim);
+			sim_line_raised(sim);
 		}
 		if (kept < taken) /* it has stopped */
 			break;
@@ -162,16 +162,16 @@ static u64 produce(struct sim *w, u64 nr_bytes)
 static void know_reads(struct follow *f, u64 nr)
 {
 	for (; f->reported.nr_reads < nr; f->reported.nr_reads++) {
-		reader_records(f->w);
-		reader_take(f->w, f->reads[f->reported.nr_reads % MAX_READS]);
+		reader_records(f->sim);
+		reader_take(f->sim, f->reads[f->reported.nr_reads % MAX_READS]);
 	}
 }
 
 /* By the interrupt; without one the event is switched off. */
 static void end_transaction(struct follow *f)
 {
-	explore_act(f->w, f->w->nr_irqs ? ACT_IRQ : ACT_SWITCH);
-	reader_records(f->w);
+	explore_act(f->sim, f->sim->nr_irqs ? ACT_IRQ : ACT_SWITCH);
+	reader_records(f->sim);
 }
 
 /* ---- one record ---- */
@@ -245,7 +245,7 @@ static u64 due_at(const struct follow_record *r)
 /* The transaction that is open ends where the record ends, as far as the model goes along. */
 static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 {
-	const struct monitor *m = &f->w->mon;
+	const struct monitor *m = &f->sim->mon;
 	u64 end = r->offset + r->nr_bytes, stored;
 
 	if (!m->open)
@@ -258,12 +258,12 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 	if (end > m->pos) {
 		u64 due = end - m->pos;
 
-		stored = produce(f->w, due);
+		stored = produce(f->sim, due);
 		if (stored < due)
 			return differs(r, "ends at %llu, %llu bytes past its limit %llu", (LL)end,
 				       (LL)(due - stored), (LL)r->limit);
 	}
-	r->by_interrupt = f->w->nr_irqs != 0;
+	r->by_interrupt = f->sim->nr_irqs != 0;
 	if (r->by_interrupt && end > due_at(r))
 		r->overshoot = end - due_at(r);
 	if (!r->by_interrupt && !off)
@@ -365,12 +365,12 @@ void follow_drained(struct follow *f)
 
 bool follow_may_be_off(struct follow *f)
 {
-	if (!f->w->mon.open)
+	if (!f->sim->mon.open)
 		return true;
 	for (u64 nr = f->image.least_reads; f->can_repeat && nr <= f->nr_reads; nr++) {
 		if (!repeat_end(f, nr))
 			break;
-		if (!f->w->mon.open)
+		if (!f->sim->mon.open)
 			return true;
 	}
 	return false;
@@ -381,11 +381,11 @@ void follow_enable(struct follow *f)
 	follow_may_be_off(f);
 	know_reads(f, f->nr_reads);
 	f->nr_known = f->nr_reads;
-	machine_reenable(f->w);
-	if (!f->w->running) /* the last transaction was ended by switching the event off */
-		machine_sched(f->w, true);
-	reader_records(f->w);
-	f->w->reader.truncated = f->w->reader.was_full = f->w->reader.woken = false;
+	machine_reenable(f->sim);
+	if (!f->sim->running) /* the last transaction was ended by switching the event off */
+		machine_sched(f->sim, true);
+	reader_records(f->sim);
+	f->sim->reader.truncated = f->sim->reader.was_full = f->sim->reader.woken = false;
 	f->can_repeat = false;
 }
 
@@ -430,8 +430,8 @@ struct follow *follow_open(const struct auxtap_watermark_config *config, char *r
 		auxtap_error_set(err, -ENOMEM, "prediction", "no memory");
 		return NULL;
 	}
-	f->w = explore_sim(config, &f->result, err ? err : &own);
-	if (!f->w) {
+	f->sim = explore_sim(config, &f->result, err ? err : &own);
+	if (!f->sim) {
 		free(f);
 		return NULL;
 	}
@@ -440,8 +440,8 @@ struct follow *follow_open(const struct auxtap_watermark_config *config, char *r
 		follow_close(f);
 		return NULL;
 	}
-	f->w->on_event = on_event;
-	f->w->ctx = f;
+	f->sim->on_event = on_event;
+	f->sim->ctx = f;
 	ret = image_open(f);
 	if (!ret)
 		return f;
@@ -452,11 +452,11 @@ struct follow *follow_open(const struct auxtap_watermark_config *config, char *r
 
 void follow_close(struct follow *f)
 {
-	f->w->on_event = NULL;
-	f->w->mon.mute = true;
-	if (f->w->running && !f->result.refused)
-		machine_sched(f->w, false);
-	sim_free(f->w);
+	f->sim->on_event = NULL;
+	f->sim->mon.mute = true;
+	if (f->sim->running && !f->result.refused)
+		machine_sched(f->sim, false);
+	sim_free(f->sim);
 	free(f->image.bytes);
 	free(f->next.bytes);
 	free(f);

@@ -19,84 +19,84 @@
 #define MAX_EMPTY  16 /* interrupts in a row that end empty transactions: nothing goes on */
 #define LL	   unsigned long long
 
-static void violation(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+static void violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, va_list args)
 {
-	struct auxtap_watermark_result *r = w->r;
+	struct auxtap_watermark_result *r = sim->r;
 	char text[sizeof(r->violations[0].text)];
 
 	vsnprintf(text, sizeof(text), fmt, args);
 	r->by_invariant[inv]++;
 	/* one of a kind in a transaction: each extent past a limit would say the same */
-	if (r->nr_kept < AUXTAP_WM_VIOLATIONS && w->mon.kept_at[inv] != r->nr_transactions + 1) {
+	if (r->nr_kept < AUXTAP_WM_VIOLATIONS && sim->mon.kept_at[inv] != r->nr_transactions + 1) {
 		struct auxtap_watermark_violation *v = &r->violations[r->nr_kept++];
 
-		w->mon.kept_at[inv] = r->nr_transactions + 1;
+		sim->mon.kept_at[inv] = r->nr_transactions + 1;
 		v->invariant = inv;
-		v->time_ns = sim_time(w, 0);
+		v->time_ns = sim_time(sim, 0);
 		memcpy(v->text, text, sizeof(text));
 	}
 	r->nr_violations++;
-	sim_violation(w, inv, is, due, text);
+	sim_violation(sim, inv, is, due, text);
 }
 
-void mon_violation(struct sim *w, enum auxtap_watermark_invariant inv, const char *fmt, ...)
+void mon_violation(struct sim *sim, enum auxtap_watermark_invariant inv, const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	violation(w, inv, NEVER, NEVER, fmt, args);
+	violation(sim, inv, NEVER, NEVER, fmt, args);
 	va_end(args);
 }
 
-void mon_violation_at(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void mon_violation_at(struct sim *sim, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	violation(w, inv, is, due, fmt, args);
+	violation(sim, inv, is, due, fmt, args);
 	va_end(args);
 }
 
 /* Known, and as this kernel's rules have it. */
-static void finding(struct sim *w, const char *text)
+static void finding(struct sim *sim, const char *text)
 {
-	if (!w->r->nr_findings++)
-		snprintf(w->r->finding, sizeof(w->r->finding), "%s", text);
-	sim_finding(w, text);
+	if (!sim->r->nr_findings++)
+		snprintf(sim->r->finding, sizeof(sim->r->finding), "%s", text);
+	sim_finding(sim, text);
 }
 
 /* ---- losses ---- */
 
 /* A kind that no kernel has a flag for; NULL: it should have been flagged. */
-static const char *silent_kind(const struct sim *w)
+static const char *silent_kind(const struct sim *sim)
 {
-	if (w->mon.record_lost)
+	if (sim->mon.record_lost)
 		return "F3";
-	if (w->mon.refused_full)
+	if (sim->mon.refused_full)
 		return "D6";
-	if (w->mon.disable_pending)
+	if (sim->mon.disable_pending)
 		return "D21";
-	if (!w->driver->stop_flag && w->mon.why == AUXTAP_LOSS_STOPPED)
+	if (!sim->driver->stop_flag && sim->mon.why == AUXTAP_LOSS_STOPPED)
 		return "I10";
 	return NULL;
 }
 
-static void loss_over(struct sim *w)
+static void loss_over(struct sim *sim)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 	const char *silent = NULL;
 
 	if (m->lossy) {
-		sim_event(w, AUXTAP_WM_LOSS, m->lost, m->why, w->now - m->lost_since);
+		sim_event(sim, AUXTAP_WM_LOSS, m->lost, m->why, sim->now - m->lost_since);
 		if (!m->flagged) {
-			silent = silent_kind(w);
+			silent = silent_kind(sim);
 			if (silent)
-				w->r->unreported += m->lost;
+				sim->r->unreported += m->lost;
 			else
 				mon_violation(
-					w, AUXTAP_INV_LOSS_FLAGGED,
+					sim, AUXTAP_INV_LOSS_FLAGGED,
 					"%llu bytes were lost at %llu ns (%s), and no record says so",
 					(LL)m->lost, (LL)m->lost_since,
 					auxtap_watermark_loss_name(m->why));
@@ -104,42 +104,42 @@ static void loss_over(struct sim *w)
 	}
 	/* Not stored with the unit on and space in front of it: nothing explains that. */
 	if (m->idle && !m->idle_reported)
-		mon_violation(w, AUXTAP_INV_PROGRESS,
+		mon_violation(sim, AUXTAP_INV_PROGRESS,
 			      "the unit is on, has space, and has not stored %llu bytes",
 			      (LL)m->idle);
-	m->disable_pending = m->disable_pending && w->event->pending_disable;
+	m->disable_pending = m->disable_pending && sim->event->pending_disable;
 	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_reported = false;
 	m->lost = m->idle = 0;
 }
 
-void mon_produced(struct sim *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why)
+void mon_produced(struct sim *sim, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 
 	if (m->threshold_in_call) { /* where it was reached, in terms of what was produced */
-		u64 over = !driver_is(w, DRIVER_RECORDS) && m->pos > m->due_at ?
+		u64 over = !driver_is(sim, DRIVER_RECORDS) && m->pos > m->due_at ?
 				   m->pos - m->due_at :
 				   0;
 
-		m->threshold_produced = w->r->produced - lost - over;
+		m->threshold_produced = sim->r->produced - lost - over;
 		m->threshold_in_call = false;
 	}
-	w->r->stored += stored;
+	sim->r->stored += stored;
 	if (!lost)
 		return;
-	w->r->lost[why] += lost;
+	sim->r->lost[why] += lost;
 	if (!m->lossy) {
 		m->lossy = true;
 		m->lost_since = since;
 		m->why = why;
 	}
 	m->lost += lost;
-	progress_lost(w, lost, why);
+	progress_lost(sim, lost, why);
 	if (why == AUXTAP_LOSS_FAULT) {
 		m->idle += lost;
-		if (m->idle > w->aux_size && !m->idle_reported) {
+		if (m->idle > sim->aux_size && !m->idle_reported) {
 			m->idle_reported = true;
-			mon_violation(w, AUXTAP_INV_PROGRESS,
+			mon_violation(sim, AUXTAP_INV_PROGRESS,
 				      "the unit is on, has space, and has not stored %llu bytes",
 				      (LL)m->idle);
 		}
@@ -149,46 +149,46 @@ void mon_produced(struct sim *w, u64 stored, u64 lost, u64 since, enum auxtap_wa
 /* ---- the kernel's accounts ---- */
 
 /* D18: the head has moved. True: that is a wakeup. */
-static bool head_moved(struct sim *w, u64 nr_bytes)
+static bool head_moved(struct sim *sim, u64 nr_bytes)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 
-	if (w->c.snapshot)
+	if (sim->c.snapshot)
 		return false;
 	m->head += nr_bytes;
-	if (m->head - m->wakeup < w->watermark)
+	if (m->head - m->wakeup < sim->watermark)
 		return false;
-	m->wakeup = m->head - m->head % w->watermark;
+	m->wakeup = m->head - m->head % sim->watermark;
 	return true;
 }
 
 /* What the last step should have done, and what it did. */
-static void settle_wakeups(struct sim *w)
+static void settle_wakeups(struct sim *sim)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 
 	if (m->wakeups_seen != m->wakeups_due)
-		mon_violation(w,
-			      w->c.snapshot ? AUXTAP_INV_OVERWRITE_SILENT :
-					      AUXTAP_INV_WAKEUP_AT_WATERMARK,
+		mon_violation(sim,
+			      sim->c.snapshot ? AUXTAP_INV_OVERWRITE_SILENT :
+						AUXTAP_INV_WAKEUP_AT_WATERMARK,
 			      "%u wakeups, not %u, with head %llu, watermark %llu", m->wakeups_seen,
-			      m->wakeups_due, (LL)m->head, (LL)w->watermark);
+			      m->wakeups_due, (LL)m->head, (LL)sim->watermark);
 	m->wakeups_seen = m->wakeups_due = 0;
 }
 
 static void on_begin(void *ctx, const struct perf_output_handle *handle,
 		     const struct perf_event *event, bool full)
 {
-	struct sim *w = ctx;
-	struct monitor *m = &w->mon;
+	struct sim *sim = ctx;
+	struct monitor *m = &sim->mon;
 
 	(void)event;
 	if (m->mute)
 		return;
 	if (!handle->event) {
-		w->r->nr_refused++;
-		sim_event(w, AUXTAP_WM_REFUSED, m->head, 0, 0);
-		progress_truncated(w);
+		sim->r->nr_refused++;
+		sim_event(sim, AUXTAP_WM_REFUSED, m->head, 0, 0);
+		progress_truncated(sim);
 		if (full) { /* D6; its wakeup and its disable came before */
 			m->wakeups_due++;
 			m->refused_full = true;
@@ -196,7 +196,7 @@ static void on_begin(void *ctx, const struct perf_output_handle *handle,
 		}
 		return;
 	}
-	settle_wakeups(w);
+	settle_wakeups(sim);
 	m->handle = handle;
 	m->area = perf_get_aux((struct perf_output_handle *)handle);
 	m->open = true;
@@ -206,43 +206,43 @@ static void on_begin(void *ctx, const struct perf_output_handle *handle,
 	m->int_at = m->stop_at = m->due_at = NEVER;
 	m->threshold_hit = false;
 	m->handle_wakeup = handle->wakeup;
-	sim_event(w, AUXTAP_WM_BEGIN, handle->head, handle->size, handle->wakeup);
-	if (w->c.snapshot)
+	sim_event(sim, AUXTAP_WM_BEGIN, handle->head, handle->size, handle->wakeup);
+	if (sim->c.snapshot)
 		return;
 	if (handle->head != m->head)
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+		mon_violation(sim, AUXTAP_INV_BYTES_ADD_UP,
 			      "head is %llu at begin, and should be %llu", (LL)handle->head,
 			      (LL)m->head);
 	/* D18 */
 	if (handle->wakeup <= handle->head)
-		mon_violation(w, AUXTAP_INV_WAKEUP_AHEAD,
+		mon_violation(sim, AUXTAP_INV_WAKEUP_AHEAD,
 			      "the next wakeup, at %llu, is not ahead of head %llu",
 			      (LL)handle->wakeup, (LL)handle->head);
 }
 
 static void on_skip(void *ctx, const struct perf_output_handle *handle, uint64_t nr_bytes, int ret)
 {
-	struct sim *w = ctx;
-	struct monitor *m = &w->mon;
+	struct sim *sim = ctx;
+	struct monitor *m = &sim->mon;
 
 	(void)handle;
 	if (ret) { /* D10 */
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+		mon_violation(sim, AUXTAP_INV_BYTES_ADD_UP,
 			      "the driver skips %llu bytes, more than there is space for",
 			      (LL)nr_bytes);
 		return;
 	}
-	settle_wakeups(w);
-	sim_event(w, AUXTAP_WM_SKIP, m->head, nr_bytes, 0);
-	w->r->skipped += nr_bytes;
-	if (w->faults.unit.fault == UNIT_PADDING_MISSING && w->c.contents)
+	settle_wakeups(sim);
+	sim_event(sim, AUXTAP_WM_SKIP, m->head, nr_bytes, 0);
+	sim->r->skipped += nr_bytes;
+	if (sim->faults.unit.fault == UNIT_PADDING_MISSING && sim->c.contents)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
-			w->aux[at & (w->aux_size - 1)] = UNIT_NO_PADDING;
+			sim->aux[at & (sim->aux_size - 1)] = UNIT_NO_PADDING;
 	if (m->expected)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
-			m->expected[at & (w->aux_size - 1)] = 0;
+			m->expected[at & (sim->aux_size - 1)] = 0;
 	m->pos += nr_bytes;
-	if (head_moved(w, nr_bytes)) {
+	if (head_moved(sim, nr_bytes)) {
 		m->wakeups_due++;
 		m->delivery_due = true;
 	}
@@ -250,60 +250,60 @@ static void on_skip(void *ctx, const struct perf_output_handle *handle, uint64_t
 }
 
 /* Whether the AUX record's size is what was stored; 0 if the unit was never on. */
-static bool record_size_matches(const struct sim *w, u64 nr_bytes)
+static bool record_size_matches(const struct sim *sim, u64 nr_bytes)
 {
-	const struct monitor *m = &w->mon;
+	const struct monitor *m = &sim->mon;
 
-	if (w->c.snapshot) /* H11, J5: what a size means is the driver's */
+	if (sim->c.snapshot) /* H11, J5: what a size means is the driver's */
 		return true;
 	return nr_bytes == m->pos - m->head || (!nr_bytes && !m->traced);
 }
 
-static void check_flags(struct sim *w, u64 flags, u64 nr_bytes)
+static void check_flags(struct sim *sim, u64 flags, u64 nr_bytes)
 {
-	const struct monitor *m = &w->mon;
+	const struct monitor *m = &sim->mon;
 	/* H6, H8; I5, J2: without space the unit was not switched on */
-	u64 stop_flag = w->driver->stop_flag;
+	u64 stop_flag = sim->driver->stop_flag;
 	bool full = !m->traced || (stop_flag == TRUNCATED && m->stopped);
 
 	if (flags & TRUNCATED && !full)
-		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE,
+		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE,
 			      "TRUNCATED with %llu bytes: the unit was not at its end",
 			      (LL)nr_bytes);
 	if (flags & COLLISION && !(stop_flag == COLLISION && m->stopped))
-		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE,
+		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE,
 			      "COLLISION with %llu bytes: the buffer was not filled", (LL)nr_bytes);
 	/* H8, J4 */
 	if (m->stopped && m->lossy && stop_flag && !(flags & stop_flag))
 		mon_violation(
-			w, AUXTAP_INV_LOSS_FLAGGED,
+			sim, AUXTAP_INV_LOSS_FLAGGED,
 			"the unit had stopped, and trace was lost: the transaction has no flag");
 	if (flags & PARTIAL && !m->hole)
-		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE, "PARTIAL: there was no hole");
+		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE, "PARTIAL: there was no hole");
 	if (m->hole && !(flags & PARTIAL))
-		mon_violation(w, AUXTAP_INV_LOSS_FLAGGED, "a hole, and no PARTIAL");
+		mon_violation(sim, AUXTAP_INV_LOSS_FLAGGED, "a hole, and no PARTIAL");
 }
 
 /* No reader reads while an area is overwritten: what a transaction has stored is compared when
  * it ends. */
-static void check_overwritten(struct sim *w)
+static void check_overwritten(struct sim *sim)
 {
-	const struct monitor *m = &w->mon;
-	u64 mask = w->aux_size - 1, nr = m->stored < w->aux_size ? m->stored : w->aux_size;
+	const struct monitor *m = &sim->mon;
+	u64 mask = sim->aux_size - 1, nr = m->stored < sim->aux_size ? m->stored : sim->aux_size;
 
 	for (u64 at = m->pos - nr; m->expected && at < m->pos; at++)
-		if (m->expected[at & mask] && w->aux[at & mask] != m->expected[at & mask] - 1) {
-			mon_violation(w, AUXTAP_INV_CONTENTS_TRUE,
+		if (m->expected[at & mask] && sim->aux[at & mask] != m->expected[at & mask] - 1) {
+			mon_violation(sim, AUXTAP_INV_CONTENTS_TRUE,
 				      "at offset %llu there is %#x; produced was %#x",
-				      (LL)(at & mask), w->aux[at & mask],
+				      (LL)(at & mask), sim->aux[at & mask],
 				      m->expected[at & mask] - 1u);
 			return;
 		}
 }
 
-static void expect_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags)
+static void expect_record(struct sim *sim, u64 offset, u64 nr_bytes, u64 flags)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 
 	m->reported[m->reported_to++ % m->max_reported] =
 		(struct aux_reported){offset, nr_bytes, flags};
@@ -313,57 +313,57 @@ static void on_end(void *ctx, const struct perf_output_handle *handle, uint64_t 
 		   uint64_t nr_bytes, bool due, bool lost)
 {
 	u64 flags = handle->aux_flags;
-	struct sim *w = ctx;
-	struct monitor *m = &w->mon;
+	struct sim *sim = ctx;
+	struct monitor *m = &sim->mon;
 
-	settle_wakeups(w);
-	w->r->nr_transactions++;
-	sim_event(w, AUXTAP_WM_END, offset, nr_bytes, flags);
-	if (!w->c.snapshot && offset != m->head)
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+	settle_wakeups(sim);
+	sim->r->nr_transactions++;
+	sim_event(sim, AUXTAP_WM_END, offset, nr_bytes, flags);
+	if (!sim->c.snapshot && offset != m->head)
+		mon_violation(sim, AUXTAP_INV_BYTES_ADD_UP,
 			      "the record begins at %llu, and should at %llu", (LL)offset,
 			      (LL)m->head);
-	if (!record_size_matches(w, nr_bytes))
-		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
+	if (!record_size_matches(sim, nr_bytes))
+		mon_violation(sim, AUXTAP_INV_RECORDS_TRUE,
 			      "the transaction reports %llu bytes, and the unit stored %llu",
 			      (LL)nr_bytes, (LL)(m->pos - m->head));
-	check_flags(w, flags, nr_bytes);
-	if (w->c.snapshot)
-		check_overwritten(w);
+	check_flags(sim, flags, nr_bytes);
+	if (sim->c.snapshot)
+		check_overwritten(sim);
 	if (flags & TRUNCATED) {
-		w->r->nr_truncated++;
+		sim->r->nr_truncated++;
 		m->disable_due = true;
-		progress_truncated(w);
+		progress_truncated(sim);
 	}
 	if (due && !lost) {
-		w->r->nr_records++;
-		w->r->recorded += nr_bytes;
+		sim->r->nr_records++;
+		sim->r->recorded += nr_bytes;
 		if (flags & LOSS_FLAGS)
 			m->flagged = true;
-		expect_record(w, offset, nr_bytes, flags);
-		sim_event(w, AUXTAP_WM_RECORD, offset, nr_bytes, flags);
+		expect_record(sim, offset, nr_bytes, flags);
+		sim_event(sim, AUXTAP_WM_RECORD, offset, nr_bytes, flags);
 	} else if (due) { /* F3 */
-		w->r->record_lost += nr_bytes;
+		sim->r->record_lost += nr_bytes;
 		m->record_lost = true;
-		sim_event(w, AUXTAP_WM_RECORD_LOST, offset, nr_bytes, flags);
+		sim_event(sim, AUXTAP_WM_RECORD_LOST, offset, nr_bytes, flags);
 	} else if (nr_bytes || flags & LOSS_FLAGS) { /* D14 */
-		mon_violation(w, AUXTAP_INV_RECORDS_TRUE, "no record of %llu bytes, flags %#llx",
+		mon_violation(sim, AUXTAP_INV_RECORDS_TRUE, "no record of %llu bytes, flags %#llx",
 			      (LL)nr_bytes, (LL)flags);
 	}
-	if (head_moved(w, nr_bytes) || flags & TRUNCATED) { /* D16 */
+	if (head_moved(sim, nr_bytes) || flags & TRUNCATED) { /* D16 */
 		m->wakeups_due++;
 		m->delivery_due = true;
 	}
-	if (!w->c.snapshot) {
-		u64 lag = m->head - w->reader.tail;
+	if (!sim->c.snapshot) {
+		u64 lag = m->head - sim->reader.tail;
 
-		if (lag > w->r->max_lag)
-			w->r->max_lag = lag;
+		if (lag > sim->r->max_lag)
+			sim->r->max_lag = lag;
 	}
 	if (m->stored || nr_bytes)
 		m->nr_empty = 0;
-	else if (w->in_interrupt && ++m->nr_empty == MAX_EMPTY)
-		mon_violation(w, AUXTAP_INV_PROGRESS,
+	else if (sim->in_interrupt && ++m->nr_empty == MAX_EMPTY)
+		mon_violation(sim, AUXTAP_INV_PROGRESS,
 			      "%d interrupts in a row have ended transactions without a byte",
 			      MAX_EMPTY);
 	m->open = m->threshold_hit = m->line_seen = m->traced = false;
@@ -372,35 +372,35 @@ static void on_end(void *ctx, const struct perf_output_handle *handle, uint64_t 
 
 static void on_wakeup(void *ctx, const struct perf_event *event)
 {
-	struct sim *w = ctx;
+	struct sim *sim = ctx;
 
 	(void)event;
-	w->mon.wakeups_seen++;
-	w->r->nr_wakeups++;
-	sim_event(w, AUXTAP_WM_WAKEUP, w->mon.head, 0, 0);
+	sim->mon.wakeups_seen++;
+	sim->r->nr_wakeups++;
+	sim_event(sim, AUXTAP_WM_WAKEUP, sim->mon.head, 0, 0);
 }
 
 static void on_free(void *ctx)
 {
-	struct sim *w = ctx;
+	struct sim *sim = ctx;
 
-	if (++w->mon.nr_freed > 1)
-		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are freed twice");
-	if (w->mon.in_call)
-		mon_violation(w, AUXTAP_INV_FREED_ONCE,
+	if (++sim->mon.nr_freed > 1)
+		mon_violation(sim, AUXTAP_INV_FREED_ONCE, "the AUX pages are freed twice");
+	if (sim->mon.in_call)
+		mon_violation(sim, AUXTAP_INV_FREED_ONCE,
 			      "the AUX pages are freed by a transaction, in atomic context");
 }
 
 /* D2: while the area is being unmapped, the other CPU gets as far as its last step. */
 static void on_race(void *ctx)
 {
-	struct sim *w = ctx;
+	struct sim *sim = ctx;
 
-	if (!w->mon.mute || !w->aux_map)
+	if (!sim->mon.mute || !sim->aux_map)
 		return;
-	core_event_munmap_free(w->aux_map);
-	w->aux_map = NULL;
-	w->mon.in_call = true; /* until machine_sched() settles */
+	core_event_munmap_free(sim->aux_map);
+	sim->aux_map = NULL;
+	sim->mon.in_call = true; /* until machine_sched() settles */
 }
 
 const struct core_observer monitor_observer = {
@@ -413,51 +413,51 @@ const struct core_observer monitor_observer = {
 };
 
 /* D21: when a truncated event has to be off. */
-static void check_disabled(struct sim *w)
+static void check_disabled(struct sim *sim)
 {
-	if (!core_event_active(w->event))
+	if (!core_event_active(sim->event))
 		return;
-	if (w->nominal->disable_at_sched_out)
-		finding(w, "a truncated event is not disabled before it is scheduled out (D21)");
-	else if (w->nominal->disable_by_cpu_number && !w->c.cpu)
-		finding(w, "a truncated event is never disabled on CPU 0 (D21)");
+	if (sim->nominal->disable_at_sched_out)
+		finding(sim, "a truncated event is not disabled before it is scheduled out (D21)");
+	else if (sim->nominal->disable_by_cpu_number && !sim->c.cpu)
+		finding(sim, "a truncated event is never disabled on CPU 0 (D21)");
 	else
-		mon_violation(w, AUXTAP_INV_TRUNCATED_DISABLED,
+		mon_violation(sim, AUXTAP_INV_TRUNCATED_DISABLED,
 			      "the event was truncated, and is still active");
 }
 
-void mon_settle(struct sim *w)
+void mon_settle(struct sim *sim)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 
 	m->in_call = false;
 	if (m->mute)
 		return;
-	settle_wakeups(w);
+	settle_wakeups(sim);
 	if (m->disable_due) {
 		m->disable_due = false;
-		check_disabled(w);
+		check_disabled(sim);
 	}
 	/* D21: it will be disabled later: it was truncated while it was scheduled in, or as 6.12
 	 * does it */
-	if (w->event->pending_disable &&
-	    (!core_event_active(w->event) || w->nominal->disable_at_sched_out))
+	if (sim->event->pending_disable &&
+	    (!core_event_active(sim->event) || sim->nominal->disable_at_sched_out))
 		m->disable_pending = true;
 	if (m->delivery_due && !m->delivered)
-		mon_violation(w, AUXTAP_INV_WAKEUP_AT_WATERMARK,
+		mon_violation(sim, AUXTAP_INV_WAKEUP_AT_WATERMARK,
 			      "a wakeup was made, and the reader was not woken");
 	m->delivery_due = m->delivered = false;
-	if (!w->c.snapshot && w->page->aux_head != m->head)
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP, "aux_head is %llu, and should be %llu",
-			      (LL)w->page->aux_head, (LL)m->head);
+	if (!sim->c.snapshot && sim->page->aux_head != m->head)
+		mon_violation(sim, AUXTAP_INV_BYTES_ADD_UP, "aux_head is %llu, and should be %llu",
+			      (LL)sim->page->aux_head, (LL)m->head);
 }
 
 /* ---- the unit ---- */
 
-void mon_thresholds(struct sim *w, u64 int_at, u64 stop_at, u64 start_off)
+void mon_thresholds(struct sim *sim, u64 int_at, u64 stop_at, u64 start_off)
 {
-	struct monitor *m = &w->mon;
-	u64 mask = w->aux_size - 1;
+	struct monitor *m = &sim->mon;
+	u64 mask = sim->aux_size - 1;
 	s64 distance;
 
 	m->traced = true;
@@ -465,10 +465,10 @@ void mon_thresholds(struct sim *w, u64 int_at, u64 stop_at, u64 start_off)
 	if (start_off != NEVER) {
 		u64 ahead = (start_off - m->pos) & mask;
 
-		if (w->c.snapshot)
+		if (sim->c.snapshot)
 			m->pos = start_off;
-		else if (ahead && !(w->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE && ahead <= 256))
-			mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
+		else if (ahead && !(sim->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE && ahead <= 256))
+			mon_violation(sim, AUXTAP_INV_RECORDS_TRUE,
 				      "the unit begins at offset %#llx, the transaction at %#llx",
 				      (LL)start_off, (LL)(m->pos & mask));
 		else
@@ -477,65 +477,65 @@ void mon_thresholds(struct sim *w, u64 int_at, u64 stop_at, u64 start_off)
 	m->int_at = int_at;
 	m->stop_at = stop_at;
 	m->due_at = int_at != NEVER && int_at > m->pos ? int_at : stop_at;
-	sim_event(w, AUXTAP_WM_THRESHOLDS, int_at, stop_at, 0);
-	if (int_at == NEVER || w->c.snapshot)
+	sim_event(sim, AUXTAP_WM_THRESHOLDS, int_at, stop_at, 0);
+	if (int_at == NEVER || sim->c.snapshot)
 		return;
-	w->r->nr_thresholds++;
+	sim->r->nr_thresholds++;
 	if (int_at <= m->pos)
-		w->r->nr_thresholds_passed++;
+		sim->r->nr_thresholds_passed++;
 	distance = (s64)(int_at - m->handle_wakeup);
-	if (w->r->nr_thresholds == 1 || distance < w->r->threshold_min)
-		w->r->threshold_min = distance;
-	if (w->r->nr_thresholds == 1 || distance > w->r->threshold_max)
-		w->r->threshold_max = distance;
-	if (!w->c.snapshot && stop_at != NEVER && stop_at > w->reader.tail + w->aux_size)
-		mon_violation(w, AUXTAP_INV_UNREAD_KEPT,
+	if (sim->r->nr_thresholds == 1 || distance < sim->r->threshold_min)
+		sim->r->threshold_min = distance;
+	if (sim->r->nr_thresholds == 1 || distance > sim->r->threshold_max)
+		sim->r->threshold_max = distance;
+	if (!sim->c.snapshot && stop_at != NEVER && stop_at > sim->reader.tail + sim->aux_size)
+		mon_violation(sim, AUXTAP_INV_UNREAD_KEPT,
 			      "the unit may go on to %llu, the reader has read up to %llu of %llu",
-			      (LL)stop_at, (LL)w->reader.tail, (LL)w->aux_size);
+			      (LL)stop_at, (LL)sim->reader.tail, (LL)sim->aux_size);
 }
 
 /* Errata write where nothing of this transaction is: the driver has left space for it. */
-static bool stray(struct sim *w, u64 off, u64 nr_bytes)
+static bool stray(struct sim *sim, u64 off, u64 nr_bytes)
 {
-	const struct monitor *m = &w->mon;
-	u64 mask = w->aux_size - 1, base = machine_offset(w, w->regs_base), at;
+	const struct monitor *m = &sim->mon;
+	u64 mask = sim->aux_size - 1, base = machine_offset(sim, sim->regs_base), at;
 
-	if (w->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE && off >= base &&
+	if (sim->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE && off >= base &&
 	    off + nr_bytes <= base + 256)
 		return true;
-	if (!(w->c.setup.errata & AUXTAP_ERRATUM_BEYOND))
+	if (!(sim->c.setup.errata & AUXTAP_ERRATUM_BEYOND))
 		return false;
 	at = m->stop_at + ((off - m->stop_at) & mask);
-	if (!w->c.snapshot && at + nr_bytes > w->reader.tail + w->aux_size)
-		mon_violation(w, AUXTAP_INV_UNREAD_KEPT,
+	if (!sim->c.snapshot && at + nr_bytes > sim->reader.tail + sim->aux_size)
+		mon_violation(sim, AUXTAP_INV_UNREAD_KEPT,
 			      "an erratum's bytes at %llu are over unread ones", (LL)at);
 	return at + nr_bytes <= m->stop_at + 4096;
 }
 
 /* Position that counts: SPE is full where its greatest record would not fit any more. */
-static u64 reached(const struct sim *w)
+static u64 reached(const struct sim *sim)
 {
-	u64 align = w->c.setup.align;
+	u64 align = sim->c.setup.align;
 
-	if (!driver_is(w, DRIVER_RECORDS))
-		return w->mon.pos;
-	return ((w->mon.pos + align - 1) & ~(align - 1)) + w->c.setup.max_record - 1;
+	if (!driver_is(sim, DRIVER_RECORDS))
+		return sim->mon.pos;
+	return ((sim->mon.pos + align - 1) & ~(align - 1)) + sim->c.setup.max_record - 1;
 }
 
-static void reach_threshold(struct sim *w)
+static void reach_threshold(struct sim *sim)
 {
-	struct monitor *m = &w->mon;
-	u64 at = reached(w);
+	struct monitor *m = &sim->mon;
+	u64 at = reached(sim);
 
 	if (!m->threshold_hit && m->due_at != NEVER && at >= m->due_at) {
 		m->threshold_hit = m->threshold_in_call = true;
 		m->threshold_late_reported = false;
 		m->lines_due++;
-		if (w->on_event) { /* an extent may end after it */
+		if (sim->on_event) { /* an extent may end after it */
 			u64 over = at > m->pos ? 0 : at - m->due_at;
 
-			sim_event_at(w, sim_time(w, over), AUXTAP_WM_THRESHOLD_HIT, m->pos - over,
-				     0, 0);
+			sim_event_at(sim, sim_time(sim, over), AUXTAP_WM_THRESHOLD_HIT,
+				     m->pos - over, 0, 0);
 		}
 	}
 	if (!m->stopped && m->stop_at != NEVER && at >= m->stop_at) {
@@ -547,72 +547,74 @@ static void reach_threshold(struct sim *w)
 }
 
 /* I9: SPE's records begin at multiples of the alignment; what lies before one that begins next. */
-static u64 own_padding(const struct sim *w, u64 pos)
+static u64 own_padding(const struct sim *sim, u64 pos)
 {
-	if (!driver_is(w, DRIVER_RECORDS) || w->nr_kept % w->c.setup.record_bytes)
+	if (!driver_is(sim, DRIVER_RECORDS) || sim->nr_kept % sim->c.setup.record_bytes)
 		return 0;
-	return -pos & (w->c.setup.align - 1);
+	return -pos & (sim->c.setup.align - 1);
 }
 
 /*
  * What belongs into memory is what was produced, whatever the unit hands to store(): the bytes of
  * this extent in their order. If some are lost, they are its last ones.
  */
-static void expect_contents(struct sim *w, u64 pos, u64 off, u64 nr_bytes)
+static void expect_contents(struct sim *sim, u64 pos, u64 off, u64 nr_bytes)
 {
-	u64 mask = w->aux_size - 1, record = w->c.setup.record_bytes, pad, nr;
-	u16 *expected = w->given ? w->mon.expected : NULL;
+	u64 mask = sim->aux_size - 1, record = sim->c.setup.record_bytes, pad, nr;
+	u16 *expected = sim->given ? sim->mon.expected : NULL;
 
 	while (nr_bytes) {
-		pad = own_padding(w, pos);
+		pad = own_padding(sim, pos);
 		pad = pad < nr_bytes ? pad : nr_bytes;
 		for (u64 i = 0; expected && i < pad; i++)
 			expected[(off + i) & mask] = 0;
 		nr = nr_bytes - pad;
-		if (driver_is(w, DRIVER_RECORDS) && record & (w->c.setup.align - 1) &&
-		    nr > record - w->nr_kept % record)
-			nr = record - w->nr_kept % record; /* padding may follow */
-		for (u64 i = 0; expected && i < nr && w->nr_kept + i < w->nr_given; i++)
-			expected[(off + pad + i) & mask] = (u16)(1 + w->given[w->nr_kept + i]);
-		w->nr_kept += nr;
+		if (driver_is(sim, DRIVER_RECORDS) && record & (sim->c.setup.align - 1) &&
+		    nr > record - sim->nr_kept % record)
+			nr = record - sim->nr_kept % record; /* padding may follow */
+		for (u64 i = 0; expected && i < nr && sim->nr_kept + i < sim->nr_given; i++)
+			expected[(off + pad + i) & mask] = (u16)(1 + sim->given[sim->nr_kept + i]);
+		sim->nr_kept += nr;
 		pos += pad + nr;
 		off += pad + nr;
 		nr_bytes -= pad + nr;
 	}
 }
 
-void mon_store(struct sim *w, u64 off, u64 nr_bytes)
+void mon_store(struct sim *sim, u64 off, u64 nr_bytes)
 {
-	struct monitor *m = &w->mon;
-	u64 mask = w->aux_size - 1, ahead = (off - m->pos) & mask;
+	struct monitor *m = &sim->mon;
+	u64 mask = sim->aux_size - 1, ahead = (off - m->pos) & mask;
 
 	if (!m->open) {
-		mon_violation(w, AUXTAP_INV_LIMIT_KEPT,
+		mon_violation(sim, AUXTAP_INV_LIMIT_KEPT,
 			      "%llu bytes at offset %#llx, and no transaction is open",
 			      (LL)nr_bytes, (LL)off);
 		return;
 	}
 	/* no trace that the reader will see: the loss goes on */
-	if (m->stopped && stray(w, off, nr_bytes))
+	if (m->stopped && stray(sim, off, nr_bytes))
 		return;
-	loss_over(w);
-	w->chunk_stored += nr_bytes;
-	if (ahead && ahead != own_padding(w, m->pos)) {
-		mon_violation_at(w, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off, m->pos,
+	loss_over(sim);
+	sim->chunk_stored += nr_bytes;
+	if (ahead && ahead != own_padding(sim, m->pos)) {
+		mon_violation_at(sim, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off,
+				 m->pos,
 				 "%llu bytes are stored at offset %#llx, and were due at %#llx",
 				 (LL)nr_bytes, (LL)off, (LL)(m->pos & mask));
 		ahead = 0;
 	}
-	expect_contents(w, m->pos + ahead, off, nr_bytes);
+	expect_contents(sim, m->pos + ahead, off, nr_bytes);
 	m->pos += ahead + nr_bytes;
 	m->stored += nr_bytes;
-	reach_threshold(w);
-	if (!w->c.snapshot && m->pos > w->reader.tail + w->aux_size)
-		mon_violation_at(w, AUXTAP_INV_UNREAD_KEPT, m->pos, w->reader.tail + w->aux_size,
+	reach_threshold(sim);
+	if (!sim->c.snapshot && m->pos > sim->reader.tail + sim->aux_size)
+		mon_violation_at(sim, AUXTAP_INV_UNREAD_KEPT, m->pos,
+				 sim->reader.tail + sim->aux_size,
 				 "stored up to %llu, the reader has read up to %llu of %llu",
-				 (LL)m->pos, (LL)w->reader.tail, (LL)w->aux_size);
+				 (LL)m->pos, (LL)sim->reader.tail, (LL)sim->aux_size);
 	if (m->stop_at != NEVER && m->pos > m->stop_at)
-		mon_violation_at(w, AUXTAP_INV_LIMIT_KEPT, m->pos, m->stop_at,
+		mon_violation_at(sim, AUXTAP_INV_LIMIT_KEPT, m->pos, m->stop_at,
 				 "stored up to %llu, the limit is %llu", (LL)m->pos,
 				 (LL)m->stop_at);
 }
@@ -620,122 +622,122 @@ void mon_store(struct sim *w, u64 off, u64 nr_bytes)
 /* ---- interrupts ---- */
 
 /* How much comes before the line goes up: its delay, and two records, those at either end of it. */
-static u64 allowed_irq_delay(const struct sim *w)
+static u64 allowed_irq_delay(const struct sim *sim)
 {
-	return w->c.setup.irq_delay_bytes + 2ull * w->c.setup.record_bytes;
+	return sim->c.setup.irq_delay_bytes + 2ull * sim->c.setup.record_bytes;
 }
 
-void mon_line(struct sim *w)
+void mon_line(struct sim *sim)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 
-	sim_event(w, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
+	sim_event(sim, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
 	if (!m->lines_due) {
 		if (m->line_seen && m->threshold_hit && m->pos <= m->stop_at)
 			mon_violation(
-				w, AUXTAP_INV_IRQ_HAS_CAUSE,
+				sim, AUXTAP_INV_IRQ_HAS_CAUSE,
 				"one interrupt is expected for a threshold; a second one comes, at %llu",
 				(LL)m->pos);
 		else if (m->due_at != NEVER && m->due_at > m->pos)
 			mon_violation(
-				w, AUXTAP_INV_IRQ_HAS_CAUSE,
+				sim, AUXTAP_INV_IRQ_HAS_CAUSE,
 				"an interrupt is expected at the threshold, %llu; one comes at %llu",
 				(LL)m->due_at, (LL)m->pos);
 		else
-			mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
+			mon_violation(sim, AUXTAP_INV_IRQ_HAS_CAUSE,
 				      "no interrupt is expected; one comes, at %llu", (LL)m->pos);
 		return;
 	}
 	m->lines_due--;
 	if (!m->line_seen && !m->threshold_late_reported &&
-	    w->r->produced > m->threshold_produced + allowed_irq_delay(w))
-		mon_violation(w, AUXTAP_INV_IRQ_AT_THRESHOLD,
+	    sim->r->produced > m->threshold_produced + allowed_irq_delay(sim))
+		mon_violation(sim, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			      "the interrupt line goes up %llu bytes after the threshold at %llu",
-			      (LL)(w->r->produced - m->threshold_produced), (LL)m->due_at);
+			      (LL)(sim->r->produced - m->threshold_produced), (LL)m->due_at);
 	m->line_seen = true;
 	if (m->line_up) /* the last one has not come to the driver yet: they are one */
 		return;
 	m->line_up = true;
 	m->irq_late_reported = false;
-	m->line_time = w->now;
+	m->line_time = sim->now;
 }
 
-void mon_irq(struct sim *w)
+void mon_irq(struct sim *sim)
 {
-	struct monitor *m = &w->mon;
-	u64 overshoot = w->r->produced - m->threshold_produced;
+	struct monitor *m = &sim->mon;
+	u64 overshoot = sim->r->produced - m->threshold_produced;
 
-	if (m->line_up && w->now - m->line_time > w->c.irq_latency_ns + w->c.irq_jitter_ns &&
+	if (m->line_up && sim->now - m->line_time > sim->c.irq_latency_ns + sim->c.irq_jitter_ns &&
 	    !m->irq_late_reported)
-		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME, "the interrupt took %llu ns, not %llu",
-			      (LL)(w->now - m->line_time),
-			      (LL)(w->c.irq_latency_ns + w->c.irq_jitter_ns));
+		mon_violation(sim, AUXTAP_INV_IRQ_IN_TIME, "the interrupt took %llu ns, not %llu",
+			      (LL)(sim->now - m->line_time),
+			      (LL)(sim->c.irq_latency_ns + sim->c.irq_jitter_ns));
 	if (m->threshold_hit) {
-		w->r->overshoots[mon_overshoot_bucket(overshoot)]++;
-		if (overshoot > w->r->overshoot_max)
-			w->r->overshoot_max = overshoot;
+		sim->r->overshoots[mon_overshoot_bucket(overshoot)]++;
+		if (overshoot > sim->r->overshoot_max)
+			sim->r->overshoot_max = overshoot;
 	}
 	m->line_up = false;
 }
 
 /* Time has passed, trace was produced: is an interrupt missing? */
-void mon_time(struct sim *w)
+void mon_time(struct sim *sim)
 {
-	struct monitor *m = &w->mon;
-	u64 latest = w->c.irq_latency_ns + w->c.irq_jitter_ns;
+	struct monitor *m = &sim->mon;
+	u64 latest = sim->c.irq_latency_ns + sim->c.irq_jitter_ns;
 
-	progress_time(w);
-	if (m->line_up && !m->irq_late_reported && w->now - m->line_time > latest + 1) {
+	progress_time(sim);
+	if (m->line_up && !m->irq_late_reported && sim->now - m->line_time > latest + 1) {
 		m->irq_late_reported = true;
 		mon_violation(
-			w, AUXTAP_INV_IRQ_IN_TIME,
+			sim, AUXTAP_INV_IRQ_IN_TIME,
 			"expected within %llu ns; after %llu the interrupt has not come to the driver",
-			(LL)latest, (LL)(w->now - m->line_time));
+			(LL)latest, (LL)(sim->now - m->line_time));
 	}
 	if (m->threshold_hit && !m->line_seen && !m->threshold_late_reported && m->open &&
-	    w->r->produced - m->threshold_produced > allowed_irq_delay(w)) {
+	    sim->r->produced - m->threshold_produced > allowed_irq_delay(sim)) {
 		m->threshold_late_reported = true;
 		mon_violation(
-			w, AUXTAP_INV_IRQ_AT_THRESHOLD,
+			sim, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			"%llu bytes and more after the threshold at %llu the interrupt line is still down",
-			(LL)(w->r->produced - m->threshold_produced), (LL)m->due_at);
+			(LL)(sim->r->produced - m->threshold_produced), (LL)m->due_at);
 	}
 }
 
 /* ---- the reader ---- */
 
-void mon_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags)
+void mon_record(struct sim *sim, u64 offset, u64 nr_bytes, u64 flags)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 	const struct aux_reported *t = &m->reported[m->reported_from % m->max_reported];
 
 	if (m->reported_from == m->reported_to) {
-		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
+		mon_violation(sim, AUXTAP_INV_RECORDS_TRUE,
 			      "a record of %llu bytes that the kernel did not write", (LL)nr_bytes);
 		return;
 	}
 	m->reported_from++;
 	if (t->offset != offset || t->nr_bytes != nr_bytes || t->flags != flags)
 		mon_violation(
-			w, AUXTAP_INV_RECORDS_TRUE,
+			sim, AUXTAP_INV_RECORDS_TRUE,
 			"the reader finds %llu bytes at %llu, flags %#llx; written were %llu at %llu, %#llx",
 			(LL)nr_bytes, (LL)offset, (LL)flags, (LL)t->nr_bytes, (LL)t->offset,
 			(LL)t->flags);
 }
 
-void mon_read(struct sim *w, u64 from, u64 to)
+void mon_read(struct sim *sim, u64 from, u64 to)
 {
-	struct monitor *m = &w->mon;
-	u64 mask = w->aux_size - 1;
+	struct monitor *m = &sim->mon;
+	u64 mask = sim->aux_size - 1;
 
 	for (u64 at = from; m->expected && at < to; at++) {
 		u16 *expected = &m->expected[at & mask];
-		u8 due = *expected ? (u8)(*expected - 1) : w->driver->pad;
+		u8 due = *expected ? (u8)(*expected - 1) : sim->driver->pad;
 
-		if (w->aux[at & mask] != due) {
-			mon_violation_at(w, AUXTAP_INV_CONTENTS_TRUE, at, at,
+		if (sim->aux[at & mask] != due) {
+			mon_violation_at(sim, AUXTAP_INV_CONTENTS_TRUE, at, at,
 					 "at %llu the reader finds %#x; %s %#x", (LL)at,
-					 w->aux[at & mask],
+					 sim->aux[at & mask],
 					 *expected ? "produced was" : "padding should be", due);
 			return;
 		}
@@ -743,56 +745,56 @@ void mon_read(struct sim *w, u64 from, u64 to)
 	}
 }
 
-void mon_drained(struct sim *w, bool disable_pending, bool more)
+void mon_drained(struct sim *sim, bool disable_pending, bool more)
 {
-	if (!w->running || w->mon.open || w->mon.mute || more)
+	if (!sim->running || sim->mon.open || sim->mon.mute || more)
 		return;
 	if (disable_pending) /* it could not be disabled when it was truncated, for it was not in */
-		finding(w, "truncated while it was scheduled in, an event keeps "
-			   "pending_disable set, and is "
-			   "disabled at a later wakeup or sched-out (D21)");
+		finding(sim, "truncated while it was scheduled in, an event keeps "
+			     "pending_disable set, and is "
+			     "disabled at a later wakeup or sched-out (D21)");
 	else
-		mon_violation(w, AUXTAP_INV_PROGRESS,
+		mon_violation(sim, AUXTAP_INV_PROGRESS,
 			      "all is read and the event enabled again, and nothing is traced");
 }
 
 /* No more trace comes: the last loss is over, too. */
-void mon_finish(struct sim *w)
+void mon_finish(struct sim *sim)
 {
-	loss_over(w);
+	loss_over(sim);
 }
 
-int mon_open(struct sim *w)
+int mon_open(struct sim *sim)
 {
-	struct monitor *m = &w->mon;
+	struct monitor *m = &sim->mon;
 
 	/* no more of them than the data ring has space for */
-	m->max_reported = w->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
+	m->max_reported = sim->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
 	m->reported = calloc(m->max_reported, sizeof(*m->reported));
-	if (w->c.contents)
-		m->expected = calloc(w->aux_size, sizeof(*m->expected));
-	return m->reported && (m->expected || !w->c.contents) ? 0 : -ENOMEM;
+	if (sim->c.contents)
+		m->expected = calloc(sim->aux_size, sizeof(*m->expected));
+	return m->reported && (m->expected || !sim->c.contents) ? 0 : -ENOMEM;
 }
 
-void mon_close(struct sim *w)
+void mon_close(struct sim *sim)
 {
-	const struct auxtap_watermark_result *r = w->r;
+	const struct auxtap_watermark_result *r = sim->r;
 	u64 lost = 0;
 
 	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
 		lost += r->lost[i];
 	if (r->produced != r->stored + lost)
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+		mon_violation(sim, AUXTAP_INV_BYTES_ADD_UP,
 			      "%llu bytes produced, %llu stored and %llu lost", (LL)r->produced,
 			      (LL)r->stored, (LL)lost);
-	if (!w->c.snapshot && w->mon.head != r->recorded + r->skipped + r->record_lost)
+	if (!sim->c.snapshot && sim->mon.head != r->recorded + r->skipped + r->record_lost)
 		mon_violation(
-			w, AUXTAP_INV_BYTES_ADD_UP,
+			sim, AUXTAP_INV_BYTES_ADD_UP,
 			"head %llu is not %llu recorded + %llu skipped + %llu of lost records",
-			(LL)w->mon.head, (LL)r->recorded, (LL)r->skipped, (LL)r->record_lost);
-	if (!w->mon.nr_freed && !r->refused)
-		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are never freed");
-	free(w->mon.reported);
-	free(w->mon.expected);
-	w->mon.expected = NULL;
+			(LL)sim->mon.head, (LL)r->recorded, (LL)r->skipped, (LL)r->record_lost);
+	if (!sim->mon.nr_freed && !r->refused)
+		mon_violation(sim, AUXTAP_INV_FREED_ONCE, "the AUX pages are never freed");
+	free(sim->mon.reported);
+	free(sim->mon.expected);
+	sim->mon.expected = NULL;
 }

@@ -56,9 +56,9 @@ struct sim_driver {
 	const struct status_bit *status_bits; /* terminated by a NULL name */
 	u32 status_reg, pointer_reg;
 	/* The offset in the AUX area for a value of pointer_reg, or NEVER. */
-	u64 (*pointer_off)(struct sim *w, u64 pointer);
+	u64 (*pointer_off)(struct sim *sim, u64 pointer);
 	/* thresholds.c */
-	void (*read_thresholds)(struct sim *w);
+	void (*read_thresholds)(struct sim *sim);
 	/* explore.c: the driver's description of the area; NULL: none that depends on positions */
 	void (*forget_area)(void *area); /* no transaction is open */
 	void (*rebase_area)(void *area, u64 by);
@@ -187,88 +187,88 @@ struct sim {
 };
 extern _Thread_local struct sim *current_sim; /* the one that runs in this thread */
 
-void sim_event(struct sim *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
-void sim_event_at(struct sim *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
-void sim_status(struct sim *w, u64 status, u64 off, u64 written, const char *text);
-void sim_violation(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void sim_event(struct sim *sim, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void sim_event_at(struct sim *sim, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void sim_status(struct sim *sim, u64 status, u64 off, u64 written, const char *text);
+void sim_violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		   const char *text);
-void sim_finding(struct sim *w, const char *text);
-u64 sim_random(struct sim *w, u64 below); /* 0 … below - 1; 0 for 0 */
+void sim_finding(struct sim *sim, const char *text);
+u64 sim_random(struct sim *sim, u64 below); /* 0 … below - 1; 0 for 0 */
 
 /* sim_drivers.c */
 const struct sim_driver *sim_driver_find(const char *name); /* NULL: no such driver */
-bool driver_is(const struct sim *w, unsigned int flag);
+bool driver_is(const struct sim *sim, unsigned int flag);
 /* For observers: what the driver is going to find in the status register, after it has written. */
-void driver_show_status(struct sim *w, u64 written);
+void driver_show_status(struct sim *sim, u64 written);
 
 /* sim_machine.c. open: negative errno, with r->refusal where it is the driver's or the kernel's. */
-int machine_open(struct sim *w, struct auxtap_error *err);
-void machine_close(struct sim *w);
-bool machine_tracing(const struct sim *w);
-void machine_sched(struct sim *w, bool in);
-void machine_interrupt(struct sim *w);
-void machine_reenable(struct sim *w);
-void machine_inject_hole(struct sim *w);
-void machine_unmap(struct sim *w); /* whatever goes on in it */
+int machine_open(struct sim *sim, struct auxtap_error *err);
+void machine_close(struct sim *sim);
+bool machine_tracing(const struct sim *sim);
+void machine_sched(struct sim *sim, bool in);
+void machine_interrupt(struct sim *sim);
+void machine_reenable(struct sim *sim);
+void machine_inject_hole(struct sim *sim);
+void machine_unmap(struct sim *sim); /* whatever goes on in it */
 /* Offset in the AUX area of an address on the bus, or NEVER. */
-u64 machine_offset(const struct sim *w, u64 addr);
+u64 machine_offset(const struct sim *sim, u64 addr);
 
 /* thresholds.c: where the driver has put them, in tables or in registers */
-void thresholds_read_tables(struct sim *w);
-void thresholds_read_registers(struct sim *w);
+void thresholds_read_tables(struct sim *sim);
+void thresholds_read_registers(struct sim *sim);
 
 /* monitor.c */
 extern const struct core_observer monitor_observer;
 AUXTAP_PRINTF(3, 4)
-void mon_violation(struct sim *w, enum auxtap_watermark_invariant inv, const char *fmt, ...);
+void mon_violation(struct sim *sim, enum auxtap_watermark_invariant inv, const char *fmt, ...);
 /* The same, and where: the position where something is, and the one where it should be. */
 AUXTAP_PRINTF(5, 6)
-void mon_violation_at(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void mon_violation_at(struct sim *sim, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, ...);
-int mon_open(struct sim *w);
-void mon_finish(struct sim *w); /* program and reader are done */
-void mon_close(struct sim *w);
-void mon_thresholds(struct sim *w, u64 int_at, u64 stop_at, u64 start);
-void mon_store(struct sim *w, u64 off, u64 nr_bytes);
+int mon_open(struct sim *sim);
+void mon_finish(struct sim *sim); /* program and reader are done */
+void mon_close(struct sim *sim);
+void mon_thresholds(struct sim *sim, u64 int_at, u64 stop_at, u64 start);
+void mon_store(struct sim *sim, u64 off, u64 nr_bytes);
 /* since: when the first of the lost bytes was due. */
-void mon_produced(struct sim *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
-void mon_line(struct sim *w);
-void mon_irq(struct sim *w);			  /* the interrupt reaches the driver */
+void mon_produced(struct sim *sim, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
+void mon_line(struct sim *sim);
+void mon_irq(struct sim *sim);			  /* the interrupt reaches the driver */
 unsigned int mon_overshoot_bucket(u64 overshoot); /* of overshoots[]; overshoot.c */
-void mon_settle(struct sim *w); /* after anything that the kernel or the driver has done */
-void mon_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
-void mon_read(struct sim *w, u64 from, u64 to);
-void mon_time(struct sim *w);
+void mon_settle(struct sim *sim); /* after anything that the kernel or the driver has done */
+void mon_record(struct sim *sim, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
+void mon_read(struct sim *sim, u64 from, u64 to);
+void mon_time(struct sim *sim);
 /*
  * The reader has read all, and enabled the event again. disable_pending: it was to be disabled
  * before; more: it was still tracing, so that there is something to be read again.
  */
-void mon_drained(struct sim *w, bool disable_pending, bool more);
+void mon_drained(struct sim *sim, bool disable_pending, bool more);
 
 /* sim_progress.c */
-void progress_begin(struct sim *w);
-void progress_lost(struct sim *w, u64 lost, enum auxtap_watermark_loss why);
-void progress_truncated(struct sim *w);
-void progress_read(struct sim *w);
-void progress_time(struct sim *w);
-void progress_end(struct sim *w);
+void progress_begin(struct sim *sim);
+void progress_lost(struct sim *sim, u64 lost, enum auxtap_watermark_loss why);
+void progress_truncated(struct sim *sim);
+void progress_read(struct sim *sim);
+void progress_time(struct sim *sim);
+void progress_end(struct sim *sim);
 
 /* ring_reader.c */
-void reader_wake(struct sim *w);
-void reader_step(struct sim *w);
-void reader_finish(struct sim *w);
-u64 reader_head(const struct sim *w);
-void reader_records(struct sim *w);
-void reader_take(struct sim *w, u64 to);
+void reader_wake(struct sim *sim);
+void reader_step(struct sim *sim);
+void reader_finish(struct sim *sim);
+u64 reader_head(const struct sim *sim);
+void reader_records(struct sim *sim);
+void reader_take(struct sim *sim, u64 to);
 
 /* fault_catalogue.c */
-int faults_set(struct sim *w, struct auxtap_error *err);
-void faults_step(struct sim *w);
-void sim_line_raised(struct sim *w); /* the line is up: the controller sends it on */
-void faults_table_entry(struct sim *w, u64 addr, u64 *entry);
-u64 faults_reg_read(struct sim *w, u32 reg, u64 value);
-u64 faults_reg_write(struct sim *w, u32 reg, u64 value);
-void faults_stopping(struct sim *w);
+int faults_set(struct sim *sim, struct auxtap_error *err);
+void faults_step(struct sim *sim);
+void sim_line_raised(struct sim *sim); /* the line is up: the controller sends it on */
+void faults_table_entry(struct sim *sim, u64 addr, u64 *entry);
+u64 faults_reg_read(struct sim *sim, u32 reg, u64 value);
+u64 faults_reg_write(struct sim *sim, u32 reg, u64 value);
+void faults_stopping(struct sim *sim);
 
 /* config.c: a caller's configuration with the defaults that it leaves out; whether it can run */
 int config_take(struct auxtap_watermark_config *known, const struct auxtap_watermark_config *given,
@@ -283,17 +283,17 @@ void config_typical(struct auxtap_watermark_config *c, const char *driver);
 /* Whether the caller has set the size of its result. */
 int result_check(const struct auxtap_watermark_result *result, struct auxtap_error *err);
 /* Hands the unit an extent of trace; bytes may be NULL. Returns and *taken: as its produce(). */
-u64 sim_give(struct sim *w, const u8 *bytes, u64 nr_bytes, u64 *taken);
-void sim_line(struct sim *w); /* the unit's interrupt line has gone up */
-void sim_send_irq(struct sim *w, u64 delay);
+u64 sim_give(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *taken);
+void sim_line(struct sim *sim); /* the unit's interrupt line has gone up */
+void sim_send_irq(struct sim *sim, u64 delay);
 /* Now; inside an extent: when its last byte so far was made, less some of them. */
-u64 sim_time(const struct sim *w, u64 less);
+u64 sim_time(const struct sim *sim, u64 less);
 /*
  * A machine as the configuration says, not yet running. config: from config_take_valid(). NULL: see
  * err, or r->refused.
  */
 struct sim *sim_new(const struct auxtap_watermark_config *config, struct auxtap_watermark_result *r,
 		    struct auxtap_error *err);
-void sim_free(struct sim *w);
+void sim_free(struct sim *sim);
 
 #endif

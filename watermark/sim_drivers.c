@@ -47,75 +47,75 @@ static void put_bits(char *text, size_t size, u64 value, const struct status_bit
 						bits->name);
 }
 
-void driver_show_status(struct sim *w, u64 written)
+void driver_show_status(struct sim *sim, u64 written)
 {
-	const struct sim_driver *d = w->driver;
+	const struct sim_driver *d = sim->driver;
 	u64 status, pointer, off;
 	char text[64];
 
-	if (!w->on_event)
+	if (!sim->on_event)
 		return;
-	status = reg_read(w->c.cpu, d->status_reg);
-	pointer = reg_read(w->c.cpu, d->pointer_reg);
-	off = d->pointer_off(w, pointer);
+	status = reg_read(sim->c.cpu, d->status_reg);
+	pointer = reg_read(sim->c.cpu, d->pointer_reg);
+	off = d->pointer_off(sim, pointer);
 	put_bits(text, sizeof(text), status, d->status_bits);
 	if (written == NEVER || status & ~written)
-		sim_status(w, status, off, written, text);
+		sim_status(sim, status, off, written, text);
 }
 
 /* The table's entry, and the offset in it. */
-static u64 pt_pointer_off(struct sim *w, u64 pointer)
+static u64 pt_pointer_off(struct sim *sim, u64 pointer)
 {
-	u64 base = reg_read(w->c.cpu, MSR_OUTPUT_BASE) & ~0xfffull;
+	u64 base = reg_read(sim->c.cpu, MSR_OUTPUT_BASE) & ~0xfffull;
 	const u64 *table = core_phys_to_virt(base, 4096);
 	u64 index = pointer >> 7 & 0x1ffffff;
-	u64 off = table && index < 512 ? machine_offset(w, table[index] & ~0xfffull) : NEVER;
+	u64 off = table && index < 512 ? machine_offset(sim, table[index] & ~0xfffull) : NEVER;
 
 	if (off != NEVER)
-		off = (off + (pointer >> 32)) & (w->aux_size - 1);
+		off = (off + (pointer >> 32)) & (sim->aux_size - 1);
 	return off;
 }
 
 /* An address; that of the end of the area is in it, too. */
-static u64 arm_pointer_off(struct sim *w, u64 pointer)
+static u64 arm_pointer_off(struct sim *sim, u64 pointer)
 {
-	if (pointer == (u64)(uintptr_t)w->aux + w->aux_size)
-		return w->aux_size;
-	return machine_offset(w, pointer);
+	if (pointer == (u64)(uintptr_t)sim->aux + sim->aux_size)
+		return sim->aux_size;
+	return machine_offset(sim, pointer);
 }
 
 /* A write, after which the driver may have set the buffer up anew: that is looked at. */
 static void reg_write(int cpu, u32 reg, u64 value)
 {
-	struct sim *w = current_sim;
-	bool was_on = machine_tracing(w);
+	struct sim *sim = current_sim;
+	bool was_on = machine_tracing(sim);
 
 	(void)cpu;
 	switch (reg) {
 	case MSR_OUTPUT_BASE:
-		w->pt_base = value;
+		sim->pt_base = value;
 		break;
 	case MSR_MASK_PTRS:
-		w->pt_mask_ptrs = value;
+		sim->pt_mask_ptrs = value;
 		break;
 	case MSR_CTL:
-		w->unit_on = w->buffer_on = value & ENABLE;
+		sim->unit_on = sim->buffer_on = value & ENABLE;
 		break;
 	case PMSCR:
-		w->unit_on = value & 3;
+		sim->unit_on = value & 3;
 		break;
 	case PMBPTR:
 	case TRBPTR:
-		w->regs_ptr = value;
-		w->ptr_written = true;
+		sim->regs_ptr = value;
+		sim->ptr_written = true;
 		break;
 	case TRBBASER:
-		w->regs_base = value;
+		sim->regs_base = value;
 		break;
 	case PMBLIMITR:
 	case TRBLIMITR:
-		w->regs_limit = value & ~0xfffull;
-		w->buffer_on = value & ENABLE;
+		sim->regs_limit = value & ~0xfffull;
+		sim->buffer_on = value & ENABLE;
 		break;
 	default:
 		break;
@@ -123,15 +123,15 @@ static void reg_write(int cpu, u32 reg, u64 value)
 	/* before the unit runs: it may reach its thresholds at once */
 	if (value & ENABLE &&
 	    ((reg == MSR_CTL && !was_on) || reg == PMBLIMITR || reg == TRBLIMITR)) {
-		if (w->mon.open)
-			w->driver->read_thresholds(w);
-		driver_show_status(w, NEVER);
+		if (sim->mon.open)
+			sim->driver->read_thresholds(sim);
+		driver_show_status(sim, NEVER);
 	}
-	w->unit->reg_write(w->u, reg, faults_reg_write(w, reg, value));
+	sim->unit->reg_write(sim->u, reg, faults_reg_write(sim, reg, value));
 	if (reg == MSR_STATUS || reg == PMBSR || reg == TRBSR)
-		driver_show_status(w, value);
+		driver_show_status(sim, value);
 	if ((reg == MSR_CTL && was_on && !(value & ENABLE)) || (reg == PMSCR && was_on && !value))
-		faults_stopping(w);
+		faults_stopping(sim);
 }
 
 static void drain(int cpu)
@@ -309,9 +309,9 @@ const struct sim_driver *sim_driver_find(const char *name)
 	return NULL;
 }
 
-bool driver_is(const struct sim *w, unsigned int flag)
+bool driver_is(const struct sim *sim, unsigned int flag)
 {
-	return w->driver->flags & flag;
+	return sim->driver->flags & flag;
 }
 
 const struct auxtap_trace_unit *auxtap_trace_unit_find(const char *driver)

@@ -16,20 +16,20 @@ static u64 entry_bytes(u64 entry)
 }
 
 /* One pass over the entries, starting at the unit's own. */
-void thresholds_read_tables(struct sim *w)
+void thresholds_read_tables(struct sim *sim)
 {
-	u64 base = w->pt_base & ~0xfffull, index = w->pt_mask_ptrs >> 7 & 0x1ffffff;
-	u64 off = w->pt_mask_ptrs >> 32, at, wrap, int_at = NEVER, stop_at = NEVER, start;
+	u64 base = sim->pt_base & ~0xfffull, index = sim->pt_mask_ptrs >> 7 & 0x1ffffff;
+	u64 off = sim->pt_mask_ptrs >> 32, at, wrap, int_at = NEVER, stop_at = NEVER, start;
 	const u64 *table = core_phys_to_virt(base, 4096);
 
 	if (!table)
 		return;
-	start = machine_offset(w, table[index] & ~0xfffull);
+	start = machine_offset(sim, table[index] & ~0xfffull);
 	if (start == NEVER)
 		return;
 	start += off;
-	at = (w->c.snapshot ? start : w->mon.head) - off; /* where the entry begins */
-	wrap = at + w->aux_size;
+	at = (sim->c.snapshot ? start : sim->mon.head) - off; /* where the entry begins */
+	wrap = at + sim->aux_size;
 	while (at < wrap) {
 		u64 entry = table[index];
 
@@ -50,21 +50,21 @@ void thresholds_read_tables(struct sim *w)
 	if (int_at == NEVER)
 		int_at = stop_at;
 	else if (int_at > stop_at) /* never reached: it lies in the wrap before */
-		int_at -= w->aux_size;
-	mon_thresholds(w, int_at, stop_at, start);
+		int_at -= sim->aux_size;
+	mon_thresholds(sim, int_at, stop_at, start);
 }
 
-void thresholds_read_registers(struct sim *w)
+void thresholds_read_registers(struct sim *sim)
 {
-	u64 start = w->ptr_written ? machine_offset(w, w->regs_ptr) : NEVER;
-	u64 last = machine_offset(w, w->regs_limit - 1), head_off, stop_at;
+	u64 start = sim->ptr_written ? machine_offset(sim, sim->regs_ptr) : NEVER;
+	u64 last = machine_offset(sim, sim->regs_limit - 1), head_off, stop_at;
 
-	w->ptr_written = false;
+	sim->ptr_written = false;
 	if (last == NEVER) {
-		mon_violation(w, AUXTAP_INV_LIMIT_KEPT, "the limit is not in the AUX area");
+		mon_violation(sim, AUXTAP_INV_LIMIT_KEPT, "the limit is not in the AUX area");
 		return;
 	}
-	head_off = w->mon.head & (w->aux_size - 1);
-	stop_at = w->c.snapshot ? last + 1 : w->mon.head - head_off + last + 1;
-	mon_thresholds(w, stop_at, stop_at, start);
+	head_off = sim->mon.head & (sim->aux_size - 1);
+	stop_at = sim->c.snapshot ? last + 1 : sim->mon.head - head_off + last + 1;
+	mon_thresholds(sim, stop_at, stop_at, start);
 }

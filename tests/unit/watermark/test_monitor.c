@@ -13,15 +13,15 @@ static struct sim *begin(uint64_t read_bytes, int contents)
 {
 	struct auxtap_watermark_config given = run_config("trbe"), known;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct sim *w;
+	struct sim *sim;
 
 	given.read_bytes = read_bytes;
 	given.contents = contents;
 	assert_int_equal(config_take_valid(&known, &given, &err), 0);
-	w = sim_new(&known, &result, &err);
-	assert_non_null(w);
+	sim = sim_new(&known, &result, &err);
+	assert_non_null(sim);
 	assert_false(result.refused);
-	return w;
+	return sim;
 }
 
 static uint64_t violated(enum auxtap_watermark_invariant inv)
@@ -33,53 +33,53 @@ static uint64_t violated(enum auxtap_watermark_invariant inv)
 /* B18: the last munmap frees the pages, once. */
 static void test_freed_once(void **state)
 {
-	struct sim *w;
+	struct sim *sim;
 
 	(void)state;
 	sim_free(begin(0, 0));
 	assert_int_equal(result.nr_violations, 0);
 
-	w = begin(0, 0);
-	monitor_observer.aux_free(w); /* and sim_free() unmaps them */
+	sim = begin(0, 0);
+	monitor_observer.aux_free(sim); /* and sim_free() unmaps them */
 	assert_int_equal(result.nr_violations, 0);
-	sim_free(w);
+	sim_free(sim);
 	assert_int_equal(violated(AUXTAP_INV_FREED_ONCE), 1);
 	assert_non_null(strstr(result.violations[0].text, "twice"));
 }
 
 static void test_never_freed(void **state)
 {
-	struct sim *w = begin(0, 0);
+	struct sim *sim = begin(0, 0);
 
 	(void)state;
-	mon_close(w);
+	mon_close(sim);
 	assert_int_equal(violated(AUXTAP_INV_FREED_ONCE), 1);
 	assert_non_null(strstr(result.violations[0].text, "never"));
-	assert_int_equal(mon_open(w), 0);
-	sim_free(w);
+	assert_int_equal(mon_open(sim), 0);
+	sim_free(sim);
 	assert_int_equal(violated(AUXTAP_INV_FREED_ONCE), 1);
 
 	/* a configuration that the kernel refused has none */
-	w = begin(0, 0);
+	sim = begin(0, 0);
 	result.refused = 1;
-	mon_close(w);
+	mon_close(sim);
 	assert_int_equal(result.nr_violations, 0);
-	assert_int_equal(mon_open(w), 0);
-	sim_free(w);
+	assert_int_equal(mon_open(sim), 0);
+	sim_free(sim);
 }
 
 /* D2: not in atomic context. */
 static void test_freed_in_transaction(void **state)
 {
-	struct sim *w = begin(0, 0);
+	struct sim *sim = begin(0, 0);
 
 	(void)state;
-	w->mon.in_call = true;
-	monitor_observer.aux_free(w);
+	sim->mon.in_call = true;
+	monitor_observer.aux_free(sim);
 	assert_int_equal(violated(AUXTAP_INV_FREED_ONCE), 1);
 	assert_non_null(strstr(result.violations[0].text, "atomic"));
-	w->mon.in_call = false;
-	sim_free(w);
+	sim->mon.in_call = false;
+	sim_free(sim);
 	assert_int_equal(violated(AUXTAP_INV_FREED_ONCE), 2);
 }
 
@@ -91,78 +91,78 @@ static void test_records(void **state)
 		{4096, 63, PERF_AUX_FLAG_PARTIAL},
 		{4096, 64, 0},
 	};
-	struct sim *w = begin(0, 0);
-	struct monitor *m = &w->mon;
+	struct sim *sim = begin(0, 0);
+	struct monitor *m = &sim->mon;
 
 	(void)state;
 	for (u64 i = 0; i < 2 * m->max_reported; i++) { /* the ring of expected records wraps */
 		m->reported[m->reported_to++ % m->max_reported] =
 			(struct aux_reported){64 * i, 64, 0};
-		mon_record(w, 64 * i, 64, 0);
+		mon_record(sim, 64 * i, 64, 0);
 		assert_int_equal(result.nr_violations, 0);
 	}
 	/* the oldest one that the ring still holds was read before */
-	mon_record(w, 64 * m->max_reported, 64, 0);
+	mon_record(sim, 64 * m->max_reported, 64, 0);
 	assert_int_equal(violated(AUXTAP_INV_RECORDS_TRUE), 1);
 	for (unsigned int i = 0; i < 3; i++) {
 		m->reported[m->reported_to++ % m->max_reported] =
 			(struct aux_reported){4096, 64, PERF_AUX_FLAG_PARTIAL};
-		mon_record(w, wrong[i].offset, wrong[i].nr_bytes, wrong[i].flags);
+		mon_record(sim, wrong[i].offset, wrong[i].nr_bytes, wrong[i].flags);
 		assert_int_equal(violated(AUXTAP_INV_RECORDS_TRUE), 2 + i);
 	}
-	sim_free(w);
+	sim_free(sim);
 }
 
 /* Bytes: those produced, padding where none were; compared once, then free for the next wrap. */
 static void test_contents(void **state)
 {
-	struct sim *w = begin(0, 1);
-	u64 last = w->aux_size - 1;
+	struct sim *sim = begin(0, 1);
+	u64 last = sim->aux_size - 1;
 
 	(void)state;
-	memset(w->aux, w->driver->pad, w->aux_size);
-	w->aux[last] = 7;
-	w->mon.expected[last] = 1 + 7;
-	mon_read(w, last, last + 2);
+	memset(sim->aux, sim->driver->pad, sim->aux_size);
+	sim->aux[last] = 7;
+	sim->mon.expected[last] = 1 + 7;
+	mon_read(sim, last, last + 2);
 	assert_int_equal(result.nr_violations, 0);
-	mon_read(w, last, last + 2); /* it was read: padding is due */
+	mon_read(sim, last, last + 2); /* it was read: padding is due */
 	assert_int_equal(violated(AUXTAP_INV_CONTENTS_TRUE), 1);
-	w->aux[last] = w->driver->pad;
-	w->aux[0] = w->driver->pad ^ 1; /* the first byte of the next wrap */
-	mon_read(w, last, last + 1);
+	sim->aux[last] = sim->driver->pad;
+	sim->aux[0] = sim->driver->pad ^ 1; /* the first byte of the next wrap */
+	mon_read(sim, last, last + 1);
 	assert_int_equal(violated(AUXTAP_INV_CONTENTS_TRUE), 1);
-	mon_read(w, last, last + 2);
+	mon_read(sim, last, last + 2);
 	assert_int_equal(violated(AUXTAP_INV_CONTENTS_TRUE), 2);
-	sim_free(w);
+	sim_free(sim);
 }
 
 /* Reads until the reader sleeps; how often it then has enabled the event. */
-static uint64_t read_all(struct sim *w, u64 nr_bytes)
+static uint64_t read_all(struct sim *sim, u64 nr_bytes)
 {
-	w->running = true;
-	w->mon.head += nr_bytes;
-	w->page->aux_head = w->mon.head;
-	w->mon.mute = true; /* nothing traces here: no progress to be checked */
-	reader_wake(w);
+	sim->running = true;
+	sim->mon.head += nr_bytes;
+	sim->page->aux_head = sim->mon.head;
+	sim->mon.mute = true; /* nothing traces here: no progress to be checked */
+	reader_wake(sim);
 	do {
-		reader_step(w);
-	} while (w->reader.at != NEVER);
-	assert_true(w->reader.tail == w->page->aux_head);
-	w->running = false;
+		reader_step(sim);
+	} while (sim->reader.at != NEVER);
+	assert_true(sim->reader.tail == sim->page->aux_head);
+	sim->running = false;
 	return result.nr_reenabled;
 }
 
 /* The same with a reader that takes no time: it reads in the wakeup. */
 static void test_full_area_prompt(void **state)
 {
-	struct sim *w = begin(0, 0);
+	struct sim *sim = begin(0, 0);
 
 	(void)state;
-	w->c.reader_latency_ns = w->c.reader_jitter_ns = w->c.reader_rate = 0;
-	assert_int_equal(read_all(w, w->aux_size - 2), 0);
-	assert_int_equal(read_all(w, w->aux_size - 1), 1);
-	assert_int_equal(read_all(w, 1), 1);
-	sim_free(w);
+	sim->c.reader_latency_ns = sim->c.reader_jitter_ns = sim->c.reader_rate = 0;
+	assert_int_equal(read_all(sim, sim->aux_size - 2), 0);
+	assert_int_equal(read_all(sim, sim->aux_size - 1), 1);
+	assert_int_equal(read_all(sim, 1), 1);
+	sim_free(sim);
 }
 
 /* D5, D6: full is one byte less than the area; a writer that finds no space leaves no record. */
@@ -172,13 +172,13 @@ static void test_full_area(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
-		struct sim *w = begin(parts[i], 0);
+		struct sim *sim = begin(parts[i], 0);
 
-		assert_int_equal(read_all(w, w->aux_size - 2), 0);
-		assert_int_equal(read_all(w, w->aux_size - 1), 1);
-		assert_int_equal(read_all(w, 1), 1);
-		assert_int_equal(read_all(w, w->aux_size), 2);
-		sim_free(w);
+		assert_int_equal(read_all(sim, sim->aux_size - 2), 0);
+		assert_int_equal(read_all(sim, sim->aux_size - 1), 1);
+		assert_int_equal(read_all(sim, 1), 1);
+		assert_int_equal(read_all(sim, sim->aux_size), 2);
+		sim_free(sim);
 		assert_int_equal(violated(AUXTAP_INV_BYTES_ADD_UP),
 				 1); /* no transaction wrote it */
 	}
