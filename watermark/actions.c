@@ -71,7 +71,7 @@ unsigned int explore_actions(const struct sim *sim, u8 *actions)
 
 static void produce_chunk(struct sim *sim)
 {
-	u64 left = sim->c.setup.record_bytes, taken, stored;
+	u64 left = sim->c.setup.record_bytes, consumed, stored;
 
 	while (left) {
 		bool stopped = sim->mon.stopped;
@@ -81,12 +81,12 @@ static void produce_chunk(struct sim *sim)
 			mon_produced(sim, 0, left, sim->now, AUXTAP_LOSS_NO_SPACE);
 			return;
 		}
-		stored = sim_give(sim, NULL, left, &taken);
-		if (!taken || taken > left)
-			taken = left;
-		left -= taken;
-		sim->r->produced += taken;
-		mon_produced(sim, stored, taken - stored, sim->now,
+		stored = sim_feed_unit(sim, NULL, left, &consumed);
+		if (!consumed || consumed > left)
+			consumed = left;
+		left -= consumed;
+		sim->r->produced += consumed;
+		mon_produced(sim, stored, consumed - stored, sim->now,
 			     stopped || sim->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
 		if (sim->line_raised) {
 			sim->line_raised = false;
@@ -300,7 +300,7 @@ void explore_normalise(struct sim *sim)
 	m->idle = m->idle > sim->aux_size ? sim->aux_size + 1 : m->idle;
 	sim->faults.unit.nr_lines = sim->c.fault ? sim->faults.unit.nr_lines % 3 : 0;
 	sim->faults.unit.nr_stops = sim->c.fault ? sim->faults.unit.nr_stops % 3 : 0;
-	sim->now = sim->chunk_stored = sim->bus_bytes = sim->nr_given = sim->nr_kept = 0;
+	sim->now = sim->chunk_stored = sim->bus_bytes = sim->input_size = sim->input_stored = 0;
 	sim->progress = (struct progress){0};
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
 		sim->irqs[i] = 0;

@@ -3,7 +3,7 @@
  * See follow.h. The program generates trace until the transaction ends where the real one ended;
  * then the interrupt comes to the driver. What only the real kernel knows is which of the reader's
  * tails the next transaction began with, while the reader was reading: the state before the end
- * is kept, and the end done again with another tail where the next record asks for it.
+ * is stored, and the end done again with another tail where the next record asks for it.
  */
 #include "follow.h"
 #include "explore.h"
@@ -16,7 +16,7 @@
 
 #define MAX_RANGES   64
 #define MAX_EXPECTED 8
-#define MAX_READS    256 /* kept; older ones came before anything that can be done again */
+#define MAX_READS    256 /* stored; older ones came before anything that can be done again */
 #define LL	     unsigned long long
 
 struct expected {
@@ -132,31 +132,31 @@ static int image_open(struct follow *f)
 static u64 produce(struct sim *sim, u64 nr_bytes)
 {
 	bool records = driver_is(sim, DRIVER_RECORDS);
-	u64 stored = 0, align = sim->c.setup.align;
+	u64 sum = 0, align = sim->c.setup.align;
 
 	while (nr_bytes && machine_tracing(sim)) {
-		u64 taken, kept, chunk = nr_bytes;
+		u64 consumed, stored, chunk = nr_bytes;
 		bool stopped = sim->mon.stopped;
 
 		if (records && chunk > align) /* the last one is what is left */
 			chunk = chunk / align * align;
-		kept = sim_give(sim, NULL, chunk, &taken);
-		if (!taken || taken > chunk)
-			taken = chunk;
-		sim->r->produced += taken;
-		mon_produced(sim, kept, taken - kept, sim->now,
+		stored = sim_feed_unit(sim, NULL, chunk, &consumed);
+		if (!consumed || consumed > chunk)
+			consumed = chunk;
+		sim->r->produced += consumed;
+		mon_produced(sim, stored, consumed - stored, sim->now,
 			     stopped || sim->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
-		stored += kept;
-		nr_bytes -= taken;
+		sum += stored;
+		nr_bytes -= consumed;
 		if (sim->line_raised) {
 			sim->line_raised = false;
 			mon_line(sim);
 			sim_line_raised(sim);
 		}
-		if (kept < taken) /* it has stopped */
+		if (stored < consumed) /* it has stopped */
 			break;
 	}
-	return stored;
+	return sum;
 }
 
 static void know_reads(struct follow *f, u64 nr)

@@ -549,7 +549,7 @@ static void reach_threshold(struct sim *sim)
 /* I9: SPE's records begin at multiples of the alignment; what lies before one that begins next. */
 static u64 own_padding(const struct sim *sim, u64 pos)
 {
-	if (!driver_is(sim, DRIVER_RECORDS) || sim->nr_kept % sim->c.setup.record_bytes)
+	if (!driver_is(sim, DRIVER_RECORDS) || sim->input_stored % sim->c.setup.record_bytes)
 		return 0;
 	return -pos & (sim->c.setup.align - 1);
 }
@@ -561,7 +561,7 @@ static u64 own_padding(const struct sim *sim, u64 pos)
 static void expect_contents(struct sim *sim, u64 pos, u64 off, u64 nr_bytes)
 {
 	u64 mask = sim->aux_size - 1, record = sim->c.setup.record_bytes, pad, nr;
-	u16 *expected = sim->given ? sim->mon.expected : NULL;
+	u16 *expected = sim->input ? sim->mon.expected : NULL;
 
 	while (nr_bytes) {
 		pad = own_padding(sim, pos);
@@ -570,11 +570,12 @@ static void expect_contents(struct sim *sim, u64 pos, u64 off, u64 nr_bytes)
 			expected[(off + i) & mask] = 0;
 		nr = nr_bytes - pad;
 		if (driver_is(sim, DRIVER_RECORDS) && record & (sim->c.setup.align - 1) &&
-		    nr > record - sim->nr_kept % record)
-			nr = record - sim->nr_kept % record; /* padding may follow */
-		for (u64 i = 0; expected && i < nr && sim->nr_kept + i < sim->nr_given; i++)
-			expected[(off + pad + i) & mask] = (u16)(1 + sim->given[sim->nr_kept + i]);
-		sim->nr_kept += nr;
+		    nr > record - sim->input_stored % record)
+			nr = record - sim->input_stored % record; /* padding may follow */
+		for (u64 i = 0; expected && i < nr && sim->input_stored + i < sim->input_size; i++)
+			expected[(off + pad + i) & mask] =
+				(u16)(1 + sim->input[sim->input_stored + i]);
+		sim->input_stored += nr;
 		pos += pad + nr;
 		off += pad + nr;
 		nr_bytes -= pad + nr;

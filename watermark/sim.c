@@ -13,7 +13,7 @@
 
 #define NS 1000000000ull
 
-#define CHUNK 65536 /* contents: bytes made at a time */
+#define CHUNK 65536 /* contents: bytes produced at a time */
 typedef unsigned __int128 u128;
 
 void sim_event_at(struct sim *sim, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
@@ -102,8 +102,8 @@ static void next_phase(struct sim *sim)
 	}
 }
 
-/* Bytes made until a time of this phase; whole records (--record). */
-static u64 made_by(const struct sim *sim, u64 time)
+/* Bytes produced until a time of this phase; whole records (--record). */
+static u64 produced_until(const struct sim *sim, u64 time)
 {
 	u64 grain = sim->c.setup.record_bytes;
 	u128 nr = (u128)(time - sim->anchor_time) * sim->rate / NS;
@@ -111,7 +111,7 @@ static u64 made_by(const struct sim *sim, u64 time)
 	return sim->anchor_bytes + (u64)nr / grain * grain;
 }
 
-/* When that many bytes are made. */
+/* When that many bytes are produced. */
 static u64 time_of(const struct sim *sim, u64 produced)
 {
 	u128 ns = (u128)(produced - sim->anchor_bytes) * NS;
@@ -125,13 +125,13 @@ static u64 time_of(const struct sim *sim, u64 produced)
 
 u64 sim_time(const struct sim *sim, u64 less)
 {
-	u64 made, time;
+	u64 produced, time;
 
 	if (sim->exploring)
 		return sim->now;
-	made = sim->r->produced + sim->chunk_stored -
-	       (less < sim->chunk_stored ? less : sim->chunk_stored);
-	time = sim->producing && made > sim->anchor_bytes ? time_of(sim, made) : sim->now;
+	produced = sim->r->produced + sim->chunk_stored -
+		   (less < sim->chunk_stored ? less : sim->chunk_stored);
+	time = sim->producing && produced > sim->anchor_bytes ? time_of(sim, produced) : sim->now;
 
 	return time > sim->now ? time : sim->now;
 }
@@ -154,7 +154,8 @@ static const u8 *contents(struct sim *sim, u64 *nr_bytes)
 
 	if (!sim->bytes)
 		return NULL;
-	/* a unit may take a record a call of all that it is offered: what it left is still there */
+	/* a unit may consume one record a call of all that it is offered: the rest is still there
+	 */
 	if (!sim->bytes_to || at < sim->bytes_to - CHUNK || at + grain > sim->bytes_to) {
 		for (u64 i = 0; i < CHUNK; i++)
 			sim->bytes[i] = content_at(at + i);
@@ -167,7 +168,7 @@ static const u8 *contents(struct sim *sim, u64 *nr_bytes)
 }
 
 /* now becomes the time of the last byte; an interrupt within that record has it later already. */
-static void count_made(struct sim *sim, u64 nr_bytes)
+static void count_produced(struct sim *sim, u64 nr_bytes)
 {
 	u64 time;
 
@@ -177,55 +178,57 @@ static void count_made(struct sim *sim, u64 nr_bytes)
 		sim->now = time;
 }
 
-u64 sim_give(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *taken)
+u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed)
 {
-	u64 violations = sim->r->nr_violations, kept;
+	u64 violations = sim->r->nr_violations, stored;
 
-	sim->given = bytes;
-	sim->nr_given = nr_bytes;
-	sim->nr_kept = sim->chunk_stored = sim->bus_bytes = 0;
+	sim->input = bytes;
+	sim->input_size = nr_bytes;
+	sim->input_stored = sim->chunk_stored = sim->bus_bytes = 0;
 	sim->producing = true;
-	*taken = 0;
-	kept = sim->unit->produce(sim->u, bytes, nr_bytes, taken);
+	*consumed = 0;
+	stored = sim->unit->produce(sim->u, bytes, nr_bytes, consumed);
 	sim->producing = false;
-	sim->given = NULL;
+	sim->input = NULL;
 	/* impossible counts end the run (produce()), and a store that failed has been reported */
-	if (kept != sim->nr_kept && kept <= sim->bus_bytes && violations == sim->r->nr_violations)
+	if (stored != sim->input_stored && stored <= sim->bus_bytes &&
+	    violations == sim->r->nr_violations)
 		mon_violation(
 			sim, AUXTAP_INV_BYTES_ADD_UP,
 			"of %llu bytes the unit stores %llu, and returns that it has stored %llu",
-			(unsigned long long)nr_bytes, (unsigned long long)sim->nr_kept,
-			(unsigned long long)kept);
-	return kept;
+			(unsigned long long)nr_bytes, (unsigned long long)sim->input_stored,
+			(unsigned long long)stored);
+	return stored;
 }
 
-/* An extent of trace, at most to the next event. The time is when it was made. */
+/* An extent of trace, at most to the next event. The time is when it was produced. */
 static void produce(struct sim *sim, u64 nr_bytes)
 {
-	u64 stored = 0, taken = nr_bytes;
+	u64 stored = 0, consumed = nr_bytes;
 	const u8 *bytes;
 
 	if (machine_tracing(sim)) {
 		bool stopped = sim->mon.stopped;
 
 		bytes = contents(sim, &nr_bytes);
-		stored = sim_give(sim, bytes, nr_bytes, &taken);
-		if (!taken || taken > nr_bytes || stored > taken || stored > sim->bus_bytes) {
-			sim->asked = nr_bytes;
-			sim->taken = taken;
+		stored = sim_feed_unit(sim, bytes, nr_bytes, &consumed);
+		if (!consumed || consumed > nr_bytes || stored > consumed ||
+		    stored > sim->bus_bytes) {
+			sim->offered = nr_bytes;
+			sim->consumed = consumed;
 			sim->claimed = stored;
 			sim->broken = true;
 			return;
 		}
-		count_made(sim, taken);
-		mon_produced(sim, stored, taken - stored,
-			     time_of(sim, sim->r->produced - (taken - stored)),
+		count_produced(sim, consumed);
+		mon_produced(sim, stored, consumed - stored,
+			     time_of(sim, sim->r->produced - (consumed - stored)),
 			     stopped || sim->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
 	} else {
 		u64 since = sim->now;
 
-		count_made(sim, taken);
-		mon_produced(sim, 0, taken, since, AUXTAP_LOSS_NO_SPACE);
+		count_produced(sim, consumed);
+		mon_produced(sim, 0, consumed, since, AUXTAP_LOSS_NO_SPACE);
 	}
 	if (sim->line_raised) {
 		sim->line_raised = false;
@@ -273,7 +276,7 @@ static u64 next_irq(const struct sim *sim, unsigned int *which)
 	return at;
 }
 
-static void take_irq(struct sim *sim, unsigned int which)
+static void deliver_irq(struct sim *sim, unsigned int which)
 {
 	sim->irqs[which] = sim->irqs[--sim->nr_irqs];
 	machine_interrupt(sim);
@@ -326,7 +329,7 @@ static void stall_check(struct sim *sim)
 static void step(struct sim *sim)
 {
 	unsigned int which = 0;
-	u64 irq = next_irq(sim, &which), next, made;
+	u64 irq = next_irq(sim, &which), next, amount;
 
 	next = min_u64(irq, sim->reader.at);
 	next = min_u64(next, sim->switch_at);
@@ -338,17 +341,18 @@ static void step(struct sim *sim)
 		u64 grain = sim->c.setup.record_bytes;
 
 		if (next == NEVER) { /* nothing else happens: some more, then see */
-			made = sim->aux_size;
+			amount = sim->aux_size;
 			if (sim->c.max_bytes)
-				made = min_u64(made, sim->c.max_bytes - sim->r->produced + grain);
-			made = (made / grain + 1) * grain;
+				amount = min_u64(amount,
+						 sim->c.max_bytes - sim->r->produced + grain);
+			amount = (amount / grain + 1) * grain;
 		} else {
-			made = made_by(sim, next);
+			amount = produced_until(sim, next);
 			/* an interrupt's delay may have ended inside a record */
-			made = made > sim->r->produced ? made - sim->r->produced : 0;
+			amount = amount > sim->r->produced ? amount - sim->r->produced : 0;
 		}
-		if (made) {
-			produce(sim, made);
+		if (amount) {
+			produce(sim, amount);
 			return;
 		}
 	}
@@ -360,7 +364,7 @@ static void step(struct sim *sim)
 		sim->now = next;
 	mon_time(sim);
 	if (irq == next)
-		take_irq(sim, which);
+		deliver_irq(sim, which);
 	else if (sim->reader.at == next)
 		reader_step(sim);
 	else if (sim->switch_at == next) {
@@ -389,7 +393,7 @@ static void run(struct sim *sim)
 		u64 at = next_irq(sim, &which);
 
 		sim->now = at > sim->now ? at : sim->now;
-		take_irq(sim, which);
+		deliver_irq(sim, which);
 	}
 	machine_sched(sim, false);
 	reader_finish(sim);
@@ -404,8 +408,8 @@ static int unit_broken(const struct sim *sim, struct auxtap_error *err)
 		err, -EPROTO, sim->unit->name,
 		"at %llu ns produce() was given %llu bytes; it took %llu, handed %llu to store() "
 		"and returned %llu",
-		(unsigned long long)sim->now, (unsigned long long)sim->asked,
-		(unsigned long long)sim->taken, (unsigned long long)sim->bus_bytes,
+		(unsigned long long)sim->now, (unsigned long long)sim->offered,
+		(unsigned long long)sim->consumed, (unsigned long long)sim->bus_bytes,
 		(unsigned long long)sim->claimed);
 	auxtap_error_todo(err, "take 1 byte to all; return how many of them store() was given");
 	return -EPROTO;

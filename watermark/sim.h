@@ -162,11 +162,12 @@ struct sim {
 	bool producing, line_raised, in_interrupt;
 	bool exploring;	  /* explore.c: no time passes */
 	u64 chunk_stored; /* of the extent that is being produced */
-	/* of one call of produce(): what the unit was given, how much of it it has stored so far */
-	const u8 *given;
-	u64 nr_given, nr_kept;
-	/* … what store() was given; an impossible count */
-	u64 bus_bytes, asked, taken, claimed;
+	/* of one call of produce(): what the unit is to consume, how much of that it has stored so
+	 * far */
+	const u8 *input;
+	u64 input_size, input_stored;
+	/* … what store() got; an impossible count */
+	u64 bus_bytes, offered, consumed, claimed;
 	bool broken;
 	/* time */
 	u64 now;
@@ -282,11 +283,11 @@ void config_typical(struct auxtap_watermark_config *c, const char *driver);
 /* sim.c */
 /* Whether the caller has set the size of its result. */
 int result_check(const struct auxtap_watermark_result *result, struct auxtap_error *err);
-/* Hands the unit an extent of trace; bytes may be NULL. Returns and *taken: as its produce(). */
-u64 sim_give(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *taken);
+/* Hands the unit an extent of trace; bytes may be NULL. Returns and *consumed: as its produce(). */
+u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed);
 void sim_line(struct sim *sim); /* the unit's interrupt line has gone up */
 void sim_send_irq(struct sim *sim, u64 delay);
-/* Now; inside an extent: when its last byte so far was made, less some of them. */
+/* Now; inside an extent: when its last byte so far was produced, less some of them. */
 u64 sim_time(const struct sim *sim, u64 less);
 /*
  * A machine as the configuration says, not yet running. config: from config_take_valid(). NULL: see

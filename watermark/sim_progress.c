@@ -43,7 +43,7 @@ static bool reader_keeps_up(const struct sim *sim)
 {
 	u64 ns = reader_ns(sim) + sim->c.irq_latency_ns + sim->c.irq_jitter_ns,
 	    batch = sim->watermark;
-	unsigned __int128 made = (unsigned __int128)max_rate(sim) * ns / NS;
+	unsigned __int128 produced = (unsigned __int128)max_rate(sim) * ns / NS;
 
 	if (sim->c.snapshot || sim->c.data_pages < 4)
 		return false;
@@ -51,8 +51,9 @@ static bool reader_keeps_up(const struct sim *sim)
 		return false;
 	if (batch < sim->c.page_size)
 		batch = sim->c.page_size;
-	made += sim->c.setup.irq_delay_bytes + 2ull * sim->c.setup.record_bytes + sim->c.page_size;
-	return sim->aux_size >= BATCHES * batch && made <= sim->aux_size / 4;
+	produced +=
+		sim->c.setup.irq_delay_bytes + 2ull * sim->c.setup.record_bytes + sim->c.page_size;
+	return sim->aux_size >= BATCHES * batch && produced <= sim->aux_size / 4;
 }
 
 /* In simulated time, with ring_reader.c's reader; a search and a replay have no such reader. */
