@@ -30,9 +30,15 @@ static void on_term(int signo)
 	(void)n;
 }
 
+static void on_end(int signo)
+{
+	(void)signo;
+	_exit(0);
+}
+
 static int start(void **state)
 {
-	struct sigaction act = {.sa_handler = on_term};
+	struct sigaction act = {.sa_handler = on_term}, end = {.sa_handler = on_end};
 	int fd[2], ready[2];
 	char byte;
 
@@ -46,6 +52,8 @@ static int start(void **state)
 		sent_fd = fd[1];
 		sigfillset(&act.sa_mask); /* SIGRTMIN waits for its end */
 		sigaction(SIGTERM, &act, NULL);
+		/* by default it would end the process at once, before a pending SIGTERM */
+		sigaction(SIGRTMIN, &end, NULL);
 		if (write(ready[1], "r", 1) != 1)
 			_exit(1);
 		for (;;)
@@ -67,7 +75,8 @@ static int nr_sent(void)
 	char byte;
 	int nr = 0;
 
-	/* those sent before have been counted when this one is taken: lower numbers come first */
+	/* those sent before have been counted when this one is delivered: lower numbers come first
+	 */
 	kill(emu.route.pid, SIGRTMIN);
 	waitpid(emu.route.pid, NULL, 0);
 	while (read(sent_fd, &byte, 1) == 1)
