@@ -106,13 +106,13 @@ struct emu_receipt {
 	bool matched;	  /* a receipt in another list is the same signal */
 	bool done;	  /* decided */
 	bool sent;	  /* to the program, because of this receipt */
-	bool seen;	  /* the program received the same signal */
+	bool delivered;	  /* the program received the same signal */
 	bool was_pending; /* the signal was pending in the program */
 	bool is_late;	  /* own receipt: capture had not taken its signal yet */
-	/* at looked_ns */
+	/* at checked_ns */
 	enum emu_blocked { EMU_BLOCKED_NO, EMU_BLOCKED_YES, EMU_BLOCKED_UNKNOWN } blocked;
-	u64 looked_ns;		  /* when the program was last checked for it; 0: not yet */
-	struct emu_receipt *peer; /* capture's: ours of the same signal */
+	u64 checked_ns;		 /* when the program was last checked for it; 0: not yet */
+	struct emu_receipt *own; /* capture's: auxtap-emu's own of the same signal */
 };
 
 #define EMU_NR_RECEIPTS 64 /* the newest */

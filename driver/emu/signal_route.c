@@ -6,7 +6,7 @@
  * sees at each signal-delivery-stop. Receipts of one signal are matched across the lists: SIGTERM
  * to the group is one in each, SIGTERM to auxtap alone is one in the first list, and only then the
  * program is sent one. A signal that the program received itself is not sent again. A service
- * manager signals process by process, so each receipt waits GRACE_NS for its counterparts; and
+ * manager signals process by process, so each receipt waits GRACE_NS for those that match; and
  * before a signal is sent, the program is checked twice, because a signal that it has just taken
  * may not have reached the tracer yet.
  */
@@ -23,10 +23,10 @@
 #define GRACE_NS     50000000ull
 #define OWN_GRACE_NS 150000000ull  /* capture's receipt comes as a message, and takes longer */
 #define RECHECK_NS   20000000ull   /* between the two checks of the program */
-#define PAIR_NS	     1000000000ull /* receipts of one signal are at most this far apart */
+#define MATCH_NS     1000000000ull /* receipts of one signal are at most this far apart */
 #define PENDING_NS   5000000000ull /* how long a signal may take to reach the program, or capture */
 #define MERGED_NS    100000000ull  /* two signals may reach one process merged, a little later */
-#define SEPARATE_NS  250000000ull  /* a receipt later than this is not of a merged pair */
+#define SEPARATE_NS  250000000ull  /* a receipt later than this was not merged */
 
 u64 emu_now_ns(void)
 {
@@ -57,10 +57,10 @@ static u64 distance_ns(const struct emu_receipt *a, const struct emu_receipt *b)
 }
 
 /*
- * Whether the receipt is one of two of which another process got only one, merged: then that one is
- * its counterpart, too, and no later receipt is.
+ * Whether the receipt is one of two signals that reached another process merged: then that
+ * process's receipt matches it, too, and no later receipt does.
  */
-static bool is_of_pair(const struct emu_receipts *list, const struct emu_receipt *one)
+static bool was_merged_elsewhere(const struct emu_receipts *list, const struct emu_receipt *one)
 {
 	u32 first = list->nr > EMU_NR_RECEIPTS ? list->nr - EMU_NR_RECEIPTS : 0;
 
@@ -75,10 +75,10 @@ static bool is_of_pair(const struct emu_receipts *list, const struct emu_receipt
 }
 
 /*
- * The receipt in the list that belongs to r: one that belongs to no other, or the one that several
- * signals were merged into. NULL: none.
+ * The receipt in the list that is of the same signal as r: one that matches no other yet, or the
+ * one that several signals were merged into. NULL: none.
  */
-static struct emu_receipt *counterpart(struct emu_receipts *list, const struct emu_receipt *r)
+static struct emu_receipt *matching(struct emu_receipts *list, const struct emu_receipt *r)
 {
 	u32 first = list->nr > EMU_NR_RECEIPTS ? list->nr - EMU_NR_RECEIPTS : 0;
 	struct emu_receipt *merged = NULL;
@@ -89,10 +89,10 @@ static struct emu_receipt *counterpart(struct emu_receipts *list, const struct e
 		u64 early = other->time_ns < r->time_ns ? r->time_ns - other->time_ns : 0;
 
 		if (other->signo != r->signo || other->sender != r->sender ||
-		    late > (r->was_pending ? PENDING_NS : PAIR_NS) ||
-		    early > (other->is_late ? PENDING_NS : PAIR_NS))
+		    late > (r->was_pending ? PENDING_NS : MATCH_NS) ||
+		    early > (other->is_late ? PENDING_NS : MATCH_NS))
 			continue;
-		if (!other->matched && (early <= SEPARATE_NS || !is_of_pair(list, other)))
+		if (!other->matched && (early <= SEPARATE_NS || !was_merged_elsewhere(list, other)))
 			return other;
 		if (early <= MERGED_NS)
 			merged = other;
@@ -198,23 +198,23 @@ static void send(struct emu_route *route, struct emu_receipt *r)
  * its own without a stop. Two checks must agree, because a running thread may be about to leave
  * sigwait(). True: decided, see *blocked.
  */
-static bool look_twice(struct emu_route *route, struct emu_receipt *r, bool own, bool *blocked)
+static bool check_twice(struct emu_route *route, struct emu_receipt *r, bool own, bool *blocked)
 {
 	u64 now = emu_now_ns();
 	enum emu_blocked before = r->blocked;
-	bool first = !r->looked_ns;
+	bool first = !r->checked_ns;
 
-	if (!first && now - r->looked_ns < RECHECK_NS)
+	if (!first && now - r->checked_ns < RECHECK_NS)
 		return false;
-	r->looked_ns = now;
+	r->checked_ns = now;
 	r->blocked = blocked_at(route->pid, r->signo);
 	*blocked = r->blocked == EMU_BLOCKED_YES;
 	if (first)
 		return false;
-	if (!own && !r->peer) /* only capture has it, so the program gets it */
+	if (!own && !r->own) /* only capture has it, so the program gets it */
 		return true;
 	return (r->blocked == before && before != EMU_BLOCKED_UNKNOWN) ||
-	       now - r->time_ns > PAIR_NS;
+	       now - r->time_ns > MATCH_NS;
 }
 
 /*
@@ -232,18 +232,18 @@ static bool is_late(struct emu_receipt *r)
 /* True: decided. */
 static bool decide(struct emu_route *route, struct emu_receipt *r, bool own)
 {
-	struct emu_receipt *seen = counterpart(&route->program, r);
+	struct emu_receipt *delivered = matching(&route->program, r);
 	bool blocked = false, late = own && is_late(r);
 
-	if (seen) {
-		seen->matched = r->seen = true;
+	if (delivered) {
+		delivered->matched = r->delivered = true;
 		return true;
 	}
 	if (late)
 		return false;
-	if (r->peer) {
-		r->peer->matched = true;
-		if (r->peer->sent || r->peer->seen)
+	if (r->own) {
+		r->own->matched = true;
+		if (r->own->sent || r->own->delivered)
 			return true;
 		/* to the group that the program has left */
 		if (getpgid(route->pid) != getpgrp())
@@ -255,15 +255,15 @@ static bool decide(struct emu_route *route, struct emu_receipt *r, bool own)
 	 */
 	if (pending_at(route->pid, r->signo)) {
 		r->was_pending = true;
-		r->looked_ns = 0;
+		r->checked_ns = 0;
 		return emu_now_ns() - r->time_ns > PENDING_NS;
 	}
-	if (!look_twice(route, r, own, &blocked))
+	if (!check_twice(route, r, own, &blocked))
 		return false;
-	if (blocked && r->peer)
+	if (blocked && r->own)
 		return true;
 	/* no stop would show that the program has it: capture's receipt may still be on its way */
-	if (blocked && own && emu_now_ns() - r->time_ns < PAIR_NS)
+	if (blocked && own && emu_now_ns() - r->time_ns < MATCH_NS)
 		return false;
 	if (!r->was_pending)
 		send(route, r);
@@ -284,10 +284,10 @@ static bool run_list(struct emu_route *route, struct emu_receipts *list, bool ow
 		/* if two are one signal, capture's decides */
 		if (!r->done && own && r->matched)
 			r->done = true;
-		if (!r->done && !own && !r->peer) {
-			r->peer = counterpart(&route->own, r);
-			if (r->peer)
-				r->peer->matched = true;
+		if (!r->done && !own && !r->own) {
+			r->own = matching(&route->own, r);
+			if (r->own)
+				r->own->matched = true;
 		}
 		if (!r->done && now - r->time_ns >= grace)
 			r->done = decide(route, r, own);
