@@ -17,6 +17,12 @@ expect 139 '' sh -c 'kill -SEGV $$'
 expect 127 'No such file' ./missing
 expect 125 usage --idle 0 true
 
+# what it cost, of each command that ends
+AUXTAP_TEST_TIMES=$PWD/times expect 3 '' sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; exit 3'
+AUXTAP_TEST_TIMES=$PWD/times expect 0 '' sleep 0.3
+awk 'NR == 1 {ok = $1 > 0 && $3 == "sh"} NR == 2 {ok = ok && $1 < 0.2 && $2 >= 0.3 && $3 == "sleep"}
+	END {exit !(ok && NR == 2)}' times || fail "AUXTAP_TEST_TIMES: $(cat times)"
+
 # hangs: asleep, a child asleep, stopped, polling without success, spinning; no process is left
 expect 124 'no progress for 2 s' --idle 2 sleep 1000
 grep -q '^watchdog: .* sleep 1000' err || fail "the process is not listed: $(cat err)"

@@ -8,9 +8,13 @@
  * The exit status is the command's (a signal that ends it ends the watchdog), or 124 if it was
  * ended. With --pid it observes processes until all of them have ended (exit 0) or hang (exit
  * 124), and does not end them.
+ *
+ * With AUXTAP_TEST_TIMES=FILE the command's end adds a line to FILE: seconds of CPU time that it
+ * and its descendants used, of those that were waited for; seconds of wall time; the command.
  */
 #include "tests/support/progress.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,14 +132,49 @@ static int end_like(int status)
 	return 128 + WTERMSIG(status);
 }
 
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/* In one write: several watchdogs add to the file. */
+static void add_times(const char *path, struct timespec start, char **argv)
+{
+	struct rusage used;
+	struct timespec now;
+	char line[512];
+	int fd, len;
+
+	if (!path)
+		return;
+	getrusage(RUSAGE_CHILDREN, &used);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	len = snprintf(line, sizeof(line), "%8.2f %8.2f",
+		       seconds(used.ru_utime) + seconds(used.ru_stime),
+		       (double)(now.tv_sec - start.tv_sec) +
+			       (double)(now.tv_nsec - start.tv_nsec) / 1e9);
+	for (; *argv && len < (int)sizeof(line) - 1; argv++)
+		len += snprintf(line + len, sizeof(line) - (size_t)len, " %s", *argv);
+	if (len > (int)sizeof(line) - 1)
+		len = sizeof(line) - 1;
+	line[len++] = '\n';
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0 || write(fd, line, (size_t)len) != len)
+		fprintf(stderr, "watchdog: AUXTAP_TEST_TIMES: %s: %s\n", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
 static int run(int idle_s, long cpu_s, char **argv)
 {
 	const pid_t watchdog = getpid();
 	struct progress p = {.nr_roots = 1, .idle_s = idle_s};
+	struct timespec start;
 	sigset_t child;
 	int status;
 	pid_t pid;
 
+	clock_gettime(CLOCK_MONOTONIC, &start);
 	/* SIGCHLD stays pending until the loop below takes it. */
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
@@ -161,8 +200,10 @@ static int run(int idle_s, long cpu_s, char **argv)
 	for (;;) {
 		/* First, because a look reads all of /proc, and most commands end at once. */
 		sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = 1});
-		if (waitpid(pid, &status, WNOHANG) == pid)
+		if (waitpid(pid, &status, WNOHANG) == pid) {
+			add_times(getenv("AUXTAP_TEST_TIMES"), start, argv);
 			return end_like(status);
+		}
 		if (hangs(&p, cpu_s, argv[0])) {
 			list_processes(pid);
 			kill_tree(pid);
