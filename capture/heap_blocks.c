@@ -232,6 +232,29 @@ static bool find_free(struct blocks *b, uint64_t pointer)
 	return true;
 }
 
+/*
+ * Keeps of the mapping, or of what was unmapped, the part around the pointer that no later event
+ * changed: munmap() and MAP_FIXED may be of a few pages within it.
+ */
+static void cut_mapping(const struct blocks *b, size_t nr, uint64_t pointer,
+			struct auxtap_crash_block *block)
+{
+	for (size_t i = nr + 1; i < b->nr_events; i++) {
+		const struct auxtap_heap_event *e = &b->event[i];
+		const uint64_t end = block->addr + block->nr_bytes;
+
+		if (!is_mapping(e) || e->addr >= end || e->addr + e->nr_bytes <= block->addr)
+			continue;
+		if (pointer < e->addr) {
+			block->nr_bytes = e->addr - block->addr;
+		} else {
+			block->nr_bytes =
+				e->addr + e->nr_bytes < end ? end - e->addr - e->nr_bytes : 0;
+			block->addr = e->addr + e->nr_bytes;
+		}
+	}
+}
+
 /* What is mapped there, or was unmapped. */
 static bool find_mapping(struct blocks *b, uint64_t pointer,
 			 bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
@@ -246,6 +269,9 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 		if (!block.addr) {
 			block.addr = e->addr;
 			block.nr_bytes = e->nr_bytes;
+			cut_mapping(b, i, pointer, &block);
+			if (!block.nr_bytes) /* its last bytes, before which the pointer's are */
+				return false;
 		}
 		if (e->kind == AUXTAP_HEAP_MAPPED) {
 			block.allocated_at = e->caller;

@@ -353,6 +353,7 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 		'mapped main @mapping' -- ./heap 'map gone'
 	is 'unmapped memory of 4096 bytes at 0xX' 'unmapped main at heap.cc:'"$(($(line unmapping) - 2))" \
 		'mapped main @mapping' -- ./heap 'map end'
+	grep -q '  mapped memory of 8192 bytes' section && fail "map end: $(cat section)"
 	is 'mapped memory of 16777216 bytes at 0xX' 'mapped main @moving' -- ./heap 'map moved'
 	blocks ./heap mapped
 	[[ $got != *16777216* ]] || fail "mapped: $got"

@@ -29,10 +29,10 @@ struct qp {
 	bool is_old; /* qemu before 10 */
 	/* not constant: it has had a second thread, so atomics are points of order */
 	bool threaded;
-	u64 brk;
-	u64 handler[64]; /* address of each signal's last handler, or 0 */
-	u64 has_info;	 /* bit n - 1: its frames contain a siginfo */
-	u64 caught;	 /* bit n - 1: its handler was set, and no default since */
+	u64 brk, brk_end; /* the heap's pages; 0: brk() was not called yet */
+	u64 handler[64];  /* address of each signal's last handler, or 0 */
+	u64 has_info;	  /* bit n - 1: its frames contain a siginfo */
+	u64 caught;	  /* bit n - 1: its handler was set, and no default since */
 };
 extern struct qp qp __attribute__((visibility("hidden")));
 

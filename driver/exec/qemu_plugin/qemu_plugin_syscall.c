@@ -162,6 +162,28 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 		       is_file ? &st : NULL, name);
 }
 
+/* Before version 10 qemu keeps what the program gives back: accesses to it do not fault. */
+static void after_brk(struct qemu_rec *rec, u64 result)
+{
+	const u64 end = (result + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
+	u64 word[2];
+
+	if (!qp.brk) {
+		qp.brk = result & ~(QEMU_PAGE - 1);
+		qp.brk_end = end;
+		return;
+	}
+	if (end < qp.brk_end && !qp.is_old) {
+		word[0] = end < qp.brk ? qp.brk : end;
+		word[1] = qp.brk_end - word[0];
+		qp_message(rec, QEMU_MSG_UNMAP, word, 4);
+	}
+	if (end > qp.brk_end)
+		qp_map_message(rec, qp.brk, end - qp.brk, 0, 3, NULL, "[heap]");
+	if (end > qp.brk_end || !qp.is_old)
+		qp.brk_end = end;
+}
+
 /*
  * A program that ignores the failure runs differently here than natively. A null filter is only a
  * query.
@@ -227,10 +249,7 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 		qp_message(rec, QEMU_MSG_REMAP, word, 8);
 		break;
 	case QEMU_CALL_BRK:
-		if (!qp.brk)
-			qp.brk = (u64)result & ~(QEMU_PAGE - 1);
-		else if ((u64)result > qp.brk)
-			qp_map_message(rec, qp.brk, (u64)result - qp.brk, 0, 3, NULL, "[heap]");
+		after_brk(rec, (u64)result);
 		break;
 	default:
 		break;

@@ -85,6 +85,17 @@ static void shared(void)
 }
 
 /* The protection is changed afterwards: the mapping stays shared. */
+/* Of what the program gives back, nothing is left; before it was mapped. */
+static void trimmed(void)
+{
+	char *at = sbrk(65536);
+
+	at[20000] = 1;
+	sbrk(-65536 + 8192);
+	at[8000] = 1;
+	at[20000] = 2;
+}
+
 static void shared_changed(void)
 {
 	char *at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -237,6 +248,8 @@ int main(int argc, char **argv)
 		shared();
 	if (!strcmp(which, "shared_changed"))
 		shared_changed();
+	if (!strcmp(which, "trimmed"))
+		trimmed();
 	if (!strcmp(which, "small"))
 		return *small;
 	if (!strcmp(which, "across"))

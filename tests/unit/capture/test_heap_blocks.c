@@ -271,6 +271,42 @@ static void freed_and_unmapped(void **state)
 	assert_int_equal(found[0].flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
 }
 
+static void a_part_of_a_mapping(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_MAPPED, 0x10000, 0x5000, DYING);
+	event(AUXTAP_HEAP_UNMAPPED, 0x12000, 0x1000, OTHER);
+	event(AUXTAP_HEAP_MAPPED, 0x14000, 0x1000, DYING); /* MAP_FIXED */
+	assert_int_equal(find(0x11fff), 1);
+	assert_int_equal(found[0].addr, 0x10000);
+	assert_int_equal(found[0].nr_bytes, 0x2000);
+	assert_int_equal(found[0].allocated_at, 1000);
+	assert_int_equal(find(0x12008), 1);
+	assert_int_equal(found[0].addr, 0x12000);
+	assert_int_equal(found[0].nr_bytes, 0x1000);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+	assert_int_equal(find(0x13000), 1);
+	assert_int_equal(found[0].addr, 0x13000);
+	assert_int_equal(found[0].nr_bytes, 0x1000);
+	assert_int_equal(found[0].allocated_at, 1000);
+	assert_int_equal(find(0x14000), 1);
+	assert_int_equal(found[0].allocated_at, 1002);
+	/* right past what is not there any more */
+	start(NULL);
+	event(AUXTAP_HEAP_MAPPED, 0x10000, 0x2000, DYING);
+	event(AUXTAP_HEAP_UNMAPPED, 0x11000, 0x1000, DYING);
+	assert_int_equal(find(0x12000), 1);
+	assert_int_equal(found[0].addr, 0x11000);
+	assert_int_equal(found[0].flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+	/* what was unmapped, and mapped again in part */
+	start(NULL);
+	event(AUXTAP_HEAP_UNMAPPED, 0x10000, 0x4000, DYING);
+	event(AUXTAP_HEAP_MAPPED, 0x11000, 0x1000, DYING);
+	assert_int_equal(find(0x13000), 1);
+	assert_int_equal(found[0].addr, 0x12000);
+	assert_int_equal(found[0].nr_bytes, 0x2000);
+}
+
 static void each_once_and_not_more_than_fit(void **state)
 {
 	uint64_t pointer[40];
@@ -303,6 +339,7 @@ int main(void)
 		cmocka_unit_test_setup(a_mapping_ends_blocks, start),
 		cmocka_unit_test_setup(unmapped, start),
 		cmocka_unit_test_setup(freed_and_unmapped, start),
+		cmocka_unit_test_setup(a_part_of_a_mapping, start),
 		cmocka_unit_test_setup(each_once_and_not_more_than_fit, start),
 	};
 
