@@ -169,6 +169,7 @@ static int run(int idle_s, long cpu_s, char **argv)
 {
 	const pid_t watchdog = getpid();
 	struct progress p = {.nr_roots = 1, .idle_s = idle_s};
+	const char *times = getenv("AUXTAP_TEST_TIMES");
 	struct timespec start;
 	sigset_t child;
 	int status;
@@ -187,6 +188,7 @@ static int run(int idle_s, long cpu_s, char **argv)
 	}
 	if (!pid) {
 		sigprocmask(SIG_UNBLOCK, &child, NULL);
+		unsetenv("AUXTAP_TEST_TIMES");
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != watchdog)
 			_exit(125);
@@ -201,7 +203,7 @@ static int run(int idle_s, long cpu_s, char **argv)
 		/* First, because a look reads all of /proc, and most commands end at once. */
 		sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = 1});
 		if (waitpid(pid, &status, WNOHANG) == pid) {
-			add_times(getenv("AUXTAP_TEST_TIMES"), start, argv);
+			add_times(times, start, argv);
 			return end_like(status);
 		}
 		if (hangs(&p, cpu_s, argv[0])) {
