@@ -4,6 +4,7 @@
 #include "pt_scan.h"
 
 #include <intel-pt.h>
+#include <string.h>
 
 /* Blocks of a circle without packets; a longer one counts as one. */
 #define MAX_CIRCLE (1u << 16)
@@ -46,6 +47,50 @@ static enum pt_circle follow(struct pt_block_decoder *blk, struct pt_memory *mem
 	return PT_CIRCLE_YES;
 }
 
+/* In a program: hlt, and the undefined instructions ud2, ud1, ud0. */
+static bool always_faults(const struct pt_insn *insn)
+{
+	if (insn->ip >> 63)
+		return false;
+	return insn->raw[0] == 0xf4 ||
+	       (insn->size >= 2 && insn->raw[0] == 0x0f &&
+		(insn->raw[1] == 0x0b || insn->raw[1] == 0xb9 || insn->raw[1] == 0xff));
+}
+
+/*
+ * Of code that the process generated what was executed is known. Where that ends with an
+ * instruction that always faults, what follows does not matter: the flow does not get there.
+ */
+static bool faults_in_known_code(const struct pt_config *config, struct pt_image *image,
+				 struct pt_memory *mem)
+{
+	struct pt_insn_decoder *dec = pt_insn_alloc_decoder(config);
+	struct pt_event ev;
+	struct pt_insn insn;
+	bool faults = false;
+	int status = -1;
+
+	if (!dec)
+		return false;
+	if (image)
+		pt_insn_set_image(dec, image);
+	if (pt_insn_sync_set(dec, 0) >= 0)
+		status = pts_event_pending;
+	for (unsigned int nr = 0; status >= 0 && !faults && nr < MAX_CIRCLE; nr++) {
+		while (status >= 0 && status & pts_event_pending)
+			status = pt_insn_event(dec, &ev, sizeof(ev));
+		if (status < 0)
+			break;
+		memset(&insn, 0, sizeof(insn));
+		status = pt_insn_next(dec, &insn, sizeof(insn));
+		if (!insn.size || !pt_memory_holds(mem, pt_memory_since(mem, insn.ip, insn.size)))
+			break;
+		faults = always_faults(&insn);
+	}
+	pt_insn_free_decoder(dec);
+	return faults;
+}
+
 enum pt_circle pt_circle_find(const struct pt_config *from, struct pt_image *image,
 			      struct pt_memory *mem, uint64_t ip, bool bits_32)
 {
@@ -76,5 +121,7 @@ enum pt_circle pt_circle_find(const struct pt_config *from, struct pt_image *ima
 			circle = PT_CIRCLE_UNKNOWN;
 	}
 	pt_blk_free_decoder(blk);
+	if (circle == PT_CIRCLE_UNKNOWN && faults_in_known_code(&config, image, mem))
+		circle = PT_CIRCLE_NO;
 	return circle;
 }

@@ -185,7 +185,7 @@ static void arrive(struct pt_segment_decoder *w, const struct flow_step *step)
 	if (step->may_loop)
 		pt_gap_open(
 			w, AUXTAP_GAP_UNCOUNTED,
-			"other code was at 0x%llx then: whether it came back there is not known",
+			"which code followed 0x%llx then is not known, nor how often it came back there",
 			(unsigned long long)step->ip);
 	else if (!step->loops)
 		return;

@@ -110,9 +110,44 @@ for engine in ptrace qemu; do
 	# a loop without packets, which another thread ends by a change of the code
 	rewritten rewritten_threads spin 2
 	"$AUXTAP" decode --events gap -F event data >gaps 2>/dev/null
-	grep -qE 'gap: uncounted.*(other code was at|comes back to)' gaps ||
+	grep -qE 'gap: uncounted.*(which code followed|comes back to)' gaps ||
 		fail "$engine: a loop that was replaced: $(cat gaps)"
 done
+
+# Generated code that ends with an instruction that always faults: nothing is unknown of what follows.
+cat >ends.c <<'EOF'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int argc, char **argv)
+{
+	static const unsigned char ends[][3] = {{0x0f, 0x0b}, {0xf4}, {0xcc}};
+	unsigned char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	(void)argc;
+	memcpy(code, "\xb9\x03\x00\x00\x00\xff\xc9\x75\xfc", 9); /* a loop of three turns */
+	memcpy(code + 9, ends[atoi(argv[1])], 3);
+	((void (*)(void))code)();
+	return 0;
+}
+EOF
+cc -g -O1 -w -o ends ends.c || skip "cc failed"
+for what in 'ud2 132' 'hlt 139' 'int3 133'; do
+	for engine in ptrace qemu; do
+		"$AUXTAP" list | grep -q "$engine: available" || continue
+		case $what in ud2*) which=0 ;; hlt*) which=1 ;; *) which=2 ;; esac
+		rm -f data*
+		guard "$AUXTAP" crash --source $engine -o data -- ./ends $which >/dev/null 2>err
+		[ $? -eq "${what#* }" ] || fail "$engine: ${what% *}: $(tail -n 2 err)"
+		grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
+			fail "$engine: ${what% *}: $(grep gap data.report.txt)"
+		sed -n '/^Last branches/,/^$/p' data.report.txt >branches
+		! grep 'generated code' branches | grep -q '^  syscall' ||
+			fail "$engine: ${what% *}: no system call: $(cat branches)"
+	done
+done
+grep -qE '^  int +0x[0-9a-f]+009 \[generated code\] +-> the kernel$' branches ||
+	fail "int3: $(tail -n 3 branches)"
 
 # A program that only a descriptor names runs without trace, which a line and a gap say.
 cat >nameless.c <<'EOF'
