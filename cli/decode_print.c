@@ -186,6 +186,7 @@ static const char *flags_of(const struct auxtap_event *ev)
 		[AUXTAP_BRANCH_RETURN] = "return",
 		[AUXTAP_BRANCH_SYSCALL] = "syscall",
 		[AUXTAP_BRANCH_FAR] = "far",
+		[AUXTAP_BRANCH_INT] = "int",
 	};
 	/* clang-format on */
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* From the decoder's events to a thread's sequence of entries; see history.h. */
+#include "decode/flow/branch_insn.h"
 #include "history_private.h"
 
 #include <errno.h>
@@ -282,7 +283,7 @@ static int add_async(struct history *h, struct history_thread *t, const struct a
 
 static int add_branch(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
 {
-	if (ev->kind == AUXTAP_BRANCH_SYSCALL) {
+	if (branch_enters_kernel(ev->kind)) {
 		stops(t, ev->ip, true);
 		/* an ETM traces the kernel's exception and no stop */
 		return ev->has_addr ? goes_on(h, t, ev, ev->addr) : 0;

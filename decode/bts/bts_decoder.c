@@ -280,7 +280,7 @@ static void branch_or_interrupt(struct auxtap_decoder *dec, struct bts_stream *s
 	bool into_kernel = from < KERNEL_HALF && to >= KERNEL_HALF;
 
 	classify(dec, s, &branch);
-	if (into_kernel && branch.kind != AUXTAP_BRANCH_SYSCALL) {
+	if (into_kernel && !branch_enters_kernel(branch.kind)) {
 		ev = put(dec, s, AUXTAP_EVENT_ASYNC);
 		if (ev) {
 			ev->ip = from;

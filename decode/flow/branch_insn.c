@@ -118,6 +118,8 @@ static int group5(struct cursor *c, struct branch_insn *insn)
 
 static int one_byte(struct cursor *c, int op, bool bits_32, struct branch_insn *insn)
 {
+	int vector;
+
 	if (op >= 0x70 && op <= 0x7f) {
 		insn->kind = AUXTAP_BRANCH_COND;
 		return displacement(c, 1, insn);
@@ -154,11 +156,12 @@ static int one_byte(struct cursor *c, int op, bool bits_32, struct branch_insn *
 	case 0xcc:
 	case 0xce:
 	case 0xf1:
-		insn->kind = AUXTAP_BRANCH_SYSCALL;
+		insn->kind = AUXTAP_BRANCH_INT;
 		return 0;
 	case 0xcd:
-		insn->kind = AUXTAP_BRANCH_SYSCALL;
-		return skip(c, 1);
+		vector = next(c);
+		insn->kind = vector == 0x80 ? AUXTAP_BRANCH_SYSCALL : AUXTAP_BRANCH_INT;
+		return vector < 0 ? -1 : 0;
 	case 0x9a:
 	case 0xea:
 		insn->kind = AUXTAP_BRANCH_FAR;

@@ -15,4 +15,10 @@ struct branch_insn {
 /* 0, or -1: not a branch, or cut off within avail bytes. */
 int branch_insn_decode(const uint8_t *code, size_t avail, bool bits_32, struct branch_insn *insn);
 
+/* It enters the kernel, which returns to the next instruction or elsewhere. */
+static inline bool branch_enters_kernel(enum auxtap_branch_kind kind)
+{
+	return kind == AUXTAP_BRANCH_SYSCALL || kind == AUXTAP_BRANCH_INT;
+}
+
 #endif

@@ -4,6 +4,7 @@
  * that led there, what the trace covers, the other threads, images, what to type next.
  * For a file without a crash: an overview of the same.
  */
+#include "decode/flow/branch_insn.h"
 #include "decode/flow/decoder_private.h"
 #include "decode/image/image_private.h"
 #include "util/sized.h"
@@ -141,11 +142,11 @@ static void note_end(struct thread_view *view, const struct auxtap_event *ev)
 		view->flow_end_known = true;
 		break;
 	case AUXTAP_EVENT_BRANCH:
-		if (ev->kind == AUXTAP_BRANCH_SYSCALL)
+		if (branch_enters_kernel(ev->kind))
 			view->flow_end = ev->ip + ev->insn_size;
 		else
 			view->flow_end = ev->addr;
-		view->flow_end_known = ev->kind == AUXTAP_BRANCH_SYSCALL || ev->has_addr;
+		view->flow_end_known = branch_enters_kernel(ev->kind) || ev->has_addr;
 		break;
 	case AUXTAP_EVENT_TRACE:
 		if (ev->trace_on) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The last branches of a thread. */
+#include "decode/flow/branch_insn.h"
 #include "report.h"
 
 #include <string.h>
@@ -132,6 +133,8 @@ const char *report_branch_kind(const struct report_branch *b)
 		return "return";
 	case AUXTAP_BRANCH_SYSCALL:
 		return "syscall";
+	case AUXTAP_BRANCH_INT:
+		return "int";
 	default:
 		return "far";
 	}
@@ -212,7 +215,7 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 				unloaded ? " (unloaded)" : "");
 			continue;
 		}
-		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)
+		if (b->async || branch_enters_kernel(b->kind))
 			snprintf(to, sizeof(to), "the kernel");
 		else if (b->to)
 			location_text(ro, b, b->to, report_branch_enters(ro, b), to, sizeof(to));

@@ -4,6 +4,7 @@
  * the oldest finished calls go first. What was entered before the trace began is found when
  * it is returned to, and has no known entry.
  */
+#include "decode/flow/branch_insn.h"
 #include "call_nodes.h"
 
 #include <errno.h>
@@ -653,7 +654,7 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 		return leave(tree, ev);
 	case AUXTAP_EVENT_BRANCH:
 		/* CoreSight's event of the trace going off has no address */
-		tree->off_ip = ev->kind == AUXTAP_BRANCH_SYSCALL ? ev->ip : 0;
+		tree->off_ip = branch_enters_kernel(ev->kind) ? ev->ip : 0;
 		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT)
 			return jumped(tree, ev);
 		if (ev->kind == AUXTAP_BRANCH_COND && enters_function(tree, ev))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The report as JSON: the tree of calls, the last branches. */
+#include "decode/flow/branch_insn.h"
 #include "call_nodes.h"
 #include "report_json.h"
 
@@ -193,7 +194,7 @@ void report_json_branches(struct report_json *json, const struct report_branches
 			report_json_location(json, &from, "from", b->from, false);
 		else
 			json_out_null(j, "from");
-		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL || !b->has_to)
+		if (b->async || branch_enters_kernel(b->kind) || !b->has_to)
 			json_out_null(j, "to");
 		else
 			report_json_location(json, &to, "to", b->to,

@@ -38,6 +38,7 @@ enum auxtap_branch_kind {
 	AUXTAP_BRANCH_RETURN,
 	AUXTAP_BRANCH_SYSCALL,
 	AUXTAP_BRANCH_FAR,
+	AUXTAP_BRANCH_INT, /* a software interrupt: int3, int1, into; not int $0x80, a SYSCALL */
 };
 
 /*

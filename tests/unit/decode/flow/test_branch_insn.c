@@ -19,6 +19,7 @@
 #define JMPR AUXTAP_BRANCH_JUMP_INDIRECT
 #define RET  AUXTAP_BRANCH_RETURN
 #define SYS  AUXTAP_BRANCH_SYSCALL
+#define INT  AUXTAP_BRANCH_INT
 #define FAR  AUXTAP_BRANCH_FAR
 
 /* clang-format off */
@@ -73,9 +74,10 @@ static const struct {
 	{"\x0f\x35", 2, 0, 0, FAR, 0},                          /* sysexit */
 	{"\x0f\x01\xc1", 3, 0, 0, FAR, 0},                      /* vmcall */
 	{"\xcd\x80", 2, 0, 0, SYS, 0},                          /* int $0x80 */
-	{"\xcc", 1, 0, 0, SYS, 0},                              /* int3 */
-	{"\xf1", 1, 0, 0, SYS, 0},                              /* int1 */
-	{"\xce", 1, 1, 0, SYS, 0},                              /* into */
+	{"\xcd\x03", 2, 0, 0, INT, 0},                          /* int $3 */
+	{"\xcc", 1, 0, 0, INT, 0},                              /* int3 */
+	{"\xf1", 1, 0, 0, INT, 0},                              /* int1 */
+	{"\xce", 1, 1, 0, INT, 0},                              /* into */
 	{"\x9a\x01\x02\x03\x04\x23\x01", 7, 1, 0, FAR, 0},      /* lcall $0x123,$0x4030201 */
 	{"\xea\x01\x02\x03\x04\x23\x01", 7, 1, 0, FAR, 0},      /* ljmp $0x123,$0x4030201 */
 };
