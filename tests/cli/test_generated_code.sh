@@ -114,7 +114,7 @@ for engine in ptrace qemu; do
 		fail "$engine: a loop that was replaced: $(cat gaps)"
 done
 
-# Generated code that ends with an instruction that always faults: nothing is unknown of what follows.
+# Generated code that ends with an instruction that always faults: what follows does not matter.
 cat >ends.c <<'EOF'
 #include <stdlib.h>
 #include <string.h>
