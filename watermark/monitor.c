@@ -354,12 +354,8 @@ static void on_end(void *ctx, const struct perf_output_handle *handle, uint64_t 
 		m->wakeups_due++;
 		m->delivery_due = true;
 	}
-	if (!sim->c.snapshot) {
-		u64 lag = m->head - sim->reader.tail;
-
-		if (lag > sim->r->max_lag)
-			sim->r->max_lag = lag;
-	}
+	if (!sim->c.snapshot && m->head - sim->reader.tail > sim->r->max_lag)
+		sim->r->max_lag = m->head - sim->reader.tail;
 	if (m->stored || nr_bytes)
 		m->nr_empty = 0;
 	else if (sim->in_interrupt && ++m->nr_empty == MAX_EMPTY)
