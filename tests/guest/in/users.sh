@@ -103,7 +103,7 @@ lists 'locked memory .ulimit -l.: 8192 KiB; '
 
 by_user 125 'auxtap record --backend kernel -m 16,16 -e software//u -o data -- true' \
 	"cannot record what the PMU 'software' writes"
-auxtap record -m 16,16 -a -o all.data -- sleep 5 >all.log 2>&1 &
+auxtap record -m 16,16 -a -o all.data -- sleep 1000 >all.log 2>&1 &
 all=$!
 tries=0
 until pidof sleep >/dev/null || [ $tries = 100 ]; do
