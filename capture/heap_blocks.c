@@ -18,7 +18,7 @@ struct blocks {
 	size_t nr_events;
 	size_t last;   /* the dying thread's newest, without mappings; nr_events: none */
 	size_t oldest; /* events before it are of no use: something was missed there */
-	struct auxtap_crash_block *found;
+	struct heap_block *found;
 	int nr;
 };
 
@@ -44,19 +44,42 @@ static void skip_missed(struct blocks *b)
 	}
 }
 
-static void set_bad_free(struct auxtap_crash_block *block, const struct auxtap_heap_event *e)
+static void set_bad_free(const struct blocks *b, struct heap_block *block, size_t nr)
 {
-	block->flags |= AUXTAP_BLOCK_BAD_FREE;
-	block->bad_free_at = e->caller;
-	block->bad_free_tid = e->tid;
-	block->bad_free_offset = e->addr - block->addr;
+	const struct auxtap_heap_event *e = &b->event[nr];
+
+	block->note.flags |= AUXTAP_BLOCK_BAD_FREE;
+	block->note.bad_free_at = e->caller;
+	block->note.bad_free_tid = e->tid;
+	block->note.bad_free_offset = e->addr - block->note.addr;
+	block->bad_free = (ssize_t)nr;
 }
 
-static void set_freed(struct auxtap_crash_block *block, const struct auxtap_heap_event *e)
+static void set_freed(const struct blocks *b, struct heap_block *block, size_t nr)
 {
-	block->flags |= AUXTAP_BLOCK_FREED;
-	block->freed_at = e->caller;
-	block->freed_tid = e->tid;
+	block->note.flags |= AUXTAP_BLOCK_FREED;
+	block->note.freed_at = b->event[nr].caller;
+	block->note.freed_tid = b->event[nr].tid;
+	block->freed = (ssize_t)nr;
+}
+
+static void set_allocated(const struct blocks *b, struct heap_block *block, size_t nr)
+{
+	block->note.allocated_at = b->event[nr].caller;
+	block->note.allocated_tid = b->event[nr].tid;
+	block->allocated = (ssize_t)nr;
+}
+
+/* Of the event's address and size. */
+static struct heap_block block_of(const struct auxtap_heap_event *e, uint32_t flags)
+{
+	return (struct heap_block){.note = {.size = sizeof(struct auxtap_crash_block),
+					    .flags = flags,
+					    .addr = e->addr,
+					    .nr_bytes = e->nr_bytes},
+				   .allocated = -1,
+				   .freed = -1,
+				   .bad_free = -1};
 }
 
 /*
@@ -64,64 +87,67 @@ static void set_freed(struct auxtap_crash_block *block, const struct auxtap_heap
  * one counts only if the dying thread did that, and was freeing the block last: the C library
  * itself frees blocks of its own cache once more as a thread ends.
  */
-static void add_frees(const struct blocks *b, size_t from, struct auxtap_crash_block *block)
+static void add_frees(const struct blocks *b, size_t from, struct heap_block *block)
 {
-	const bool is_last = b->last < b->nr_events && b->event[b->last].addr == block->addr &&
+	const bool is_last = b->last < b->nr_events && b->event[b->last].addr == block->note.addr &&
 			     b->event[b->last].kind == AUXTAP_HEAP_FREED;
 
 	for (size_t i = from; i < b->nr_events; i++) {
 		const struct auxtap_heap_event *e = &b->event[i];
 
-		if (e->addr != block->addr)
+		if (e->addr != block->note.addr)
 			continue;
 		if (e->kind == AUXTAP_HEAP_KEPT) {
-			block->flags &= ~AUXTAP_BLOCK_FREED;
-			block->freed_at = 0;
-		} else if (e->kind == AUXTAP_HEAP_FREED && !(block->flags & AUXTAP_BLOCK_FREED)) {
-			set_freed(block, e);
+			block->note.flags &= ~AUXTAP_BLOCK_FREED;
+			block->note.freed_at = 0;
+			block->freed = -1;
+		} else if (e->kind == AUXTAP_HEAP_FREED &&
+			   !(block->note.flags & AUXTAP_BLOCK_FREED)) {
+			set_freed(b, block, i);
 		} else if (e->kind == AUXTAP_HEAP_FREED && is_last && i <= b->last &&
 			   e->tid == b->event[b->last].tid &&
-			   !(block->flags & AUXTAP_BLOCK_BAD_FREE)) {
-			set_bad_free(block, e);
+			   !(block->note.flags & AUXTAP_BLOCK_BAD_FREE)) {
+			set_bad_free(b, block, i);
 		}
 	}
 }
 
 /* A program's own allocator gives away a part of a block, which it then frees as a whole. */
-static void add_free_around(const struct blocks *b, size_t from, struct auxtap_crash_block *block)
+static void add_free_around(const struct blocks *b, size_t from, struct heap_block *block)
 {
-	for (size_t i = from; i < b->nr_events && !(block->flags & AUXTAP_BLOCK_FREED); i++) {
+	for (size_t i = from; i < b->nr_events && !(block->note.flags & AUXTAP_BLOCK_FREED); i++) {
 		const struct auxtap_heap_event *e = &b->event[i];
 
-		if (e->kind != AUXTAP_HEAP_FREED || e->addr >= block->addr ||
-		    block->addr - e->addr > MAX_HEADER)
+		if (e->kind != AUXTAP_HEAP_FREED || e->addr >= block->note.addr ||
+		    block->note.addr - e->addr > MAX_HEADER)
 			continue;
 		for (size_t k = i; k-- > b->oldest;) {
 			const struct auxtap_heap_event *whole = &b->event[k];
 
 			if (whole->kind != AUXTAP_HEAP_ALLOCATED || whole->addr != e->addr)
 				continue;
-			if (block->addr - whole->addr < whole->nr_bytes)
-				set_freed(block, e);
+			if (block->note.addr - whole->addr < whole->nr_bytes)
+				set_freed(b, block, i);
 			break;
 		}
 	}
 }
 
 /* free() ends the program when it finds that no block begins there, so this is the last event. */
-static void add_free_inside(const struct blocks *b, struct auxtap_crash_block *block)
+static void add_free_inside(const struct blocks *b, struct heap_block *block)
 {
 	const struct auxtap_heap_event *last = b->last < b->nr_events ? &b->event[b->last] : NULL;
 
-	if (last && last->kind == AUXTAP_HEAP_FREED && last->addr > block->addr &&
-	    last->addr - block->addr < block->nr_bytes && !(block->flags & AUXTAP_BLOCK_FREED))
-		set_bad_free(block, last);
+	if (last && last->kind == AUXTAP_HEAP_FREED && last->addr > block->note.addr &&
+	    last->addr - block->note.addr < block->note.nr_bytes &&
+	    !(block->note.flags & AUXTAP_BLOCK_FREED))
+		set_bad_free(b, block, b->last);
 }
 
-static void add(struct blocks *b, const struct auxtap_crash_block *block)
+static void add(struct blocks *b, const struct heap_block *block)
 {
 	for (int i = 0; i < b->nr; i++)
-		if (b->found[i].addr == block->addr)
+		if (b->found[i].note.addr == block->note.addr)
 			return;
 	if (b->nr < AUXTAP_MAX_BLOCKS)
 		b->found[b->nr++] = *block;
@@ -189,21 +215,18 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 
 	for (size_t i = b->nr_events; i-- > first;) {
 		const struct auxtap_heap_event *e = &b->event[i];
-		struct auxtap_crash_block block = {.size = sizeof(block),
-						   .addr = e->addr,
-						   .nr_bytes = e->nr_bytes,
-						   .allocated_at = e->caller,
-						   .allocated_tid = e->tid};
+		struct heap_block block = block_of(e, 0);
 
 		if (e->kind != AUXTAP_HEAP_ALLOCATED || !is_there(pointer, e))
 			continue;
 		if (is_reused(b, i))
 			return false;
+		set_allocated(b, &block, i);
 		add_frees(b, i + 1, &block);
 		add_free_around(b, i + 1, &block);
-		if (is_there == is_past && block.flags & AUXTAP_BLOCK_FREED)
+		if (is_there == is_past && block.note.flags & AUXTAP_BLOCK_FREED)
 			return false;
-		if (!(block.flags & AUXTAP_BLOCK_FREED) && was_unmapped(b, i + 1, pointer))
+		if (!(block.note.flags & AUXTAP_BLOCK_FREED) && was_unmapped(b, i + 1, pointer))
 			return false;
 		add_free_inside(b, &block);
 		add(b, &block);
@@ -215,18 +238,18 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 /* A block of which only the first byte's address is known, if it has been freed. */
 static bool find_free(struct blocks *b, uint64_t pointer)
 {
-	struct auxtap_crash_block block = {.size = sizeof(block), .addr = pointer};
+	const struct auxtap_heap_event at = {.addr = pointer};
+	struct heap_block block = block_of(&at, AUXTAP_BLOCK_UNKNOWN);
 	size_t first = first_for(b, pointer);
 
-	block.flags = AUXTAP_BLOCK_UNKNOWN;
 	for (size_t i = first; i < b->nr_events; i++) {
 		if (b->event[i].kind != AUXTAP_HEAP_ALLOCATED || !is_inside(pointer, &b->event[i]))
 			continue;
 		first = i + 1;
-		block.flags = 0;
+		block.note.flags = 0;
 	}
 	add_frees(b, first, &block);
-	if (!(block.flags & AUXTAP_BLOCK_FREED))
+	if (!(block.note.flags & AUXTAP_BLOCK_FREED))
 		return false;
 	add(b, &block);
 	return true;
@@ -259,30 +282,31 @@ static void cut_mapping(const struct blocks *b, size_t nr, uint64_t pointer,
 static bool find_mapping(struct blocks *b, uint64_t pointer,
 			 bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
 {
-	struct auxtap_crash_block block = {.size = sizeof(block), .flags = AUXTAP_BLOCK_MAPPING};
+	const struct auxtap_heap_event none = {0};
+	struct heap_block block = block_of(&none, AUXTAP_BLOCK_MAPPING);
 
 	for (size_t i = b->nr_events; i-- > b->oldest;) {
 		const struct auxtap_heap_event *e = &b->event[i];
 
 		if (!is_mapping(e) || !is_there(pointer, e))
 			continue;
-		if (!block.addr) {
-			block.addr = e->addr;
-			block.nr_bytes = e->nr_bytes;
-			cut_mapping(b, i, pointer, &block);
-			if (!block.nr_bytes) /* its last bytes, before which the pointer's are */
+		if (!block.note.addr) {
+			block.note.addr = e->addr;
+			block.note.nr_bytes = e->nr_bytes;
+			cut_mapping(b, i, pointer, &block.note);
+			if (!block.note
+				     .nr_bytes) /* its last bytes, before which the pointer's are */
 				return false;
 		}
 		if (e->kind == AUXTAP_HEAP_MAPPED) {
-			block.allocated_at = e->caller;
-			block.allocated_tid = e->tid;
+			set_allocated(b, &block, i);
 			break;
 		}
-		if (block.flags & AUXTAP_BLOCK_FREED)
+		if (block.note.flags & AUXTAP_BLOCK_FREED)
 			break; /* unmapped twice: what was mapped between is unknown */
-		set_freed(&block, e);
+		set_freed(b, &block, i);
 	}
-	if (!block.freed_at && !block.allocated_at)
+	if (!block.note.freed_at && !block.note.allocated_at)
 		return false;
 	add(b, &block);
 	return true;
@@ -319,7 +343,7 @@ static int general_regs(const struct auxtap_regs *regs, uint64_t *value)
 }
 
 int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pid_t tid,
-		     const uint64_t *pointer, int nr_pointers, struct auxtap_crash_block *found)
+		     const uint64_t *pointer, int nr_pointers, struct heap_block *found)
 {
 	struct blocks b = {.event = event, .nr_events = nr_events, .found = found};
 
@@ -334,10 +358,31 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 	return b.nr;
 }
 
+/* The call in an event of number nr; -1: none. It has the caller's memory. */
+static void put_call(struct auxtap_session *s, struct trace_file *file, pid_t tid, size_t nr_events,
+		     ssize_t nr, enum auxtap_block_action action,
+		     const struct auxtap_crash_block *block)
+{
+	struct auxtap_block_call note = {.size = sizeof(note),
+					 .action = action,
+					 .addr = block->addr};
+
+	if (nr < 0 || session_memory(s) == AUXTAP_MEMORY_NONE ||
+	    !TARGET_HAS(s->be->target, heap_call) ||
+	    s->be->target->heap_call(s->be->target_ctx, tid, nr_events - 1 - (size_t)nr,
+				     &note.call))
+		return;
+	note.return_addr = action == AUXTAP_BLOCK_IS_ALLOCATED ? block->allocated_at :
+			   action == AUXTAP_BLOCK_IS_FREED     ? block->freed_at :
+								 block->bad_free_at;
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK_CALL, &note,
+					sizeof(note));
+}
+
 void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t tid,
 			const struct auxtap_crash *crash)
 {
-	struct auxtap_crash_block found[AUXTAP_MAX_BLOCKS];
+	struct heap_block found[AUXTAP_MAX_BLOCKS];
 	uint64_t pointer[1 + AUXTAP_A64_NR_REGS];
 	struct auxtap_heap_event *events;
 	struct auxtap_regs regs;
@@ -352,8 +397,13 @@ void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t
 		pointer[nr++] = crash->fault_addr;
 	nr += general_regs(&regs, pointer + nr);
 	nr = heap_blocks_find(events, nr_events, tid, pointer, nr, found);
-	for (int i = 0; i < nr; i++)
-		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, &found[i],
-						sizeof(found[i]));
+	for (int i = 0; i < nr; i++) {
+		const struct auxtap_crash_block *b = &found[i].note;
+
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, b, sizeof(*b));
+		put_call(s, file, tid, nr_events, found[i].allocated, AUXTAP_BLOCK_IS_ALLOCATED, b);
+		put_call(s, file, tid, nr_events, found[i].freed, AUXTAP_BLOCK_IS_FREED, b);
+		put_call(s, file, tid, nr_events, found[i].bad_free, AUXTAP_BLOCK_BAD_FREES, b);
+	}
 	free(events);
 }

@@ -8,12 +8,18 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* A block, and the numbers of the events that its calls are from; -1: none. */
+struct heap_block {
+	struct auxtap_crash_block note;
+	ssize_t allocated, freed, bad_free;
+};
+
 /*
  * Events are in their order, the newest last, and untrusted: the program may have overwritten them.
- * tid: the thread that dies. found has space for
- * AUXTAP_MAX_BLOCKS. The number found; each is there once.
+ * tid: the thread that dies. found has space for AUXTAP_MAX_BLOCKS. The number found; each is there
+ * once.
  */
 int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pid_t tid,
-		     const uint64_t *pointer, int nr_pointers, struct auxtap_crash_block *found);
+		     const uint64_t *pointer, int nr_pointers, struct heap_block *found);
 
 #endif

@@ -328,6 +328,8 @@ void session_put_message(struct auxtap_session *s, struct trace_file *file, pid_
 /* The C++ exception that the thread handles, if it is certain what it is. */
 void session_put_exception(struct auxtap_session *s, struct trace_file *file, pid_t pid, pid_t tid,
 			   const struct map_list *maps);
+/* Which memory of a dying process a file gets. */
+enum auxtap_memory session_memory(const struct auxtap_session *s);
 /* The blocks of the heap that the thread's registers and the fault's address point into. */
 void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t tid,
 			const struct auxtap_crash *crash);

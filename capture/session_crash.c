@@ -229,7 +229,7 @@ static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char com
 	}
 }
 
-static enum auxtap_memory memory_of(const struct auxtap_session *s)
+enum auxtap_memory session_memory(const struct auxtap_session *s)
 {
 	return s->opts.redact ? AUXTAP_MEMORY_NONE : s->opts.memory;
 }
@@ -240,7 +240,7 @@ static void put_values(struct auxtap_session *s, struct trace_file *file, pid_t 
 	void *record;
 	size_t size;
 
-	if (!TARGET_HAS(s->be->target, values) || memory_of(s) == AUXTAP_MEMORY_NONE ||
+	if (!TARGET_HAS(s->be->target, values) || session_memory(s) == AUXTAP_MEMORY_NONE ||
 	    s->be->target->values(s->be->target_ctx, pid, tid, &record, &size))
 		return;
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_VALUES, record, size);
@@ -250,7 +250,7 @@ static void put_values(struct auxtap_session *s, struct trace_file *file, pid_t 
 static void put_threads(struct auxtap_session *s, struct trace_file *file,
 			const struct auxtap_target_event *ev, const struct map_list *maps)
 {
-	enum auxtap_memory memory = memory_of(s);
+	enum auxtap_memory memory = session_memory(s);
 	pid_t *tids = malloc(THREADS_MAX * sizeof(*tids));
 	int nr = tids ? s->be->target->threads(s->be->target_ctx, ev->pid, tids, THREADS_MAX) : 0;
 	size_t others;
@@ -484,7 +484,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (maps_text)
 		session_put_code(s, file, ev->pid, maps);
 	if (ev->type == AUXTAP_TARGET_DYING && ev->signo == SIGABRT &&
-	    memory_of(s) != AUXTAP_MEMORY_NONE) {
+	    session_memory(s) != AUXTAP_MEMORY_NONE) {
 		session_put_message(s, file, ev->pid, maps);
 		session_put_exception(s, file, ev->pid, ev->tid, maps);
 	}

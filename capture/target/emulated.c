@@ -553,6 +553,23 @@ static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, si
 	return 0;
 }
 
+static int qemu_heap_call(void *ctx, pid_t tid, size_t nth, struct auxtap_heap_call *call)
+{
+	struct qemu_heap_ring ring;
+	int ret = read_heap(ctx, tid, 0, &ring, sizeof(ring));
+
+	if (ret)
+		return ret;
+	if (ring.magic != QEMU_HEAP_MAGIC || ring.head <= nth || nth >= QEMU_HEAP_EVENTS)
+		return -ENODATA;
+	nth = (ring.head - 1 - nth) % QEMU_HEAP_EVENTS;
+	ret = read_heap(ctx, tid, offsetof(struct qemu_heap, call) + nth * sizeof(*call), call,
+			sizeof(*call));
+	if (ret)
+		return ret;
+	return call->sp && call->nr_stack <= sizeof(call->stack) ? 0 : -ENODATA;
+}
+
 #define EMULATED_OPS                                                                     \
 	.size = sizeof(struct auxtap_target_ops), .spawn = emulated_spawn,               \
 	.attach = emulated_attach, .fd = emulated_fd, .wait = emulated_wait,             \
@@ -568,4 +585,5 @@ const struct auxtap_target_ops target_qemu_ops = {.name = "qemu",
 						  .facts = qemu_facts,
 						  .values = qemu_values,
 						  .heap = qemu_heap,
+						  .heap_call = qemu_heap_call,
 						  EMULATED_OPS};

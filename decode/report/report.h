@@ -525,6 +525,26 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs);
 
+#define REPORT_MAX_CALLERS 6
+
+/* Functions of the program, innermost first: pc is in the call, level of those inlined there. */
+struct report_callers {
+	struct report_caller {
+		uint64_t pc;
+		int level;
+	} at[REPORT_MAX_CALLERS];
+	int nr;
+};
+
+/*
+ * report_block_calls.c: from where a block was allocated or freed, by the function that returns to
+ * return_addr. At least one: if none is the program's own, the one that is returned to.
+ */
+void report_block_callers(const struct report_out *ro, const struct report_facts *facts,
+			  uint32_t arch, const struct auxtap_crash_block *block,
+			  enum auxtap_block_action action, uint64_t return_addr,
+			  struct report_callers *callers);
+
 /* ---- images (report_images.c) ---- */
 
 void report_images_print(const struct report_out *ro, const struct report_facts *facts);

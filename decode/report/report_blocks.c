@@ -243,18 +243,59 @@ static void print_pointers(FILE *out, const struct auxtap_crash_block *block,
 	fputc('\n', out);
 }
 
-static void print_call(const struct report_out *ro, const char *what, uint64_t return_addr,
-		       int32_t tid, int32_t dying)
-{
-	const int own = own_level(ro, return_addr);
+/* What is printed of one of a block's calls. */
+struct block_call {
+	const struct auxtap_crash_block *block;
+	enum auxtap_block_action action;
+	uint64_t return_addr;
+	int32_t tid;
+};
 
-	fprintf(ro->out, "    %-11s ", what);
-	report_print_level(ro, return_addr - 1, own < 0 ? 0 : own);
-	if (!tid)
-		fputs(", before the process was forked", ro->out);
-	else if (tid != dying)
-		fprintf(ro->out, ", by thread %d", tid);
-	fputc('\n', ro->out);
+static struct block_call call_of(const struct auxtap_crash_block *b,
+				 enum auxtap_block_action action)
+{
+	struct block_call call = {.block = b, .action = action};
+
+	switch (action) {
+	case AUXTAP_BLOCK_IS_ALLOCATED:
+		call.return_addr = b->allocated_at;
+		call.tid = b->allocated_tid;
+		break;
+	case AUXTAP_BLOCK_IS_FREED:
+		call.return_addr = b->freed_at;
+		call.tid = b->freed_tid;
+		break;
+	case AUXTAP_BLOCK_BAD_FREES:
+		call.return_addr = b->bad_free_at;
+		call.tid = b->bad_free_tid;
+		break;
+	}
+	return call;
+}
+
+static void find_callers(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs, const struct block_call *call,
+			 struct report_callers *callers)
+{
+	report_block_callers(ro, facts, regs ? regs->arch : 0, call->block, call->action,
+			     call->return_addr, callers);
+}
+
+static void print_call(const struct report_out *ro, const struct report_facts *facts,
+		       const struct auxtap_regs *regs, const char *what, struct block_call call)
+{
+	struct report_callers callers;
+
+	find_callers(ro, facts, regs, &call, &callers);
+	for (int i = 0; i < callers.nr; i++) {
+		fprintf(ro->out, "    %-11s ", i ? "  from" : what);
+		report_print_level(ro, callers.at[i].pc, callers.at[i].level);
+		if (!i && !call.tid)
+			fputs(", before the process was forked", ro->out);
+		else if (!i && call.tid != facts->crash.tid)
+			fprintf(ro->out, ", by thread %d", call.tid);
+		fputc('\n', ro->out);
+	}
 }
 
 /* It was freed before, not now. */
@@ -275,7 +316,6 @@ static const char *block_word(const struct report_block *block)
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs)
 {
-	const int32_t dying = facts->crash.tid;
 	struct pointers pointers;
 	char what[40];
 
@@ -294,24 +334,25 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 			if (b->bad_free_offset)
 				snprintf(what, sizeof(what), "freed at byte %" PRIu64,
 					 b->bad_free_offset);
-			print_call(ro, b->bad_free_offset ? what : "freed again", b->bad_free_at,
-				   b->bad_free_tid, dying);
+			print_call(ro, facts, regs, b->bad_free_offset ? what : "freed again",
+				   call_of(b, AUXTAP_BLOCK_BAD_FREES));
 		}
 		if (b->freed_at)
-			print_call(ro,
+			print_call(ro, facts, regs,
 				   is_map	    ? "unmapped" :
 				   was_freed(block) ? "freed" :
 						      "being freed",
-				   b->freed_at, b->freed_tid, dying);
+				   call_of(b, AUXTAP_BLOCK_IS_FREED));
 		if (b->allocated_at)
-			print_call(ro, is_map ? "mapped" : "allocated", b->allocated_at,
-				   b->allocated_tid, dying);
+			print_call(ro, facts, regs, is_map ? "mapped" : "allocated",
+				   call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));
 	}
 }
 
-static void put_call(struct report_json *json, const char *key, bool known, uint64_t return_addr,
-		     int32_t tid)
+static void put_call(struct report_json *json, const struct auxtap_regs *regs, const char *key,
+		     bool known, struct block_call call)
 {
+	struct report_callers callers;
 	struct json_out *j = &json->j;
 
 	if (!known) {
@@ -319,11 +360,16 @@ static void put_call(struct report_json *json, const char *key, bool known, uint
 		return;
 	}
 	json_out_open(j, key, '{');
-	if (tid)
-		json_out_i64(j, "tid", tid);
+	if (call.tid)
+		json_out_i64(j, "tid", call.tid);
 	else
 		json_out_null(j, "tid");
-	report_json_location(json, &json->r->ro, "location", return_addr - 1, false);
+	report_json_location(json, &json->r->ro, "location", call.return_addr - 1, false);
+	find_callers(&json->r->ro, &json->r->facts, regs, &call, &callers);
+	json_out_open(j, "callers", '[');
+	for (int i = 0; i < callers.nr; i++)
+		report_json_level(json, callers.at[i].pc, callers.at[i].level);
+	json_out_close(j, ']');
 	json_out_close(j, '}');
 }
 
@@ -355,10 +401,11 @@ void report_json_blocks(struct report_json *json, const struct auxtap_regs *regs
 			json_out_close(j, '}');
 		}
 		json_out_close(j, ']');
-		put_call(json, "allocated", b->allocated_at, b->allocated_at, b->allocated_tid);
-		put_call(json, "freed", b->freed_at, b->freed_at, b->freed_tid);
-		put_call(json, "bad_free", b->flags & AUXTAP_BLOCK_BAD_FREE, b->bad_free_at,
-			 b->bad_free_tid);
+		put_call(json, regs, "allocated", b->allocated_at,
+			 call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));
+		put_call(json, regs, "freed", b->freed_at, call_of(b, AUXTAP_BLOCK_IS_FREED));
+		put_call(json, regs, "bad_free", b->flags & AUXTAP_BLOCK_BAD_FREE,
+			 call_of(b, AUXTAP_BLOCK_BAD_FREES));
 		if (b->flags & AUXTAP_BLOCK_BAD_FREE)
 			json_out_u64(j, "bad_free_offset", b->bad_free_offset);
 		json_out_close(j, '}');

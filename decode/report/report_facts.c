@@ -60,6 +60,22 @@ static void add_block(struct report_facts *facts, const void *data, size_t size)
 		facts->blocks[facts->nr_blocks++] = (struct report_block){.note = block};
 }
 
+static int add_block_call(struct report_facts *facts, const void *data, size_t size)
+{
+	struct auxtap_block_call call;
+
+	if (size < sizeof(call) || facts->nr_block_calls == 3 * AUXTAP_MAX_BLOCKS)
+		return 0;
+	memcpy(&call, data, sizeof(call));
+	if (call.call.nr_stack > sizeof(call.call.stack) ||
+	    call.call.sp + call.call.nr_stack < call.call.sp)
+		return 0;
+	if (vector_grow(facts->block_calls, facts->nr_block_calls, facts->max_block_calls))
+		return -ENOMEM;
+	facts->block_calls[facts->nr_block_calls++] = call;
+	return 0;
+}
+
 /* One line of /proc/PID/maps: "start-end perms pgoff dev inode   name". */
 static int add_map(struct report_facts *facts, char *line)
 {
@@ -137,6 +153,8 @@ int report_facts_note(struct report_facts *facts, uint32_t type, const void *dat
 	case AUXTAP_METADATA_BLOCK:
 		add_block(facts, data, size);
 		return 0;
+	case AUXTAP_METADATA_BLOCK_CALL:
+		return add_block_call(facts, data, size);
 	case AUXTAP_METADATA_MAPS:
 		return add_maps(facts, data, size);
 	case AUXTAP_METADATA_CAPTURE:
@@ -196,6 +214,7 @@ void report_facts_free(struct report_facts *facts)
 	free(facts->memory);
 	free(facts->maps);
 	free(facts->threads);
+	free(facts->block_calls);
 	free(facts->capture);
 	free(facts->message);
 	free(facts->exception);

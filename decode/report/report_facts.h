@@ -45,6 +45,8 @@ struct report_facts {
 	size_t nr_maps, max_maps;
 	struct report_block blocks[AUXTAP_MAX_BLOCKS];
 	size_t nr_blocks;
+	struct auxtap_block_call *block_calls;
+	size_t nr_block_calls, max_block_calls;
 	char *capture;	 /* "key: value" lines, or NULL */
 	char *message;	 /* of the C library, or NULL */
 	char *exception; /* AUXTAP_METADATA_EXCEPTION, or NULL */

@@ -119,6 +119,11 @@ void report_json_location(struct report_json *json, const struct report_out *ro,
 	put_location(json, ro, key, addr, called ? -1 : 0, false);
 }
 
+void report_json_level(struct report_json *json, uint64_t addr, int level)
+{
+	put_location(json, &json->r->ro, NULL, addr, level, false);
+}
+
 static void put_insn(struct report_json *json, const struct report_death *death)
 {
 	const uint64_t ip = death->fault.insn_ip;

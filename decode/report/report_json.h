@@ -28,6 +28,8 @@ void report_json_function(struct report_json *json, const char *key,
  */
 void report_json_location(struct report_json *json, const struct report_out *ro, const char *key,
 			  uint64_t addr, bool called);
+/* An element of an array: the function of that level of inlining at addr. */
+void report_json_level(struct report_json *json, uint64_t addr, int level);
 void report_json_signal(struct json_out *j, const char *key, int signo);
 void report_json_time(struct json_out *j, const char *key, uint64_t time);
 

@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-#define EMU_ABI_VERSION 9
+#define EMU_ABI_VERSION 10
 #define EMU_DOORBELL	SIGURG
 /* threads that can be traced at a time; EMU_OPEN of one more: EUSERS */
 #define EMU_NR_CPUS	1024

@@ -201,6 +201,10 @@ struct auxtap_target_ops {
 	 * NULL, or -ENODATA: unknown.
 	 */
 	int (*heap)(void *ctx, pid_t tid, struct auxtap_heap_event **events, size_t *nr);
+	/*
+	 * The caller in the nth newest of these events; 0: the newest. NULL, or -ENODATA: unknown.
+	 */
+	int (*heap_call)(void *ctx, pid_t tid, size_t nth, struct auxtap_heap_call *call);
 };
 
 /* ---- backends ---- */

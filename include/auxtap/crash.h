@@ -167,6 +167,19 @@ struct auxtap_heap_event {
 	uint32_t kind;	   /* enum auxtap_heap_kind */
 };
 
+#define AUXTAP_CALL_REGS  11
+#define AUXTAP_CALL_STACK 512 /* bytes */
+
+/* The caller of such a function as the call found it: its callers are found by unwinding. */
+struct auxtap_heap_call {
+	uint64_t sp; /* 0: not known */
+	/* that calls preserve; x86-64: rbx, rbp, r12 to r15; AArch64: x19 to x29 */
+	uint64_t reg[AUXTAP_CALL_REGS];
+	uint32_t nr_stack; /* bytes of the stack from sp on */
+	uint32_t reserved;
+	uint8_t stack[AUXTAP_CALL_STACK];
+};
+
 #define AUXTAP_BLOCK_FREED    0x1
 #define AUXTAP_BLOCK_BAD_FREE 0x2 /* free() was called again, or with an address inside */
 #define AUXTAP_BLOCK_MAPPING  0x4 /* of mmap(), not of the heap; FREED: unmapped */
@@ -187,6 +200,21 @@ struct auxtap_crash_block {
 	uint64_t bad_free_at, bad_free_offset; /* 0: again */
 	int32_t allocated_tid, freed_tid, bad_free_tid;
 	uint32_t reserved;
+};
+
+enum auxtap_block_action {
+	AUXTAP_BLOCK_IS_ALLOCATED,
+	AUXTAP_BLOCK_IS_FREED,
+	AUXTAP_BLOCK_BAD_FREES
+};
+
+/* More of one of a block's calls. */
+struct auxtap_block_call {
+	uint32_t size;
+	uint32_t action;      /* enum auxtap_block_action */
+	uint64_t addr;	      /* of the block */
+	uint64_t return_addr; /* as the block has it */
+	struct auxtap_heap_call call;
 };
 
 #ifdef __cplusplus

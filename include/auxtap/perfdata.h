@@ -281,7 +281,8 @@ enum auxtap_metadata_type {
 	 * code
 	 */
 	AUXTAP_METADATA_CODE_DUMP,
-	AUXTAP_METADATA_BLOCK, /* struct auxtap_crash_block */
+	AUXTAP_METADATA_BLOCK,	    /* struct auxtap_crash_block */
+	AUXTAP_METADATA_BLOCK_CALL, /* struct auxtap_block_call, of a block before it */
 	/* of packed files: */
 	AUXTAP_METADATA_PACK = 32,   /* struct auxtap_pack_head; the first record */
 	AUXTAP_METADATA_PACK_IMAGE,  /* parts of an image and of its debug file */

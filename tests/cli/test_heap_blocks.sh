@@ -275,6 +275,125 @@ int main(int, char **argv)
 	return 0;
 }
 C
+# Who called the functions that allocate and free.
+cat >callers.cc <<'C'
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+#define OWN __attribute__((noinline, noclone)) static
+volatile long sink;
+struct item {
+	std::string name;
+	item *next;
+};
+OWN void die(void *at, long how)
+{
+#ifdef __x86_64__
+	register void *reg asm("rbx") = at;
+#else
+	register void *reg asm("x19") = at;
+#endif
+	asm volatile("" : "+r"(reg));
+	*(volatile long *)how = 0;
+	asm volatile("" : "+r"(reg));
+}
+OWN char *copy(const char *text)
+{
+	char *to = strdup(text); /* copied */
+	sink++;
+	return to;
+}
+OWN void *xmalloc(size_t size)
+{
+	void *at = malloc(size); /* wrapped */
+	sink++;
+	return at;
+}
+OWN item *make_item(void)
+{
+	item *i = new item; /* made */
+	sink++;
+	return i;
+}
+OWN void *deep(int n)
+{
+	void *at = n ? deep(n - 1) : xmalloc(40); /* deep */
+	sink++;
+	return at;
+}
+OWN void release(item *i)
+{
+	delete i; /* deleted */
+	sink++;
+}
+OWN int *grow(std::vector<int> &v)
+{
+	int *first = &v[0];
+	for (int i = 0; i < 100; i++)
+		v.push_back(i); /* grown */
+	sink++;
+	return first;
+}
+/* what is farther out is not in what is kept of the stack */
+OWN void *wide(void)
+{
+	volatile char large[2000];
+	large[0] = 1;
+	void *at = xmalloc(50); /* wide */
+	large[1999] = 1;
+	sink++;
+	return at;
+}
+int main(int argc, char **argv)
+{
+	const char *what = argv[1];
+	if (!strcmp(what, "copy")) {
+		char *text = copy("a text"); /* copying */
+		sink++;
+		free(text); /* freeing */
+		sink++;
+		die(text, 0);
+	}
+	if (!strcmp(what, "item")) {
+		item *i = make_item(); /* making */
+		sink++;
+		release(i); /* releasing */
+		sink++;
+		die(i, 0);
+	}
+	if (!strcmp(what, "deep")) {
+		void *at = deep(2); /* descending */
+		sink++;
+		die(at, 0);
+	}
+	if (!strcmp(what, "wide")) {
+		void *at = wide(); /* widest */
+		sink++;
+		die(at, 0);
+	}
+	if (!strcmp(what, "vector")) {
+		std::vector<int> v(4); /* filled */
+		int *first = grow(v); /* growing */
+		sink++;
+		die(first, 0);
+	}
+	return 0;
+}
+C
+source_line() { grep -n "/\* $1 \*/" callers.cc | cut -d : -f 1; }
+# callers LINE... -- PROGRAM WHAT: the lines of its one block's calls; "@LABEL" as for is()
+callers() {
+	local wanted='' have
+	while [ "$1" != -- ]; do
+		wanted+="${1%@*}at callers.cc:$(source_line "${1#*@}")"$'\n'
+		shift
+	done
+	shift
+	blocks "$@" || return
+	have=$(sed '1,2d;/^$/d;s/^ *//' section | tr -s ' ')
+	[ "$have" = "${wanted%$'\n'}" ] || fail "$*: not '$wanted' but: $have"
+}
 line() { grep -n "/\* $1 \*/" heap.cc | cut -d : -f 1; }
 # blocks PROGRAM WHAT [ARG]: the section of its report in $got, addresses masked
 blocks() {
@@ -282,7 +401,7 @@ blocks() {
 	guard "$AUXTAP" crash --source qemu -o data -- "$@" >out 2>err </dev/null
 	[ -s data.report.txt ] || { fail "$*: no report: $(cat err)"; return 1; }
 	sed -n '/^Memory that it points to/,/^$/p' data.report.txt >section
-	got=$(sed -e '1d' -e '/^$/d' -e 's/0x[0-9a-f]*/0xX/' -e 's/: .*//' -e 's/, by thread .*//' \
+	got=$(sed -e '1d' -e '/^$/d' -e '/^      from /d' -e 's/0x[0-9a-f]*/0xX/' -e 's/: .*//' -e 's/, by thread .*//' \
 		section | tr -s ' ' | sed 's/^ //')
 }
 # is LINE... -- PROGRAM WHAT...: a block with these lines is in it; "@LABEL": a place in the source
@@ -312,6 +431,11 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 	is 'freed block of 100 bytes at 0xX' 'freed release(void*) @release' \
 		'allocated plain(unsigned long) @plain' -- ./heap freed
 	"$AUXTAP" pack --redact -o packed data 2>err || fail "pack: $(cat err)"
+	mv heap heap.away
+	"$AUXTAP" report packed 2>err | sed -n '/^Memory that it points to/,/^$/p' >inside
+	mv heap.away heap
+	grep -v '^      from ' section | cmp -s - inside || fail "redacted: $(diff section inside)"
+	"$AUXTAP" pack --with-memory -o packed data 2>err || fail "pack: $(cat err)"
 	mv heap heap.away
 	"$AUXTAP" report packed 2>err | sed -n '/^Memory that it points to/,/^$/p' >inside
 	mv heap.away heap
@@ -382,10 +506,36 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 	[[ $got != *"64 bytes"* ]] || fail "many: older than what is kept: $got"
 done
 [ "${built:-0}" -gt 0 ] || skip "g++ does not work: $(tail -n 1 cc.err)"
+# all_callers PROGRAM [LINE]: that follows wide(): AArch64 saves registers lowest in a frame
+all_callers() {
+	callers 'freed main @freeing' 'allocated copy(char const*) @copied' 'from main @copying' \
+		-- "$1" copy
+	callers 'freed release(item*) @deleted' 'from main @releasing' \
+		'allocated make_item() @made' 'from main @making' -- "$1" item
+	callers 'allocated xmalloc(unsigned long) @wrapped' 'from deep(int) @deep' \
+		'from deep(int) @deep' 'from deep(int) @deep' 'from main @descending' -- "$1" deep
+	callers 'allocated xmalloc(unsigned long) @wrapped' 'from wide() @wide' "${@:2}" \
+		-- "$1" wide
+	callers 'freed grow(std::vector<int, std::allocator<int> >&) @grown' 'from main @growing' \
+		'allocated main @filled' -- "$1" vector
+}
+for level in O0 O2; do
+	g++ -g -w -$level -o callers.$level callers.cc && all_callers ./callers.$level
+	"$AUXTAP" report --format json data | python3 -c '
+import json, sys
+for c in json.load(sys.stdin)["pointed_memory"][0]["freed"]["callers"]:
+	print(c["function"].split("(")[0], c["line"])' >got
+	printf 'grow %s\nmain %s\n' "$(source_line grown)" "$(source_line growing)" >want
+	cmp -s want got || fail "$level: JSON: $(cat got)"
+	guard "$AUXTAP" crash --source qemu --memory none -o none -- ./callers.$level item >out 2>err
+	! "$AUXTAP" report none | grep -q '^      from ' || fail "$level: memory none: callers"
+done
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
 	aarch64-linux-gnu-g++ -g -w -O1 -static -pthread -o heap64 heap.cc || fail "not built for AArch64"
 	is 'freed block of 100 bytes at 0xX' 'freed release(void*) @release' \
 		'allocated plain(unsigned long) @plain' -- ./heap64 freed
 	is 'block of 300 bytes at 0xX' 'allocated main @aligned' -- ./heap64 aligned
+	aarch64-linux-gnu-g++ -g -w -O1 -static -o callers64 callers.cc &&
+		all_callers ./callers64 'from main @widest'
 fi
 finish

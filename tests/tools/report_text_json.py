@@ -117,10 +117,14 @@ def check_blocks(lines, report):
                 words[call == 'allocated'] if call != 'bad_free' else \
                 'freed at byte %d' % wrong if wrong else 'freed again'
             assert line.startswith('    %s ' % said), (line, said)
-            assert name_of(made['location']) in line, (line, made)
+            assert name_of(made['callers'][0]) in line, (line, made)
             assert ('before the process was forked' in line) == (made['tid'] is None), line
             assert made['tid'] is None or ('by thread %d' % made['tid'] in line) == (
                 made['tid'] != report['crash']['tid']), (line, made)
+            for caller in made['callers'][1:]:
+                line = lines.pop(0)
+                assert line.startswith('      from ') and name_of(caller) in line, (line, caller)
+                assert not caller['file'] or line.endswith(place(caller)), (line, caller)
     assert not lines, lines
 
 

@@ -20,6 +20,7 @@ struct qemu_heap_ring {
 struct qemu_heap {
 	struct qemu_heap_ring ring;
 	struct auxtap_heap_event event[QEMU_HEAP_EVENTS];
+	struct auxtap_heap_call call[QEMU_HEAP_EVENTS]; /* the same events' */
 };
 
 #endif

@@ -85,7 +85,9 @@ struct pending {
 struct calls {
 	struct pending call[MAX_PENDING];
 	u64 page, changes; /* readable, as long as there are no more changes */
+	enum { NEXT_UNKNOWN, NEXT_READABLE, NEXT_NOT } next; /* the page after it */
 	u64 mapping_caller, mapping_sp;
+	struct auxtap_heap_call mapping_call;
 };
 static __thread struct calls calls __attribute__((tls_model("initial-exec")));
 __thread u32 qp_heap_pending;
@@ -95,17 +97,33 @@ u64 qp_heap_ring(void)
 	return (u64)(uintptr_t)heap;
 }
 
-static void put(enum auxtap_heap_kind kind, u64 addr, u64 nr_bytes, u64 caller)
+/* Begins an event; put() ends it. */
+static struct auxtap_heap_event *begin_event(struct auxtap_heap_call **call)
 {
-	u64 at = __atomic_fetch_add(&heap->ring.head, 1, __ATOMIC_RELAXED);
-	struct auxtap_heap_event *e = &heap->event[at & (QEMU_HEAP_EVENTS - 1)];
+	const u64 at =
+		__atomic_fetch_add(&heap->ring.head, 1, __ATOMIC_RELAXED) & (QEMU_HEAP_EVENTS - 1);
 
-	qemu_store(&e->kind, AUXTAP_HEAP_NONE);
+	qemu_store(&heap->event[at].kind, AUXTAP_HEAP_NONE);
+	*call = &heap->call[at];
+	(*call)->sp = 0;
+	return &heap->event[at];
+}
+
+static void put(struct auxtap_heap_event *e, enum auxtap_heap_kind kind, u64 addr, u64 nr_bytes,
+		u64 caller)
+{
 	e->addr = addr;
 	e->nr_bytes = nr_bytes;
 	e->caller = caller;
 	e->tid = qp_rec->tid;
 	qemu_store(&e->kind, kind);
+}
+
+static void put_missed(void)
+{
+	struct auxtap_heap_call *call;
+
+	put(begin_event(&call), AUXTAP_HEAP_MISSED, 0, 0, 0);
 }
 
 /* ---- the functions' calls ---- */
@@ -128,10 +146,48 @@ static bool read_pushed(u64 sp, u64 *word)
 			return false;
 		calls.page = page;
 		calls.changes = changes;
+		calls.next = NEXT_UNKNOWN;
 		return true;
 	}
 	memcpy(word, (const void *)(uintptr_t)(qp.guest_base + sp), sizeof(*word));
 	return true;
+}
+
+/* How many bytes of the stack from sp on can be read, at most AUXTAP_CALL_STACK. */
+static u32 readable_stack(u64 sp)
+{
+	const u64 end = (sp & ~(QEMU_PAGE - 1)) + QEMU_PAGE;
+	u64 word;
+
+	if ((sp & 7) || !read_pushed(sp, &word))
+		return 0;
+	if (sp + AUXTAP_CALL_STACK <= end)
+		return AUXTAP_CALL_STACK;
+	if (calls.next == NEXT_UNKNOWN)
+		calls.next = qp_read(end, &word, sizeof(word)) ? NEXT_NOT : NEXT_READABLE;
+	return calls.next == NEXT_READABLE ? AUXTAP_CALL_STACK : (u32)(end - sp);
+}
+
+/* The state of the caller, whose stack pointer is sp: the other registers are as they were there.
+ */
+static void fill_call(struct auxtap_heap_call *call, const union qemu_env *env, u64 sp)
+{
+	static const u8 x86_regs[] = {3, 5, 12, 13, 14, 15};
+
+	if (qp.arch->arch == AUXTAP_ARCH_AARCH64)
+		memcpy(call->reg, &env->a64.xregs[19], sizeof(call->reg));
+	else
+		for (size_t i = 0; i < sizeof(x86_regs); i++)
+			call->reg[i] = env->x86.regs[x86_regs[i]];
+	call->nr_stack = readable_stack(sp);
+	memcpy(call->stack, (const void *)(uintptr_t)(qp.guest_base + sp), call->nr_stack);
+	call->sp = sp;
+}
+
+/* The word of the return address is not the caller's. */
+static u64 caller_sp(u64 sp)
+{
+	return qp.arch->arch == AUXTAP_ARCH_AARCH64 ? sp : sp + 8;
 }
 
 static const union qemu_env *current_env(void)
@@ -197,7 +253,7 @@ static struct pending *add_call(const struct state *s, enum hook_kind kind)
 	}
 	if (qp_heap_pending == MAX_PENDING) {
 		if (calls.call[0].kind != HOOK_FREE)
-			put(AUXTAP_HEAP_MISSED, 0, 0, 0);
+			put_missed();
 		drop_call(0);
 	}
 	calls.call[qp_heap_pending] =
@@ -208,6 +264,8 @@ static struct pending *add_call(const struct state *s, enum hook_kind kind)
 static void on_call(unsigned int cpu, void *arg)
 {
 	const struct hook *hook = arg;
+	struct auxtap_heap_call *call;
+	struct auxtap_heap_event *e;
 	struct pending *p;
 	struct state s;
 
@@ -217,11 +275,15 @@ static void on_call(unsigned int cpu, void *arg)
 	if (hook->kind == HOOK_MAPPING) {
 		calls.mapping_caller = s.caller;
 		calls.mapping_sp = s.sp;
+		fill_call(&calls.mapping_call, current_env(), caller_sp(s.sp));
 		return;
 	}
 	/* before it returns, another thread may be given the block */
-	if ((hook->kind == HOOK_FREE || hook->kind == HOOK_REALLOC) && s.arg[0] && !is_inner(&s))
-		put(AUXTAP_HEAP_FREED, s.arg[0], 0, s.caller);
+	if ((hook->kind == HOOK_FREE || hook->kind == HOOK_REALLOC) && s.arg[0] && !is_inner(&s)) {
+		e = begin_event(&call);
+		fill_call(call, current_env(), caller_sp(s.sp));
+		put(e, AUXTAP_HEAP_FREED, s.arg[0], 0, s.caller);
+	}
 	p = add_call(&s, hook->kind);
 	p->old = s.arg[0];
 	switch (hook->kind) {
@@ -241,8 +303,10 @@ static void on_call(unsigned int cpu, void *arg)
 	}
 }
 
-static void returned(const struct pending *p, u64 result)
+static void returned(const struct pending *p, u64 result, const union qemu_env *env)
 {
+	struct auxtap_heap_call *call;
+	struct auxtap_heap_event *e;
 	u64 addr = result;
 
 	if (p->kind == HOOK_FREE)
@@ -251,14 +315,17 @@ static void returned(const struct pending *p, u64 result)
 		if (result)
 			return;
 		if (qp_read(p->old, &addr, sizeof(addr))) {
-			put(AUXTAP_HEAP_MISSED, 0, 0, 0);
+			put_missed();
 			return;
 		}
 	} else if (p->kind == HOOK_REALLOC && p->old && !result && p->nr_bytes) {
-		put(AUXTAP_HEAP_KEPT, p->old, 0, p->caller);
+		put(begin_event(&call), AUXTAP_HEAP_KEPT, p->old, 0, p->caller);
 	}
-	if (addr)
-		put(AUXTAP_HEAP_ALLOCATED, addr, p->nr_bytes, p->caller);
+	if (addr) {
+		e = begin_event(&call);
+		fill_call(call, env, caller_sp(p->sp));
+		put(e, AUXTAP_HEAP_ALLOCATED, addr, p->nr_bytes, p->caller);
+	}
 }
 
 /* Of several calls that jumped from one to the other the innermost is the first. */
@@ -277,7 +344,7 @@ void qp_heap_entered(u64 ip)
 		if (p.caller != ip || p.sp != sp)
 			continue;
 		drop_call(i);
-		returned(&p, a64 ? env->a64.xregs[0] : env->x86.regs[0]);
+		returned(&p, a64 ? env->a64.xregs[0] : env->x86.regs[0], env);
 	}
 }
 
@@ -306,7 +373,7 @@ static void add_hook(u64 start, enum hook_kind kind)
 	for (at = 0; at < nr && hooks[at].start; at++)
 		;
 	if (at == MAX_HOOKS) {
-		put(AUXTAP_HEAP_MISSED, 0, 0, 0);
+		put_missed();
 		heap->ring.magic = 0; /* what others free would not be seen */
 		return;
 	}
@@ -483,15 +550,25 @@ static u64 mapping_caller(void)
 	return sp <= calls.mapping_sp && calls.mapping_sp - sp < MAX_WRAPPER ? caller : 0;
 }
 
+static void put_mapping(enum auxtap_heap_kind kind, u64 addr, u64 len, u64 caller)
+{
+	struct auxtap_heap_call *call;
+	struct auxtap_heap_event *e = begin_event(&call);
+
+	if (caller)
+		*call = calls.mapping_call;
+	put(e, kind, addr, len, caller);
+}
+
 void qp_heap_mapping(u64 old, u64 old_len, u64 addr, u64 len)
 {
 	const u64 caller = heap && qp_recording() ? mapping_caller() : 0;
 
 	if (heap && qp_recording()) {
 		if (old_len)
-			put(AUXTAP_HEAP_UNMAPPED, old, old_len, caller);
+			put_mapping(AUXTAP_HEAP_UNMAPPED, old, old_len, caller);
 		if (len)
-			put(AUXTAP_HEAP_MAPPED, addr, len, caller);
+			put_mapping(AUXTAP_HEAP_MAPPED, addr, len, caller);
 	}
 	drop_hooks(old, old_len);
 	drop_hooks(addr, len);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who called the functions that allocated and freed a block: the file has, of each such call, the
+ * caller's registers and the stack as it was then. They are unwound like a thread's.
+ */
+#include "report_state.h"
+
+#include <string.h>
+
+/* The call as the file has it; NULL: it does not. */
+static const struct auxtap_heap_call *find_call(const struct report_facts *facts,
+						const struct auxtap_crash_block *block,
+						enum auxtap_block_action action,
+						uint64_t return_addr)
+{
+	for (size_t i = 0; i < facts->nr_block_calls; i++) {
+		const struct auxtap_block_call *c = &facts->block_calls[i];
+
+		if (c->addr == block->addr && c->action == (uint32_t)action &&
+		    c->return_addr == return_addr)
+			return &c->call;
+	}
+	return NULL;
+}
+
+static void set_reg(struct auxtap_regs *regs, int nr, uint64_t value)
+{
+	regs->reg[nr] = value;
+	regs->valid |= 1ull << nr;
+}
+
+/* In the call itself: that is where its line and its frame are looked up. */
+static void set_regs(struct auxtap_regs *regs, uint32_t arch, const struct auxtap_heap_call *call,
+		     uint64_t return_addr)
+{
+	static const int x86[] = {AUXTAP_X86_BX,  AUXTAP_X86_BP,  AUXTAP_X86_R12,
+				  AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15};
+
+	memset(regs, 0, sizeof(*regs));
+	regs->arch = arch;
+	if (arch == AUXTAP_ARCH_AARCH64) {
+		for (int i = 0; i < AUXTAP_CALL_REGS; i++)
+			set_reg(regs, AUXTAP_A64_X0 + 19 + i, call->reg[i]);
+		set_reg(regs, AUXTAP_A64_SP, call->sp);
+		set_reg(regs, AUXTAP_A64_PC, return_addr - 4);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(x86) / sizeof(x86[0]); i++)
+		set_reg(regs, x86[i], call->reg[i]);
+	set_reg(regs, AUXTAP_X86_SP, call->sp);
+	set_reg(regs, AUXTAP_X86_IP, return_addr - 1);
+}
+
+static void add_place(struct report_callers *callers, uint64_t pc, int level)
+{
+	if (callers->nr < REPORT_MAX_CALLERS)
+		callers->at[callers->nr++] = (struct report_caller){.pc = pc, .level = level};
+}
+
+/* The functions there, the innermost first, that are the program's own. */
+static void add_own(const struct report_out *ro, uint64_t pc, struct report_callers *callers)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image ||
+	    report_is_runtime(loc.image))
+		return;
+	for (unsigned int i = 0; i < loc.nr_frames; i++)
+		if (!report_is_library_function(&loc, i))
+			add_place(callers, pc, (int)i);
+}
+
+void report_block_callers(const struct report_out *ro, const struct report_facts *facts,
+			  uint32_t arch, const struct auxtap_crash_block *block,
+			  enum auxtap_block_action action, uint64_t return_addr,
+			  struct report_callers *callers)
+{
+	const struct auxtap_heap_call *call = find_call(facts, block, action, return_addr);
+	struct report_facts then = *facts;
+	struct report_memory stack;
+	struct unwind_frames frames;
+	struct auxtap_regs regs;
+
+	callers->nr = 0;
+	add_own(ro, return_addr - 1, callers);
+	if (call) {
+		stack = (struct report_memory){.addr = call->sp,
+					       .nr_bytes = call->nr_stack,
+					       .bytes = (unsigned char *)call->stack};
+		then.memory = &stack; /* the stack is another now */
+		then.nr_memory = 1;
+		set_regs(&regs, arch, call, return_addr);
+		unwind_backtrace(&then, ro->images, &regs, 0, 0, &frames);
+		for (int i = 1; i < frames.nr; i++) {
+			if ((frames.by_pointers && i >= frames.by_pointers) ||
+			    (frames.overwritten && i >= frames.overwritten))
+				break;
+			add_own(ro, frames.pcs[i], callers);
+		}
+	}
+	if (!callers->nr)
+		add_place(callers, return_addr - 1, 0);
+}
