@@ -358,25 +358,46 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 	return b.nr;
 }
 
-/* The call in an event of number nr; -1: none. It has the caller's memory. */
-static void put_call(struct auxtap_session *s, struct trace_file *file, pid_t tid, size_t nr_events,
-		     ssize_t nr, enum auxtap_block_action action,
-		     const struct auxtap_crash_block *block)
+/* The call in an event of number nr; false: it is not known. */
+static bool read_call(struct auxtap_session *s, pid_t tid, size_t nr_events, ssize_t nr,
+		      struct auxtap_heap_call *call)
 {
-	struct auxtap_block_call note = {.size = sizeof(note),
-					 .action = action,
-					 .addr = block->addr};
+	return nr >= 0 && TARGET_HAS(s->be->target, heap_call) &&
+	       !s->be->target->heap_call(s->be->target_ctx, tid, nr_events - 1 - (size_t)nr, call);
+}
 
-	if (nr < 0 || session_memory(s) == AUXTAP_MEMORY_NONE ||
-	    !TARGET_HAS(s->be->target, heap_call) ||
-	    s->be->target->heap_call(s->be->target_ctx, tid, nr_events - 1 - (size_t)nr,
-				     &note.call))
-		return;
-	note.return_addr = action == AUXTAP_BLOCK_IS_ALLOCATED ? block->allocated_at :
-			   action == AUXTAP_BLOCK_IS_FREED     ? block->freed_at :
-								 block->bad_free_at;
-	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK_CALL, &note,
-					sizeof(note));
+/* It contains memory of the program. */
+static void put_call(struct auxtap_session *s, struct trace_file *file, uint64_t addr,
+		     enum auxtap_block_action action, uint64_t return_addr,
+		     const struct auxtap_heap_call *call)
+{
+	const struct auxtap_block_call note = {.size = sizeof(note),
+					       .action = action,
+					       .addr = addr,
+					       .return_addr = return_addr,
+					       .call = *call};
+
+	if (session_memory(s) != AUXTAP_MEMORY_NONE)
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK_CALL, &note,
+						sizeof(note));
+}
+
+static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t tid,
+		      size_t nr_events, struct heap_block *block)
+{
+	struct auxtap_crash_block *b = &block->note;
+	struct auxtap_heap_call allocated, freed, bad_free;
+	const bool has_freed = read_call(s, tid, nr_events, block->freed, &freed);
+
+	if (has_freed && freed.returned)
+		b->flags |= AUXTAP_BLOCK_RETURNED;
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, b, sizeof(*b));
+	if (read_call(s, tid, nr_events, block->allocated, &allocated))
+		put_call(s, file, b->addr, AUXTAP_BLOCK_IS_ALLOCATED, b->allocated_at, &allocated);
+	if (has_freed)
+		put_call(s, file, b->addr, AUXTAP_BLOCK_IS_FREED, b->freed_at, &freed);
+	if (read_call(s, tid, nr_events, block->bad_free, &bad_free))
+		put_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
 }
 
 void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t tid,
@@ -397,13 +418,7 @@ void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t
 		pointer[nr++] = crash->fault_addr;
 	nr += general_regs(&regs, pointer + nr);
 	nr = heap_blocks_find(events, nr_events, tid, pointer, nr, found);
-	for (int i = 0; i < nr; i++) {
-		const struct auxtap_crash_block *b = &found[i].note;
-
-		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, b, sizeof(*b));
-		put_call(s, file, tid, nr_events, found[i].allocated, AUXTAP_BLOCK_IS_ALLOCATED, b);
-		put_call(s, file, tid, nr_events, found[i].freed, AUXTAP_BLOCK_IS_FREED, b);
-		put_call(s, file, tid, nr_events, found[i].bad_free, AUXTAP_BLOCK_BAD_FREES, b);
-	}
+	for (int i = 0; i < nr; i++)
+		put_block(s, file, tid, nr_events, &found[i]);
 	free(events);
 }

@@ -68,7 +68,9 @@ static bool is_on_stack(const struct unwind_frames *frames, uint64_t return_addr
 /* free(), or another that frees it, is running. */
 static bool is_being_freed(const struct auxtap_crash_block *b, const struct unwind_frames *frames)
 {
-	return b->flags & AUXTAP_BLOCK_FREED && is_on_stack(frames, b->freed_at);
+	return b->flags & AUXTAP_BLOCK_FREED &&
+	       !(b->flags & (AUXTAP_BLOCK_RETURNED | AUXTAP_BLOCK_MAPPING)) &&
+	       is_on_stack(frames, b->freed_at);
 }
 
 /* The level of inlining that is the program's own at a call; -1: a library's code. */

@@ -176,14 +176,15 @@ struct auxtap_heap_call {
 	/* that calls preserve; x86-64: rbx, rbp, r12 to r15; AArch64: x19 to x29 */
 	uint64_t reg[AUXTAP_CALL_REGS];
 	uint32_t nr_stack; /* bytes of the stack from sp on */
-	uint32_t reserved;
+	uint32_t returned; /* FREED: 1: the call has returned */
 	uint8_t stack[AUXTAP_CALL_STACK];
 };
 
 #define AUXTAP_BLOCK_FREED    0x1
-#define AUXTAP_BLOCK_BAD_FREE 0x2 /* free() was called again, or with an address inside */
-#define AUXTAP_BLOCK_MAPPING  0x4 /* of mmap(), not of the heap; FREED: unmapped */
-#define AUXTAP_BLOCK_UNKNOWN  0x8 /* freed, and no allocation of it is known */
+#define AUXTAP_BLOCK_BAD_FREE 0x2  /* free() was called again, or with an address inside */
+#define AUXTAP_BLOCK_MAPPING  0x4  /* of mmap(), not of the heap; FREED: unmapped */
+#define AUXTAP_BLOCK_UNKNOWN  0x8  /* freed, and no allocation of it is known */
+#define AUXTAP_BLOCK_RETURNED 0x10 /* FREED: the call that freed it has returned */
 
 #define AUXTAP_MAX_BLOCKS 32 /* of a file: of each pointer at most one */
 

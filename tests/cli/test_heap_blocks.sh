@@ -335,6 +335,24 @@ OWN int *grow(std::vector<int> &v)
 	sink++;
 	return first;
 }
+/* the next one is called from the same place; free() is a jump */
+OWN void drop(void *at, void *freed)
+{
+	if (freed)
+		die(freed, 0);
+	free(at);
+}
+/* the same with delete, which jumps from one function to the next */
+struct one {
+	long member[8];
+	one() { member[0] = sink; }
+};
+OWN void drop_one(one *o, void *freed)
+{
+	if (freed)
+		die(freed, 0);
+	delete o;
+}
 /* what is farther out is not in what is kept of the stack */
 OWN void *wide(void)
 {
@@ -371,6 +389,18 @@ int main(int argc, char **argv)
 		void *at = wide(); /* widest */
 		sink++;
 		die(at, 0);
+	}
+	if (!strcmp(what, "loop")) {
+		void *at[] = {malloc(60), malloc(70)};
+		sink++;
+		for (volatile int i = 0; i < 2; i++)
+			drop(at[i], i ? at[0] : NULL);
+	}
+	if (!strcmp(what, "delete")) {
+		one *at[] = {new one, new one};
+		sink++;
+		for (volatile int i = 0; i < 2; i++)
+			drop_one(at[i], i ? at[0] : NULL);
 	}
 	if (!strcmp(what, "vector")) {
 		std::vector<int> v(4); /* filled */
@@ -516,6 +546,10 @@ all_callers() {
 		'from deep(int) @deep' 'from deep(int) @deep' 'from main @descending' -- "$1" deep
 	callers 'allocated xmalloc(unsigned long) @wrapped' 'from wide() @wide' "${@:2}" \
 		-- "$1" wide
+	blocks "$1" loop
+	[[ $got == 'freed block of 60 bytes at 0xX'*$'\n''freed '* ]] || fail "$1 loop: $got"
+	blocks "$1" delete
+	[[ $got == 'freed block of 64 bytes at 0xX'*$'\n''freed '* ]] || fail "$1 delete: $got"
 	callers 'freed grow(std::vector<int, std::allocator<int> >&) @grown' 'from main @growing' \
 		'allocated main @filled' -- "$1" vector
 }
@@ -527,11 +561,13 @@ for c in json.load(sys.stdin)["pointed_memory"][0]["freed"]["callers"]:
 	print(c["function"].split("(")[0], c["line"])' >got
 	printf 'grow %s\nmain %s\n' "$(source_line grown)" "$(source_line growing)" >want
 	cmp -s want got || fail "$level: JSON: $(cat got)"
-	guard "$AUXTAP" crash --source qemu --memory none -o none -- ./callers.$level item >out 2>err
+	guard "$AUXTAP" crash --source qemu --memory none -o none -- \
+		./callers.$level item >out 2>err
 	! "$AUXTAP" report none | grep -q '^      from ' || fail "$level: memory none: callers"
 done
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
-	aarch64-linux-gnu-g++ -g -w -O1 -static -pthread -o heap64 heap.cc || fail "not built for AArch64"
+	aarch64-linux-gnu-g++ -g -w -O1 -static -pthread -o heap64 heap.cc ||
+		fail "not built for AArch64"
 	is 'freed block of 100 bytes at 0xX' 'freed release(void*) @release' \
 		'allocated plain(unsigned long) @plain' -- ./heap64 freed
 	is 'block of 300 bytes at 0xX' 'allocated main @aligned' -- ./heap64 aligned

@@ -80,6 +80,7 @@ static struct qemu_heap *heap;
 /* Calls that have not returned, the newest last; some never will (an exception, longjmp()). */
 struct pending {
 	u64 sp, old, nr_bytes, caller;
+	u64 event; /* the number of its FREED, plus 1; 0: none */
 	enum hook_kind kind;
 };
 struct calls {
@@ -97,15 +98,18 @@ u64 qp_heap_ring(void)
 	return (u64)(uintptr_t)heap;
 }
 
-/* Begins an event; put() ends it. */
-static struct auxtap_heap_event *begin_event(struct auxtap_heap_call **call)
+/* Begins an event, which put() ends; number may be NULL. */
+static struct auxtap_heap_event *begin_event(struct auxtap_heap_call **call, u64 *number)
 {
-	const u64 at =
-		__atomic_fetch_add(&heap->ring.head, 1, __ATOMIC_RELAXED) & (QEMU_HEAP_EVENTS - 1);
+	const u64 nr = __atomic_fetch_add(&heap->ring.head, 1, __ATOMIC_RELAXED);
+	const u64 at = nr & (QEMU_HEAP_EVENTS - 1);
 
 	qemu_store(&heap->event[at].kind, AUXTAP_HEAP_NONE);
 	*call = &heap->call[at];
 	(*call)->sp = 0;
+	(*call)->returned = 0;
+	if (number)
+		*number = nr;
 	return &heap->event[at];
 }
 
@@ -123,7 +127,7 @@ static void put_missed(void)
 {
 	struct auxtap_heap_call *call;
 
-	put(begin_event(&call), AUXTAP_HEAP_MISSED, 0, 0, 0);
+	put(begin_event(&call, NULL), AUXTAP_HEAP_MISSED, 0, 0, 0);
 }
 
 /* ---- the functions' calls ---- */
@@ -239,14 +243,17 @@ static void drop_call(u32 at)
 
 /*
  * If the same call at the same depth is there already, it has been left without a return, and has
- * given nothing to the program.
+ * given nothing to the program; or by a jump to another that frees the same block.
  */
 static struct pending *add_call(const struct state *s, enum hook_kind kind)
 {
+	u64 event = 0;
+
 	for (u32 i = 0; i < qp_heap_pending; i++) {
 		const struct pending *p = &calls.call[i];
 
 		if (p->sp == s->sp && p->caller == s->caller && p->kind == kind) {
+			event = p->old == s->arg[0] ? p->event : 0;
 			drop_call(i);
 			break;
 		}
@@ -257,7 +264,7 @@ static struct pending *add_call(const struct state *s, enum hook_kind kind)
 		drop_call(0);
 	}
 	calls.call[qp_heap_pending] =
-		(struct pending){.sp = s->sp, .caller = s->caller, .kind = kind};
+		(struct pending){.sp = s->sp, .caller = s->caller, .event = event, .kind = kind};
 	return &calls.call[qp_heap_pending++];
 }
 
@@ -268,6 +275,7 @@ static void on_call(unsigned int cpu, void *arg)
 	struct auxtap_heap_event *e;
 	struct pending *p;
 	struct state s;
+	u64 number = 0;
 
 	(void)cpu;
 	if (!read_state(&s) || (hook->kind == HOOK_FREE && !s.arg[0]))
@@ -280,12 +288,15 @@ static void on_call(unsigned int cpu, void *arg)
 	}
 	/* before it returns, another thread may be given the block */
 	if ((hook->kind == HOOK_FREE || hook->kind == HOOK_REALLOC) && s.arg[0] && !is_inner(&s)) {
-		e = begin_event(&call);
+		e = begin_event(&call, &number);
 		fill_call(call, current_env(), caller_sp(s.sp));
 		put(e, AUXTAP_HEAP_FREED, s.arg[0], 0, s.caller);
+		number++;
 	}
 	p = add_call(&s, hook->kind);
 	p->old = s.arg[0];
+	if (number)
+		p->event = number;
 	switch (hook->kind) {
 	case HOOK_PRODUCT:
 		p->nr_bytes = s.arg[0] * s.arg[1];
@@ -309,6 +320,8 @@ static void returned(const struct pending *p, u64 result, const union qemu_env *
 	struct auxtap_heap_event *e;
 	u64 addr = result;
 
+	if (p->event && qemu_load(&heap->ring.head) - p->event < QEMU_HEAP_EVENTS)
+		heap->call[(p->event - 1) & (QEMU_HEAP_EVENTS - 1)].returned = 1;
 	if (p->kind == HOOK_FREE)
 		return;
 	if (p->kind == HOOK_POSIX) {
@@ -319,10 +332,10 @@ static void returned(const struct pending *p, u64 result, const union qemu_env *
 			return;
 		}
 	} else if (p->kind == HOOK_REALLOC && p->old && !result && p->nr_bytes) {
-		put(begin_event(&call), AUXTAP_HEAP_KEPT, p->old, 0, p->caller);
+		put(begin_event(&call, NULL), AUXTAP_HEAP_KEPT, p->old, 0, p->caller);
 	}
 	if (addr) {
-		e = begin_event(&call);
+		e = begin_event(&call, NULL);
 		fill_call(call, env, caller_sp(p->sp));
 		put(e, AUXTAP_HEAP_ALLOCATED, addr, p->nr_bytes, p->caller);
 	}
@@ -553,7 +566,7 @@ static u64 mapping_caller(void)
 static void put_mapping(enum auxtap_heap_kind kind, u64 addr, u64 len, u64 caller)
 {
 	struct auxtap_heap_call *call;
-	struct auxtap_heap_event *e = begin_event(&call);
+	struct auxtap_heap_event *e = begin_event(&call, NULL);
 
 	if (caller)
 		*call = calls.mapping_call;
