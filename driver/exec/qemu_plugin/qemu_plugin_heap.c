@@ -20,6 +20,7 @@
 /* bytes of stack between a function of the C library and its system call */
 #define MAX_WRAPPER 256
 #define MAX_TABLE   (32u << 20) /* bytes of a symbol or string table */
+#define RING_BELOW  (1ull << 38)
 
 enum hook_kind {
 	HOOK_NONE,
@@ -483,12 +484,20 @@ static void unlock(void)
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Between two pages without access: a loop of the program past its own memory ends there. */
+/*
+ * Between two pages without access: a loop of the program past its own memory ends there. Far below
+ * where the kernel places mappings, so that the program's are where they would be without it.
+ */
 static void make_ring(void)
 {
 	const size_t size = (sizeof(*heap) + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
-	char *all = mmap(NULL, size + 2 * QEMU_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	char *all = mmap(NULL, size + 2 * QEMU_PAGE, PROT_NONE, flags, -1, 0);
 
+	if (all != MAP_FAILED && (uintptr_t)all > RING_BELOW) {
+		munmap(all, size + 2 * QEMU_PAGE);
+		all = mmap(all - RING_BELOW, size + 2 * QEMU_PAGE, PROT_NONE, flags, -1, 0);
+	}
 	if (all == MAP_FAILED)
 		return;
 	if (mprotect(all + QEMU_PAGE, size, PROT_READ | PROT_WRITE)) {
