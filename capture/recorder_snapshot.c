@@ -35,8 +35,8 @@ static uint64_t seen_before(const struct stream *st, const struct auxtap_span *s
 
 /*
  * The emulator was killed with the transaction open: the head is that of an earlier one. The
- * unit's account is in step with its bytes, but for the packet that it was writing, which may
- * have been laid over the oldest ones.
+ * unit's counter of bytes agrees with what is in the AUX area, but for the packet that it was
+ * writing, which may have been laid over the oldest ones.
  */
 static void newest_of_dead(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 			   uint64_t *offset)

@@ -210,7 +210,7 @@ u64 faults_reg_write(struct sim *sim, u32 reg, u64 value)
 	return unit_faults_write(&sim->faults.unit, reg, value, now, sim->c.page_size);
 }
 
-void faults_stopping(struct sim *sim)
+void faults_at_unit_off(struct sim *sim)
 {
 	if (!unit_faults_stopping(&sim->faults.unit))
 		return;

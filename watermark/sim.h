@@ -269,7 +269,7 @@ void sim_line_raised(struct sim *sim); /* the line is up: the controller sends i
 void faults_table_entry(struct sim *sim, u64 addr, u64 *entry);
 u64 faults_reg_read(struct sim *sim, u32 reg, u64 value);
 u64 faults_reg_write(struct sim *sim, u32 reg, u64 value);
-void faults_stopping(struct sim *sim);
+void faults_at_unit_off(struct sim *sim);
 
 /* config.c: a caller's configuration with the defaults that it leaves out; whether it can run */
 int config_take(struct auxtap_watermark_config *known, const struct auxtap_watermark_config *given,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The drivers of the simulated machine: their registers led to the trace unit, their start, their
- * interrupt. Hardware faults that a driver would meet in a register are injected here.
+ * The drivers of the simulated machine: their accesses to registers, which go to the trace unit,
+ * their start, their interrupt. Hardware faults that a driver would meet in a register are injected
+ * here.
  */
 #include "sim.h"
 #include "units.h"
@@ -131,7 +132,7 @@ static void reg_write(int cpu, u32 reg, u64 value)
 	if (reg == MSR_STATUS || reg == PMBSR || reg == TRBSR)
 		driver_show_status(sim, value);
 	if ((reg == MSR_CTL && was_on && !(value & ENABLE)) || (reg == PMSCR && was_on && !value))
-		faults_stopping(sim);
+		faults_at_unit_off(sim);
 }
 
 static void drain(int cpu)
@@ -151,7 +152,7 @@ static void etm_off(int cpu)
 {
 	(void)cpu;
 	current_sim->unit_on = false;
-	faults_stopping(current_sim);
+	faults_at_unit_off(current_sim);
 }
 
 /* ---- drivers ---- */
@@ -204,7 +205,7 @@ static bool trbe_irq(void)
 	return cs_etm_interrupt();
 }
 
-/* ---- for a search: PT's description of the area ---- */
+/* ---- for explore.c, which compares states: PT's description of the area ---- */
 
 /* Position and thresholds are set anew before the unit is switched on (H4, D4). */
 static void pt_forget_area(void *area)

@@ -515,7 +515,7 @@ static void print_flow(struct report *r, const struct report_death *death)
 		fprintf(r->ro.out, "  thread %d left no trace in this file\n", c->tid);
 		return;
 	}
-	if (death->no_memory)
+	if (death->out_of_memory)
 		fprintf(r->ro.out, "  (out of memory)\n");
 	report_calls_print(&r->ro, death->view->calls, r->nr_calls, end);
 	if (death->before)

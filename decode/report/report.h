@@ -716,21 +716,21 @@ bool report_first_fault(const struct report_out *ro, const struct report_facts *
 /* ---- the head of the report (report_headline.c) ---- */
 
 /* The innermost function that is the program's own. */
-struct report_culprit {
+struct report_own_frame {
 	int frame;   /* -1: not one; of a tail frame that before it */
 	int level;   /* of the functions inlined there */
 	uint64_t pc; /* where it is; of a tail frame the jump */
 	bool tail;   /* it left by a jump */
 };
-struct report_culprit report_culprit(const struct report_out *ro,
-				     const struct unwind_frames *frames);
+struct report_own_frame report_own_frame(const struct report_out *ro,
+					 const struct unwind_frames *frames);
 
 struct report_headline {
 	const struct auxtap_regs *regs; /* of the thread that died; NULL: not known */
 	uint64_t ip;			/* of the instruction that the signal is about, with regs */
 	struct fault *fault;
 	const struct unwind_frames *frames;
-	struct report_culprit culprit;
+	struct report_own_frame own_frame;
 	const struct report_branches *branches; /* of the thread; NULL: it left no trace */
 	const struct report_returns *returns;	/* the same */
 	bool flow_end_known;

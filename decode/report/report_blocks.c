@@ -375,7 +375,7 @@ static void put_call(struct report_json *json, const struct auxtap_regs *regs, c
 	json_out_close(j, '}');
 }
 
-void report_json_blocks(struct report_json *json, const struct auxtap_regs *regs)
+void report_json_pointed_memory(struct report_json *json, const struct auxtap_regs *regs)
 {
 	const struct report_facts *facts = &json->r->facts;
 	struct json_out *j = &json->j;

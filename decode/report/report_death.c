@@ -90,11 +90,11 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 	unwind_backtrace(&r->facts, r->ro.images, &trapped, view ? view->returns.last_call : 0,
 			 view ? report_branches_jump_to(&view->branches, ip) : 0, &death->frames);
 	if (view) {
-		death->no_memory =
+		death->out_of_memory =
 			call_tree_died(view->calls, fault->has_insn ? fault->insn_ip : ip);
 		report_tails_find(&r->ro, view->calls, &death->frames);
 	}
-	death->head.culprit = report_culprit(&r->ro, &death->frames);
+	death->head.own_frame = report_own_frame(&r->ro, &death->frames);
 	death->what = "the call that sent SIGABRT";
 	if (report_is_abort(c) &&
 	    report_abort(&r->ro, &r->facts, death->frames.pcs, death->frames.nr, fault))
@@ -106,7 +106,7 @@ static void explain_flow(struct report *r, struct report_death *death, uint64_t 
 {
 	const struct auxtap_regs *regs = death->head.regs;
 	/* a tail frame's call has the return address of the frame that it belongs to */
-	const int frame = death->head.culprit.frame + death->head.culprit.tail;
+	const int frame = death->head.own_frame.frame + death->head.own_frame.tail;
 
 	if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
 		report_branches_complete(&death->view->branches, ip);
@@ -140,7 +140,7 @@ void report_death_explain(struct report *r, struct report_death *death)
 	memset(death, 0, sizeof(*death));
 	head->fault = &death->fault;
 	head->frames = &death->frames;
-	head->culprit.frame = -1;
+	head->own_frame.frame = -1;
 	death->view = report_dying_view(r);
 	if (death->view) {
 		head->branches = &death->view->branches;

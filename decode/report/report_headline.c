@@ -6,8 +6,8 @@
 #include <signal.h>
 
 /* Is the innermost function of the program's own at pc? second: if not, code of its headers. */
-static bool is_culprit(const struct report_out *ro, uint64_t pc, struct report_culprit *found,
-		       struct report_culprit *second)
+static bool is_own_frame(const struct report_out *ro, uint64_t pc, struct report_own_frame *found,
+			 struct report_own_frame *second)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
@@ -26,19 +26,19 @@ static bool is_culprit(const struct report_out *ro, uint64_t pc, struct report_c
 	return false;
 }
 
-struct report_culprit report_culprit(const struct report_out *ro,
-				     const struct unwind_frames *frames)
+struct report_own_frame report_own_frame(const struct report_out *ro,
+					 const struct unwind_frames *frames)
 {
-	struct report_culprit second = {.frame = -1}, found;
+	struct report_own_frame second = {.frame = -1}, found;
 	int tail = 0;
 
 	for (int i = 0; i < frames->nr; i++) {
-		found = (struct report_culprit){.frame = i};
-		if (is_culprit(ro, frames->pcs[i], &found, &second))
+		found = (struct report_own_frame){.frame = i};
+		if (is_own_frame(ro, frames->pcs[i], &found, &second))
 			return found;
 		for (; tail < frames->nr_tails && frames->tails[tail].frame == i; tail++) {
 			found.tail = true;
-			if (is_culprit(ro, frames->tails[tail].site, &found, &second))
+			if (is_own_frame(ro, frames->tails[tail].site, &found, &second))
 				return found;
 		}
 	}
@@ -64,7 +64,7 @@ void report_headline_explain(const struct report_out *ro, const struct report_fa
 static void print_where(const struct report_out *ro, const struct report_headline *head)
 {
 	const struct report_branch *b = head->last;
-	struct report_culprit culprit = head->culprit;
+	struct report_own_frame own_frame = head->own_frame;
 	FILE *out = ro->out;
 
 	if (head->fault->bad_ip) {
@@ -75,19 +75,19 @@ static void print_where(const struct report_out *ro, const struct report_headlin
 		} else if (head->flow_end_known) {
 			fputs(", last traced in ", out);
 			report_print_location(ro, head->flow_end);
-		} else if (culprit.frame > 0) {
+		} else if (own_frame.frame > 0) {
 			fputs(", from ", out);
-			report_print_level(ro, culprit.pc, culprit.level);
+			report_print_level(ro, own_frame.pc, own_frame.level);
 		}
 	} else if (head->regs) {
 		fputs(" in ", out);
 		report_print_location(ro, head->ip);
-		if (culprit.frame > 0 || culprit.level > 0 || culprit.tail) {
+		if (own_frame.frame > 0 || own_frame.level > 0 || own_frame.tail) {
 			/* library code between them, and calls that left no frame */
-			fputs(culprit.frame + culprit.level > 1 ? ",\n  reached from " :
-								  ",\n  called from ",
+			fputs(own_frame.frame + own_frame.level > 1 ? ",\n  reached from " :
+								      ",\n  called from ",
 			      out);
-			report_print_level(ro, culprit.pc, culprit.level);
+			report_print_level(ro, own_frame.pc, own_frame.level);
 		}
 	}
 	fputc('\n', out);

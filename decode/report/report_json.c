@@ -159,7 +159,7 @@ static void put_insn(struct report_json *json, const struct report_death *death)
 static void put_where(struct report_json *json, const struct report_death *death)
 {
 	const struct report_headline *head = &death->head;
-	const struct report_culprit culprit = head->culprit;
+	const struct report_own_frame own_frame = head->own_frame;
 	const struct report_out *ro = &json->r->ro;
 	struct json_out *j = &json->j;
 
@@ -167,13 +167,13 @@ static void put_where(struct report_json *json, const struct report_death *death
 		put_location(json, ro, "location", head->ip, 0, false);
 	else
 		json_out_null(j, "location");
-	if (culprit.frame >= 0 && culprit.frame + culprit.level + culprit.tail > 0)
-		put_location(json, ro, "called_from", culprit.pc, culprit.level, false);
+	if (own_frame.frame >= 0 && own_frame.frame + own_frame.level + own_frame.tail > 0)
+		put_location(json, ro, "called_from", own_frame.pc, own_frame.level, false);
 	else
 		json_out_null(j, "called_from");
 	/* else library code, or a call that left no frame, is in between */
 	json_out_bool(j, "called_directly",
-		      culprit.frame >= 0 && culprit.frame + culprit.level <= 1);
+		      own_frame.frame >= 0 && own_frame.frame + own_frame.level <= 1);
 	if (head->regs && head->fault->bad_ip && head->last)
 		put_location(json, ro, "came_from", head->last->from, 0, false);
 	else
@@ -423,13 +423,13 @@ static void put_death(struct report_json *json, struct report_death *death)
 		report_regs_json(j, regs);
 	else
 		json_out_null(j, "registers");
-	report_json_blocks(json, regs);
+	report_json_pointed_memory(json, regs);
 	if (regs)
 		report_json_backtrace(json, death);
 	else
 		json_out_null(j, "backtrace");
 	if (death->view) {
-		report_json_calls(json, death->view->calls, death->no_memory);
+		report_json_calls(json, death->view->calls, death->out_of_memory);
 		report_json_branches(json, death->before ? death->before : &death->view->branches);
 		json_out_text(j, "branches_before", death->before ? death->what : NULL);
 	}

@@ -34,8 +34,8 @@ void report_json_signal(struct json_out *j, const char *key, int signo);
 void report_json_time(struct json_out *j, const char *key, uint64_t time);
 
 /* report_json_flow.c: the tree of calls and the last branches of a thread, members of an object. */
-/* no_memory: its end is missing. */
-void report_json_calls(struct report_json *json, struct call_tree *tree, bool no_memory);
+/* out_of_memory: its end is missing. */
+void report_json_calls(struct report_json *json, struct call_tree *tree, bool out_of_memory);
 /* Members of an open object: the calls in which most was executed; ro: of its process. */
 void report_json_hot_calls(struct report_json *json, const struct report_out *ro,
 			   struct call_tree *tree, unsigned int nr_lines);
@@ -44,7 +44,7 @@ void report_json_last_calls(struct report_json *json, struct call_tree *tree);
 void report_json_branches(struct report_json *json, const struct report_branches *branches);
 
 /* report_blocks.c: regs of the dying thread, or NULL. */
-void report_json_blocks(struct report_json *json, const struct auxtap_regs *regs);
+void report_json_pointed_memory(struct report_json *json, const struct auxtap_regs *regs);
 /* report_json_frames.c */
 void report_json_backtrace(struct report_json *json, const struct report_death *death);
 /* report_functions.c: the hottest functions. */

@@ -105,7 +105,7 @@ static void put_row(void *ctx, const struct report_call_row *row)
 
 /* Members of an open object. */
 static void put_calls(struct report_json *json, const struct report_out *ro,
-		      const struct report_calls *calls, bool no_memory)
+		      const struct report_calls *calls, bool out_of_memory)
 {
 	struct json_out *j = &json->j;
 
@@ -115,13 +115,13 @@ static void put_calls(struct report_json *json, const struct report_out *ro,
 		      calls->outer_at_most ? "at_most" :
 					     "exact");
 	json_out_text(j, "gap_before", calls->gap && !calls->gap_shown ? calls->gap : NULL);
-	json_out_bool(j, "out_of_memory", no_memory);
+	json_out_bool(j, "out_of_memory", out_of_memory);
 	json_out_open(j, "rows", '[');
 	report_calls_each(calls, put_row, &(struct put_rows){json, ro});
 	json_out_close(j, ']');
 }
 
-void report_json_calls(struct report_json *json, struct call_tree *tree, bool no_memory)
+void report_json_calls(struct report_json *json, struct call_tree *tree, bool out_of_memory)
 {
 	const unsigned int nr = json->r->nr_calls ? json->r->nr_calls : REPORT_JSON_CALLS;
 	struct report_calls calls;
@@ -131,7 +131,7 @@ void report_json_calls(struct report_json *json, struct call_tree *tree, bool no
 		return;
 	}
 	json_out_open(&json->j, "calls", '{');
-	put_calls(json, &json->r->ro, &calls, no_memory);
+	put_calls(json, &json->r->ro, &calls, out_of_memory);
 	json_out_close(&json->j, '}');
 	report_calls_free(&calls);
 }

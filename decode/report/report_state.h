@@ -72,7 +72,7 @@ struct report_death {
 	struct unwind_frames frames;
 	struct thread_view *view; /* of the thread that died; NULL: it left no trace */
 	bool unloaded;		  /* nothing is mapped any more where it died */
-	bool no_memory;		  /* the end of the tree of calls is missing */
+	bool out_of_memory;	  /* the end of the tree of calls is missing */
 	/* abort(): the branches up to the call 'what', instead of the last ones; NULL */
 	const struct report_branches *before;
 	const char *what;

@@ -86,7 +86,8 @@ static void put_lost(struct unit_log *log)
 		put(log, LOG_LOST, lost);
 }
 
-/* ---- the ring ---- */
+/* ---- the AUX area: the log's event 'ring' says whose it is, positions are in it from there on
+ * ---- */
 
 static void look_ring(struct unit_log *log, const struct perf_event *event, const void *area)
 {
