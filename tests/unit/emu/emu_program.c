@@ -373,13 +373,15 @@ static int jit(void)
 {
 	static const unsigned char one[] = {0xb8, 1, 0, 0, 0, 0xc3};
 	static const unsigned char two[] = {0x90, 0xb8, 2, 0, 0, 0, 0xc3};
-	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *p =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int (*fn)(void) = (int (*)(void))(uintptr_t)p;
 
 	memcpy(p, one, sizeof(one));
+	/* the tracer reads the page from now on, when it is complete */
+	CHECK(mprotect(p, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
 	CHECK(fn() == 1);
-	usleep(200000); /* the tracer reads the page now, while it is complete */
+	usleep(200000);
 	CHECK(mprotect(p, 4096, PROT_READ | PROT_EXEC) == 0);
 	CHECK(fn() == 1);
 	usleep(200000);
