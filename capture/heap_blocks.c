@@ -294,8 +294,8 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 			block.note.addr = e->addr;
 			block.note.nr_bytes = e->nr_bytes;
 			cut_mapping(b, i, pointer, &block.note);
-			if (!block.note
-				     .nr_bytes) /* its last bytes, before which the pointer's are */
+			/* changed up to its end, which the pointer is right past */
+			if (!block.note.nr_bytes)
 				return false;
 		}
 		if (e->kind == AUXTAP_HEAP_MAPPED) {
@@ -359,11 +359,12 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 }
 
 /* The call in an event of number nr; false: it is not known. */
-static bool read_call(struct auxtap_session *s, pid_t tid, size_t nr_events, ssize_t nr,
-		      struct auxtap_heap_call *call)
+static bool read_call(struct auxtap_session *s, pid_t tid, const struct auxtap_heap_event *events,
+		      size_t nr_events, ssize_t nr, struct auxtap_heap_call *call)
 {
 	return nr >= 0 && TARGET_HAS(s->be->target, heap_call) &&
-	       !s->be->target->heap_call(s->be->target_ctx, tid, nr_events - 1 - (size_t)nr, call);
+	       !s->be->target->heap_call(s->be->target_ctx, tid, nr_events - 1 - (size_t)nr,
+					 &events[nr], call);
 }
 
 /* It contains memory of the program. */
@@ -383,20 +384,21 @@ static void put_call(struct auxtap_session *s, struct trace_file *file, uint64_t
 }
 
 static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t tid,
-		      size_t nr_events, struct heap_block *block)
+		      const struct auxtap_heap_event *events, size_t nr_events,
+		      struct heap_block *block)
 {
 	struct auxtap_crash_block *b = &block->note;
 	struct auxtap_heap_call allocated, freed, bad_free;
-	const bool has_freed = read_call(s, tid, nr_events, block->freed, &freed);
+	const bool has_freed = read_call(s, tid, events, nr_events, block->freed, &freed);
 
 	if (has_freed && freed.returned)
 		b->flags |= AUXTAP_BLOCK_RETURNED;
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, b, sizeof(*b));
-	if (read_call(s, tid, nr_events, block->allocated, &allocated))
+	if (read_call(s, tid, events, nr_events, block->allocated, &allocated))
 		put_call(s, file, b->addr, AUXTAP_BLOCK_IS_ALLOCATED, b->allocated_at, &allocated);
 	if (has_freed)
 		put_call(s, file, b->addr, AUXTAP_BLOCK_IS_FREED, b->freed_at, &freed);
-	if (read_call(s, tid, nr_events, block->bad_free, &bad_free))
+	if (read_call(s, tid, events, nr_events, block->bad_free, &bad_free))
 		put_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
 }
 
@@ -419,6 +421,6 @@ void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t
 	nr += general_regs(&regs, pointer + nr);
 	nr = heap_blocks_find(events, nr_events, tid, pointer, nr, found);
 	for (int i = 0; i < nr; i++)
-		put_block(s, file, tid, nr_events, &found[i]);
+		put_block(s, file, tid, events, nr_events, &found[i]);
 	free(events);
 }

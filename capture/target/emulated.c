@@ -553,8 +553,10 @@ static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, si
 	return 0;
 }
 
-static int qemu_heap_call(void *ctx, pid_t tid, size_t nth, struct auxtap_heap_call *call)
+static int qemu_heap_call(void *ctx, pid_t tid, size_t nth, const struct auxtap_heap_event *event,
+			  struct auxtap_heap_call *call)
 {
+	struct auxtap_heap_event now;
 	struct qemu_heap_ring ring;
 	int ret = read_heap(ctx, tid, 0, &ring, sizeof(ring));
 
@@ -565,8 +567,13 @@ static int qemu_heap_call(void *ctx, pid_t tid, size_t nth, struct auxtap_heap_c
 	nth = (ring.head - 1 - nth) % QEMU_HEAP_EVENTS;
 	ret = read_heap(ctx, tid, offsetof(struct qemu_heap, call) + nth * sizeof(*call), call,
 			sizeof(*call));
+	if (!ret) /* after the call: threads may still run */
+		ret = read_heap(ctx, tid, offsetof(struct qemu_heap, event) + nth * sizeof(now),
+				&now, sizeof(now));
 	if (ret)
 		return ret;
+	if (now.addr != event->addr || now.caller != event->caller || now.kind != event->kind)
+		return -ENODATA;
 	return call->sp && call->nr_stack <= sizeof(call->stack) ? 0 : -ENODATA;
 }
 

@@ -202,9 +202,11 @@ struct auxtap_target_ops {
 	 */
 	int (*heap)(void *ctx, pid_t tid, struct auxtap_heap_event **events, size_t *nr);
 	/*
-	 * The caller in the nth newest of these events; 0: the newest. NULL, or -ENODATA: unknown.
+	 * The caller in the nth newest of these events; 0: the newest. NULL, or -ENODATA: unknown,
+	 * or the event there is another one by now.
 	 */
-	int (*heap_call)(void *ctx, pid_t tid, size_t nth, struct auxtap_heap_call *call);
+	int (*heap_call)(void *ctx, pid_t tid, size_t nth, const struct auxtap_heap_event *event,
+			 struct auxtap_heap_call *call);
 };
 
 /* ---- backends ---- */
