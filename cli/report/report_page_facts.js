@@ -10,9 +10,11 @@ function registersCard(report) {
 }
 
 function blockNode(block, dying) {
-	const call = (what, made) => made && node('div', 'lastcall', `${what} `, locationNode(made.location),
-		made.tid === null ? ', before the process was forked' :
-			made.tid === dying ? null : `, by thread ${made.tid}`);
+	const call = (what, made) => made && node('div', 'call',
+		...made.callers.map((caller, i) => node('div', 'lastcall', `${i ? 'from' : what} `,
+			locationNode(caller), i ? null :
+				made.tid === null ? ', before the process was forked' :
+					made.tid === dying ? null : `, by thread ${made.tid}`)));
 	const words = block.is_mapping ? ['unmapped memory', 'mapped memory', 'unmapped', 'mapped'] :
 		['freed block', 'block', 'freed', 'allocated'];
 	const size = block.bytes === null ? '' : ` of ${number(block.bytes)} bytes`;

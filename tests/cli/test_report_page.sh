@@ -18,7 +18,7 @@ page() {
 		"$AUXTAP" report --format html "$1.data" >"$1.html" 2>stderr ||
 		fail "$1: exit $?: $(cat stderr)"
 }
-for name in null_deref thread_crash stack_overflow abort_assert; do
+for name in null_deref thread_crash stack_overflow abort_assert use_after_free; do
 	crash "$name" "$FIXTURES/$name"
 done
 crash redacted "$FIXTURES/null_deref" --redact
@@ -137,6 +137,16 @@ try:
         assert len(texts('#branches .branch')) == len(r['branches']), name
         last = texts('#branches .branch')[-1]
         assert crash['signal']['name'] in last or r['branches_before'], (name, last)
+
+    # memory that it points to: who freed and allocated it, and their callers (engine qemu 10 only)
+    blocks = load('use_after_free')['pointed_memory']
+    rows = texts('#blocks .lastcall')
+    want = [caller for block in blocks for call in ('bad_free', 'freed', 'allocated')
+            for caller in (block[call] or {'callers': []})['callers']]
+    assert len(rows) == len(want), (rows, want)
+    for caller, row in zip(want, rows):
+        assert caller['function'] in row and '%s:%d' % (
+            os.path.basename(caller['file']), caller['line']) in row, (caller, row)
 
     # the tree of calls: what ran last is seen; all of it unfolds, and folds again
     r = load('null_deref')
