@@ -64,6 +64,19 @@ quick_program() {
 	return 0
 }
 
+# has PROGRAM...: all are there, and counted in 'tried'; else the first that is not is added to
+# 'missing'.
+missing=() tried=0
+has() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null && continue
+		missing+=("$program")
+		return 1
+	done
+	tried=$((tried + 1))
+}
+
 # nap SECONDS: sleeps without a process, which would cost up to 10 ms of CPU time.
 nap() {
 	[ -p "$WORK/.never" ] || mkfifo "$WORK/.never"

@@ -5,18 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 [ -n "${AUXTAP_LONG:-}" ] || skip "only with AUXTAP_LONG"
 sanitized && skip "not with sanitizers: they test what is smaller"
-missing=() tried=0
-
-# has PROGRAM...: all are there
-has() {
-	local program
-	for program; do
-		command -v "$program" >/dev/null && continue
-		missing+=("$program")
-		return 1
-	done
-	tried=$((tried + 1))
-}
 
 record() { # NAME COMMAND...: NAME.status is what a shell would see
 	local name=$1
