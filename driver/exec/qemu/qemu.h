@@ -88,6 +88,8 @@ struct qemu_thread {
 	siginfo_t host_info;
 	u32 host_flushes, host_nr;
 	siginfo_t dying;
+	bool raised_segv; /* by qemu itself, of no signal of the host, at raised_ip */
+	u64 raised_ip;
 	/* died of an instruction that a processor refuses: registers before it */
 	bool is_refused;
 	u64 refused_ip, refused_sp;

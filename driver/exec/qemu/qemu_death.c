@@ -51,7 +51,6 @@ void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	const struct qemu_arch *arch = t->process->arch;
-	const struct qemu_range *range;
 	union qemu_env env;
 	bool fresh, sent;
 	u64 ip;
@@ -61,6 +60,7 @@ void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo)
 		t->host_nr == rec->nr;
 	sent = !is_sync_signal(signo) || (rec && rec->sent & 1ull << (signo - 1));
 	memset(&t->dying, 0, sizeof(t->dying));
+	t->raised_segv = false;
 	t->dying.si_signo = signo;
 	if (signo == SIGSEGV && rec && rec->no_frame && rec->no_frame != SIGSEGV) {
 		t->dying.si_code = SI_KERNEL;
@@ -72,10 +72,7 @@ void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo)
 		    (t->dying.si_code == SEGV_MAPERR || t->dying.si_code == SEGV_ACCERR)) {
 			u64 addr = (u64)(uintptr_t)t->dying.si_addr - t->process->guest_base;
 
-			/* the host may report faults that are qemu's own, such as guard pages */
 			t->dying.si_addr = (void *)(uintptr_t)addr;
-			t->dying.si_code =
-				qemu_maps_find(t->process, addr) ? SEGV_ACCERR : SEGV_MAPERR;
 			if (is_refused_selector(q, t)) {
 				t->dying.si_addr = NULL;
 				t->dying.si_code = SI_KERNEL;
@@ -122,19 +119,38 @@ void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo)
 			t->dying.si_addr = (void *)(uintptr_t)ip;
 		break;
 	case SIGSEGV:
-		range = qemu_maps_find(t->process, ip);
-		if ((!range || !(range->prot & 4)) && arch->is_canonical(ip)) {
-			/* nothing to execute there */
-			t->dying.si_code = range ? SEGV_ACCERR : SEGV_MAPERR;
-			t->dying.si_addr = (void *)(uintptr_t)ip;
-			break;
-		}
+		t->raised_segv = true;
+		t->raised_ip = ip;
 		t->dying.si_code = SI_KERNEL; /* general protection: no address */
 		break;
 	default:
 		t->dying.si_code = SI_KERNEL;
 		break;
 	}
+}
+
+/*
+ * What depends on the mappings: the newest of them are known once all rings are drained. The host
+ * may report faults that are qemu's own, such as guard pages.
+ */
+static void decide_by_mappings(struct qemu_thread *t)
+{
+	siginfo_t *info = &t->dying;
+	const struct qemu_range *range;
+
+	if (t->raised_segv) {
+		range = qemu_maps_find(t->process, t->raised_ip);
+		if ((range && range->prot & 4) || !t->process->arch->is_canonical(t->raised_ip))
+			return;
+		/* nothing to execute there */
+		info->si_addr = (void *)(uintptr_t)t->raised_ip;
+	} else if (info->si_signo == SIGSEGV &&
+		   (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR)) {
+		range = qemu_maps_find(t->process, (u64)(uintptr_t)info->si_addr);
+	} else {
+		return;
+	}
+	info->si_code = range ? SEGV_ACCERR : SEGV_MAPERR;
 }
 
 /* Whether qemu parks its other threads between blocks before it dies of the signal. */
@@ -210,6 +226,7 @@ void qemu_death_report(struct qemu_engine *q, struct qemu_thread *t)
 	for (struct qemu_thread *other = q->threads; other; other = other->next)
 		if (other->process == t->process && other->task)
 			qemu_death_flush(q, other, !other->cut_off, other == t && sync);
+	decide_by_mappings(t);
 	limit = qemu_limit(q, t);
 	if (rec && rec->no_frame && t->dying.si_signo == SIGSEGV)
 		emu_task_no_frame(t->task, (int)rec->no_frame);
