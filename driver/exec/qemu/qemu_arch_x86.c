@@ -193,10 +193,7 @@ static bool is_prefix(u8 byte)
 	       byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-/*
- * A return to an address that cannot exist, a call or a jump to one in a register. (One in memory
- * may not be in the snapshot: then the address where qemu went is all that shows it.)
- */
+/* A return, a call or a jump to an address that cannot exist. */
 static bool refused(const union qemu_env *env, u8 cls, const u8 *code, size_t nr, u64 *sp)
 {
 	size_t at = 0;
@@ -218,8 +215,7 @@ static bool refused(const union qemu_env *env, u8 cls, const u8 *code, size_t nr
 	}
 	if (cls == X86_CALL_INDIRECT)
 		*sp += 8;
-	return (cls == X86_CALL_INDIRECT || cls == X86_JMP_INDIRECT) && at + 2 <= nr &&
-	       code[at] == 0xff && code[at + 1] >> 6 == 3;
+	return (cls == X86_CALL_INDIRECT || cls == X86_JMP_INDIRECT) && code[at] == 0xff;
 }
 
 /* mov from a general register to a segment register: it reads a descriptor table. */
