@@ -312,6 +312,15 @@ void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t
 /* The stack of a thread with registers r: max bytes from sp up, and less of where it goes on. */
 void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 		       const struct map_list *maps, const struct auxtap_regs *r, size_t max);
+/* session_operand.c: the word of memory that the instruction at which a thread died reads. */
+void session_put_operand(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 const struct auxtap_regs *r);
+/*
+ * x86-64: the address of the word that the instruction at code reads, a near call or jump or a
+ * division with an operand in memory. False: another instruction, or it is unknown.
+ */
+bool x86_word_operand(const unsigned char *code, size_t nr, const struct auxtap_regs *r,
+		      uint64_t *addr);
 /* session_memory.c: memory that pointers lead to. NULL: no memory, and nothing is done. */
 struct reach *reach_new(const struct map_list *maps);
 void reach_free(struct reach *r);

@@ -294,6 +294,8 @@ static void put_threads(struct auxtap_session *s, struct trace_file *file,
 		reach_words(file->reach, r->reg, sizeof(r->reg));
 		session_put_stack(s, file, ev->pid, maps, r,
 				  tids[i] == ev->tid ? STACK_BYTES : others);
+		if (tids[i] == ev->tid)
+			session_put_operand(s, file, ev->pid, r);
 	}
 	if (file->reach)
 		file->memory_cut = reach_put(file->reach, s, file, ev->pid);

@@ -51,6 +51,12 @@ for engine in "${engines[@]}"; do
 	cause "$engine" overflow 136 'integer overflow: the most negative number divided by -1'
 	cause "$engine" movaps 139 '(16 bytes); movaps needs an address that is a multiple of 16'
 	cause "$engine" hlt 139 'hlt is a privileged instruction'
+	cause "$engine" word_call 139 'it calls 0x4141414141414141, which is no address at all'
+	insn 'callq *8(%rax)'
+	cause "$engine" word_jump 139 'it jumps to 0x4141414141414141, which is no address at all'
+	cause "$engine" word_divide 136 'integer division by zero'
+	cause "$engine" new_page 139 'hlt is a privileged instruction'
+	cause "$engine" new_closed 139 ' (1 byte); it is mapped ---p'
 	cause "$engine" thread_stack 139 'the guard page below the stack: the stack is exhausted'
 	sed -n '/^Backtrace/,/^$/p' data.report.txt | grep -q ' run at .*causes.c' ||
 		fail "$engine thread_stack: the backtrace does not reach the thread's function"
@@ -117,6 +123,13 @@ for engine in "${engines[@]}"; do
 	cause "$engine" constant_0 139 'it read from 0x0 (4 bytes); a null pointer'
 	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'
 done
+
+# si_code, too, is that of the mapping: 2 is SEGV_ACCERR
+if command -v gdb >/dev/null; then
+	"$AUXTAP" crash --core -o data -- ./causes new_closed >stdout 2>stderr </dev/null
+	code=$(gdb -batch -nx -ex 'print $_siginfo.si_code' ./causes data.core 2>&1 | tail -n 1)
+	[ "$code" = '$1 = 2' ] || fail "new_closed: si_code: $code"
+fi
 
 # Jumps to missing code. That does not prove that a return address was overwritten
 # (tests/cli/crash.sh: stack_smash has one that was).

@@ -208,6 +208,37 @@ static int across(int is_wide)
 	return (int)*(volatile unsigned long *)(at + 4093);
 }
 
+/* Targets and divisors in the heap, of which the processor reports nothing. */
+static int heap_word(const char *which)
+{
+	struct methods {
+		long number;
+		void (*method)(void);
+	} *m = malloc(sizeof(*m));
+
+	memset(m, strcmp(which, "divide") ? 0x41 : 0, sizeof(*m));
+#ifdef __x86_64__
+	if (!strcmp(which, "call"))
+		__asm__ volatile("call *8(%0)" : : "r"(m));
+	if (!strcmp(which, "jump"))
+		__asm__ volatile("jmp *(%0,%1,8)" : : "r"(m), "r"(1L));
+	/* the dividend is so large that another divisor might fail as well */
+	if (!strcmp(which, "divide"))
+		__asm__ volatile("divq (%0)" : : "r"(m), "a"(1L), "d"(1L));
+#endif
+	return (int)m->number;
+}
+
+/* In a page whose mapping the engine has not read from its ring yet. */
+static void new_page(const char *which)
+{
+	int prot = !strcmp(which, "closed") ? PROT_NONE : PROT_READ | PROT_WRITE | PROT_EXEC;
+	char *page = mmap(NULL, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	page[0] = (char)0xf4; /* hlt */
+	((void (*)(void))page)();
+}
+
 int main(int argc, char **argv)
 {
 	static char bytes[64] __attribute__((aligned(64)));
@@ -216,6 +247,10 @@ int main(int argc, char **argv)
 	int *volatile small = (int *)0xbb8, *volatile null = NULL;
 
 	sent(which);
+	if (!strncmp(which, "word_", 5))
+		return heap_word(which + 5);
+	if (!strncmp(which, "new_", 4))
+		new_page(which + 4);
 	if (!strcmp(which, "ud1"))
 		__asm__ volatile(".byte 0x67, 0x0f, 0xb9, 0x40, 0x0a");
 	if (!strcmp(which, "overflow"))
