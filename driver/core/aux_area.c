@@ -39,25 +39,28 @@ void rb_free_aux(struct perf_buffer *rb)
 	}
 }
 
-/*
- * C2, C3: the order of chunks, and the watermark. D19: a watermark from the attributes is not
- * capped.
- */
-static int chunk_order(const struct perf_event *event, unsigned long nr_pages, bool overwrite,
-		       u64 *watermark)
+/* C2; D19: a watermark from the attributes is not capped. */
+static u64 effective_watermark(const struct perf_event *event, unsigned long nr_pages,
+			       bool overwrite, u64 asked)
+{
+	bool keeps = event->kernel->bugs && event->kernel->bugs->overwrite_watermark;
+
+	if (overwrite)
+		return keeps ? asked : 0;
+	return asked ?: min((u64)U32_MAX, (u64)nr_pages << (PAGE_SHIFT - 1));
+}
+
+/* C3: no chunk of pages is larger than 2 to the power of it. */
+static int max_chunk_order(const struct perf_event *event, unsigned long nr_pages, bool overwrite,
+			   u64 watermark)
 {
 	bool large =
 		!event->kernel->aux_chunk_order_zero || /* L3 */
 		event->pmu->capabilities & (PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE);
 
-	if (overwrite) {
-		if (!event->kernel->bugs || !event->kernel->bugs->overwrite_watermark)
-			*watermark = 0;
-		return large ? ilog2(nr_pages) : 0;
-	}
-	if (!*watermark)
-		*watermark = min((u64)U32_MAX, (u64)nr_pages << (PAGE_SHIFT - 1));
-	return large ? get_order(*watermark) : 0;
+	if (!large)
+		return 0;
+	return overwrite ? ilog2(nr_pages) : get_order(watermark);
 }
 
 /* C8: the caller sets aux_mmap_count. */
@@ -65,12 +68,12 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, u64 offset,
 		 unsigned long nr_pages, u32 watermark, bool writable)
 {
 	size_t size = nr_pages << PAGE_SHIFT;
-	u64 aux_watermark = watermark;
+	u64 aux_watermark = effective_watermark(event, nr_pages, !writable, watermark);
 	int max_order, ret = -ENOMEM;
 
 	if (!has_aux(event)) /* C1 */
 		return -EOPNOTSUPP;
-	max_order = chunk_order(event, nr_pages, !writable, &aux_watermark);
+	max_order = max_chunk_order(event, nr_pages, !writable, aux_watermark);
 	if (get_order(nr_pages * sizeof(void *)) > MAX_PAGE_ORDER) /* C4 */
 		return -ENOMEM;
 	rb->aux_nr_pages = (int)nr_pages;
