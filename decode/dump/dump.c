@@ -105,7 +105,7 @@ static void put_header(struct auxtap_perfdata *pd, FILE *out)
 	dump_features(pd, out);
 }
 
-static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int put_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	static const char *const names[] = {"?",	  "capture",   "crash",	    "thread",
 					    "memory",	  "maps",      "gap",	    "image",
@@ -119,7 +119,7 @@ static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
 		name = names[type];
 	else if (type >= AUXTAP_METADATA_PACK && type <= AUXTAP_METADATA_PACK_SOURCE)
 		name = packed[type - AUXTAP_METADATA_PACK];
-	fprintf(out, "note %u %s: %zu bytes\n", type, name, size);
+	fprintf(out, "metadata %u %s: %zu bytes\n", type, name, size);
 	if (type == AUXTAP_METADATA_CAPTURE || type == AUXTAP_METADATA_MAPS ||
 	    type == AUXTAP_METADATA_MESSAGE || type == AUXTAP_METADATA_EXCEPTION) {
 		const char *p = data, *end = p + size;
@@ -224,7 +224,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 			goto out;
 	}
 	put_header(pd, out);
-	metadata = auxtap_perfdata_metadata(pd, put_note, out, &note_err);
+	metadata = auxtap_perfdata_metadata(pd, put_metadata, out, &note_err);
 	fputc('\n', out);
 	ret = dump_records(pd, opts, trace, totals, err);
 	if (ferror(out) || ret == -ENOMEM)

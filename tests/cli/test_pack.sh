@@ -194,9 +194,9 @@ fi
 "$AUXTAP" crash --backend emulated --pack --redact -o direct -- "$FIXTURES/bad_pointer" \
 	>/dev/null 2>err </dev/null
 [ $? -eq 139 ] || fail "crash --pack: $(tail -n 1 err)"
-"$AUXTAP" dump --no-packets direct | grep -q '^note .* packed image:' ||
+"$AUXTAP" dump --no-packets direct | grep -q '^metadata .* packed image:' ||
 	fail "crash --pack: not packed: $(tail -n 2 err)"
-"$AUXTAP" dump --no-packets direct | grep -q '^note .* memory:' && fail 'crash --pack: memory'
+"$AUXTAP" dump --no-packets direct | grep -q '^metadata .* memory:' && fail 'crash --pack: memory'
 cp direct "$JAIL/"
 inside report direct 2>&1 | grep -q ', none missing' || fail 'crash --pack: the report'
 for arguments in '--pack' '--pack --redact --with-memory' '--with-memory'; do

@@ -364,8 +364,9 @@ static void features(void **state)
 	has(text, "\nfeature 2 BUILD_ID: 1\n    0102ab04 /bin/a\n");
 	has(text, "\nfeature 18 AUXTRACE: 1 AUXTRACE records\n");
 	has(text, "\nfeature 21 SAMPLE_TIME: 5 3000000000 ns\n");
-	has(text, "\nnote 9 message: 7 bytes\n  one\n  two\nnote 2 crash: 6 bytes\nnote 34 packed "
-		  "source lines: 1 bytes\nnote 35 unknown: 1 bytes\n\n");
+	has(text,
+	    "\nmetadata 9 message: 7 bytes\n  one\n  two\nmetadata 2 crash: 6 bytes\nmetadata 34 packed "
+	    "source lines: 1 bytes\nmetadata 35 unknown: 1 bytes\n\n");
 	assert_null(strstr(text, "hidden"));
 	free(text);
 }
