@@ -4,7 +4,7 @@
  * must be in the records follows from where they end (H8, J4) and from what the recorder noted.
  */
 #include "audit_private.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 #include "util/vector.h"
 
 #include <auxtap/gap.h>
@@ -108,14 +108,14 @@ void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
 	uint64_t written;
 	int tid;
 
-	audit->noted.emulated = capture_note_is_emulated(text, size);
-	if (!capture_note_is_full(text, size))
+	audit->noted.emulated = capture_lines_is_emulated(text, size);
+	if (!capture_lines_is_full(text, size))
 		return;
-	audit->noted.truncations = key_lines_number(text, size, CAPTURE_NOTE_TRUNCATIONS);
-	audit->noted.collisions = key_lines_number(text, size, CAPTURE_NOTE_COLLISIONS);
-	audit->noted.aux_size = key_lines_number(text, size, CAPTURE_NOTE_AUX_SIZE);
-	audit->noted.lost_records = key_lines_number(text, size, CAPTURE_NOTE_LOST_RECORDS);
-	while (capture_note_next_unit(&at, (const char *)text + size, &tid, &written))
+	audit->noted.truncations = key_lines_number(text, size, CAPTURE_LINE_TRUNCATIONS);
+	audit->noted.collisions = key_lines_number(text, size, CAPTURE_LINE_COLLISIONS);
+	audit->noted.aux_size = key_lines_number(text, size, CAPTURE_LINE_AUX_SIZE);
+	audit->noted.lost_records = key_lines_number(text, size, CAPTURE_LINE_LOST_RECORDS);
+	while (capture_lines_next_unit(&at, (const char *)text + size, &tid, &written))
 		add_unit(audit, tid, written);
 }
 

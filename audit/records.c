@@ -2,7 +2,7 @@
 /* Sorts a recording's records by ring, then checks each ring. */
 #include "audit_private.h"
 #include "decode/stream/trace_ids.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 #include "perfdata/id_index.h"
 #include "util/vector.h"
 
@@ -328,7 +328,7 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	if (type == AUXTAP_METADATA_CAPTURE) {
 		audit->by_auxtap = true;
 		audit_noted(audit, data, size);
-		audit->cpu0_disable |= capture_note_is_emulated(data, size);
+		audit->cpu0_disable |= capture_lines_is_emulated(data, size);
 	}
 	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
 		return 0;

@@ -88,11 +88,11 @@ static bool qemu_usable(const char *target, char why[160], char *where, size_t s
 
 	why[0] = where[0] = '\0';
 	if (emu_link_engine(target, &engine)) {
-		snprintf(why, 160, "%.159s", engine.note);
+		snprintf(why, 160, "%.159s", engine.why);
 		return false;
 	}
 	snprintf(where, size, "%.31s (%.200s)%s%.200s", engine.version, engine.path,
-		 *engine.note ? "; " : "", engine.note);
+		 *engine.why ? "; " : "", engine.why);
 	return true;
 }
 
@@ -112,7 +112,7 @@ void backend_refresh(struct auxtap_backend *be)
 	}
 	snprintf(be->description, sizeof(be->description), "emulated, engine %s%s%s%s%s%s",
 		 be->target->name, *link->engine_version ? " " : "", link->engine_version,
-		 *link->engine_note ? " (" : "", link->engine_note, *link->engine_note ? ")" : "");
+		 *link->engine_why ? " (" : "", link->engine_why, *link->engine_why ? ")" : "");
 }
 
 const char *backend_death(const struct auxtap_backend *be)

@@ -27,7 +27,7 @@ struct emu_link {
 	char max_memory[40];	   /* as an argument of the server; empty: its default */
 	char values[40];	   /* likewise; empty: none */
 	char engine_version[32];   /* its version, as auxtap-emu says after spawn */
-	char engine_note[256];	   /* why it is not another one; empty: nothing to say */
+	char engine_why[256];	   /* why it is not another one; empty: nothing to say */
 	pid_t pid;
 	int request_fd, event_fd;
 	int epoll_fd, queued_fd; /* target fd: events from the server, or queued ones */
@@ -35,13 +35,13 @@ struct emu_link {
 	char death[128];
 	/* file descriptor -> event number, 0: none */
 	int32_t *event_of_fd;
-	int nr_event_of_fd, max_event_of_fd, max_account_of_fd;
-	struct emu_account {
-		uint64_t offset; /* of a counter in 'accounts'; 0: none */
+	int nr_event_of_fd, max_event_of_fd, max_counter_of_fd;
+	struct emu_counter {
+		uint64_t offset; /* of a counter in 'counters'; 0: none */
 		uint64_t begin;	 /* its value when the event was opened */
-	} * account_of_fd;	 /* as long as event_of_fd */
-	void *accounts;		 /* memory of the server's that outlives it; NULL: none */
-	size_t accounts_size;
+	} * counter_of_fd;	 /* as long as event_of_fd */
+	void *counters;		 /* memory of the server's that outlives it; NULL: none */
+	size_t counters_size;
 	struct emu_link_mapping *mappings;
 	size_t nr_mappings, max_mappings;
 	/* events that arrived while a reply was awaited */
@@ -75,13 +75,13 @@ int emu_link_find(char *path, size_t size, struct auxtap_error *err);
 /* The file name of a helper in the directory of auxtap-emu. 0 if it is there. */
 int emu_link_find_beside(const char *name, char *path, size_t size);
 /*
- * What auxtap-emu finds for programs of target ("x86_64"): version, path and note, or only the
- * note.
+ * What auxtap-emu finds for programs of target ("x86_64"): version, path and why, or only
+ * why.
  */
 struct emu_engine {
 	char version[32];
 	char path[PATH_MAX];
-	char note[256];
+	char why[256];
 };
 /* 0: there is one. */
 int emu_link_engine(const char *target, struct emu_engine *engine);

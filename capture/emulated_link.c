@@ -398,7 +398,7 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
 }
 
 /* Takes the descriptor over. Without them a killed emulator leaves less to read. */
-static void map_accounts(struct emu_link *link, int fd)
+static void map_counters(struct emu_link *link, int fd)
 {
 	struct stat st;
 	void *addr;
@@ -408,8 +408,8 @@ static void map_accounts(struct emu_link *link, int fd)
 	if (!fstat(fd, &st) && st.st_size > 0) {
 		addr = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 		if (addr != MAP_FAILED) {
-			link->accounts = addr;
-			link->accounts_size = (size_t)st.st_size;
+			link->counters = addr;
+			link->counters_size = (size_t)st.st_size;
 		}
 	}
 	close(fd);
@@ -478,7 +478,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxt
 		goto stop;
 	}
 	version = emu_link_call(link, &hello);
-	map_accounts(link, hello.out_fd);
+	map_counters(link, hello.out_fd);
 	if (version < 0) {
 		ret = auxtap_error_set(err, (int)version, path, "engine %s: %s", name,
 				       link->dead ? link->death : strerror((int)-version));
@@ -525,17 +525,17 @@ void emu_link_stop(struct emu_link *link)
 	}
 	link->pid = -1;
 	link->dead = true;
-	if (link->accounts)
-		munmap(link->accounts, link->accounts_size);
-	link->accounts = NULL;
-	free(link->account_of_fd);
-	link->account_of_fd = NULL;
+	if (link->counters)
+		munmap(link->counters, link->counters_size);
+	link->counters = NULL;
+	free(link->counter_of_fd);
+	link->counter_of_fd = NULL;
 	free(link->event_of_fd);
 	free(link->mappings);
 	free(link->queue);
 	free(link->pids);
 	link->event_of_fd = NULL;
-	link->nr_event_of_fd = link->max_event_of_fd = link->max_account_of_fd = 0;
+	link->nr_event_of_fd = link->max_event_of_fd = link->max_counter_of_fd = 0;
 	link->mappings = NULL;
 	link->nr_mappings = link->max_mappings = 0;
 	link->queue = NULL;

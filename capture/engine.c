@@ -32,7 +32,7 @@ int emu_link_engine(const char *target, struct emu_engine *engine)
 
 	memset(engine, 0, sizeof(*engine));
 	if (emu_link_find(program, sizeof(program), &err)) {
-		snprintf(engine->note, sizeof(engine->note), "%.200s", err.why);
+		snprintf(engine->why, sizeof(engine->why), "%.200s", err.why);
 		return -ENOENT;
 	}
 	if (pipe(out))
@@ -60,7 +60,7 @@ int emu_link_engine(const char *target, struct emu_engine *engine)
 			continue;
 		snprintf(engine->version, sizeof(engine->version), "%s", field(&at));
 		snprintf(engine->path, sizeof(engine->path), "%s", field(&at));
-		snprintf(engine->note, sizeof(engine->note), "%s", field(&at));
+		snprintf(engine->why, sizeof(engine->why), "%s", field(&at));
 		ret = *engine->path ? 0 : -ENOENT;
 	}
 	if (f)

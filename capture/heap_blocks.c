@@ -48,35 +48,35 @@ static void set_bad_free(const struct blocks *b, struct heap_block *block, size_
 {
 	const struct auxtap_heap_event *e = &b->event[nr];
 
-	block->note.flags |= AUXTAP_BLOCK_BAD_FREE;
-	block->note.bad_free_at = e->caller;
-	block->note.bad_free_tid = e->tid;
-	block->note.bad_free_offset = e->addr - block->note.addr;
+	block->record.flags |= AUXTAP_BLOCK_BAD_FREE;
+	block->record.bad_free_at = e->caller;
+	block->record.bad_free_tid = e->tid;
+	block->record.bad_free_offset = e->addr - block->record.addr;
 	block->bad_free = (ssize_t)nr;
 }
 
 static void set_freed(const struct blocks *b, struct heap_block *block, size_t nr)
 {
-	block->note.flags |= AUXTAP_BLOCK_FREED;
-	block->note.freed_at = b->event[nr].caller;
-	block->note.freed_tid = b->event[nr].tid;
+	block->record.flags |= AUXTAP_BLOCK_FREED;
+	block->record.freed_at = b->event[nr].caller;
+	block->record.freed_tid = b->event[nr].tid;
 	block->freed = (ssize_t)nr;
 }
 
 static void set_allocated(const struct blocks *b, struct heap_block *block, size_t nr)
 {
-	block->note.allocated_at = b->event[nr].caller;
-	block->note.allocated_tid = b->event[nr].tid;
+	block->record.allocated_at = b->event[nr].caller;
+	block->record.allocated_tid = b->event[nr].tid;
 	block->allocated = (ssize_t)nr;
 }
 
 /* Of the event's address and size. */
 static struct heap_block block_of(const struct auxtap_heap_event *e, uint32_t flags)
 {
-	return (struct heap_block){.note = {.size = sizeof(struct auxtap_crash_block),
-					    .flags = flags,
-					    .addr = e->addr,
-					    .nr_bytes = e->nr_bytes},
+	return (struct heap_block){.record = {.size = sizeof(struct auxtap_crash_block),
+					      .flags = flags,
+					      .addr = e->addr,
+					      .nr_bytes = e->nr_bytes},
 				   .allocated = -1,
 				   .freed = -1,
 				   .bad_free = -1};
@@ -89,24 +89,25 @@ static struct heap_block block_of(const struct auxtap_heap_event *e, uint32_t fl
  */
 static void add_frees(const struct blocks *b, size_t from, struct heap_block *block)
 {
-	const bool is_last = b->last < b->nr_events && b->event[b->last].addr == block->note.addr &&
+	const bool is_last = b->last < b->nr_events &&
+			     b->event[b->last].addr == block->record.addr &&
 			     b->event[b->last].kind == AUXTAP_HEAP_FREED;
 
 	for (size_t i = from; i < b->nr_events; i++) {
 		const struct auxtap_heap_event *e = &b->event[i];
 
-		if (e->addr != block->note.addr)
+		if (e->addr != block->record.addr)
 			continue;
 		if (e->kind == AUXTAP_HEAP_KEPT) {
-			block->note.flags &= ~AUXTAP_BLOCK_FREED;
-			block->note.freed_at = 0;
+			block->record.flags &= ~AUXTAP_BLOCK_FREED;
+			block->record.freed_at = 0;
 			block->freed = -1;
 		} else if (e->kind == AUXTAP_HEAP_FREED &&
-			   !(block->note.flags & AUXTAP_BLOCK_FREED)) {
+			   !(block->record.flags & AUXTAP_BLOCK_FREED)) {
 			set_freed(b, block, i);
 		} else if (e->kind == AUXTAP_HEAP_FREED && is_last && i <= b->last &&
 			   e->tid == b->event[b->last].tid &&
-			   !(block->note.flags & AUXTAP_BLOCK_BAD_FREE)) {
+			   !(block->record.flags & AUXTAP_BLOCK_BAD_FREE)) {
 			set_bad_free(b, block, i);
 		}
 	}
@@ -115,18 +116,19 @@ static void add_frees(const struct blocks *b, size_t from, struct heap_block *bl
 /* A program's own allocator gives away a part of a block, which it then frees as a whole. */
 static void add_free_around(const struct blocks *b, size_t from, struct heap_block *block)
 {
-	for (size_t i = from; i < b->nr_events && !(block->note.flags & AUXTAP_BLOCK_FREED); i++) {
+	for (size_t i = from; i < b->nr_events && !(block->record.flags & AUXTAP_BLOCK_FREED);
+	     i++) {
 		const struct auxtap_heap_event *e = &b->event[i];
 
-		if (e->kind != AUXTAP_HEAP_FREED || e->addr >= block->note.addr ||
-		    block->note.addr - e->addr > MAX_HEADER)
+		if (e->kind != AUXTAP_HEAP_FREED || e->addr >= block->record.addr ||
+		    block->record.addr - e->addr > MAX_HEADER)
 			continue;
 		for (size_t k = i; k-- > b->oldest;) {
 			const struct auxtap_heap_event *whole = &b->event[k];
 
 			if (whole->kind != AUXTAP_HEAP_ALLOCATED || whole->addr != e->addr)
 				continue;
-			if (block->note.addr - whole->addr < whole->nr_bytes)
+			if (block->record.addr - whole->addr < whole->nr_bytes)
 				set_freed(b, block, i);
 			break;
 		}
@@ -138,16 +140,16 @@ static void add_free_inside(const struct blocks *b, struct heap_block *block)
 {
 	const struct auxtap_heap_event *last = b->last < b->nr_events ? &b->event[b->last] : NULL;
 
-	if (last && last->kind == AUXTAP_HEAP_FREED && last->addr > block->note.addr &&
-	    last->addr - block->note.addr < block->note.nr_bytes &&
-	    !(block->note.flags & AUXTAP_BLOCK_FREED))
+	if (last && last->kind == AUXTAP_HEAP_FREED && last->addr > block->record.addr &&
+	    last->addr - block->record.addr < block->record.nr_bytes &&
+	    !(block->record.flags & AUXTAP_BLOCK_FREED))
 		set_bad_free(b, block, b->last);
 }
 
 static void add(struct blocks *b, const struct heap_block *block)
 {
 	for (int i = 0; i < b->nr; i++)
-		if (b->found[i].note.addr == block->note.addr)
+		if (b->found[i].record.addr == block->record.addr)
 			return;
 	if (b->nr < AUXTAP_MAX_BLOCKS)
 		b->found[b->nr++] = *block;
@@ -224,9 +226,9 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 		set_allocated(b, &block, i);
 		add_frees(b, i + 1, &block);
 		add_free_around(b, i + 1, &block);
-		if (is_there == is_past && block.note.flags & AUXTAP_BLOCK_FREED)
+		if (is_there == is_past && block.record.flags & AUXTAP_BLOCK_FREED)
 			return false;
-		if (!(block.note.flags & AUXTAP_BLOCK_FREED) && was_unmapped(b, i + 1, pointer))
+		if (!(block.record.flags & AUXTAP_BLOCK_FREED) && was_unmapped(b, i + 1, pointer))
 			return false;
 		add_free_inside(b, &block);
 		add(b, &block);
@@ -246,10 +248,10 @@ static bool find_free(struct blocks *b, uint64_t pointer)
 		if (b->event[i].kind != AUXTAP_HEAP_ALLOCATED || !is_inside(pointer, &b->event[i]))
 			continue;
 		first = i + 1;
-		block.note.flags = 0;
+		block.record.flags = 0;
 	}
 	add_frees(b, first, &block);
-	if (!(block.note.flags & AUXTAP_BLOCK_FREED))
+	if (!(block.record.flags & AUXTAP_BLOCK_FREED))
 		return false;
 	add(b, &block);
 	return true;
@@ -290,23 +292,23 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 
 		if (!is_mapping(e) || !is_there(pointer, e))
 			continue;
-		if (!block.note.addr) {
-			block.note.addr = e->addr;
-			block.note.nr_bytes = e->nr_bytes;
-			cut_mapping(b, i, pointer, &block.note);
+		if (!block.record.addr) {
+			block.record.addr = e->addr;
+			block.record.nr_bytes = e->nr_bytes;
+			cut_mapping(b, i, pointer, &block.record);
 			/* changed up to its end, which the pointer is right past */
-			if (!block.note.nr_bytes)
+			if (!block.record.nr_bytes)
 				return false;
 		}
 		if (e->kind == AUXTAP_HEAP_MAPPED) {
 			set_allocated(b, &block, i);
 			break;
 		}
-		if (block.note.flags & AUXTAP_BLOCK_FREED)
+		if (block.record.flags & AUXTAP_BLOCK_FREED)
 			break; /* unmapped twice: what was mapped between is unknown */
 		set_freed(b, &block, i);
 	}
-	if (!block.note.freed_at && !block.note.allocated_at)
+	if (!block.record.freed_at && !block.record.allocated_at)
 		return false;
 	add(b, &block);
 	return true;
@@ -372,22 +374,22 @@ static void put_call(struct auxtap_session *s, struct trace_file *file, uint64_t
 		     enum auxtap_block_action action, uint64_t return_addr,
 		     const struct auxtap_heap_call *call)
 {
-	const struct auxtap_block_call note = {.size = sizeof(note),
-					       .action = action,
-					       .addr = addr,
-					       .return_addr = return_addr,
-					       .call = *call};
+	const struct auxtap_block_call record = {.size = sizeof(record),
+						 .action = action,
+						 .addr = addr,
+						 .return_addr = return_addr,
+						 .call = *call};
 
 	if (session_memory(s) != AUXTAP_MEMORY_NONE)
-		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK_CALL, &note,
-						sizeof(note));
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK_CALL, &record,
+						sizeof(record));
 }
 
 static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t tid,
 		      const struct auxtap_heap_event *events, size_t nr_events,
 		      struct heap_block *block)
 {
-	struct auxtap_crash_block *b = &block->note;
+	struct auxtap_crash_block *b = &block->record;
 	struct auxtap_heap_call allocated, freed, bad_free;
 	const bool has_freed = read_call(s, tid, events, nr_events, block->freed, &freed);
 

@@ -10,7 +10,7 @@
 
 /* A block, and the numbers of the events that its calls are from; -1: none. */
 struct heap_block {
-	struct auxtap_crash_block note;
+	struct auxtap_crash_block record;
 	ssize_t allocated, freed, bad_free;
 };
 

@@ -53,7 +53,7 @@ static int emulated_open(void *ctx, const struct perf_event_attr *attr, pid_t pi
 		int nr = fd + 1;
 
 		if (vector_reserve(link->event_of_fd, nr, link->max_event_of_fd) ||
-		    vector_reserve(link->account_of_fd, nr, link->max_account_of_fd)) {
+		    vector_reserve(link->counter_of_fd, nr, link->max_counter_of_fd)) {
 			struct emu_call_args undo = {.call = EMU_CLOSE, .event = (int32_t)number};
 
 			emu_link_call(link, &undo);
@@ -65,8 +65,8 @@ static int emulated_open(void *ctx, const struct perf_event_attr *attr, pid_t pi
 		link->nr_event_of_fd = nr;
 	}
 	link->event_of_fd[fd] = (int32_t)number;
-	link->account_of_fd[fd] =
-		(struct emu_account){.offset = args.value[0], .begin = args.value[1]};
+	link->counter_of_fd[fd] =
+		(struct emu_counter){.offset = args.value[0], .begin = args.value[1]};
 	return fd;
 }
 
@@ -302,17 +302,17 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 static int emulated_unit_written(void *ctx, int fd, uint64_t *nr_bytes)
 {
 	const struct emu_link *link = ctx;
-	const struct emu_account *account;
+	const struct emu_counter *counter;
 	const uint64_t *count;
 
 	if (!event_of(link, fd))
 		return -EBADF;
-	account = &link->account_of_fd[fd];
-	if (!link->accounts || !account->offset || account->offset % sizeof(*count) ||
-	    account->offset > link->accounts_size - sizeof(*count))
+	counter = &link->counter_of_fd[fd];
+	if (!link->counters || !counter->offset || counter->offset % sizeof(*count) ||
+	    counter->offset > link->counters_size - sizeof(*count))
 		return -ENODATA;
-	count = (const void *)((const char *)link->accounts + account->offset);
-	*nr_bytes = __atomic_load_n(count, __ATOMIC_ACQUIRE) - account->begin;
+	count = (const void *)((const char *)link->counters + counter->offset);
+	*nr_bytes = __atomic_load_n(count, __ATOMIC_ACQUIRE) - counter->begin;
 	return 0;
 }
 

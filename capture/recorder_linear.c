@@ -3,7 +3,7 @@
  * A full trace: the AUX areas are drained while the program runs, and an event that the kernel
  * stopped because its area was full is enabled again.
  */
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 #include "session.h"
 
 #define CHUNK (512u << 10) /* of an AUX area; a system call each */
@@ -167,7 +167,7 @@ int session_file_made_record(struct auxtap_session *s, pid_t pid, const void *re
 }
 
 const struct recorder_ops recorder_linear = {
-	.name = CAPTURE_NOTE_FULL,
+	.name = CAPTURE_LINE_FULL,
 	.record = session_file_record,
 	.made_record = session_file_made_record,
 	.drain = linear_drain,

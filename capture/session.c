@@ -255,7 +255,7 @@ fail:
 		close(s->control_fd);
 	process_table_free(&s->processes);
 	mapped_ids_free(&s->mapped_ids);
-	free(s->accounts);
+	free(s->unit_lines);
 	free(s->streams);
 	free(s->vdso);
 	free(s);
@@ -611,7 +611,7 @@ int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err)
 	for (unsigned int i = 0; i < s->nr_kept; i++)
 		free(s->kept[i]);
 	free(s->kept);
-	free(s->accounts);
+	free(s->unit_lines);
 	close(s->control_fd);
 	free(s->streams);
 	free(s->poll_fds);

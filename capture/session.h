@@ -49,7 +49,7 @@ struct stream {
 	unsigned char snap_key[SNAP_KEY]; /* its last bytes, where only they show an overlap */
 	size_t snap_key_size;
 	uint64_t paused_since;	       /* for a snapshot */
-	struct auxtap_unit_stats seen; /* at the last gap note */
+	struct auxtap_unit_stats seen; /* at the last gap record */
 	struct wakeup_log {	       /* session_wakeups.c */
 		struct auxtap_wakeup *list;
 		size_t nr, max;
@@ -85,7 +85,7 @@ struct trace_file {
  * only where that is said.
  */
 struct recorder_ops {
-	const char *name; /* "full", "snapshot", "crash": in perfdata/capture_note.h */
+	const char *name; /* "full", "snapshot", "crash": in perfdata/capture_lines.h */
 	bool overwrite;	  /* the unit overwrites the oldest bytes of the AUX areas */
 	/*
 	 * A file for each death, written when it happens; until then the records of each process
@@ -185,11 +185,11 @@ struct auxtap_session {
 	char **kept; /* crash: paths of the snapshots, oldest first */
 	unsigned int nr_kept, max_kept;
 	uint64_t nr_files; /* crash: snapshots begun */
-	char *accounts;	   /* lines of the capture note: each unit's bytes */
-	size_t accounts_len;
-	unsigned int nr_accounts;
-	struct auxtap_unit_stats more_accounts; /* of those beyond the lines, together */
-	uint64_t nr_more_accounts;
+	char *unit_lines;  /* lines of the CAPTURE record: each unit's bytes */
+	size_t unit_lines_len;
+	unsigned int nr_unit_lines;
+	struct auxtap_unit_stats other_units; /* of those beyond the lines, together */
+	uint64_t nr_other_units;
 
 	int control_fd;
 	volatile sig_atomic_t want_snapshot;
@@ -256,8 +256,8 @@ void session_paused(struct auxtap_session *s, struct stream *st);
 void session_waited(struct auxtap_session *s, struct stream *st, short revents);
 /* The stream is closed. */
 void session_wakeups_end(struct auxtap_session *s, struct stream *st);
-/* A stream ends: what its unit did, for the capture note. */
-void session_account(struct auxtap_session *s, struct stream *st);
+/* A stream ends: what its unit did, for the CAPTURE record. */
+void session_keep_unit_stats(struct auxtap_session *s, struct stream *st);
 /* What the unit dropped since it was last asked, as a gap. */
 void session_dropped(struct auxtap_session *s, struct stream *st);
 

@@ -152,7 +152,7 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 }
 
 /* Threads that were one too many for some limit: of the living and the ended, no trace. */
-static void refused_note(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+static void put_refused(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_TRACE_OFF, .cpu = -1, .pid = pid, .tid = -1};
@@ -178,8 +178,8 @@ static void put_unsaved(struct auxtap_session *s, struct trace_file *file)
 	}
 }
 
-static void code_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-		      const struct map_list *maps, uint64_t ip)
+static void put_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+		     const struct map_list *maps, uint64_t ip)
 {
 	const struct map_entry *e = map_list_find(maps, ip);
 	uint64_t from, to;
@@ -288,7 +288,7 @@ static void put_threads(struct auxtap_session *s, struct trace_file *file,
 			continue;
 		ip = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_IP : (int)AUXTAP_A64_PC;
 		if (r->valid & (1ull << ip))
-			code_note(s, file, ev->pid, maps, r->reg[ip]);
+			put_code(s, file, ev->pid, maps, r->reg[ip]);
 		if (memory == AUXTAP_MEMORY_NONE)
 			continue;
 		reach_words(file->reach, r->reg, sizeof(r->reg));
@@ -473,7 +473,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (!ret)
 		ret = session_write_ended(s, file, ev->pid, err);
 	put_unsaved(s, file);
-	refused_note(s, file, ev->pid);
+	put_refused(s, file, ev->pid);
 	put_pauses(s, file);
 	session_put_ended(s, file, ev->pid);
 	if (crash)
@@ -700,7 +700,7 @@ int session_save_death(struct auxtap_session *s, const struct auxtap_target_even
 	}
 	fill_crash(s, ev, &crash);
 	if (memory_denied(s, ev->pid, &maps))
-		crash.flags |= AUXTAP_CRASH_NO_MEMORY;
+		crash.flags |= AUXTAP_CRASH_MEMORY_UNREADABLE;
 	snapshot_path(s, ev->pid, 0, path, sizeof(path));
 	s->stats.crashes++;
 	if (!ret)
@@ -720,7 +720,7 @@ int session_save_death(struct auxtap_session *s, const struct auxtap_target_even
 		s->lost_reported |= !s->lost_snapshot;
 		s->opts.on_no_snapshot(s->opts.ctx, path, &crash, err);
 	}
-	if (kept && maps.nr && !s->opts.redact && !(crash.flags & AUXTAP_CRASH_NO_MEMORY))
+	if (kept && maps.nr && !s->opts.redact && !(crash.flags & AUXTAP_CRASH_MEMORY_UNREADABLE))
 		session_save_core(s, ev, &maps, path);
 	/* Last, because it may remove the file: with --keep 1 each but the first. */
 	if (kept)

@@ -4,7 +4,7 @@
  * Every ring is read once in each round, so a record that comes a round late is still newer
  * than the round before: what perf's ordering relies on.
  */
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 #include "session.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 
 /* Written at the end of the file, so they stay in memory: this many, then a sum of the rest. */
-#define ACCOUNTS_MAX 4096
-#define ACCOUNT_TEXT 112
+#define UNIT_LINES_MAX 4096
+#define UNIT_LINE_SIZE 112
 
 void session_put_gap(struct trace_file *file, const struct auxtap_gap *gap)
 {
@@ -41,27 +41,27 @@ bool session_unit_stats(struct auxtap_session *s, const struct stream *st,
 	return perf->unit_stats && st->fd >= 0 && !perf->unit_stats(s->be->perf_ctx, st->fd, stats);
 }
 
-void session_account(struct auxtap_session *s, struct stream *st)
+void session_keep_unit_stats(struct auxtap_session *s, struct stream *st)
 {
 	struct auxtap_unit_stats now;
 
 	if (!s->file.writer || !st->aux || !session_unit_stats(s, st, &now))
 		return;
-	if (!s->accounts)
-		s->accounts = malloc(ACCOUNTS_MAX * ACCOUNT_TEXT);
-	if (s->accounts && s->nr_accounts < ACCOUNTS_MAX) {
-		s->nr_accounts++;
-		s->accounts_len += (size_t)snprintf(s->accounts + s->accounts_len, ACCOUNT_TEXT,
-						    CAPTURE_NOTE_UNIT "\n", st->tid,
-						    (unsigned long long)now.nr_produced,
-						    (unsigned long long)now.nr_written,
-						    (unsigned long long)now.nr_dropped);
+	if (!s->unit_lines)
+		s->unit_lines = malloc(UNIT_LINES_MAX * UNIT_LINE_SIZE);
+	if (s->unit_lines && s->nr_unit_lines < UNIT_LINES_MAX) {
+		s->nr_unit_lines++;
+		s->unit_lines_len += (size_t)snprintf(s->unit_lines + s->unit_lines_len,
+						      UNIT_LINE_SIZE, CAPTURE_LINE_UNIT "\n",
+						      st->tid, (unsigned long long)now.nr_produced,
+						      (unsigned long long)now.nr_written,
+						      (unsigned long long)now.nr_dropped);
 		return;
 	}
-	s->nr_more_accounts++;
-	s->more_accounts.nr_produced += now.nr_produced;
-	s->more_accounts.nr_written += now.nr_written;
-	s->more_accounts.nr_dropped += now.nr_dropped;
+	s->nr_other_units++;
+	s->other_units.nr_produced += now.nr_produced;
+	s->other_units.nr_written += now.nr_written;
+	s->other_units.nr_dropped += now.nr_dropped;
 }
 
 void session_dropped(struct auxtap_session *s, struct stream *st)

@@ -4,7 +4,7 @@
  * build-ids looked up), its metadata and its end.
  */
 #include "build_id.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 #include "pmu_family.h"
 #include "session.h"
 
@@ -149,7 +149,7 @@ static void save_own_vdso(struct auxtap_session *s)
 static bool write_vdso(struct auxtap_session *s, struct trace_file *file)
 {
 	uint32_t name_size = (uint32_t)strlen(file->vdso_path);
-	unsigned char *note;
+	unsigned char *record;
 	bool done;
 	int fd;
 
@@ -165,18 +165,18 @@ static bool write_vdso(struct auxtap_session *s, struct trace_file *file)
 		return false;
 	done = write(fd, s->vdso, s->vdso_size) == (ssize_t)s->vdso_size;
 	close(fd);
-	note = malloc(sizeof(name_size) + name_size + s->vdso_size);
-	if (!done || !note) {
-		free(note);
+	record = malloc(sizeof(name_size) + name_size + s->vdso_size);
+	if (!done || !record) {
+		free(record);
 		unlink(file->vdso_path);
 		return false;
 	}
-	memcpy(note, &name_size, sizeof(name_size));
-	memcpy(note + sizeof(name_size), file->vdso_path, name_size);
-	memcpy(note + sizeof(name_size) + name_size, s->vdso, s->vdso_size);
-	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_IMAGE, note,
+	memcpy(record, &name_size, sizeof(name_size));
+	memcpy(record + sizeof(name_size), file->vdso_path, name_size);
+	memcpy(record + sizeof(name_size) + name_size, s->vdso, s->vdso_size);
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_IMAGE, record,
 					sizeof(name_size) + name_size + s->vdso_size);
-	free(note);
+	free(record);
 	file->vdso_written = true;
 	return true;
 }
@@ -287,24 +287,24 @@ static void put_number(FILE *f, const char *key, uint64_t value)
 }
 
 /* Crash: which memory of the program is in the file. */
-static void memory_note(FILE *f, const struct auxtap_session *s, const struct trace_file *file)
+static void print_memory(FILE *f, const struct auxtap_session *s, const struct trace_file *file)
 {
 	static const char *const names[] = {
-		[AUXTAP_MEMORY_STACK] = CAPTURE_NOTE_MEMORY_STACK,
-		[AUXTAP_MEMORY_REACHABLE] = CAPTURE_NOTE_MEMORY_REACH,
-		[AUXTAP_MEMORY_NONE] = CAPTURE_NOTE_MEMORY_NONE,
+		[AUXTAP_MEMORY_STACK] = CAPTURE_LINE_MEMORY_STACK,
+		[AUXTAP_MEMORY_REACHABLE] = CAPTURE_LINE_MEMORY_REACH,
+		[AUXTAP_MEMORY_NONE] = CAPTURE_LINE_MEMORY_NONE,
 	};
 
-	fprintf(f, CAPTURE_NOTE_MEMORY ": %s\n",
+	fprintf(f, CAPTURE_LINE_MEMORY ": %s\n",
 		names[s->opts.redact ? AUXTAP_MEMORY_NONE : s->opts.memory]);
 	if (file->memory_cut)
-		put_number(f, CAPTURE_NOTE_MEMORY_CUT, 1);
+		put_number(f, CAPTURE_LINE_MEMORY_CUT, 1);
 	if (s->opts.redact)
-		put_number(f, CAPTURE_NOTE_REDACTED, 1);
+		put_number(f, CAPTURE_LINE_REDACTED, 1);
 }
 
 /* "key: value" lines: how this trace came about. */
-static void capture_note(struct auxtap_session *s, struct trace_file *file)
+static void put_capture_lines(struct auxtap_session *s, struct trace_file *file)
 {
 	char *text = NULL;
 	size_t size;
@@ -313,32 +313,32 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 	if (!f)
 		return;
 	fputs("version: " AUXTAP_VERSION "\n", f);
-	fprintf(f, CAPTURE_NOTE_BACKEND ": %s\n", s->be->perf->name);
-	fprintf(f, CAPTURE_NOTE_SOURCE ": %s\n", s->be->target->name);
+	fprintf(f, CAPTURE_LINE_BACKEND ": %s\n", s->be->perf->name);
+	fprintf(f, CAPTURE_LINE_SOURCE ": %s\n", s->be->target->name);
 	fprintf(f, "event: %s\n", s->event.name);
-	fprintf(f, CAPTURE_NOTE_MODE ": %s\n", s->recorder->name);
-	put_number(f, CAPTURE_NOTE_AUX_SIZE, s->aux_bytes);
+	fprintf(f, CAPTURE_LINE_MODE ": %s\n", s->recorder->name);
+	put_number(f, CAPTURE_LINE_AUX_SIZE, s->aux_bytes);
 	fprintf(f, "time: %s\n", s->be->perf->emulated ? "emulated" : "real");
 	if (*s->be->slowdown)
 		fprintf(f, "slowdown: %s\n", s->be->slowdown);
-	put_number(f, CAPTURE_NOTE_TRUNCATIONS, s->stats.truncations);
-	put_number(f, CAPTURE_NOTE_COLLISIONS, s->stats.collisions);
-	put_number(f, CAPTURE_NOTE_LOST_RECORDS, s->stats.lost_records);
+	put_number(f, CAPTURE_LINE_TRUNCATIONS, s->stats.truncations);
+	put_number(f, CAPTURE_LINE_COLLISIONS, s->stats.collisions);
+	put_number(f, CAPTURE_LINE_LOST_RECORDS, s->stats.lost_records);
 	put_number(f, "untraced", s->stats.untraced);
 	put_number(f, "mappings_given_up", s->processes.dropped);
 	if (s->recorder->per_death)
-		memory_note(f, s, file);
+		print_memory(f, s, file);
 	if (file->nr_threads_ended)
-		put_number(f, CAPTURE_NOTE_THREADS_ENDED, file->nr_threads_ended);
+		put_number(f, CAPTURE_LINE_THREADS_ENDED, file->nr_threads_ended);
 	/* Bytes, exact: written is Σ AUX sizes + skipped is the last head (linear mode). */
-	if (s->accounts_len)
-		fwrite(s->accounts, 1, s->accounts_len, f);
-	if (s->nr_more_accounts)
+	if (s->unit_lines_len)
+		fwrite(s->unit_lines, 1, s->unit_lines_len, f);
+	if (s->nr_other_units)
 		fprintf(f, "%llu more units: produced %llu written %llu dropped %llu\n",
-			(unsigned long long)s->nr_more_accounts,
-			(unsigned long long)s->more_accounts.nr_produced,
-			(unsigned long long)s->more_accounts.nr_written,
-			(unsigned long long)s->more_accounts.nr_dropped);
+			(unsigned long long)s->nr_other_units,
+			(unsigned long long)s->other_units.nr_produced,
+			(unsigned long long)s->other_units.nr_written,
+			(unsigned long long)s->other_units.nr_dropped);
 	if (!fclose(f) && text)
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CAPTURE, text, size);
 	free(text);
@@ -350,7 +350,7 @@ int trace_file_finish(struct auxtap_session *s, struct trace_file *file, struct 
 
 	if (!file->writer)
 		return 0;
-	capture_note(s, file);
+	put_capture_lines(s, file);
 	if (file->nr_gaps > MAX_GAPS) {
 		struct auxtap_gap rest = file->more_gaps;
 

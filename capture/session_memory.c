@@ -19,7 +19,7 @@
 #define REACHABLE_BYTES (32u << 20)
 #define PAGES_MAX	(REACHABLE_BYTES / CORE_PAGE)
 #define DATA_PAGES	(PAGES_MAX / 2) /* of the program's data */
-#define RUN_PAGES	256		/* of a note */
+#define RUN_PAGES	256		/* of a record */
 
 struct reach {
 	const struct map_entry **entries; /* that may be saved, by address */

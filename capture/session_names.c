@@ -138,23 +138,23 @@ static int64_t read_dump(int fd, uint8_t *to, bool *cut)
 static void put_names(struct trace_file *file, uint32_t type, struct auxtap_crash_code_names *head,
 		      int fd, read_names *fn)
 {
-	uint8_t *note = fd < 0 ? NULL : malloc(sizeof(*head) + NAMES_MAX);
+	uint8_t *record = fd < 0 ? NULL : malloc(sizeof(*head) + NAMES_MAX);
 
-	if (note) {
+	if (record) {
 		bool cut = false;
-		int64_t size = fn(fd, note + sizeof(*head), &cut);
+		int64_t size = fn(fd, record + sizeof(*head), &cut);
 
 		head->cut = cut;
 		head->nr_bytes = size > 0 ? (uint64_t)size : 0;
 		head->error = size < 0 ? (int32_t)-size : 0;
-		memcpy(note, head, sizeof(*head));
+		memcpy(record, head, sizeof(*head));
 	} else {
 		head->error = fd < 0 ? -fd : ENOMEM;
 	}
 	auxtap_perfdata_writer_metadata(file->writer, type,
-					note ? (const void *)note : (const void *)head,
+					record ? (const void *)record : (const void *)head,
 					sizeof(*head) + head->nr_bytes);
-	free(note);
+	free(record);
 	if (fd >= 0)
 		close(fd);
 }

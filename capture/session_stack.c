@@ -110,39 +110,39 @@ struct stack_ranges {
 };
 
 /* What was read, after the head; NULL. *size: how much that is. The caller frees it. */
-static unsigned char *memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-				  uint64_t addr, size_t *size)
+static unsigned char *put_range(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				uint64_t addr, size_t *size)
 {
 	struct auxtap_crash_memory head = {.size = sizeof(head), .pid = pid, .addr = addr};
-	unsigned char *note = malloc(sizeof(head) + *size);
+	unsigned char *record = malloc(sizeof(head) + *size);
 	ssize_t n;
 
-	if (!note)
+	if (!record)
 		return NULL;
-	n = s->be->target->mem(s->be->target_ctx, pid, addr, note + sizeof(head), *size);
+	n = s->be->target->mem(s->be->target_ctx, pid, addr, record + sizeof(head), *size);
 	if (n <= 0) {
-		free(note);
+		free(record);
 		return NULL;
 	}
 	head.nr_bytes = (uint64_t)n;
-	memcpy(note, &head, sizeof(head));
-	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MEMORY, note,
+	memcpy(record, &head, sizeof(head));
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MEMORY, record,
 					sizeof(head) + (size_t)n);
 	*size = (size_t)n;
-	return note;
+	return record;
 }
 
 void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
 			size_t size)
 {
-	free(memory_note(s, file, pid, addr, &size));
+	free(put_range(s, file, pid, addr, &size));
 }
 
 /* From 'from' up, within its mapping, except what is saved already. */
-static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
-			    struct stack_ranges *stack, uint64_t from, uint64_t end)
+static void put_stack_part(struct auxtap_session *s, struct trace_file *file,
+			   struct stack_ranges *stack, uint64_t from, uint64_t end)
 {
-	unsigned char *note;
+	unsigned char *record;
 	size_t size;
 
 	if (stack->nr == STACK_PARTS)
@@ -158,24 +158,24 @@ static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
 	if (end <= from)
 		return;
 	size = end - from < stack->max ? (size_t)(end - from) : stack->max;
-	note = memory_note(s, file, stack->pid, from, &size);
-	if (!note)
+	record = put_range(s, file, stack->pid, from, &size);
+	if (!record)
 		return;
 	stack->parts[stack->nr++] = (struct stack_part){from, from + size};
 	reach_saved(file->reach, from, size);
-	reach_words(file->reach, note + sizeof(struct auxtap_crash_memory), size);
+	reach_words(file->reach, record + sizeof(struct auxtap_crash_memory), size);
 	stack->interrupted =
 		find_interrupted(stack->arch, stack->maps, from,
-				 note + sizeof(struct auxtap_crash_memory), size, &stack->sp);
-	free(note);
+				 record + sizeof(struct auxtap_crash_memory), size, &stack->sp);
+	free(record);
 }
 
 /*
  * From sp up, within its mapping; and the 128 bytes below sp that functions which call no
  * others use on x86-64 (the red zone of its ABI).
  */
-static void stack_note(struct auxtap_session *s, struct trace_file *file,
-		       struct stack_ranges *stack, uint64_t sp)
+static void put_stack(struct auxtap_session *s, struct trace_file *file, struct stack_ranges *stack,
+		      uint64_t sp)
 {
 	const struct map_list *maps = stack->maps;
 	const struct map_entry *e = map_list_find(maps, sp);
@@ -194,15 +194,15 @@ static void stack_note(struct auxtap_session *s, struct trace_file *file,
 		}
 	}
 	if (e && e->prot & PROT_READ)
-		stack_part_note(s, file, stack, from, e->end);
+		put_stack_part(s, file, stack, from, e->end);
 }
 
 /*
  * A frame whose variable-length array was too large: sp is far below the frame pointer.
  * What the function saved, the unwinder finds below the frame pointer.
  */
-static void frame_note(struct auxtap_session *s, struct trace_file *file,
-		       struct stack_ranges *stack, uint64_t sp, uint64_t fp)
+static void put_frame(struct auxtap_session *s, struct trace_file *file, struct stack_ranges *stack,
+		      uint64_t sp, uint64_t fp)
 {
 	const struct map_entry *e = map_list_find(stack->maps, fp);
 	unsigned char record[16];
@@ -218,7 +218,7 @@ static void frame_note(struct auxtap_session *s, struct trace_file *file,
 	    !is_frame(stack->arch, stack->maps, fp, record))
 		return;
 	from = fp - e->start < FRAME_BYTES ? e->start : fp - FRAME_BYTES;
-	stack_part_note(s, file, stack, from, e->end);
+	put_stack_part(s, file, stack, from, e->end);
 }
 
 void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
@@ -231,12 +231,12 @@ void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t 
 
 	if (!(r->valid & (1ull << sp)))
 		return;
-	stack_note(s, file, &stack, r->reg[sp]);
+	put_stack(s, file, &stack, r->reg[sp]);
 	stack.max = max / 4;
 	for (unsigned int nr = 0; stack.interrupted && stack.nr > nr && stack.nr < STACK_PARTS;) {
 		nr = stack.nr;
-		stack_note(s, file, &stack, stack.sp);
+		put_stack(s, file, &stack, stack.sp);
 	}
 	if (r->valid & (1ull << fp))
-		frame_note(s, file, &stack, r->reg[sp], r->reg[fp]);
+		put_frame(s, file, &stack, r->reg[sp], r->reg[fp]);
 }

@@ -173,7 +173,7 @@ static void release(struct auxtap_session *s, struct stream *st)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 
-	session_account(s, st);
+	session_keep_unit_stats(s, st);
 	session_wakeups_end(s, st);
 	if (st->aux) {
 		perf->munmap(s->be->perf_ctx, st->aux, st->aux_size);

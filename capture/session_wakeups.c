@@ -79,7 +79,7 @@ void session_wakeups_end(struct auxtap_session *s, struct stream *st)
 	};
 	struct auxtap_wakeup wakeup;
 	struct wakeup_log *w = &st->wakeups;
-	unsigned char *note;
+	unsigned char *record;
 	size_t size;
 
 	if (s->file.writer && st->ring.aux_size) {
@@ -89,14 +89,14 @@ void session_wakeups_end(struct auxtap_session *s, struct stream *st)
 		append(st, &wakeup);
 		header.nr_wakeups = w->nr_all;
 		size = sizeof(header) + w->nr * sizeof(*w->list);
-		note = malloc(size);
-		if (note) {
-			memcpy(note, &header, sizeof(header));
+		record = malloc(size);
+		if (record) {
+			memcpy(record, &header, sizeof(header));
 			if (w->nr)
-				memcpy(note + sizeof(header), w->list, w->nr * sizeof(*w->list));
+				memcpy(record + sizeof(header), w->list, w->nr * sizeof(*w->list));
 			auxtap_perfdata_writer_metadata(s->file.writer, AUXTAP_METADATA_WAKEUPS,
-							note, size);
-			free(note);
+							record, size);
+			free(record);
 		}
 	}
 	free(w->list);

@@ -402,14 +402,14 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	struct auxtap_perfdata *pd = NULL;
 	struct auxtap_decoder *dec = NULL;
 	const struct auxtap_trace_family *family = cmd->raw.family;
-	bool is_snapshot = !cmd->raw.is_raw && auxtap_is_snapshot(cmd->path);
+	bool is_coresight_snapshot = !cmd->raw.is_raw && auxtap_is_coresight_snapshot(cmd->path);
 	int ret, status = CLI_FAILED;
 
 	crash_guard_install(cmd->path);
 	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
 	if (!ret)
 		ret = raw_options_images(&cmd->raw, images, &err);
-	if (is_snapshot) {
+	if (is_coresight_snapshot) {
 		family = auxtap_family_of_snapshot(cmd->path);
 	} else if (!ret && !cmd->raw.is_raw) {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
@@ -421,7 +421,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	if (!ret && cmd->raw.is_raw)
 		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw.raw, images, &cmd->opts,
 					      &err);
-	else if (!ret && is_snapshot)
+	else if (!ret && is_coresight_snapshot)
 		ret = auxtap_decoder_open_snapshot(&dec, cmd->path, images, &cmd->opts, &err);
 	else if (!ret)
 		ret = auxtap_decoder_open(&dec, pd, images, &cmd->opts, &err);
@@ -488,7 +488,7 @@ int cmd_decode(int argc, char **argv)
 	}
 	cmd.path = first < argc ? argv[first] : "auxtap.data";
 	/* A snapshot, too, may not contain all images: allow --image without --raw. */
-	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
+	if (!cmd.raw.is_raw && auxtap_is_coresight_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "decode", first < argc);
 	if (!ret)

@@ -145,7 +145,7 @@ int cmd_dump(int argc, char **argv)
 	crash_guard_install(argv[first]);
 	if (raw.is_raw)
 		return finish(dump_bare(&raw, argv[first], out, &err), &err);
-	if (auxtap_is_snapshot(argv[first]))
+	if (auxtap_is_coresight_snapshot(argv[first]))
 		return finish(auxtap_dump_snapshot(argv[first], &opts, out, &err), &err);
 	ret = auxtap_perfdata_open(&pd, argv[first], &err);
 	if (ret)

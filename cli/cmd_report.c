@@ -67,7 +67,7 @@ static int report_to(const struct report_cmd *cmd, FILE *out)
 	int ret;
 
 	crash_guard_install(cmd->path);
-	if (cmd->raw.is_raw || auxtap_is_snapshot(cmd->path)) {
+	if (cmd->raw.is_raw || auxtap_is_coresight_snapshot(cmd->path)) {
 		ret = report_raw(cmd, out, &err);
 	} else {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
@@ -202,7 +202,7 @@ int cmd_report(int argc, char **argv)
 	if (first < argc)
 		cmd.path = argv[first];
 	/* A snapshot, too, may not contain all images: allow --image without --raw. */
-	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
+	if (!cmd.raw.is_raw && auxtap_is_coresight_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "report", first < argc);
 	if (!ret)

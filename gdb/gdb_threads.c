@@ -19,7 +19,7 @@ int gdb_thread(const struct gdb_session *s, int32_t tid)
 static bool alive_at_end(const struct gdb_session *s, int32_t tid)
 {
 	for (size_t i = 0; i < s->rec.facts.nr_threads; i++)
-		if (s->rec.facts.threads[i].note.tid == tid)
+		if (s->rec.facts.threads[i].record.tid == tid)
 			return true;
 	return !s->rec.facts.nr_threads;
 }
@@ -46,7 +46,7 @@ bool gdb_thread_exists(const struct gdb_session *s, int32_t tid)
 int32_t gdb_thread_listed(const struct gdb_session *s, size_t nr)
 {
 	if (nr < s->rec.facts.nr_threads)
-		return s->rec.facts.threads[nr].note.tid;
+		return s->rec.facts.threads[nr].record.tid;
 	nr -= s->rec.facts.nr_threads;
 	for (size_t i = 0; s->has_history && i < s->history.nr_threads; i++) {
 		int32_t tid = s->history.threads[i].tid;
@@ -64,8 +64,9 @@ const char *gdb_thread_name(const struct gdb_session *s, int32_t tid)
 	int thread = gdb_thread(s, tid);
 
 	for (size_t i = 0; i < s->rec.facts.nr_threads; i++)
-		if (s->rec.facts.threads[i].note.tid == tid && *s->rec.facts.threads[i].note.comm)
-			return s->rec.facts.threads[i].note.comm;
+		if (s->rec.facts.threads[i].record.tid == tid &&
+		    *s->rec.facts.threads[i].record.comm)
+			return s->rec.facts.threads[i].record.comm;
 	return thread >= 0 && s->history.threads[thread].comm ? s->history.threads[thread].comm :
 								"";
 }

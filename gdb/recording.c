@@ -44,7 +44,7 @@ static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
 
 	if (type == AUXTAP_METADATA_VALUES)
 		return add_values(rec, data, size);
-	return report_facts_note(&rec->facts, type, data, size);
+	return report_facts_add(&rec->facts, type, data, size);
 }
 
 /* ---- the sideband: which program a process runs ---- */
@@ -161,8 +161,8 @@ static enum auxtap_arch arch_of(const struct recording *rec)
 	uint32_t type;
 	size_t nr;
 
-	if (rec->facts.nr_threads && rec->facts.threads[0].note.regs.arch)
-		return (enum auxtap_arch)rec->facts.threads[0].note.regs.arch;
+	if (rec->facts.nr_threads && rec->facts.threads[0].record.regs.arch)
+		return (enum auxtap_arch)rec->facts.threads[0].record.regs.arch;
 	if (auxtap_perfdata_auxtrace_info(rec->pd, &type, &priv, &nr))
 		return AUXTAP_ARCH_NONE;
 	return type == AUXTAP_AUXTRACE_INTEL_PT ? AUXTAP_ARCH_X86_64 :
@@ -188,7 +188,7 @@ int recording_read(struct recording *rec, struct auxtap_perfdata *pd,
 	if (ret)
 		return ret;
 	rec->arch = arch_of(rec);
-	rec->has_crash = rec->facts.have_note;
+	rec->has_crash = rec->facts.have_record;
 	if (rec->has_crash) {
 		rec->pid = rec->facts.crash.pid;
 		if (rec->facts.crash.time)
@@ -221,14 +221,14 @@ static struct report_thread *thread_of(struct recording *rec, int32_t tid)
 	struct report_thread *thread;
 
 	for (size_t i = 0; i < facts->nr_threads; i++)
-		if (facts->threads[i].note.tid == tid)
+		if (facts->threads[i].record.tid == tid)
 			return &facts->threads[i];
 	if (vector_grow(facts->threads, facts->nr_threads, facts->max_threads))
 		return NULL;
 	thread = &facts->threads[facts->nr_threads++];
 	memset(thread, 0, sizeof(*thread));
-	thread->note.pid = rec->pid;
-	thread->note.tid = tid;
+	thread->record.pid = rec->pid;
+	thread->record.tid = tid;
 	return thread;
 }
 
@@ -241,8 +241,8 @@ int recording_take_core(struct recording *rec, const struct core_dump *core)
 
 		if (!thread)
 			return -ENOMEM;
-		if (!recording_pc(&thread->note.regs, &pc))
-			thread->note.regs = core->threads[i].regs;
+		if (!recording_pc(&thread->record.regs, &pc))
+			thread->record.regs = core->threads[i].regs;
 	}
 	if (!rec->has_crash) {
 		rec->facts.crash.pid = rec->pid;
@@ -268,8 +268,8 @@ void recording_free(struct recording *rec)
 const struct auxtap_regs *recording_regs(const struct recording *rec, int32_t tid)
 {
 	for (size_t i = 0; i < rec->facts.nr_threads; i++)
-		if (rec->facts.threads[i].note.tid == tid)
-			return &rec->facts.threads[i].note.regs;
+		if (rec->facts.threads[i].record.tid == tid)
+			return &rec->facts.threads[i].record.regs;
 	return NULL;
 }
 

@@ -630,9 +630,9 @@ int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w, struct auxtap
 int auxtap_perfdata_writer_metadata(struct auxtap_perfdata_writer *w, uint32_t type,
 				    const void *data, size_t size)
 {
-	struct pd_metadata note = {.type = type, .size = size};
+	struct pd_metadata head = {.type = type, .size = size};
 
-	pd_blob_append(&w->metadata, &note, sizeof(note));
+	pd_blob_append(&w->metadata, &head, sizeof(head));
 	pd_blob_append(&w->metadata, data, size);
 	pd_blob_zeros(&w->metadata, pd_align8(size) - size);
 	if (w->metadata.failed)

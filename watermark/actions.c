@@ -91,7 +91,7 @@ static void produce_chunk(struct sim *sim)
 		if (sim->line_raised) {
 			sim->line_raised = false;
 			mon_line(sim);
-			sim_line_raised(sim);
+			faults_raise_line(sim);
 		}
 		mon_time(sim);
 	}
@@ -186,16 +186,16 @@ static u64 gcd(u64 a, u64 b)
 
 static void lower(u64 *position, u64 by)
 {
-	if (*position != NEVER)
+	if (*position != NO_OFFSET)
 		*position -= by;
 }
 
 /* The unit is off: position and thresholds are set anew before it is switched on (H4, D4). */
-static void forget_area(struct sim *sim)
+static void normalize_area(struct sim *sim)
 {
 	sim->ptr_written = false;
-	if (sim->mon.area && sim->driver->forget_area)
-		sim->driver->forget_area(sim->mon.area);
+	if (sim->mon.area && sim->driver->normalize_area)
+		sim->driver->normalize_area(sim->mon.area);
 }
 
 static void rebase(struct sim *sim, u64 by)
@@ -209,14 +209,14 @@ static void rebase(struct sim *sim, u64 by)
 	m->wakeup -= by;
 	if (!m->open) { /* of the last transaction: not read again */
 		m->pos = 0;
-		m->int_at = m->stop_at = m->due_at = NEVER;
+		m->int_at = m->stop_at = m->due_at = NO_OFFSET;
 		m->stopped = false;
 		if (handle) {
 			handle->head = handle->size = handle->wakeup = 0;
 			handle->aux_flags = 0;
 			handle->rb = NULL;
 		}
-		forget_area(sim);
+		normalize_area(sim);
 		return;
 	}
 	lower(&m->pos, by);
@@ -243,18 +243,18 @@ static void rebase_snapshot(struct sim *sim)
 	core_event_rebase(sim->event, by);
 	if (m->open) {
 		handle->head -= by;
-		m->pos = m->stop_at == NEVER ? m->pos % sim->aux_size : m->pos;
+		m->pos = m->stop_at == NO_OFFSET ? m->pos % sim->aux_size : m->pos;
 		return;
 	}
 	m->pos = 0;
-	m->int_at = m->stop_at = m->due_at = NEVER;
+	m->int_at = m->stop_at = m->due_at = NO_OFFSET;
 	m->stopped = false;
 	if (handle) {
 		handle->head = handle->size = handle->wakeup = 0;
 		handle->aux_flags = 0;
 		handle->rb = NULL;
 	}
-	forget_area(sim);
+	normalize_area(sim);
 }
 
 void explore_normalise(struct sim *sim)

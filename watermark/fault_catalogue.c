@@ -218,7 +218,7 @@ void faults_at_unit_off(struct sim *sim)
 	sim->driver->interrupt();
 }
 
-void sim_line_raised(struct sim *sim)
+void faults_raise_line(struct sim *sim)
 {
 	u64 delay = sim->c.irq_latency_ns + sim_random(sim, sim->c.irq_jitter_ns + 1), more;
 	unsigned int nr = unit_faults_line(&sim->faults.unit, &more);

@@ -151,7 +151,7 @@ static u64 produce(struct sim *sim, u64 nr_bytes)
 		if (sim->line_raised) {
 			sim->line_raised = false;
 			mon_line(sim);
-			sim_line_raised(sim);
+			faults_raise_line(sim);
 		}
 		if (stored < consumed) /* it has stopped */
 			break;
@@ -250,7 +250,8 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 
 	if (!m->open)
 		return differs(r, "trace should be off: no space, or the event should be disabled");
-	if (m->int_at != NEVER && m->int_at > m->pos) /* H4: one before the head is not reached */
+	if (m->int_at != NO_OFFSET &&
+	    m->int_at > m->pos) /* H4: one before the head is not reached */
 		r->threshold = m->int_at;
 	r->limit = m->stop_at;
 	if (r->offset != m->head)
@@ -332,8 +333,8 @@ void follow_record(struct follow *f, struct follow_record *r, bool off)
 		.offset = r->offset,
 		.nr_bytes = r->nr_bytes,
 		.flags = r->flags,
-		.threshold = NEVER,
-		.limit = NEVER,
+		.threshold = NO_OFFSET,
+		.limit = NO_OFFSET,
 	};
 	bool repeat = f->can_repeat;
 	u64 from = f->image.least_reads, nr = from;

@@ -45,7 +45,7 @@ void mon_violation(struct sim *sim, enum auxtap_watermark_invariant inv, const c
 	va_list args;
 
 	va_start(args, fmt);
-	violation(sim, inv, NEVER, NEVER, fmt, args);
+	violation(sim, inv, NO_OFFSET, NO_OFFSET, fmt, args);
 	va_end(args);
 }
 
@@ -203,7 +203,7 @@ static void on_begin(void *ctx, const struct perf_output_handle *handle,
 	m->traced = m->stopped = m->hole = false;
 	m->stored = 0;
 	m->pos = handle->head;
-	m->int_at = m->stop_at = m->due_at = NEVER;
+	m->int_at = m->stop_at = m->due_at = NO_OFFSET;
 	m->threshold_hit = false;
 	m->handle_wakeup = handle->wakeup;
 	sim_event(sim, AUXTAP_WM_BEGIN, handle->head, handle->size, handle->wakeup);
@@ -458,7 +458,7 @@ void mon_thresholds(struct sim *sim, u64 int_at, u64 stop_at, u64 start_off)
 
 	m->traced = true;
 	m->stopped = false;
-	if (start_off != NEVER) {
+	if (start_off != NO_OFFSET) {
 		u64 ahead = (start_off - m->pos) & mask;
 
 		if (sim->c.snapshot)
@@ -472,9 +472,9 @@ void mon_thresholds(struct sim *sim, u64 int_at, u64 stop_at, u64 start_off)
 	}
 	m->int_at = int_at;
 	m->stop_at = stop_at;
-	m->due_at = int_at != NEVER && int_at > m->pos ? int_at : stop_at;
+	m->due_at = int_at != NO_OFFSET && int_at > m->pos ? int_at : stop_at;
 	sim_event(sim, AUXTAP_WM_THRESHOLDS, int_at, stop_at, 0);
-	if (int_at == NEVER || sim->c.snapshot)
+	if (int_at == NO_OFFSET || sim->c.snapshot)
 		return;
 	sim->r->nr_thresholds++;
 	if (int_at <= m->pos)
@@ -484,7 +484,7 @@ void mon_thresholds(struct sim *sim, u64 int_at, u64 stop_at, u64 start_off)
 		sim->r->threshold_min = distance;
 	if (sim->r->nr_thresholds == 1 || distance > sim->r->threshold_max)
 		sim->r->threshold_max = distance;
-	if (!sim->c.snapshot && stop_at != NEVER && stop_at > sim->reader.tail + sim->aux_size)
+	if (!sim->c.snapshot && stop_at != NO_OFFSET && stop_at > sim->reader.tail + sim->aux_size)
 		mon_violation(sim, AUXTAP_INV_UNREAD_KEPT,
 			      "the unit may go on to %llu, the reader has read up to %llu of %llu",
 			      (LL)stop_at, (LL)sim->reader.tail, (LL)sim->aux_size);
@@ -523,7 +523,7 @@ static void reach_threshold(struct sim *sim)
 	struct monitor *m = &sim->mon;
 	u64 at = reached(sim);
 
-	if (!m->threshold_hit && m->due_at != NEVER && at >= m->due_at) {
+	if (!m->threshold_hit && m->due_at != NO_OFFSET && at >= m->due_at) {
 		m->threshold_hit = m->threshold_in_call = true;
 		m->threshold_late_reported = false;
 		m->lines_due++;
@@ -534,7 +534,7 @@ static void reach_threshold(struct sim *sim)
 				     m->pos - over, 0, 0);
 		}
 	}
-	if (!m->stopped && m->stop_at != NEVER && at >= m->stop_at) {
+	if (!m->stopped && m->stop_at != NO_OFFSET && at >= m->stop_at) {
 		m->stopped = true;
 		/* its own interrupt, where the first one has not come yet */
 		if (m->stop_at != m->due_at)
@@ -610,7 +610,7 @@ void mon_store(struct sim *sim, u64 off, u64 nr_bytes)
 				 sim->reader.tail + sim->aux_size,
 				 "stored up to %llu, the reader has read up to %llu of %llu",
 				 (LL)m->pos, (LL)sim->reader.tail, (LL)sim->aux_size);
-	if (m->stop_at != NEVER && m->pos > m->stop_at)
+	if (m->stop_at != NO_OFFSET && m->pos > m->stop_at)
 		mon_violation_at(sim, AUXTAP_INV_LIMIT_KEPT, m->pos, m->stop_at,
 				 "stored up to %llu, the limit is %llu", (LL)m->pos,
 				 (LL)m->stop_at);
@@ -635,7 +635,7 @@ void mon_line(struct sim *sim)
 				sim, AUXTAP_INV_IRQ_HAS_CAUSE,
 				"one interrupt is expected for a threshold; a second one comes, at %llu",
 				(LL)m->pos);
-		else if (m->due_at != NEVER && m->due_at > m->pos)
+		else if (m->due_at != NO_OFFSET && m->due_at > m->pos)
 			mon_violation(
 				sim, AUXTAP_INV_IRQ_HAS_CAUSE,
 				"an interrupt is expected at the threshold, %llu; one comes at %llu",

@@ -233,7 +233,7 @@ static void produce(struct sim *sim, u64 nr_bytes)
 	if (sim->line_raised) {
 		sim->line_raised = false;
 		mon_line(sim);
-		sim_line_raised(sim);
+		faults_raise_line(sim);
 	}
 	mon_time(sim);
 }
@@ -250,7 +250,7 @@ void sim_line(struct sim *sim)
 	if (!sim->producing) { /* by a register: now */
 		sim->line_raised = false;
 		mon_line(sim);
-		sim_line_raised(sim);
+		faults_raise_line(sim);
 	}
 }
 

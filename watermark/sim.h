@@ -17,6 +17,7 @@ struct sim;
 struct unit_state; /* units.h */
 
 #define NEVER	       UINT64_MAX
+#define NO_OFFSET      UINT64_MAX /* of an offset or a position: there is none */
 #define MAX_IRQS       4
 #define STALL_CHECK_NS 1000000 /* the reader looks at an event that makes no progress so often */
 
@@ -55,12 +56,12 @@ struct sim_driver {
 	/* the unit's registers */
 	const struct status_bit *status_bits; /* terminated by a NULL name */
 	u32 status_reg, pointer_reg;
-	/* The offset in the AUX area for a value of pointer_reg, or NEVER. */
+	/* The offset in the AUX area for a value of pointer_reg, or NO_OFFSET. */
 	u64 (*pointer_off)(struct sim *sim, u64 pointer);
 	/* thresholds.c */
 	void (*read_thresholds)(struct sim *sim);
 	/* explore.c: the driver's description of the area; NULL: none that depends on positions */
-	void (*forget_area)(void *area); /* no transaction is open */
+	void (*normalize_area)(void *area); /* no transaction is open */
 	void (*rebase_area)(void *area, u64 by);
 };
 
@@ -92,7 +93,7 @@ struct monitor {
 	bool open, traced; /* traced: the unit was switched on in it */
 	u64 pos;	   /* absolute: where the next byte must be */
 	u64 handle_wakeup;
-	u64 int_at, stop_at; /* absolute; NEVER: none */
+	u64 int_at, stop_at; /* absolute; NO_OFFSET: none */
 	u64 due_at;	     /* the next of them */
 	bool stopped;	     /* at stop_at */
 	bool hole;	     /* there must be PARTIAL */
@@ -200,6 +201,7 @@ u64 sim_random(struct sim *sim, u64 below); /* 0 … below - 1; 0 for 0 */
 const struct sim_driver *sim_driver_find(const char *name); /* NULL: no such driver */
 bool driver_is(const struct sim *sim, unsigned int flag);
 /* For observers: what the driver is going to find in the status register, after it has written. */
+#define NOT_WRITTEN UINT64_MAX /* the unit changed its status */
 void driver_show_status(struct sim *sim, u64 written);
 
 /* sim_machine.c. open: negative errno, with r->refusal where it is the driver's or the kernel's. */
@@ -211,7 +213,7 @@ void machine_interrupt(struct sim *sim);
 void machine_reenable(struct sim *sim);
 void machine_inject_hole(struct sim *sim);
 void machine_unmap(struct sim *sim); /* whatever goes on in it */
-/* Offset in the AUX area of an address on the bus, or NEVER. */
+/* Offset in the AUX area of an address on the bus, or NO_OFFSET. */
 u64 machine_offset(const struct sim *sim, u64 addr);
 
 /* thresholds.c: where the driver has put them, in tables or in registers */
@@ -265,7 +267,7 @@ void reader_take(struct sim *sim, u64 to);
 /* fault_catalogue.c */
 int faults_set(struct sim *sim, struct auxtap_error *err);
 void faults_step(struct sim *sim);
-void sim_line_raised(struct sim *sim); /* the line is up: the controller sends it on */
+void faults_raise_line(struct sim *sim); /* the line is up: the controller sends it on */
 void faults_table_entry(struct sim *sim, u64 addr, u64 *entry);
 u64 faults_reg_read(struct sim *sim, u32 reg, u64 value);
 u64 faults_reg_write(struct sim *sim, u32 reg, u64 value);

@@ -60,7 +60,7 @@ void driver_show_status(struct sim *sim, u64 written)
 	pointer = reg_read(sim->c.cpu, d->pointer_reg);
 	off = d->pointer_off(sim, pointer);
 	put_bits(text, sizeof(text), status, d->status_bits);
-	if (written == NEVER || status & ~written)
+	if (written == NOT_WRITTEN || status & ~written)
 		sim_status(sim, status, off, written, text);
 }
 
@@ -70,9 +70,9 @@ static u64 pt_pointer_off(struct sim *sim, u64 pointer)
 	u64 base = reg_read(sim->c.cpu, MSR_OUTPUT_BASE) & ~0xfffull;
 	const u64 *table = core_phys_to_virt(base, 4096);
 	u64 index = pointer >> 7 & 0x1ffffff;
-	u64 off = table && index < 512 ? machine_offset(sim, table[index] & ~0xfffull) : NEVER;
+	u64 off = table && index < 512 ? machine_offset(sim, table[index] & ~0xfffull) : NO_OFFSET;
 
-	if (off != NEVER)
+	if (off != NO_OFFSET)
 		off = (off + (pointer >> 32)) & (sim->aux_size - 1);
 	return off;
 }
@@ -126,7 +126,7 @@ static void reg_write(int cpu, u32 reg, u64 value)
 	    ((reg == MSR_CTL && !was_on) || reg == PMBLIMITR || reg == TRBLIMITR)) {
 		if (sim->mon.open)
 			sim->driver->read_thresholds(sim);
-		driver_show_status(sim, NEVER);
+		driver_show_status(sim, NOT_WRITTEN);
 	}
 	sim->unit->reg_write(sim->u, reg, faults_reg_write(sim, reg, value));
 	if (reg == MSR_STATUS || reg == PMBSR || reg == TRBSR)
@@ -208,7 +208,7 @@ static bool trbe_irq(void)
 /* ---- for explore.c, which compares states: PT's description of the area ---- */
 
 /* Position and thresholds are set anew before the unit is switched on (H4, D4). */
-static void pt_forget_area(void *area)
+static void pt_normalize_area(void *area)
 {
 	pt_buffer_clear_thresholds(area);
 	pt_buffer_seek(area, 0);
@@ -255,7 +255,7 @@ static const struct sim_driver drivers[] = {
 		.pointer_reg = MSR_MASK_PTRS,
 		.pointer_off = pt_pointer_off,
 		.read_thresholds = thresholds_read_tables,
-		.forget_area = pt_forget_area,
+		.normalize_area = pt_normalize_area,
 		.rebase_area = pt_rebase_area,
 	},
 	{

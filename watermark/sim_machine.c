@@ -26,7 +26,7 @@ u64 machine_offset(const struct sim *sim, u64 addr)
 	if (driver_is(sim, DRIVER_PHYSICAL))
 		at = core_phys_to_virt(addr, 1);
 	if (!at || at < sim->aux || at >= sim->aux + sim->aux_size)
-		return NEVER;
+		return NO_OFFSET;
 	return (u64)(at - sim->aux);
 }
 
@@ -51,9 +51,9 @@ static int bus_store(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr
 	u64 off = machine_offset(sim, addr);
 
 	if (!nr_bytes)
-		return off == NEVER ? -EFAULT : 0;
+		return off == NO_OFFSET ? -EFAULT : 0;
 	sim->bus_bytes += nr_bytes;
-	if (off == NEVER) {
+	if (off == NO_OFFSET) {
 		mon_violation(sim, AUXTAP_INV_LIMIT_KEPT, "%llu bytes outside of the AUX area",
 			      (unsigned long long)nr_bytes);
 		return -EFAULT;
@@ -272,7 +272,7 @@ void machine_interrupt(struct sim *sim)
 {
 	core_set_cpu(sim->c.cpu);
 	sim_event(sim, AUXTAP_WM_IRQ, sim->mon.pos, 0, 0);
-	driver_show_status(sim, NEVER);
+	driver_show_status(sim, NOT_WRITTEN);
 	sim->r->nr_interrupts++;
 	mon_irq(sim);
 	sim->in_interrupt = true;

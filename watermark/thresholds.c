@@ -19,13 +19,13 @@ static u64 entry_bytes(u64 entry)
 void thresholds_read_tables(struct sim *sim)
 {
 	u64 base = sim->pt_base & ~0xfffull, index = sim->pt_mask_ptrs >> 7 & 0x1ffffff;
-	u64 off = sim->pt_mask_ptrs >> 32, at, wrap, int_at = NEVER, stop_at = NEVER, start;
+	u64 off = sim->pt_mask_ptrs >> 32, at, wrap, int_at = NO_OFFSET, stop_at = NO_OFFSET, start;
 	const u64 *table = core_phys_to_virt(base, 4096);
 
 	if (!table)
 		return;
 	start = machine_offset(sim, table[index] & ~0xfffull);
-	if (start == NEVER)
+	if (start == NO_OFFSET)
 		return;
 	start += off;
 	at = (sim->c.snapshot ? start : sim->mon.head) - off; /* where the entry begins */
@@ -41,13 +41,13 @@ void thresholds_read_tables(struct sim *sim)
 			continue;
 		}
 		at += entry_bytes(entry);
-		if (entry & ENTRY_STOP && stop_at == NEVER)
+		if (entry & ENTRY_STOP && stop_at == NO_OFFSET)
 			stop_at = at;
-		else if (entry & ENTRY_INT && int_at == NEVER)
+		else if (entry & ENTRY_INT && int_at == NO_OFFSET)
 			int_at = at;
 		index++;
 	}
-	if (int_at == NEVER)
+	if (int_at == NO_OFFSET)
 		int_at = stop_at;
 	else if (int_at > stop_at) /* never reached: it lies in the wrap before */
 		int_at -= sim->aux_size;
@@ -56,11 +56,11 @@ void thresholds_read_tables(struct sim *sim)
 
 void thresholds_read_registers(struct sim *sim)
 {
-	u64 start = sim->ptr_written ? machine_offset(sim, sim->regs_ptr) : NEVER;
+	u64 start = sim->ptr_written ? machine_offset(sim, sim->regs_ptr) : NO_OFFSET;
 	u64 last = machine_offset(sim, sim->regs_limit - 1), head_off, stop_at;
 
 	sim->ptr_written = false;
-	if (last == NEVER) {
+	if (last == NO_OFFSET) {
 		mon_violation(sim, AUXTAP_INV_LIMIT_KEPT, "the limit is not in the AUX area");
 		return;
 	}

@@ -116,8 +116,8 @@ static int take_engine(struct emu_link *link, const void *data, size_t size)
 	memcpy(&engine, data, sizeof(engine));
 	snprintf(link->engine_version, sizeof(link->engine_version), "%.*s",
 		 (int)sizeof(engine.version) - 1, engine.version);
-	snprintf(link->engine_note, sizeof(link->engine_note), "%.*s", (int)sizeof(engine.note) - 1,
-		 engine.note);
+	snprintf(link->engine_why, sizeof(link->engine_why), "%.*s", (int)sizeof(engine.why) - 1,
+		 engine.why);
 	return 0;
 }
 
@@ -138,7 +138,7 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 	const int stdio[3] = {0, 1, 2};
 	char *cwd = getcwd(NULL, 0);
 	char *buf = malloc(EMU_DATA_MAX);
-	char why[512], note[512];
+	char why[512], line[512];
 	struct emu_call_args args = {
 		.call = EMU_SPAWN,
 		.data = buf,
@@ -166,13 +166,13 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 	if (ret == -ENOPKG && link->may_fall_back && link->engine == AUXTAP_ENGINE_QEMU &&
 	    may_step(spawn->argv[0])) {
 		/* Nothing is open yet: begin again with the other engine. */
-		snprintf(note, sizeof(note), "no qemu: %.*s", (int)args.out_size, why);
+		snprintf(line, sizeof(line), "no qemu: %.*s", (int)args.out_size, why);
 		emu_link_stop(link);
 		code = emu_link_start(link, AUXTAP_ENGINE_PTRACE, err);
 		if (code)
 			goto out;
 		ret = emu_link_call(link, &args);
-		snprintf(link->engine_note, sizeof(link->engine_note), "%.200s", note);
+		snprintf(link->engine_why, sizeof(link->engine_why), "%.200s", line);
 	} else if (ret >= 0) {
 		code = take_engine(link, why, args.out_size);
 		if (code) {

@@ -4,7 +4,7 @@
  * no AUXTRACE record has, or auxtap's recorder noted that the unit wrote more.
  */
 #include "decoder_private.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@ int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t si
 	int tid;
 
 	if (!dec->sideband.per_thread || dec->sideband.snapshot ||
-	    !capture_note_is_full(text, size))
+	    !capture_lines_is_full(text, size))
 		return 0;
-	while (capture_note_next_unit(&at, text + size, &tid, &written)) {
+	while (capture_lines_next_unit(&at, text + size, &tid, &written)) {
 		struct sideband_ring *ring = sideband_ring(&dec->sideband, tid, -1);
 
 		if (!ring)

@@ -61,7 +61,7 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	name = strndup((const char *)data + 4, len);
 	if (!name)
 		return -ENOMEM;
-	auxtap_image_set_note(dec->images, name, (const char *)data + 4 + len, size - 4 - len);
+	auxtap_image_set_embedded(dec->images, name, (const char *)data + 4 + len, size - 4 - len);
 	free(name);
 	return 0;
 }
@@ -94,7 +94,7 @@ static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 			return -ENOMEM;
 		dec->discarded[dec->nr_discarded++] = (struct decoder_thread){gap.pid, gap.tid};
 	}
-	if (trace_auxes_note(&dec->sideband.lossy, &gap))
+	if (trace_auxes_add_loss(&dec->sideband.lossy, &gap))
 		return 0;
 	return decoder_add_unattributed(dec, &gap, "reported by the recorder");
 }

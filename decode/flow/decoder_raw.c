@@ -184,7 +184,7 @@ fail:
 	return ret;
 }
 
-bool auxtap_is_snapshot(const char *dir)
+bool auxtap_is_coresight_snapshot(const char *dir)
 {
 	return trace_family_of_snapshot(dir) != NULL;
 }

@@ -34,7 +34,7 @@ const struct trace_family *trace_family_of_raw(const char *name)
 const struct trace_family *trace_family_of_snapshot(const char *dir)
 {
 	for (size_t i = 0; i < NR; i++)
-		if (families[i]->is_snapshot && families[i]->is_snapshot(dir))
+		if (families[i]->is_snapshot_directory && families[i]->is_snapshot_directory(dir))
 			return families[i];
 	return NULL;
 }

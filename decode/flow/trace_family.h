@@ -47,7 +47,7 @@ struct trace_family {
 	int (*open_raw)(struct auxtap_decoder *dec, const char *path,
 			const struct auxtap_raw_opts *raw, int cpu, struct auxtap_error *err);
 	/* The same of a directory; NULL where the family has no such form. */
-	bool (*is_snapshot)(const char *dir);
+	bool (*is_snapshot_directory)(const char *dir);
 	int (*open_snapshot)(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err);
 
 	/*

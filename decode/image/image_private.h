@@ -53,7 +53,7 @@ struct auxtap_image {
 	uint64_t nr_insns, nr_gaps;
 	const uint8_t *data; /* the whole file */
 	size_t size;
-	bool mapped;			   /* data is a file mapping; else malloc'ed (note) */
+	bool mapped;			   /* data is a file mapping; else malloc'ed (metadata) */
 	bool saved;			   /* came with the trace */
 	const struct packed_image *packed; /* data has holes; NULL: it is a whole file */
 	struct image_use *use;		   /* NULL: not noted, or not used */
@@ -252,8 +252,8 @@ int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t 
 int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, const uint8_t *id,
 			      unsigned int size);
 /* A file's content saved with the trace (vdso); copies. */
-int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const void *data,
-			  size_t size);
+int auxtap_image_set_embedded(struct auxtap_image_set *set, const char *name, const void *data,
+			      size_t size);
 /* An AUXTAP_METADATA_CODE; what is damaged is ignored. 0 or -ENOMEM. */
 int auxtap_image_set_code(struct auxtap_image_set *set, const void *data, size_t size);
 /* An AUXTAP_METADATA_CODE_NAMES or AUXTAP_METADATA_CODE_DUMP, after the code. */

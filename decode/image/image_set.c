@@ -242,8 +242,8 @@ int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, co
 	return ret;
 }
 
-int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const void *data,
-			  size_t size)
+int auxtap_image_set_embedded(struct auxtap_image_set *set, const char *name, const void *data,
+			      size_t size)
 {
 	static const uint8_t none[20];
 	struct auxtap_image *image;

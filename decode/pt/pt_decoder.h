@@ -31,7 +31,7 @@ struct pt_info {
 struct pt_decoder {
 	struct pt_shared shared;
 	struct pt_info info;
-	struct pt_unit unit;
+	struct pt_source_cpu cpu;
 	struct pt_merge_queue **queues;
 	size_t nr_queues, max_queues;
 	/* queues not yet begun, by first event; and a heap of the others, by next event */

@@ -96,7 +96,7 @@ static void version(char *text, size_t size)
 static void *open_libipt(const void *arg)
 {
 	const struct pt_flow_config *from = arg;
-	const struct pt_unit *unit = &from->unit;
+	const struct pt_source_cpu *cpu = &from->cpu;
 	struct libipt *lib = calloc(1, sizeof(*lib));
 	struct pt_config *config;
 
@@ -113,15 +113,15 @@ static void *open_libipt(const void *arg)
 	pt_iscache_set_limit(lib->sections, SECTION_CACHE_BYTES);
 	config = &lib->config;
 	pt_config_init(config);
-	config->mtc_freq = unit->mtc_freq;
-	config->nom_freq = unit->nom_freq;
-	config->cpuid_0x15_eax = unit->cpuid_0x15_eax;
-	config->cpuid_0x15_ebx = unit->cpuid_0x15_ebx;
-	if (unit->family) {
+	config->mtc_freq = cpu->mtc_freq;
+	config->nom_freq = cpu->nom_freq;
+	config->cpuid_0x15_eax = cpu->cpuid_0x15_eax;
+	config->cpuid_0x15_ebx = cpu->cpuid_0x15_ebx;
+	if (cpu->family) {
 		config->cpu.vendor = pcv_intel;
-		config->cpu.family = (uint16_t)unit->family;
-		config->cpu.model = (uint8_t)unit->model;
-		config->cpu.stepping = (uint8_t)unit->stepping;
+		config->cpu.family = (uint16_t)cpu->family;
+		config->cpu.model = (uint8_t)cpu->model;
+		config->cpu.stepping = (uint8_t)cpu->stepping;
 		pt_cpu_errata(&config->errata, &config->cpu);
 	}
 	/*

@@ -5,8 +5,8 @@
 
 #include "decode/flow/flow_ops.h"
 
-/* The unit that wrote the trace; 0: not known. */
-struct pt_unit {
+/* The CPU that wrote the trace; 0: not known. */
+struct pt_source_cpu {
 	unsigned int family, model, stepping; /* of an Intel CPU: for its errata */
 	uint8_t mtc_freq, nom_freq;
 	uint32_t cpuid_0x15_eax, cpuid_0x15_ebx;
@@ -15,7 +15,7 @@ struct pt_unit {
 /* What every decoder of Intel PT flow is opened with (flow_ops.open). */
 struct pt_flow_config {
 	struct auxtap_image_set *images;
-	struct pt_unit unit;
+	struct pt_source_cpu cpu;
 	bool insns; /* blocks of one instruction each, with its bytes */
 };
 

@@ -46,7 +46,7 @@ static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 	struct pt_decoder *pt = pt_of(dec);
 	const struct pt_flow_config config = {
 		.images = dec->images,
-		.unit = pt->unit,
+		.cpu = pt->cpu,
 		.insns = dec->opts.events & AUXTAP_EVENT_INSN,
 	};
 

@@ -27,7 +27,7 @@ static unsigned int low_bit(uint64_t mask)
 static void configure_clock(struct auxtap_decoder *dec)
 {
 	const struct pt_info *pi = &pt_of(dec)->info;
-	struct pt_unit *unit = &pt_of(dec)->unit;
+	struct pt_source_cpu *cpu = &pt_of(dec)->cpu;
 	struct time_conv *conv = &dec->sideband.conv;
 	const struct auxtap_perfdata_attr *attr;
 	unsigned int family, model, stepping;
@@ -42,14 +42,14 @@ static void configure_clock(struct auxtap_decoder *dec)
 					 pt_info(pi, AUXTAP_PT_INFO_TIME_SHIFT));
 	conv->mult = pt_info(pi, AUXTAP_PT_INFO_TIME_MULT);
 	conv->zero = pt_info(pi, AUXTAP_PT_INFO_TIME_ZERO);
-	unit->cpuid_0x15_eax = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_D);
-	unit->cpuid_0x15_ebx = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_N);
-	unit->nom_freq = (uint8_t)pt_info(pi, AUXTAP_PT_INFO_MAX_NONTURBO_RATIO);
+	cpu->cpuid_0x15_eax = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_D);
+	cpu->cpuid_0x15_ebx = (uint32_t)pt_info(pi, AUXTAP_PT_INFO_TSC_CTC_N);
+	cpu->nom_freq = (uint8_t)pt_info(pi, AUXTAP_PT_INFO_MAX_NONTURBO_RATIO);
 	for (uint32_t i = 0; (attr = auxtap_perfdata_get_attr(dec->pd, i)); i++) {
 		uint64_t mask = pt_info(pi, AUXTAP_PT_INFO_MTC_FREQ_BITS);
 
 		if (attr->attr.type == pt_info(pi, AUXTAP_PT_INFO_PMU_TYPE))
-			unit->mtc_freq = (uint8_t)((attr->attr.config & mask) >> low_bit(mask));
+			cpu->mtc_freq = (uint8_t)((attr->attr.config & mask) >> low_bit(mask));
 		if (attr->attr.type == pt_info(pi, AUXTAP_PT_INFO_PMU_TYPE) &&
 		    attr->attr.enable_on_exec)
 			dec->sideband.follows_threads = true;
@@ -65,9 +65,9 @@ static void configure_clock(struct auxtap_decoder *dec)
 	if (sscanf(text, "%31[^,],%u,%u,%u", vendor, &family, &model, &stepping) != 4 ||
 	    strcmp(vendor, "GenuineIntel"))
 		return;
-	unit->family = family;
-	unit->model = model;
-	unit->stepping = stepping;
+	cpu->family = family;
+	cpu->model = model;
+	cpu->stepping = stepping;
 }
 
 void pt_configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
@@ -214,15 +214,15 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 
 void pt_configure_raw(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw)
 {
-	struct pt_unit *unit = &pt_of(dec)->unit;
+	struct pt_source_cpu *cpu = &pt_of(dec)->cpu;
 
-	unit->family = raw->cpu_family;
-	unit->model = raw->cpu_model;
-	unit->stepping = raw->cpu_stepping;
-	unit->mtc_freq = raw->mtc_freq;
-	unit->nom_freq = raw->nom_freq;
-	unit->cpuid_0x15_eax = raw->cpuid_0x15_eax;
-	unit->cpuid_0x15_ebx = raw->cpuid_0x15_ebx;
+	cpu->family = raw->cpu_family;
+	cpu->model = raw->cpu_model;
+	cpu->stepping = raw->cpu_stepping;
+	cpu->mtc_freq = raw->mtc_freq;
+	cpu->nom_freq = raw->nom_freq;
+	cpu->cpuid_0x15_eax = raw->cpuid_0x15_eax;
+	cpu->cpuid_0x15_ebx = raw->cpuid_0x15_ebx;
 }
 
 int pt_open_raw(struct auxtap_decoder *dec, const char *path, const struct auxtap_raw_opts *raw,

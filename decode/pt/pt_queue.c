@@ -398,7 +398,7 @@ static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
  * before q->time is raised to it; such an event may no longer lie in the time window that was asked
  * for.
  */
-static void merge(struct pt_queue *q, struct flow_event *ev)
+static void to_reader(struct pt_queue *q, struct flow_event *ev)
 {
 	/* q->time and so on are the event's from here on: messages use them */
 	bool late = ev->time < q->time;
@@ -464,6 +464,6 @@ void pt_queue_finish_batch(struct pt_queue *q, struct pt_batch *batch)
 		if (ev->type == PT_BOUNDARY_BRANCH)
 			i++; /* the slot after it is part of it */
 		if (ev->type)
-			merge(q, ev);
+			to_reader(q, ev);
 	}
 }

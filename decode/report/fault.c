@@ -4,7 +4,7 @@
  * faulting instruction did it, whether it read or wrote, and what is mapped there.
  */
 #include "fault.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 
 #include <signal.h>
 #include <string.h>
@@ -273,8 +273,8 @@ static bool by_qemu(const struct report_facts *facts)
 {
 	char engine[32];
 
-	return report_facts_capture(facts, CAPTURE_NOTE_SOURCE, engine, sizeof(engine)) &&
-	       !strcmp(engine, CAPTURE_NOTE_QEMU);
+	return report_facts_capture(facts, CAPTURE_LINE_SOURCE, engine, sizeof(engine)) &&
+	       !strcmp(engine, CAPTURE_LINE_QEMU);
 }
 
 static void explain_memory(const struct report_facts *facts, const struct auxtap_regs *regs,

@@ -175,10 +175,10 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	}
 	view->nr_insns += ev->nr_insns;
 	follow_maps(r, view, ev);
-	report_branches_note(&view->branches, ev);
+	report_branches_add(&view->branches, ev);
 	if (r->to_abort.nr && view->tid == r->facts.crash.tid)
-		report_untils_note(&r->to_abort, &view->branches, r->nr_branches, ev);
-	if (report_returns_note(&view->returns, ev))
+		report_untils_add(&r->to_abort, &view->branches, r->nr_branches, ev);
+	if (report_returns_add(&view->returns, ev))
 		return -ENOMEM;
 	if ((ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) ||
 	    (ev->type != AUXTAP_EVENT_GAP && !view->has_flow)) {
@@ -205,7 +205,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 static int add_living_threads(struct report *r)
 {
 	for (size_t i = 0; i < r->facts.nr_threads; i++)
-		if (!view_of(r, r->facts.threads[i].note.pid, r->facts.threads[i].note.tid))
+		if (!view_of(r, r->facts.threads[i].record.pid, r->facts.threads[i].record.tid))
 			return -ENOMEM;
 	return 0;
 }
@@ -428,12 +428,12 @@ void report_sort_threads(struct report *r)
 	free(all);
 }
 
-const struct report_thread *report_thread_note(const struct report *r, int32_t tid)
+const struct report_thread *report_find_thread(const struct report *r, int32_t tid)
 {
 	const struct report_thread *found = NULL;
 
 	for (size_t i = 0; i < r->facts.nr_threads; i++)
-		if (r->facts.threads[i].note.tid == tid)
+		if (r->facts.threads[i].record.tid == tid)
 			found = &r->facts.threads[i];
 	return found;
 }
@@ -467,7 +467,7 @@ static void print_threads(const struct report *r, int32_t but)
 	bool any = false;
 
 	for (const struct thread_view *v = r->threads; v; v = v->next) {
-		const struct report_thread *thread = report_thread_note(r, v->tid);
+		const struct report_thread *thread = report_find_thread(r, v->tid);
 
 		if (v->tid == but)
 			dead = v;
@@ -481,8 +481,8 @@ static void print_threads(const struct report *r, int32_t but)
 				report_is_interrupted(r) ? "snapshot" : "death");
 		any = true;
 		fprintf(r->ro.out, "  %-16s %6d  ",
-			report_text(&r->ro, thread ? thread->note.comm : v->comm), v->tid);
-		print_thread(r, v, thread ? &thread->note.regs : NULL);
+			report_text(&r->ro, thread ? thread->record.comm : v->comm), v->tid);
+		print_thread(r, v, thread ? &thread->record.regs : NULL);
 		if (but >= 0 && v->rank <= REPORT_THREADS_WITH_CALLS)
 			report_last_calls_print(&r->ro, v->calls, REPORT_LAST_CALLS);
 	}
@@ -517,7 +517,7 @@ static void print_flow(struct report *r, const struct report_death *death)
 	}
 	if (death->out_of_memory)
 		fprintf(r->ro.out, "  (out of memory)\n");
-	report_calls_print(&r->ro, death->view->calls, r->nr_calls, end);
+	report_tree_print(&r->ro, death->view->calls, r->nr_calls, end);
 	if (death->before)
 		report_branches_print(&r->ro, death->before, r->nr_branches, death->what, 0, false);
 	else

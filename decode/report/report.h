@@ -490,8 +490,8 @@ void report_calls_free(struct report_calls *calls);
 /*
  * nr_lines lines of calls, or as many as there are; 0: at most 40, without the runtime's start-up.
  */
-void report_calls_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
-			const char *end);
+void report_tree_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+		       const char *end);
 /* The same of the calls in which most was executed, instead of the newest. */
 void report_hot_calls_print(const struct report_out *ro, struct call_tree *tree,
 			    unsigned int nr_lines, const char *end);
@@ -649,10 +649,10 @@ struct report_untils {
 };
 
 /* Takes an event of the thread. */
-void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev);
+void report_branches_add(struct report_branches *branches, const struct auxtap_event *ev);
 /* The same, after it. Of each call at most nr branches are kept. */
-void report_untils_note(struct report_untils *untils, const struct report_branches *branches,
-			unsigned int nr, const struct auxtap_event *ev);
+void report_untils_add(struct report_untils *untils, const struct report_branches *branches,
+		       unsigned int nr, const struct auxtap_event *ev);
 /* Those up to the call that would return to 'back'; NULL: it is not known to be open. */
 const struct report_branches *report_untils_find(const struct report_untils *untils, uint64_t back);
 /* The last that the program itself took, if that is one of the last two; NULL. */
@@ -690,7 +690,7 @@ struct report_returns {
 };
 
 /* Takes an event of the thread. 0, or -1 without memory. */
-int report_returns_note(struct report_returns *returns, const struct auxtap_event *ev);
+int report_returns_add(struct report_returns *returns, const struct auxtap_event *ev);
 /*
  * For a death at an ip that cannot be executed (bad_ip), or at a return that goes to no address:
  * writes fault->why by what the trace shows. last: the branch that went to ip; NULL: not known.

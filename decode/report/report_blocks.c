@@ -156,7 +156,7 @@ static enum block_rank rank_pointers(const struct auxtap_crash_block *b, const s
 static bool has_block(const struct report_facts *facts, const struct auxtap_crash_block *mapping)
 {
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
-		const struct auxtap_crash_block *b = &facts->blocks[i].note;
+		const struct auxtap_crash_block *b = &facts->blocks[i].record;
 
 		if (!(b->flags & AUXTAP_BLOCK_MAPPING) && facts->blocks[i].rank != RANK_NONE &&
 		    b->addr - mapping->addr < mapping->nr_bytes)
@@ -200,7 +200,7 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 	size_t nr_chosen = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct auxtap_crash_block *b = &blocks[i].note;
+		const struct auxtap_crash_block *b = &blocks[i].record;
 		const bool is_bad = b->flags & AUXTAP_BLOCK_BAD_FREE;
 		enum block_rank rank = is_fault ? rank_block(ro, facts, regs, insn, b) : RANK_NONE;
 
@@ -212,8 +212,8 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 	}
 	/* those of the C library's malloc */
 	for (size_t i = 0; i < nr; i++)
-		if (blocks[i].note.flags & AUXTAP_BLOCK_MAPPING &&
-		    has_block(facts, &blocks[i].note))
+		if (blocks[i].record.flags & AUXTAP_BLOCK_MAPPING &&
+		    has_block(facts, &blocks[i].record))
 			blocks[i].rank = RANK_NONE;
 	for (int rank = 0; rank < RANK_NONE; rank++)
 		for (size_t i = nr_chosen; i < nr; i++)
@@ -303,14 +303,14 @@ static void print_call(const struct report_out *ro, const struct report_facts *f
 /* It was freed before, not now. */
 static bool was_freed(const struct report_block *block)
 {
-	return block->note.flags & AUXTAP_BLOCK_FREED && !block->being_freed;
+	return block->record.flags & AUXTAP_BLOCK_FREED && !block->being_freed;
 }
 
 static const char *block_word(const struct report_block *block)
 {
-	if (block->note.flags & AUXTAP_BLOCK_MAPPING)
+	if (block->record.flags & AUXTAP_BLOCK_MAPPING)
 		return was_freed(block) ? "unmapped memory" : "mapped memory";
-	if (block->note.flags & AUXTAP_BLOCK_UNKNOWN)
+	if (block->record.flags & AUXTAP_BLOCK_UNKNOWN)
 		return "memory not known to be allocated,";
 	return was_freed(block) ? "freed block" : "block";
 }
@@ -323,7 +323,7 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
 		const struct report_block *block = &facts->blocks[i];
-		const struct auxtap_crash_block *b = &block->note;
+		const struct auxtap_crash_block *b = &block->record;
 		const bool is_map = b->flags & AUXTAP_BLOCK_MAPPING;
 
 		find_pointers(facts, regs, b, &pointers);
@@ -383,7 +383,7 @@ void report_json_pointed_memory(struct report_json *json, const struct auxtap_re
 
 	json_out_open(j, "pointed_memory", '[');
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
-		const struct auxtap_crash_block *b = &facts->blocks[i].note;
+		const struct auxtap_crash_block *b = &facts->blocks[i].record;
 
 		find_pointers(facts, regs, b, &pointers);
 		json_out_open(j, NULL, '{');

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A loop's branch is one line, however often it was taken. */
-void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev)
+void report_branches_add(struct report_branches *branches, const struct auxtap_event *ev)
 {
 	struct report_branch branch = {
 		.from = ev->ip,
@@ -49,8 +49,8 @@ static void keep_branches(struct report_branches *kept, const struct report_bran
 		kept->at[i % REPORT_BRANCHES] = branches->at[i % REPORT_BRANCHES];
 }
 
-static void until_note(struct report_until *until, const struct report_branches *branches,
-		       unsigned int nr, const struct auxtap_event *ev)
+static void until_add(struct report_until *until, const struct report_branches *branches,
+		      unsigned int nr, const struct auxtap_event *ev)
 {
 	bool call = ev->kind == AUXTAP_BRANCH_CALL || ev->kind == AUXTAP_BRANCH_CALL_INDIRECT;
 
@@ -63,14 +63,14 @@ static void until_note(struct report_until *until, const struct report_branches 
 	}
 }
 
-void report_untils_note(struct report_untils *untils, const struct report_branches *branches,
-			unsigned int nr, const struct auxtap_event *ev)
+void report_untils_add(struct report_untils *untils, const struct report_branches *branches,
+		       unsigned int nr, const struct auxtap_event *ev)
 {
 	for (int i = 0; i < untils->nr; i++) {
 		if (ev->type == AUXTAP_EVENT_GAP && ev->gap->cause != AUXTAP_GAP_UNCOUNTED)
 			untils->at[i].nr_open = 0;
 		else if (ev->type == AUXTAP_EVENT_BRANCH)
-			until_note(&untils->at[i], branches, nr, ev);
+			until_add(&untils->at[i], branches, nr, ev);
 	}
 }
 

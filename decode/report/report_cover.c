@@ -7,7 +7,7 @@
  */
 #include "report.h"
 #include "decode/flow/trace_family.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 #include "util/vector.h"
 
 #include <inttypes.h>
@@ -220,8 +220,8 @@ bool report_cover_emulated(const struct report_facts *facts)
 {
 	char value[128];
 
-	return report_facts_capture(facts, CAPTURE_NOTE_BACKEND, value, sizeof(value)) &&
-	       !strcmp(value, CAPTURE_NOTE_EMULATED);
+	return report_facts_capture(facts, CAPTURE_LINE_BACKEND, value, sizeof(value)) &&
+	       !strcmp(value, CAPTURE_LINE_EMULATED);
 }
 
 /*
@@ -273,7 +273,7 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 		fprintf(ro->out, "  %.6f s of %s\n", (double)duration / 1e9,
 			report_cover_emulated(facts) ? "emulated time (one instruction is one ns)" :
 						       "time");
-	report_facts_capture(facts, CAPTURE_NOTE_THREADS_ENDED, nr_ended, sizeof(nr_ended));
+	report_facts_capture(facts, CAPTURE_LINE_THREADS_ENDED, nr_ended, sizeof(nr_ended));
 	nr_gaps = print_gaps(ro, cover, nr_ended);
 	if (report_cover_end_lost(cover))
 		fprintf(ro->out,

@@ -9,8 +9,8 @@
 const struct auxtap_regs *report_dying_regs(const struct report *r)
 {
 	for (size_t i = 0; i < r->facts.nr_threads; i++) {
-		if (r->facts.threads[i].note.tid == r->facts.crash.tid)
-			return &r->facts.threads[i].note.regs;
+		if (r->facts.threads[i].record.tid == r->facts.crash.tid)
+			return &r->facts.threads[i].record.regs;
 	}
 	return NULL;
 }

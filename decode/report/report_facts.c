@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See report_facts.h. */
 #include "report_facts.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 #include "util/key_lines.h"
 #include "util/vector.h"
 
@@ -18,8 +18,8 @@ static int add_thread(struct report_facts *facts, const void *data, size_t size)
 	if (vector_grow(facts->threads, facts->nr_threads, facts->max_threads))
 		return -ENOMEM;
 	thread = &facts->threads[facts->nr_threads++];
-	memcpy(&thread->note, data, sizeof(struct auxtap_crash_thread));
-	thread->note.comm[sizeof(thread->note.comm) - 1] = '\0';
+	memcpy(&thread->record, data, sizeof(struct auxtap_crash_thread));
+	thread->record.comm[sizeof(thread->record.comm) - 1] = '\0';
 	return 0;
 }
 
@@ -57,7 +57,7 @@ static void add_block(struct report_facts *facts, const void *data, size_t size)
 		return;
 	memcpy(&block, data, sizeof(block));
 	if (block.addr && block.addr + block.nr_bytes >= block.addr)
-		facts->blocks[facts->nr_blocks++] = (struct report_block){.note = block};
+		facts->blocks[facts->nr_blocks++] = (struct report_block){.record = block};
 }
 
 static int add_block_call(struct report_facts *facts, const void *data, size_t size)
@@ -133,7 +133,7 @@ static void note_redacted(struct report_facts *facts, const void *data, size_t s
 	facts->redacted = facts->redacted || head.flags & AUXTAP_PACK_REDACTED;
 }
 
-int report_facts_note(struct report_facts *facts, uint32_t type, const void *data, size_t size)
+int report_facts_add(struct report_facts *facts, uint32_t type, const void *data, size_t size)
 {
 	switch (type) {
 	case AUXTAP_METADATA_CRASH:
@@ -142,7 +142,7 @@ int report_facts_note(struct report_facts *facts, uint32_t type, const void *dat
 		memcpy(&facts->crash, data,
 		       size < sizeof(facts->crash) ? size : sizeof(facts->crash));
 		facts->crash.comm[sizeof(facts->crash.comm) - 1] = '\0';
-		facts->have_note = true;
+		facts->have_record = true;
 		facts->have_crash =
 			facts->crash.signo || facts->crash.flags & AUXTAP_CRASH_INTERRUPTED;
 		return 0;
@@ -185,9 +185,9 @@ int report_facts_note(struct report_facts *facts, uint32_t type, const void *dat
 	}
 }
 
-static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int add_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	return report_facts_note(ctx, type, data, size);
+	return report_facts_add(ctx, type, data, size);
 }
 
 int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
@@ -197,8 +197,8 @@ int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
 	int ret;
 
 	memset(facts, 0, sizeof(*facts));
-	ret = auxtap_perfdata_metadata(pd, add_note, facts, err);
-	if (report_facts_capture(facts, CAPTURE_NOTE_REDACTED, yes, sizeof(yes)))
+	ret = auxtap_perfdata_metadata(pd, add_metadata, facts, err);
+	if (report_facts_capture(facts, CAPTURE_LINE_REDACTED, yes, sizeof(yes)))
 		facts->redacted = true;
 	if (ret == -ENOMEM)
 		auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");

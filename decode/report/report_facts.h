@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 struct report_thread {
-	struct auxtap_crash_thread note;
+	struct auxtap_crash_thread record;
 };
 
 struct report_memory {
@@ -27,15 +27,15 @@ struct report_map {
 
 /* Memory that the dying thread points to; rank and being_freed: report_blocks_choose(). */
 struct report_block {
-	struct auxtap_crash_block note;
+	struct auxtap_crash_block record;
 	int rank;
 	bool being_freed; /* the call that frees it has not returned */
 };
 
 struct report_facts {
-	bool have_note;	 /* a CRASH note; of no crash if the program went on or exited */
-	bool have_crash; /* a CRASH note with a signal */
-	bool redacted;	 /* arguments and local variables are not shown */
+	bool have_record; /* a CRASH record; of no crash if the program went on or exited */
+	bool have_crash;  /* a CRASH record with a signal */
+	bool redacted;	  /* arguments and local variables are not shown */
 	struct auxtap_crash crash;
 	struct report_thread *threads;
 	size_t nr_threads, max_threads;
@@ -54,8 +54,8 @@ struct report_facts {
 	struct auxtap_crash_code_names code_names, code_dump;
 };
 
-/* Takes one note; facts are zero before the first. 0 or -ENOMEM. */
-int report_facts_note(struct report_facts *facts, uint32_t type, const void *data, size_t size);
+/* Takes one metadata record; facts are zero before the first. 0 or -ENOMEM. */
+int report_facts_add(struct report_facts *facts, uint32_t type, const void *data, size_t size);
 /* All notes of a file. */
 int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
 		      struct auxtap_error *err);
@@ -63,7 +63,7 @@ void report_facts_free(struct report_facts *facts);
 const struct report_map *report_facts_map(const struct report_facts *facts, uint64_t addr);
 /* Copies what is known of the dead process' memory; false unless all size bytes are known. */
 bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *buf, size_t size);
-/* Value of a line of the capture note into buf; false: it has no such line. */
+/* Value of a line of the CAPTURE record into buf; false: it has no such line. */
 bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf,
 			  size_t size);
 

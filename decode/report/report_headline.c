@@ -108,7 +108,7 @@ static void print_facts(const struct report_out *ro, const struct report_facts *
 			"  auxtap ended it: the processes of this session used more than %llu MiB, "
 			"the limit that --max-memory sets.\n",
 			(unsigned long long)c->limit_bytes >> 20);
-	if (c->flags & AUXTAP_CRASH_NO_MEMORY)
+	if (c->flags & AUXTAP_CRASH_MEMORY_UNREADABLE)
 		fprintf(out,
 			"  The program's memory could not be read: the kernel refused "
 			"process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");

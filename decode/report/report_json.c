@@ -6,7 +6,7 @@
 #include "report_json.h"
 #include "decode/image/image_private.h"
 #include "fault.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 #include "util/number.h"
 
 #include <errno.h>
@@ -216,7 +216,7 @@ static void put_crash(struct report_json *json, const struct report_death *death
 	put_where(json, death);
 	put_insn(json, death);
 	json_out_bool(j, "emulator_limit", c->flags & AUXTAP_CRASH_EMULATOR);
-	json_out_bool(j, "memory_unreadable", c->flags & AUXTAP_CRASH_NO_MEMORY);
+	json_out_bool(j, "memory_unreadable", c->flags & AUXTAP_CRASH_MEMORY_UNREADABLE);
 	if (c->limit_bytes)
 		json_out_u64(j, "memory_limit_bytes", c->limit_bytes);
 	else
@@ -269,7 +269,7 @@ static void put_ended(struct json_out *j, const struct report_facts *facts)
 	char value[32];
 	uint64_t nr;
 
-	if (report_facts_capture(facts, CAPTURE_NOTE_THREADS_ENDED, value, sizeof(value)) &&
+	if (report_facts_capture(facts, CAPTURE_LINE_THREADS_ENDED, value, sizeof(value)) &&
 	    number_parse_decimal(value, UINT64_MAX, &nr))
 		json_out_u64(j, "threads_ended", nr);
 	else
@@ -318,17 +318,17 @@ static void put_threads(struct report_json *json)
 
 	json_out_open(j, "threads", '[');
 	for (const struct thread_view *v = r->threads; v; v = v->next) {
-		const struct report_thread *thread = report_thread_note(r, v->tid);
+		const struct report_thread *thread = report_find_thread(r, v->tid);
 		uint64_t ip = v->last_ip;
 		bool known = v->has_flow;
 
 		if (!report_has_thread(r, v))
 			continue;
-		known |= thread && report_regs_ip(&thread->note.regs, &ip);
+		known |= thread && report_regs_ip(&thread->record.regs, &ip);
 		json_out_open(j, NULL, '{');
 		json_out_i64(j, "pid", v->pid);
 		json_out_i64(j, "tid", v->tid);
-		json_out_text(j, "name", thread ? thread->note.comm : v->comm);
+		json_out_text(j, "name", thread ? thread->record.comm : v->comm);
 		json_out_bool(j, "died",
 			      r->facts.have_crash && !report_is_interrupted(r) &&
 				      v->tid == r->facts.crash.tid);

@@ -21,7 +21,7 @@ static bool elsewhere(const struct report_returns *r, const struct auxtap_event 
 	return r->off_async ? ev->addr != r->off_ip : ev->addr - r->off_ip > 15;
 }
 
-int report_returns_note(struct report_returns *r, const struct auxtap_event *ev)
+int report_returns_add(struct report_returns *r, const struct auxtap_event *ev)
 {
 	switch (ev->type) {
 	case AUXTAP_EVENT_CALL:

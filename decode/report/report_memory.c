@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The last line of a crash report: which memory of the program the file contains. */
 #include "report.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 
 #include <string.h>
 
@@ -10,18 +10,18 @@ void report_memory_text(const struct report_facts *facts, char *text, size_t siz
 	char kind[32] = "", yes[8];
 	const char *what = "stacks";
 
-	report_facts_capture(facts, CAPTURE_NOTE_MEMORY, kind, sizeof(kind));
+	report_facts_capture(facts, CAPTURE_LINE_MEMORY, kind, sizeof(kind));
 	if (!facts->nr_threads || !facts->nr_memory) {
 		snprintf(text, size, "none%s",
 			 facts->nr_threads ? " but registers" : ", and no registers");
 		return;
 	}
-	if (report_facts_capture(facts, CAPTURE_NOTE_REDACTED, yes, sizeof(yes)))
+	if (report_facts_capture(facts, CAPTURE_LINE_REDACTED, yes, sizeof(yes)))
 		what = "redacted: no data, arguments or environment; registers";
-	else if (!strcmp(kind, CAPTURE_NOTE_MEMORY_NONE))
+	else if (!strcmp(kind, CAPTURE_LINE_MEMORY_NONE))
 		what = "no data; registers";
-	else if (!strcmp(kind, CAPTURE_NOTE_MEMORY_REACH))
-		what = report_facts_capture(facts, CAPTURE_NOTE_MEMORY_CUT, yes, sizeof(yes)) ?
+	else if (!strcmp(kind, CAPTURE_LINE_MEMORY_REACH))
+		what = report_facts_capture(facts, CAPTURE_LINE_MEMORY_CUT, yes, sizeof(yes)) ?
 			       "stacks, the program's data, a part of what they point to" :
 			       "stacks, the program's data, what they point to in two steps";
 	snprintf(text, size, "%s, code around the instruction pointers%s%s", what,

@@ -116,7 +116,7 @@ void report_sort_threads(struct report *r);
 /* Is the thread of the process that died, if one did? */
 bool report_has_thread(const struct report *r, const struct thread_view *v);
 /* What the snapshot has of a thread; NULL: nothing. */
-const struct report_thread *report_thread_note(const struct report *r, int32_t tid);
+const struct report_thread *report_find_thread(const struct report *r, int32_t tid);
 /* Of a file without trace, or with none that is decoded, the default of raw streams. */
 const struct trace_family *report_family(const struct report *r);
 

@@ -780,8 +780,8 @@ static void print_calls(const struct report_out *ro, struct call_tree *tree, uns
 	report_calls_free(&calls);
 }
 
-void report_calls_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
-			const char *end)
+void report_tree_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+		       const char *end)
 {
 	print_calls(ro, tree, nr_lines, false, end);
 }

@@ -5,7 +5,7 @@
  * Manuals, "Data source"), AmpereOne, HiSilicon's HIP.
  */
 #include "spe_sources.h"
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	if (type != AUXTAP_METADATA_CAPTURE)
 		return 0;
-	*(bool *)ctx = capture_note_is_emulated(data, size);
+	*(bool *)ctx = capture_lines_is_emulated(data, size);
 	return 1;
 }
 

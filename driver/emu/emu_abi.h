@@ -113,7 +113,7 @@ struct emu_reply {
  */
 struct emu_spawned {
 	char version[32]; /* of the engine; "": it has none */
-	char note[256];	  /* why it is not another one; "": nothing to say */
+	char why[256];	  /* why it is not another one; "": nothing to say */
 };
 
 /*

@@ -208,7 +208,7 @@ int emu_task_memory_fd(const struct emu *emu); /* read-only, owned by the caller
 struct emu_task *emu_task_alloc(struct emu *emu);
 void emu_task_free(struct emu_task *task);
 /* Offset in that memory of the count of bytes that the PT unit has written; 0: none. */
-u64 emu_task_account(const struct emu_task *task);
+u64 emu_task_bytes_counter(const struct emu_task *task);
 
 /* task.c */
 void emu_task_put(struct emu_task *task);

@@ -334,7 +334,7 @@ void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *ar
 	bool in_user = task->in_user;
 	u64 ip = task->ip;
 
-	/* The pending block has not been accounted for yet: the interrupt precedes it. */
+	/* The pending block has not been counted yet: the interrupt precedes it. */
 	if (in_user)
 		leave_async(task, ip);
 	if (task->cpu >= 0)
@@ -370,7 +370,7 @@ void __attribute__((noinline)) emu_task_take_pending(struct emu_task *task, u64 
 
 /* ---- blocks ---- */
 
-static inline void account(struct emu_task *task, u32 nr_insns)
+static inline void count_retired(struct emu_task *task, u32 nr_insns)
 {
 	task->emu->tsc += nr_insns;
 	task->nr_insns += nr_insns;
@@ -382,7 +382,7 @@ static inline void account(struct emu_task *task, u32 nr_insns)
 static void retire_part(struct emu_task *task, u32 nr_insns, u64 next_ip)
 {
 	if (nr_insns) {
-		account(task, nr_insns);
+		count_retired(task, nr_insns);
 		if (is_x86(task))
 			pt_unit_retire(task->feed, nr_insns, next_ip);
 		else
@@ -399,7 +399,7 @@ static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 nex
 	bool stays = p->last_cls == A64_PLAIN || p->last_cls == A64_ISB || p->last_cls == A64_WFX ||
 		     p->last_cls == A64_TSTART;
 
-	account(task, p->nr_insns);
+	count_retired(task, p->nr_insns);
 	units_retire(task, p->nr_insns, stays ? fall : next_ip);
 	task->ip = next_ip;
 	if (p->last_cls == A64_SVC || p->last_cls == A64_HVC) {
@@ -414,7 +414,7 @@ static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 nex
 }
 
 /*
- * The pending block, if there is one, is about to be accounted for. Blocks of all threads are
+ * The pending block, if there is one, is about to be counted. Blocks of all threads are
  * executed in this order, whatever order they ran in: so the bytes at an address have one value at
  * a time.
  */
@@ -441,7 +441,7 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 		retire_part(task, nr - 1, next_ip);
 		return;
 	}
-	account(task, nr);
+	count_retired(task, nr);
 	switch (p->last_cls) {
 	case X86_PLAIN:
 		pt_unit_retire(task->feed, nr, fall);

@@ -100,7 +100,7 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 	answer->result = ret;
 	answer->fd = ev->wake_fd;
 	if (ev->is_trace) {
-		answer->value[0] = emu_task_account(task);
+		answer->value[0] = emu_task_bytes_counter(task);
 		answer->value[1] = ev->base.nr_written;
 	}
 	return 0;

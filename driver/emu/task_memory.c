@@ -83,7 +83,7 @@ void emu_task_free(struct emu_task *task)
 		free(task);
 }
 
-u64 emu_task_account(const struct emu_task *task)
+u64 emu_task_bytes_counter(const struct emu_task *task)
 {
 	const u8 *base = task->emu->task_memory.base;
 

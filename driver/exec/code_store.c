@@ -130,7 +130,7 @@ static u32 run_length(const struct code_store_page *page, u32 at)
 	return end - at;
 }
 
-ssize_t code_store_notes(const struct code_store *s, pid_t pid, char **notes)
+ssize_t code_store_records(const struct code_store *s, pid_t pid, char **notes)
 {
 	size_t nr = 0, max = 0;
 

@@ -46,7 +46,7 @@ int code_store_copy(struct code_store *to, const struct code_store *from);
  * Everything that is known as struct auxtap_crash_code, each followed by its bytes and
  * padded to 8 bytes. The size, or -ENOMEM; the caller frees *notes.
  */
-ssize_t code_store_notes(const struct code_store *s, pid_t pid, char **notes);
+ssize_t code_store_records(const struct code_store *s, pid_t pid, char **notes);
 
 /* code_track.c */
 /*

@@ -54,7 +54,7 @@ u64 arm_unit_area_offset(const void *area, u64 addr, unsigned long *hint)
 {
 	u64 off = addr - (u64)((const struct arm_area *)area)->base;
 
-	return off < arm_area_bytes(area) ? off : UNIT_LOG_NEVER;
+	return off < arm_area_bytes(area) ? off : UNIT_LOG_NO_OFFSET;
 }
 
 /*
@@ -73,7 +73,7 @@ void arm_unit_log_limit(struct unit_log *log, u64 limit, u64 pointer)
 	if (!log->on)
 		return;
 	last = arm_unit_area_offset(log->area, (limit & ~0xfffull) - 1, NULL);
-	if (last == UNIT_LOG_NEVER)
+	if (last == UNIT_LOG_NO_OFFSET)
 		return;
 	stop = log->pos - log->off + last + 1;
 	unit_log_thresholds(log, stop, stop);

@@ -99,7 +99,7 @@ static u64 area_offset(const void *area, u64 addr, unsigned long *hint)
 		*hint = page;
 		return ((u64)page << PAGE_SHIFT) + addr - (u64)buf->pages[page];
 	}
-	return UNIT_LOG_NEVER;
+	return UNIT_LOG_NO_OFFSET;
 }
 
 static const struct unit_log_kind log_kind = {
@@ -121,7 +121,7 @@ struct unit_log *unit_log_of(const struct perf_event *event)
 static void log_thresholds(struct kmod_cpu *c, const u64 *table, u64 index, u64 off)
 {
 	u64 at = c->log.pos - off, wrap = at + c->log.area_bytes;
-	u64 threshold = UNIT_LOG_NEVER, stop = UNIT_LOG_NEVER;
+	u64 threshold = UNIT_LOG_NO_OFFSET, stop = UNIT_LOG_NO_OFFSET;
 
 	while (at < wrap) {
 		u64 entry = table[index++];
@@ -134,12 +134,12 @@ static void log_thresholds(struct kmod_cpu *c, const u64 *table, u64 index, u64 
 			continue;
 		}
 		at += 4096ull << (entry >> TOPA_SIZE_SHIFT & 0xf);
-		if (entry & TOPA_STOP && stop == UNIT_LOG_NEVER)
+		if (entry & TOPA_STOP && stop == UNIT_LOG_NO_OFFSET)
 			stop = at;
-		else if (entry & TOPA_INT && threshold == UNIT_LOG_NEVER)
+		else if (entry & TOPA_INT && threshold == UNIT_LOG_NO_OFFSET)
 			threshold = at;
 	}
-	if (threshold == UNIT_LOG_NEVER)
+	if (threshold == UNIT_LOG_NO_OFFSET)
 		threshold = stop;
 	/* after the stop and so never reached: it belongs to the wrap before */
 	else if (threshold > stop)

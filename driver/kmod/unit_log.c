@@ -131,7 +131,7 @@ void unit_log_close(struct unit_log *log)
 
 static u64 offset_of(struct unit_log *log, u64 addr)
 {
-	return log->area ? log->kind->offset(log->area, addr, &log->hint) : UNIT_LOG_NEVER;
+	return log->area ? log->kind->offset(log->area, addr, &log->hint) : UNIT_LOG_NO_OFFSET;
 }
 
 static void put_tail(struct unit_log *log)
@@ -143,13 +143,13 @@ static void put_tail(struct unit_log *log)
 
 void unit_log_on(struct unit_log *log, u64 addr)
 {
-	u64 off = log->entries ? offset_of(log, addr) : UNIT_LOG_NEVER, head_off;
+	u64 off = log->entries ? offset_of(log, addr) : UNIT_LOG_NO_OFFSET, head_off;
 
 	if (!log->entries)
 		return;
 	unit_log_off(log);
 	put_lost(log); /* lost outside of any transaction */
-	if (off == UNIT_LOG_NEVER)
+	if (off == UNIT_LOG_NO_OFFSET)
 		return;
 	head_off = log->handle->head & (log->area_bytes - 1);
 	/* head of an area that is overwritten may be an offset (D13): wraps are counted here */
@@ -160,7 +160,7 @@ void unit_log_on(struct unit_log *log, u64 addr)
 	log->pos += off - head_off;
 	log->off = off;
 	log->on = true;
-	log->due_at = UNIT_LOG_NEVER;
+	log->due_at = UNIT_LOG_NO_OFFSET;
 	put(log, LOG_BEGIN, log->pos);
 	put_tail(log);
 }
@@ -169,12 +169,13 @@ void unit_log_thresholds(struct unit_log *log, u64 threshold, u64 limit)
 {
 	if (!log->on)
 		return;
-	if (limit != UNIT_LOG_NEVER)
+	if (limit != UNIT_LOG_NO_OFFSET)
 		put(log, LOG_LIMIT, limit);
-	if (threshold != UNIT_LOG_NEVER)
+	if (threshold != UNIT_LOG_NO_OFFSET)
 		put(log, LOG_MARK, threshold);
-	log->due_at =
-		threshold != UNIT_LOG_NEVER && threshold > log->pos ? min(threshold, limit) : limit;
+	log->due_at = threshold != UNIT_LOG_NO_OFFSET && threshold > log->pos ?
+			      min(threshold, limit) :
+			      limit;
 }
 
 void unit_log_off(struct unit_log *log)
@@ -190,7 +191,7 @@ void unit_log_off(struct unit_log *log)
 static void put_write(struct unit_log *log, u64 pos)
 {
 	struct unit_log_entry *last = log->nr ? &log->entries[log->nr - 1] : NULL;
-	bool reaches = log->due_at != UNIT_LOG_NEVER && pos >= log->due_at;
+	bool reaches = log->due_at != UNIT_LOG_NO_OFFSET && pos >= log->due_at;
 
 	if (last && last->what == LOG_WRITE && log->may_merge && !reaches) {
 		last->value = pos;
@@ -201,7 +202,7 @@ static void put_write(struct unit_log *log, u64 pos)
 	log->may_merge = true;
 	if (reaches) { /* later writes are merged again */
 		log->may_merge = false;
-		log->due_at = UNIT_LOG_NEVER;
+		log->due_at = UNIT_LOG_NO_OFFSET;
 	}
 }
 
@@ -212,7 +213,7 @@ void unit_log_write(struct unit_log *log, u64 addr, u64 nr_bytes)
 	if (!log->on || !nr_bytes)
 		return;
 	off = offset_of(log, addr);
-	if (off == UNIT_LOG_NEVER) {
+	if (off == UNIT_LOG_NO_OFFSET) {
 		log->nr_missed++; /* an address outside the area: no position to record */
 		return;
 	}
@@ -286,7 +287,7 @@ static void put_freed(struct unit_log *log, bool atomic)
 {
 	put_lost(log);
 	put(log, LOG_FREED, atomic);
-	log->reported_tail = UNIT_LOG_NEVER; /* refers to the freed area */
+	log->reported_tail = UNIT_LOG_NO_OFFSET; /* refers to the freed area */
 }
 
 static void freed_by_task(void *ctx)
@@ -372,7 +373,7 @@ static void begin_anew(void *ctx)
 	log->nr = 0;
 	log->nr_missed = 0;
 	log->tid = 0;
-	log->reported_tail = UNIT_LOG_NEVER;
+	log->reported_tail = UNIT_LOG_NO_OFFSET;
 	log->may_merge = false;
 	log->lost = 0;
 	log->on = false; /* a transaction under way is recorded from its next begin on */
@@ -401,7 +402,7 @@ int unit_log_init(struct unit_log *log, const struct unit_log_kind *kind, int cp
 {
 	log->kind = kind;
 	log->cpu = cpu;
-	log->reported_tail = UNIT_LOG_NEVER;
+	log->reported_tail = UNIT_LOG_NO_OFFSET;
 	if (max_events > MAX_EVENTS)
 		return -EINVAL;
 	if (!max_events)

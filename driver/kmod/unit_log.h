@@ -15,7 +15,7 @@ struct perf_event;
 struct perf_output_handle;
 struct unit_log_entry;
 
-#define UNIT_LOG_NEVER U64_MAX
+#define UNIT_LOG_NO_OFFSET U64_MAX
 
 /* One kind of unit. area: the return value of the driver's setup_aux(). */
 struct unit_log_kind {
@@ -25,8 +25,8 @@ struct unit_log_kind {
 	u64 (*area_bytes)(const void *area);
 	bool (*area_overwritten)(const void *area);
 	/*
-	 * Offset in the area of an address of the unit; UNIT_LOG_NEVER: not in the area. hint: kept
-	 * for it between calls.
+	 * Offset in the area of an address of the unit; UNIT_LOG_NO_OFFSET: not in the area. hint:
+	 * kept for it between calls.
 	 */
 	u64 (*offset)(const void *area, u64 addr, unsigned long *hint);
 };

@@ -130,7 +130,7 @@ AUXTAP_API int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec, const c
 					    const struct auxtap_decode_opts *opts,
 					    struct auxtap_error *err);
 /* Whether dir is a CoreSight snapshot. */
-AUXTAP_API bool auxtap_is_snapshot(const char *dir);
+AUXTAP_API bool auxtap_is_coresight_snapshot(const char *dir);
 
 /* A raw stream without a container. Arm SPE and ETM ignore the fields about the CPU. */
 struct auxtap_raw_opts {

@@ -413,7 +413,7 @@ ssize_t ptrace_code_notes(struct emu *emu, pid_t pid, char **notes)
 {
 	const struct ptrace_process *proc = ptrace_process_find(ptrace_engine_of(emu), pid);
 
-	return proc ? code_store_notes(&proc->mm->code, pid, notes) : -ESRCH;
+	return proc ? code_store_records(&proc->mm->code, pid, notes) : -ESRCH;
 }
 
 bool ptrace_code_bytes(struct ptrace_thread *t, u64 ip, u8 *code, u32 size)

@@ -176,6 +176,6 @@ const struct emu_engine_ops emu_engine_qemu = {
 	.values = qemu_state_values,
 	.heap = qemu_state_heap,
 	.executes = qemu_code_executes,
-	.code = qemu_code_notes,
+	.code = qemu_code_records,
 	.sample = sample,
 };

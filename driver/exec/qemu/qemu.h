@@ -162,7 +162,7 @@ ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
 void qemu_code_executes(struct emu_task *task, const struct emu_block *block);
 void qemu_code_copy(struct qemu_engine *q, struct qemu_process *to,
 		    const struct qemu_process *from);
-ssize_t qemu_code_notes(struct emu *emu, pid_t pid, char **notes);
+ssize_t qemu_code_records(struct emu *emu, pid_t pid, char **notes);
 
 /* qemu_ptrace.c */
 #define QEMU_PTRACE_OPTIONS                                                                    \

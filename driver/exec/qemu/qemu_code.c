@@ -20,9 +20,9 @@ void qemu_code_copy(struct qemu_engine *q, struct qemu_process *to, const struct
 	code_store_inherit(&to->code, &q->code_stamps, q->emu, &from->code);
 }
 
-ssize_t qemu_code_notes(struct emu *emu, pid_t pid, char **notes)
+ssize_t qemu_code_records(struct emu *emu, pid_t pid, char **notes)
 {
 	const struct qemu_process *p = qemu_process_find(qemu_engine(emu), pid);
 
-	return p ? code_store_notes(&p->code, pid, notes) : -ESRCH;
+	return p ? code_store_records(&p->code, pid, notes) : -ESRCH;
 }

@@ -279,11 +279,11 @@ static void say_why(struct search *s)
 {
 	struct qemu_binary *e = s->engine;
 
-	e->note[0] = 0;
+	e->why[0] = 0;
 	if (*s->refused)
-		snprintf(e->note, sizeof(e->note), "%s", s->refused);
+		snprintf(e->why, sizeof(e->why), "%s", s->refused);
 	else if (e->api == 1)
-		snprintf(e->note, sizeof(e->note), "no qemu 10 is built; " BUILD_HINT);
+		snprintf(e->why, sizeof(e->why), "no qemu 10 is built; " BUILD_HINT);
 }
 
 int qemu_find(const struct qemu_arch *arch, struct qemu_binary *engine, char *plugin, char *why,
@@ -340,6 +340,6 @@ void qemu_find_print(void)
 			printf("%s\t\t\t%s\n", arch->target, why);
 		else
 			printf("%s\t%s\t%s\t%s\n", arch->target, engine.version, engine.path,
-			       engine.note);
+			       engine.why);
 	}
 }

@@ -15,8 +15,8 @@ struct qemu_binary {
 	char path[PATH_MAX];
 	char version[32]; /* as qemu prints it: "10.0.2" */
 	int api;	  /* of the plugin interface */
-	/* why another one, earlier in the order, or a newer one is not used; "": no note */
-	char note[256];
+	/* why another one, earlier in the order, or a newer one is not used; "": none */
+	char why[256];
 };
 
 /* 0; or -ENOPKG: none, see why. plugin, of PATH_MAX bytes: the one to load. */
@@ -26,7 +26,7 @@ int qemu_find(const struct qemu_arch *arch, struct qemu_binary *engine, char *pl
 /* Like execvp: the first that can be executed; -EACCES only if nothing better is found. */
 int qemu_find_in_path(const char *name, const char *path, char *found);
 
-/* Prints a line for each engine for 'auxtap list': set, version, path, note, tab-separated. */
+/* Prints a line for each engine for 'auxtap list': set, version, path, why, tab-separated. */
 void qemu_find_print(void);
 
 #endif

@@ -218,7 +218,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	err = start_child(q, engine.path, qemu_argv, qemu_envp, stdio, pid, why);
 	if (!err) {
 		snprintf(spawned->version, sizeof(spawned->version), "%s", engine.version);
-		snprintf(spawned->note, sizeof(spawned->note), "%s", engine.note);
+		snprintf(spawned->why, sizeof(spawned->why), "%s", engine.why);
 	}
 out:
 	qemu_exec_free_vector(qemu_argv);

@@ -47,13 +47,13 @@ static void inside_and_right_past(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x2000, 16, OTHER);
 	assert_int_equal(find(0xfff), 0);
 	assert_int_equal(find(0x100f), 1);
-	assert_int_equal(found[0].note.addr, 0x1000);
-	assert_int_equal(found[0].note.nr_bytes, 16);
-	assert_int_equal(found[0].note.allocated_at, 1000);
-	assert_int_equal(found[0].note.flags, 0);
+	assert_int_equal(found[0].record.addr, 0x1000);
+	assert_int_equal(found[0].record.nr_bytes, 16);
+	assert_int_equal(found[0].record.allocated_at, 1000);
+	assert_int_equal(found[0].record.flags, 0);
 	assert_int_equal(find(0x2010), 1);
-	assert_int_equal(found[0].note.addr, 0x2000);
-	assert_int_equal(found[0].note.allocated_tid, OTHER);
+	assert_int_equal(found[0].record.addr, 0x2000);
+	assert_int_equal(found[0].record.allocated_tid, OTHER);
 	assert_int_equal(find(0x2011), 0);
 }
 
@@ -64,16 +64,16 @@ static void inside_comes_first(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, DYING);
 	assert_int_equal(find(0x1010), 1);
-	assert_int_equal(found[0].note.addr, 0x1010);
+	assert_int_equal(found[0].record.addr, 0x1010);
 	start(NULL);
 	event(AUXTAP_HEAP_MAPPED, 0x1010, 16, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
 	assert_int_equal(find(0x1010), 1);
-	assert_int_equal(found[0].note.addr, 0x1000);
+	assert_int_equal(found[0].record.addr, 0x1000);
 	/* of one that is freed, only the inside counts */
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
 	assert_int_equal(find(0x1010), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_MAPPING);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_MAPPING);
 }
 
 static void freed_and_allocated_again(void **state)
@@ -82,13 +82,13 @@ static void freed_and_allocated_again(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
 	assert_int_equal(find(0x1008), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED);
-	assert_int_equal(found[0].note.freed_at, 1001);
-	assert_int_equal(found[0].note.freed_tid, OTHER);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.freed_at, 1001);
+	assert_int_equal(found[0].record.freed_tid, OTHER);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 8, DYING);
 	assert_int_equal(find(0x1004), 1);
-	assert_int_equal(found[0].note.flags, 0);
-	assert_int_equal(found[0].note.allocated_at, 1002);
+	assert_int_equal(found[0].record.flags, 0);
+	assert_int_equal(found[0].record.allocated_at, 1002);
 	/* the old block was larger: the pointer may be one past the new one's, by 4 bytes */
 	assert_int_equal(find(0x100c), 0);
 }
@@ -101,23 +101,23 @@ static void freed_twice(void **state)
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
 	assert_int_equal(find(0x1000), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x9000, 16, OTHER);
 	event(AUXTAP_HEAP_MAPPED, 0xa000, 16, DYING);
 	/* no register has to point to it */
 	assert_int_equal(find(0), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED | AUXTAP_BLOCK_BAD_FREE);
-	assert_int_equal(found[0].note.freed_at, 1001);
-	assert_int_equal(found[0].note.bad_free_at, 1003);
-	assert_int_equal(found[0].note.bad_free_offset, 0);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED | AUXTAP_BLOCK_BAD_FREE);
+	assert_int_equal(found[0].record.freed_at, 1001);
+	assert_int_equal(found[0].record.bad_free_at, 1003);
+	assert_int_equal(found[0].record.bad_free_offset, 0);
 	/* as the thread ends, the C library frees its cache */
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	assert_int_equal(find(0), 1);
-	assert_int_equal(found[0].note.bad_free_at, 1003);
+	assert_int_equal(found[0].record.bad_free_at, 1003);
 	event(AUXTAP_HEAP_ALLOCATED, 0xb000, 16, DYING);
 	assert_int_equal(find(0x1000), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
 }
 
 /* realloc() frees the block before it is known whether it can. */
@@ -128,11 +128,11 @@ static void kept(void **state)
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_KEPT, 0x1000, 0, DYING);
 	assert_int_equal(find(0x1000), 1);
-	assert_int_equal(found[0].note.flags, 0);
+	assert_int_equal(found[0].record.flags, 0);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	assert_int_equal(find(0x1000), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED);
-	assert_int_equal(found[0].note.freed_at, 1003);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.freed_at, 1003);
 }
 
 /* An own allocator, which gives away a part of each block of the C library's. */
@@ -142,20 +142,20 @@ static void a_part_of_a_block(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 56, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 40, DYING);
 	assert_int_equal(find(0x1018), 1);
-	assert_int_equal(found[0].note.addr, 0x1010);
-	assert_int_equal(found[0].note.flags, 0);
+	assert_int_equal(found[0].record.addr, 0x1010);
+	assert_int_equal(found[0].record.flags, 0);
 	assert_int_equal(find(0x1004), 1);
-	assert_int_equal(found[0].note.addr, 0x1000);
+	assert_int_equal(found[0].record.addr, 0x1000);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
 	assert_int_equal(find(0x1018), 1);
-	assert_int_equal(found[0].note.addr, 0x1010);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED);
-	assert_int_equal(found[0].note.freed_at, 1002);
+	assert_int_equal(found[0].record.addr, 0x1010);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.freed_at, 1002);
 	/* another block of the C library is a part of it now */
 	event(AUXTAP_HEAP_ALLOCATED, 0x1020, 8, DYING);
 	assert_int_equal(find(0x1004), 0);
 	assert_int_equal(find(0x1028), 1);
-	assert_int_equal(found[0].note.addr, 0x1020);
+	assert_int_equal(found[0].record.addr, 0x1020);
 }
 
 static void freed_inside(void **state)
@@ -164,14 +164,14 @@ static void freed_inside(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
 	event(AUXTAP_HEAP_FREED, 0x1010, 0, DYING);
 	assert_int_equal(find(0x1000), 2);
-	assert_int_equal(found[1].note.flags, 0);
+	assert_int_equal(found[1].record.flags, 0);
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
 	event(AUXTAP_HEAP_FREED, 0x1008, 0, DYING);
 	assert_int_equal(find(0), 1);
-	assert_int_equal(found[0].note.addr, 0x1000);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_BAD_FREE);
-	assert_int_equal(found[0].note.bad_free_offset, 8);
+	assert_int_equal(found[0].record.addr, 0x1000);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_BAD_FREE);
+	assert_int_equal(found[0].record.bad_free_offset, 8);
 }
 
 /* Its allocation is too old: only the first byte's address is known. */
@@ -180,9 +180,9 @@ static void free_without_allocation(void **state)
 	(void)state;
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
 	assert_int_equal(find(0x1000), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED | AUXTAP_BLOCK_UNKNOWN);
-	assert_int_equal(found[0].note.allocated_at, 0);
-	assert_int_equal(found[0].note.nr_bytes, 0);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED | AUXTAP_BLOCK_UNKNOWN);
+	assert_int_equal(found[0].record.allocated_at, 0);
+	assert_int_equal(found[0].record.nr_bytes, 0);
 	assert_int_equal(find(0x1001), 0);
 	/* it is known, but was given away in parts since */
 	start(NULL);
@@ -190,8 +190,8 @@ static void free_without_allocation(void **state)
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1040, 16, DYING);
 	assert_int_equal(find(0x1000), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED);
-	assert_int_equal(found[0].note.nr_bytes, 0);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.nr_bytes, 0);
 	assert_int_equal(find(0x1020), 0);
 }
 
@@ -214,7 +214,7 @@ static void nothing_before_a_miss(void **state)
 		assert_int_equal(find(0x1000), 0);
 		event(AUXTAP_HEAP_ALLOCATED, 0x1000, 32, DYING);
 		assert_int_equal(find(0x1000), 1);
-		assert_int_equal(found[0].note.nr_bytes, 32);
+		assert_int_equal(found[0].record.nr_bytes, 32);
 	}
 }
 
@@ -225,9 +225,9 @@ static void a_mapping_ends_blocks(void **state)
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_MAPPED, 0x1000, 0x1000, DYING);
 	assert_int_equal(find(0x1008), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_MAPPING);
-	assert_int_equal(found[0].note.nr_bytes, 0x1000);
-	assert_int_equal(found[0].note.allocated_at, 1002);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_MAPPING);
+	assert_int_equal(found[0].record.nr_bytes, 0x1000);
+	assert_int_equal(found[0].record.allocated_at, 1002);
 	events[2].caller = 0; /* made by code that is not known: nothing to say */
 	assert_int_equal(find(0x1008), 0);
 }
@@ -238,19 +238,19 @@ static void unmapped(void **state)
 	event(AUXTAP_HEAP_MAPPED, 0x1000, 0x3000, DYING);
 	event(AUXTAP_HEAP_UNMAPPED, 0x2000, 0x1000, OTHER);
 	assert_int_equal(find(0x2004), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
-	assert_int_equal(found[0].note.addr, 0x2000);
-	assert_int_equal(found[0].note.nr_bytes, 0x1000);
-	assert_int_equal(found[0].note.freed_at, 1001);
-	assert_int_equal(found[0].note.freed_tid, OTHER);
-	assert_int_equal(found[0].note.allocated_at, 1000);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.addr, 0x2000);
+	assert_int_equal(found[0].record.nr_bytes, 0x1000);
+	assert_int_equal(found[0].record.freed_at, 1001);
+	assert_int_equal(found[0].record.freed_tid, OTHER);
+	assert_int_equal(found[0].record.allocated_at, 1000);
 	assert_int_equal(find(0x1004), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_MAPPING);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_MAPPING);
 	/* what was mapped between the two is unknown */
 	event(AUXTAP_HEAP_UNMAPPED, 0x2000, 0x1000, DYING);
 	assert_int_equal(find(0x2004), 1);
-	assert_int_equal(found[0].note.freed_at, 1002);
-	assert_int_equal(found[0].note.allocated_at, 0);
+	assert_int_equal(found[0].record.freed_at, 1002);
+	assert_int_equal(found[0].record.allocated_at, 0);
 }
 
 /* The C library unmaps a large block as it is freed: the free is what counts. */
@@ -262,13 +262,13 @@ static void freed_and_unmapped(void **state)
 	event(AUXTAP_HEAP_FREED, 0x1010, 0, DYING);
 	event(AUXTAP_HEAP_UNMAPPED, 0x1000, 0x1000, DYING);
 	assert_int_equal(find(0x1100), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_FREED);
-	assert_int_equal(found[0].note.freed_at, 1002);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.freed_at, 1002);
 	/* unmapped by the program, which did not free it */
 	events[2].tid = OTHER;
 	events[2].addr = 0x5000;
 	assert_int_equal(find(0x1100), 1);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
 }
 
 static void a_part_of_a_mapping(void **state)
@@ -278,33 +278,33 @@ static void a_part_of_a_mapping(void **state)
 	event(AUXTAP_HEAP_UNMAPPED, 0x12000, 0x1000, OTHER);
 	event(AUXTAP_HEAP_MAPPED, 0x14000, 0x1000, DYING); /* MAP_FIXED */
 	assert_int_equal(find(0x11fff), 1);
-	assert_int_equal(found[0].note.addr, 0x10000);
-	assert_int_equal(found[0].note.nr_bytes, 0x2000);
-	assert_int_equal(found[0].note.allocated_at, 1000);
+	assert_int_equal(found[0].record.addr, 0x10000);
+	assert_int_equal(found[0].record.nr_bytes, 0x2000);
+	assert_int_equal(found[0].record.allocated_at, 1000);
 	assert_int_equal(find(0x12008), 1);
-	assert_int_equal(found[0].note.addr, 0x12000);
-	assert_int_equal(found[0].note.nr_bytes, 0x1000);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.addr, 0x12000);
+	assert_int_equal(found[0].record.nr_bytes, 0x1000);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
 	assert_int_equal(find(0x13000), 1);
-	assert_int_equal(found[0].note.addr, 0x13000);
-	assert_int_equal(found[0].note.nr_bytes, 0x1000);
-	assert_int_equal(found[0].note.allocated_at, 1000);
+	assert_int_equal(found[0].record.addr, 0x13000);
+	assert_int_equal(found[0].record.nr_bytes, 0x1000);
+	assert_int_equal(found[0].record.allocated_at, 1000);
 	assert_int_equal(find(0x14000), 1);
-	assert_int_equal(found[0].note.allocated_at, 1002);
+	assert_int_equal(found[0].record.allocated_at, 1002);
 	/* right past what is not there any more */
 	start(NULL);
 	event(AUXTAP_HEAP_MAPPED, 0x10000, 0x2000, DYING);
 	event(AUXTAP_HEAP_UNMAPPED, 0x11000, 0x1000, DYING);
 	assert_int_equal(find(0x12000), 1);
-	assert_int_equal(found[0].note.addr, 0x11000);
-	assert_int_equal(found[0].note.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[0].record.addr, 0x11000);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
 	/* what was unmapped, and mapped again in part */
 	start(NULL);
 	event(AUXTAP_HEAP_UNMAPPED, 0x10000, 0x4000, DYING);
 	event(AUXTAP_HEAP_MAPPED, 0x11000, 0x1000, DYING);
 	assert_int_equal(find(0x13000), 1);
-	assert_int_equal(found[0].note.addr, 0x12000);
-	assert_int_equal(found[0].note.nr_bytes, 0x2000);
+	assert_int_equal(found[0].record.addr, 0x12000);
+	assert_int_equal(found[0].record.nr_bytes, 0x2000);
 }
 
 static void each_once_and_not_more_than_fit(void **state)
@@ -318,7 +318,7 @@ static void each_once_and_not_more_than_fit(void **state)
 	}
 	assert_int_equal(heap_blocks_find(events, nr_events, DYING, pointer, 40, found),
 			 AUXTAP_MAX_BLOCKS);
-	assert_int_equal(found[AUXTAP_MAX_BLOCKS - 1].note.addr, 0x2f00);
+	assert_int_equal(found[AUXTAP_MAX_BLOCKS - 1].record.addr, 0x2f00);
 	pointer[1] = pointer[0] + 1;
 	assert_int_equal(heap_blocks_find(events, nr_events, DYING, pointer, 2, found), 1);
 	assert_int_equal(heap_blocks_find(events, 0, DYING, pointer, 2, found), 0);

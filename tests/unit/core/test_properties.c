@@ -23,7 +23,7 @@ static unsigned char pattern(u64 at_abs)
 	return (unsigned char)((at_abs * 0x9e3779b97f4a7c15ull) >> 56);
 }
 
-struct account {
+struct totals {
 	u64 written, skipped;	    /* by the driver */
 	u64 aux_sizes, aux_records; /* of records the reader got */
 	u64 sizes_of_lost;	    /* of AUX records that found no space */
@@ -41,7 +41,7 @@ static u64 lost_samples(struct rig *rig)
 	return words[2];
 }
 
-static void reader_step(struct rig *rig, struct account *a)
+static void reader_step(struct rig *rig, struct totals *a)
 {
 	struct rig_aux rec;
 	u64 head_abs, size = rig->page->aux_size;
@@ -82,7 +82,7 @@ static void hardware_writes(struct rig *rig, u64 at_abs, u64 n)
 	}
 }
 
-static void note_head(struct account *a, u64 watermark)
+static void note_head(struct totals *a, u64 watermark)
 {
 	u64 head = a->written + a->skipped;
 
@@ -90,7 +90,7 @@ static void note_head(struct account *a, u64 watermark)
 		a->wakeup = head / watermark * watermark;
 }
 
-static void driver_step(struct rig *rig, struct account *a, u64 watermark)
+static void driver_step(struct rig *rig, struct totals *a, u64 watermark)
 {
 	u64 head = a->written + a->skipped, size = rig->page->aux_size;
 	u64 lost = lost_samples(rig), flags = 0, n;
@@ -139,7 +139,7 @@ static void one_run(void)
 	u64 watermark = dice(2) ? 1 + dice(40000) : 0;
 	unsigned long aux_pages = 1ul << dice(5);
 	struct perf_event_attr attr;
-	struct account a = {0};
+	struct totals a = {0};
 	struct rig_aux rec;
 	struct rig rig;
 

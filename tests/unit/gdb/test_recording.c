@@ -107,7 +107,7 @@ static void test_core(void **state)
 	assert_int_equal(rec.facts.nr_threads, 2);
 	assert_true(recording_pc(recording_regs(&rec, 11), &pc));
 	assert_int_equal(pc, 0x1001);
-	assert_int_equal(rec.facts.threads[0].note.pid, 11);
+	assert_int_equal(rec.facts.threads[0].record.pid, 11);
 
 	/* a second one changes nothing that is known */
 	threads[1].regs.reg[AUXTAP_X86_IP] = 0x9999;

@@ -60,7 +60,7 @@ static bool record(u8 byte, u32 nr_bytes)
 	return spe_output_record(&out, bytes, nr_bytes);
 }
 
-static void accounts(u64 written, u64 dropped, u64 records, u64 records_dropped)
+static void counted(u64 written, u64 dropped, u64 records, u64 records_dropped)
 {
 	assert_int_equal(out.nr_written, written);
 	assert_int_equal(out.nr_dropped, dropped);
@@ -101,7 +101,7 @@ static void full(void **state)
 	assert_false(record(9, 64));
 	assert_int_equal(memory[4095], 8);
 	assert_int_equal(memory[4096], 0xee);
-	accounts(4096, 64, 64, 1);
+	counted(4096, 64, 64, 1);
 	/* a level: up until S is cleared, not raised again */
 	assert_int_equal(nr_irqs, 1);
 	set(SYS_PMBLIMITR, (BASE + 8192) | PMBLIMITR_E);
@@ -127,7 +127,7 @@ static void full_is_for_the_largest(void **state)
 	assert_false(record(7, 64));
 	assert_int_equal(reg(SYS_PMBSR), PMBSR_S | PMBSR_BSC_FULL);
 	assert_int_equal(reg(SYS_PMBPTR), BASE + 3072);
-	accounts(0, 64, 0, 1);
+	counted(0, 64, 0, 1);
 	/* also with a limit after it */
 	begin(64, 64, 4096, 4096);
 	assert_false(record(7, 64));
@@ -147,7 +147,7 @@ static void alignment(void **state)
 		assert_int_equal(memory[i], 0);
 	assert_int_equal(memory[128], 8);
 	assert_int_equal(memory[138], 0xee);
-	accounts(110, 0, 2, 0);
+	counted(110, 0, 2, 0);
 	assert_int_equal(out.nr_padding, 28);
 }
 
@@ -158,7 +158,7 @@ static void off(void **state)
 	set(SYS_PMBLIMITR, BASE + 4096);
 	assert_false(record(7, 64));
 	assert_int_equal(memory[0], 0xee);
-	accounts(0, 64, 0, 1);
+	counted(0, 64, 0, 1);
 	assert_int_equal(nr_irqs, 0);
 }
 
@@ -177,7 +177,7 @@ static void overshoot(void **state)
 	record(7, 64);
 	assert_int_equal(nr_irqs, 1);
 	assert_true(spe_output_irq(&out));
-	accounts(4096, 192, 64, 3);
+	counted(4096, 192, 64, 3);
 	/* a driver that reads the registers in time is not interrupted */
 	begin(64, 64, 0, 4096);
 	out.irq_delay_bytes = 130;
@@ -201,7 +201,7 @@ static void data_lost(void **state)
 	assert_int_equal(reg(SYS_PMBPTR), BASE + 84);
 	assert_int_equal(memory[83], 8);
 	assert_int_equal(memory[84], 0xee);
-	accounts(84, 44, 1, 0);
+	counted(84, 44, 1, 0);
 	assert_int_equal(nr_irqs, 1);
 }
 
@@ -216,14 +216,14 @@ static void faults(void **state)
 	assert_int_equal(reg(SYS_PMBSR),
 			 PMBSR_S | PMBSR_EC(PMBSR_EC_STAGE1) | PMBSR_FSC_TRANSLATION);
 	assert_int_equal(reg(SYS_PMBPTR), BASE + sizeof(memory));
-	accounts(128, 64, 2, 1);
+	counted(128, 64, 2, 1);
 	/* injected: an external abort of a write that stage 2 let through */
 	begin(64, 64, 0, 4096);
 	spe_output_fail(&out, PMBSR_EC(PMBSR_EC_STAGE2) | PMBSR_EA | 0x10, 0);
 	assert_false(record(7, 64));
 	assert_int_equal(reg(SYS_PMBSR), PMBSR_S | PMBSR_EC(PMBSR_EC_STAGE2) | PMBSR_EA | 0x10);
 	assert_int_equal(memory[0], 0xee);
-	accounts(0, 64, 0, 1);
+	counted(0, 64, 0, 1);
 	/* once */
 	set(SYS_PMBSR, 0);
 	assert_true(record(7, 64));

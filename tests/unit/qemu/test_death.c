@@ -382,9 +382,9 @@ static void test_failures(void **state)
 	assert_true(no_qemu.result > 0);
 	assert_int_equal(no_qemu.status, 0);
 	assert_true(*no_qemu.engine.version >= '0' && *no_qemu.engine.version <= '9');
-	assert_ptr_equal(strstr(no_qemu.engine.note,
+	assert_ptr_equal(strstr(no_qemu.engine.why,
 				"AUXTAP_QEMU=/bin/false: it does not load plugins"),
-			 no_qemu.engine.note);
+			 no_qemu.engine.why);
 	/* a truncated program: qemu refuses it, as the kernel would */
 	snprintf(cut, sizeof(cut), "%s.cut", truth_path);
 	from = fopen(PROGRAM("die"), "r");

@@ -302,9 +302,9 @@ static void test_no_qemu(void **state)
 	unsetenv("AUXTAP_QEMU_AARCH64");
 	/* another one is used instead, and the message says why */
 	assert_true(run.result > 0);
-	assert_ptr_equal(strstr(run.engine.note,
+	assert_ptr_equal(strstr(run.engine.why,
 				"AUXTAP_QEMU_AARCH64=/nowhere/qemu-aarch64: No such file"),
-			 run.engine.note);
+			 run.engine.why);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* "key: value" lines, and the recorder's note made of them, as damaged files may contain it, too.
  */
-#include "perfdata/capture_note.h"
+#include "perfdata/capture_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,16 +90,16 @@ static void test_units(void **state)
 	int tid = 0;
 
 	(void)state;
-	assert_true(capture_note_is_emulated(text, size));
-	assert_true(capture_note_is_full(text, size));
-	assert_true(capture_note_next_unit(&at, text + size, &tid, &written));
+	assert_true(capture_lines_is_emulated(text, size));
+	assert_true(capture_lines_is_full(text, size));
+	assert_true(capture_lines_next_unit(&at, text + size, &tid, &written));
 	assert_int_equal(tid, 7);
 	assert_int_equal(written, 9);
-	assert_true(capture_note_next_unit(&at, text + size, &tid, &written));
+	assert_true(capture_lines_next_unit(&at, text + size, &tid, &written));
 	assert_int_equal(tid, 9);
 	assert_int_equal(written, UINT64_MAX);
-	assert_false(capture_note_next_unit(&at, text + size, &tid, &written));
-	assert_false(capture_note_next_unit(&at, text + size, &tid, &written));
+	assert_false(capture_lines_next_unit(&at, text + size, &tid, &written));
+	assert_false(capture_lines_next_unit(&at, text + size, &tid, &written));
 	free(text);
 	snprintf(longer, sizeof(longer),
 		 "unit 1: produced 1 written 2 dropped 3%200s\nunit 2: "
@@ -107,9 +107,9 @@ static void test_units(void **state)
 		 "");
 	text = exact(longer, &size);
 	at = text;
-	assert_true(capture_note_next_unit(&at, text + size, &tid, &written));
+	assert_true(capture_lines_next_unit(&at, text + size, &tid, &written));
 	assert_int_equal(tid, 2);
-	assert_false(capture_note_next_unit(&at, text + size, &tid, &written));
+	assert_false(capture_lines_next_unit(&at, text + size, &tid, &written));
 	free(text);
 }
 

@@ -366,7 +366,7 @@ static void vdso_in_the_trace(void **state)
 	for (int same = 1; same >= 0; same--) {
 		set = new_set(NULL);
 		id[3] ^= !same;
-		assert_int_equal(auxtap_image_set_note(set, "[vdso]", bytes, size), 0);
+		assert_int_equal(auxtap_image_set_embedded(set, "[vdso]", bytes, size), 0);
 		assert_int_equal(auxtap_image_set_known_id(set, "[vdso]", id, 20), 0);
 		map(set, 0, 0x10000, "[vdso]", NULL, 0);
 		assert_int_equal(auxtap_image_set_count(set), 2);

@@ -32,7 +32,7 @@ static int end(void **state)
 
 static void add(size_t size)
 {
-	assert_int_equal(report_facts_note(&facts, AUXTAP_METADATA_BLOCK_CALL, &note, size), 0);
+	assert_int_equal(report_facts_add(&facts, AUXTAP_METADATA_BLOCK_CALL, &note, size), 0);
 }
 
 static void whole(void **state)
