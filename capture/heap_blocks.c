@@ -4,7 +4,7 @@
  * what the engine saw of the calls. The newest allocation of an address decides which block it is
  * in; what the engine missed makes everything before it unknown.
  */
-#include "heap_blocks.h"
+#include "heap_overruns.h"
 #include "session.h"
 #include "util/sized.h"
 
@@ -404,12 +404,67 @@ static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t t
 		put_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
 }
 
-void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t tid,
-			const struct auxtap_crash *crash)
+/* The process of which an overrun is looked for. */
+struct dead_process {
+	struct auxtap_session *s;
+	const struct map_list *maps;
+	pid_t pid;
+};
+
+static ssize_t read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	const struct dead_process *p = ctx;
+
+	return p->s->be->target->mem(p->s->be->target_ctx, p->pid, addr, buf, size);
+}
+
+static bool is_mapped(void *ctx, uint64_t addr)
+{
+	const struct dead_process *p = ctx;
+
+	return map_list_find(p->maps, addr) != NULL;
+}
+
+/* A library that replaces malloc is named after it. */
+static bool has_glibc(const struct map_list *maps)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < maps->nr; i++) {
+		const char *file = strrchr(maps->entries[i].name, '/');
+
+		if (file && strstr(file, "malloc"))
+			return false;
+		has |= file && !strcmp(file, "/libc.so.6");
+	}
+	return has;
+}
+
+static void put_overruns(struct auxtap_session *s, struct trace_file *file,
+			 const struct auxtap_crash *crash, const struct map_list *maps,
+			 const struct auxtap_heap_event *events, size_t nr_events)
+{
+	struct dead_process process = {.s = s, .maps = maps, .pid = crash->pid};
+	const struct heap_reader reader = {read_memory, is_mapped, &process, has_glibc(maps)};
+	struct heap_block found[AUXTAP_MAX_OVERRUNS];
+	int nr = heap_overruns_find(events, nr_events, &reader, found);
+
+	for (int i = 0; i < nr; i++) {
+		if (session_memory(s) == AUXTAP_MEMORY_NONE) {
+			found[i].record.flags &= ~(uint32_t)AUXTAP_BLOCK_HAS_AFTER_END;
+			found[i].record.after_end = 0;
+		}
+		put_block(s, file, crash->tid, events, nr_events, &found[i]);
+	}
+}
+
+void session_put_blocks(struct auxtap_session *s, struct trace_file *file,
+			const struct auxtap_crash *crash, const struct map_list *maps)
 {
 	struct heap_block found[AUXTAP_MAX_BLOCKS];
 	uint64_t pointer[1 + AUXTAP_A64_NR_REGS];
 	struct auxtap_heap_event *events;
+	const pid_t tid = crash->tid;
 	struct auxtap_regs regs;
 	size_t nr_events;
 	int nr = 0;
@@ -424,5 +479,6 @@ void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t
 	nr = heap_blocks_find(events, nr_events, tid, pointer, nr, found);
 	for (int i = 0; i < nr; i++)
 		put_block(s, file, tid, events, nr_events, &found[i]);
+	put_overruns(s, file, crash, maps, events, nr_events);
 	free(events);
 }

@@ -339,9 +339,12 @@ void session_put_exception(struct auxtap_session *s, struct trace_file *file, pi
 			   const struct map_list *maps);
 /* Which memory of a dying process a file gets. */
 enum auxtap_memory session_memory(const struct auxtap_session *s);
-/* The blocks of the heap that the thread's registers and the fault's address point into. */
-void session_put_blocks(struct auxtap_session *s, struct trace_file *file, pid_t tid,
-			const struct auxtap_crash *crash);
+/*
+ * The blocks of the heap that the dying thread's registers and the fault's address point into, and
+ * those that were written past their end.
+ */
+void session_put_blocks(struct auxtap_session *s, struct trace_file *file,
+			const struct auxtap_crash *crash, const struct map_list *maps);
 /*
  * Emulated: a death that the engine saw only when all was over. No thread was stopped, and the
  * rings are gone: a crash without a snapshot, of an unknown thread.

@@ -482,7 +482,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (ev->type == AUXTAP_TARGET_DYING)
 		put_threads(s, file, ev, maps);
 	if (ev->type == AUXTAP_TARGET_DYING && crash)
-		session_put_blocks(s, file, ev->tid, crash);
+		session_put_blocks(s, file, crash, maps);
 	if (maps_text)
 		session_put_code(s, file, ev->pid, maps);
 	if (ev->type == AUXTAP_TARGET_DYING && ev->signo == SIGABRT &&

@@ -123,6 +123,8 @@ function start() {
 	const signal = report.kind === 'crash' && report.crash.signal;
 
 	main.replaceChildren(headCard(report));
+	if (report.heap_overruns && report.heap_overruns.length)
+		main.append(overrunsCard(report));
 	if (report.pointed_memory && report.pointed_memory.length)
 		main.append(blocksCard(report));
 	if (report.backtrace)

@@ -9,12 +9,16 @@ function registersCard(report) {
 	return card('registers', 'Registers', node('div', 'registers', ...registers));
 }
 
-function blockNode(block, dying) {
-	const call = (what, made) => made && node('div', 'call',
+function heapCallNode(what, made, dying) {
+	return made && node('div', 'call',
 		...made.callers.map((caller, i) => node('div', 'lastcall', `${i ? 'from' : what} `,
 			locationNode(caller), i ? null :
 				made.tid === null ? ', before the process was forked' :
 					made.tid === dying ? null : `, by thread ${made.tid}`)));
+}
+
+function blockNode(block, dying) {
+	const call = (what, made) => heapCallNode(what, made, dying);
 	const words = block.is_mapping ? ['unmapped memory', 'mapped memory', 'unmapped', 'mapped'] :
 		['freed block', 'block', 'freed', 'allocated'];
 	const size = block.bytes === null ? '' : ` of ${number(block.bytes)} bytes`;
@@ -35,6 +39,32 @@ function blockNode(block, dying) {
 function blocksCard(report) {
 	return card('blocks', 'Memory that it points to',
 		...report.pointed_memory.map(block => blockNode(block, report.crash.tid)));
+}
+
+/* The bytes of a word as text, if they are printable: at least four of them, then zeros. */
+function wordText(hex) {
+	const bytes = hex ? hex.slice(2).padStart(16, '0').match(/../g).reverse().map(byte =>
+		parseInt(byte, 16)) : [];
+	const length = bytes.findIndex(byte => !byte) < 0 ? bytes.length : bytes.findIndex(byte => !byte);
+	const used = bytes.slice(0, length);
+
+	return length >= 4 && bytes.slice(length).every(byte => !byte) &&
+		used.every(byte => byte >= 0x20 && byte <= 0x7e) ? String.fromCharCode(...used) : null;
+}
+
+function overrunNode(block, dying) {
+	const text = wordText(block.after_end), size = at => `block of ${number(at.bytes)} bytes at ${at.address}`;
+
+	return node('div', 'block', node('p', 'bad', `${size(block)}: what malloc keeps right after it was overwritten`,
+		block.after_end ? ` with ${block.after_end}` : null, text === null ? null : `, the text "${text}"`),
+	heapCallNode('allocated', block.allocated, dying),
+	block.next && node('p', '', `${size(block.next)}, the next in memory`),
+	block.next && heapCallNode('allocated', block.next.allocated, dying));
+}
+
+function overrunsCard(report) {
+	return card('overruns', 'Damage to the heap',
+		...report.heap_overruns.map(block => overrunNode(block, report.crash.tid)));
 }
 
 function gapText(gap, ended) {

@@ -543,6 +543,10 @@ static void print_crash(struct report *r)
 	if (regs) {
 		title(r, "Registers");
 		report_regs_print(r->ro.out, regs);
+		if (r->facts.nr_overruns) {
+			title(r, "Damage to the heap");
+			report_overruns_print(&r->ro, &r->facts, regs);
+		}
 		if (r->facts.nr_blocks) {
 			title(r, "Memory that it points to");
 			report_blocks_print(&r->ro, &r->facts, regs);

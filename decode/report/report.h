@@ -525,6 +525,14 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs);
 
+/* The bytes of a word as text, if they are printable: at least four of them, then zeros. */
+bool report_word_text(uint64_t word, char text[9]);
+/* Blocks that were written past their end: a line of the head, nothing if there are none; all. */
+void report_overrun_line(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs);
+void report_overruns_print(const struct report_out *ro, const struct report_facts *facts,
+			   const struct auxtap_regs *regs);
+
 #define REPORT_MAX_CALLERS 6
 
 /* Functions of the program, innermost first: pc is in the call, level of those inlined there. */

@@ -351,6 +351,64 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 	}
 }
 
+/* ---- overruns ---- */
+
+/* The bytes of a word as text, if they are printable: at least four of them, then zeros. */
+bool report_word_text(uint64_t word, char text[9])
+{
+	int len = 0;
+
+	while (len < 8 && word >> 8 * len) {
+		unsigned char byte = (unsigned char)(word >> 8 * len);
+
+		if (byte < 0x20 || byte > 0x7e)
+			return false;
+		text[len++] = (char)byte;
+	}
+	text[len] = 0;
+	return len >= 4;
+}
+
+void report_overrun_line(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs)
+{
+	const struct auxtap_crash_block *b = &facts->overruns[0].record;
+	const struct block_call call = call_of(b, AUXTAP_BLOCK_IS_ALLOCATED);
+	struct report_callers callers;
+
+	if (!facts->nr_overruns)
+		return;
+	find_callers(ro, facts, regs, &call, &callers);
+	fprintf(ro->out,
+		"  The heap is damaged right after a block of %" PRIu64 " bytes, allocated by ",
+		b->nr_bytes);
+	report_print_level(ro, callers.at[0].pc, callers.at[0].level);
+	fputc('\n', ro->out);
+}
+
+void report_overruns_print(const struct report_out *ro, const struct report_facts *facts,
+			   const struct auxtap_regs *regs)
+{
+	for (size_t i = 0; i < facts->nr_overruns; i++) {
+		const struct auxtap_crash_block *b = &facts->overruns[i].record;
+		char text[9];
+
+		fprintf(ro->out, "  block of %" PRIu64 " bytes at 0x%" PRIx64, b->nr_bytes,
+			b->addr);
+		if (b->flags & AUXTAP_BLOCK_AFTER_OVERRUN) {
+			fputs(", the next in memory", ro->out);
+		} else {
+			fputs(": what malloc keeps right after it was overwritten", ro->out);
+			if (b->flags & AUXTAP_BLOCK_HAS_AFTER_END)
+				fprintf(ro->out, " with 0x%" PRIx64, b->after_end);
+			if (report_word_text(b->after_end, text))
+				fprintf(ro->out, ", the text \"%s\"", text);
+		}
+		fputc('\n', ro->out);
+		print_call(ro, facts, regs, "allocated", call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));
+	}
+}
+
 static void put_call(struct report_json *json, const struct auxtap_regs *regs, const char *key,
 		     bool known, struct block_call call)
 {
@@ -410,6 +468,48 @@ void report_json_pointed_memory(struct report_json *json, const struct auxtap_re
 			 call_of(b, AUXTAP_BLOCK_BAD_FREES));
 		if (b->flags & AUXTAP_BLOCK_BAD_FREE)
 			json_out_u64(j, "bad_free_offset", b->bad_free_offset);
+		json_out_close(j, '}');
+	}
+	json_out_close(j, ']');
+}
+
+static void put_overrun(struct report_json *json, const struct auxtap_regs *regs,
+			const struct auxtap_crash_block *b)
+{
+	struct json_out *j = &json->j;
+
+	json_out_hex(j, "address", b->addr);
+	json_out_u64(j, "bytes", b->nr_bytes);
+	put_call(json, regs, "allocated", true, call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));
+}
+
+void report_json_overruns(struct report_json *json, const struct auxtap_regs *regs)
+{
+	const struct report_facts *facts = &json->r->facts;
+	struct json_out *j = &json->j;
+
+	json_out_open(j, "heap_overruns", '[');
+	for (size_t i = 0; i < facts->nr_overruns; i++) {
+		const struct auxtap_crash_block *b = &facts->overruns[i].record,
+						*next = i + 1 < facts->nr_overruns ?
+								&facts->overruns[i + 1].record :
+								NULL;
+
+		if (!(b->flags & AUXTAP_BLOCK_OVERRUN))
+			continue;
+		json_out_open(j, NULL, '{');
+		put_overrun(json, regs, b);
+		if (b->flags & AUXTAP_BLOCK_HAS_AFTER_END)
+			json_out_hex(j, "after_end", b->after_end);
+		else
+			json_out_null(j, "after_end");
+		if (next && next->flags & AUXTAP_BLOCK_AFTER_OVERRUN) {
+			json_out_open(j, "next", '{');
+			put_overrun(json, regs, next);
+			json_out_close(j, '}');
+		} else {
+			json_out_null(j, "next");
+		}
 		json_out_close(j, '}');
 	}
 	json_out_close(j, ']');

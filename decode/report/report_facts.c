@@ -6,6 +6,7 @@
 #include "util/vector.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,20 +52,35 @@ static int add_memory(struct report_facts *facts, const void *data, size_t size)
 
 static void add_block(struct report_facts *facts, const void *data, size_t size)
 {
-	struct auxtap_crash_block block;
+	const uint32_t overrun = AUXTAP_BLOCK_OVERRUN | AUXTAP_BLOCK_AFTER_OVERRUN;
+	struct report_block block = {.rank = 0};
+	struct auxtap_crash_block *b = &block.record;
 
-	if (size < sizeof(block) || facts->nr_blocks == AUXTAP_MAX_BLOCKS)
+	/* a file from before there were overruns has no after_end */
+	if (size < offsetof(struct auxtap_crash_block, after_end))
 		return;
-	memcpy(&block, data, sizeof(block));
-	if (block.addr && block.addr + block.nr_bytes >= block.addr)
-		facts->blocks[facts->nr_blocks++] = (struct report_block){.record = block};
+	memcpy(b, data, size < sizeof(*b) ? size : sizeof(*b));
+	if (!b->addr || b->addr + b->nr_bytes < b->addr)
+		return;
+	if (!(b->flags & overrun)) {
+		if (facts->nr_blocks < AUXTAP_MAX_BLOCKS)
+			facts->blocks[facts->nr_blocks++] = block;
+		return;
+	}
+	/* the next block is one of the overrun before it */
+	if (facts->nr_overruns < AUXTAP_MAX_OVERRUNS &&
+	    (b->flags & AUXTAP_BLOCK_OVERRUN ||
+	     (facts->nr_overruns &&
+	      facts->overruns[facts->nr_overruns - 1].record.flags & AUXTAP_BLOCK_OVERRUN)))
+		facts->overruns[facts->nr_overruns++] = block;
 }
 
 static int add_block_call(struct report_facts *facts, const void *data, size_t size)
 {
 	struct auxtap_block_call call;
 
-	if (size < sizeof(call) || facts->nr_block_calls == 3 * AUXTAP_MAX_BLOCKS)
+	if (size < sizeof(call) ||
+	    facts->nr_block_calls == 3 * AUXTAP_MAX_BLOCKS + AUXTAP_MAX_OVERRUNS)
 		return 0;
 	memcpy(&call, data, sizeof(call));
 	if (call.call.nr_stack > sizeof(call.call.stack) ||

@@ -45,6 +45,9 @@ struct report_facts {
 	size_t nr_maps, max_maps;
 	struct report_block blocks[AUXTAP_MAX_BLOCKS];
 	size_t nr_blocks;
+	/* blocks that were written past their end; after each the next in memory, if in use */
+	struct report_block overruns[AUXTAP_MAX_OVERRUNS];
+	size_t nr_overruns;
 	struct auxtap_block_call *block_calls;
 	size_t nr_block_calls, max_block_calls;
 	char *capture;	 /* "key: value" lines, or NULL */

@@ -424,6 +424,7 @@ static void put_death(struct report_json *json, struct report_death *death)
 	else
 		json_out_null(j, "registers");
 	report_json_pointed_memory(json, regs);
+	report_json_overruns(json, regs);
 	if (regs)
 		report_json_backtrace(json, death);
 	else

@@ -185,8 +185,13 @@ struct auxtap_heap_call {
 #define AUXTAP_BLOCK_MAPPING  0x4  /* of mmap(), not of the heap; FREED: unmapped */
 #define AUXTAP_BLOCK_UNKNOWN  0x8  /* freed, and no allocation of it is known */
 #define AUXTAP_BLOCK_RETURNED 0x10 /* FREED: the call that freed it has returned */
+/* in use, and the word of glibc's malloc right after it is none that malloc writes */
+#define AUXTAP_BLOCK_OVERRUN	   0x20
+#define AUXTAP_BLOCK_AFTER_OVERRUN 0x40 /* in use, and the next in memory after that one */
+#define AUXTAP_BLOCK_HAS_AFTER_END 0x80 /* OVERRUN: after_end is known */
 
-#define AUXTAP_MAX_BLOCKS 32 /* of a file: of each pointer at most one */
+#define AUXTAP_MAX_BLOCKS   32 /* of a file: of each pointer at most one */
+#define AUXTAP_MAX_OVERRUNS 6  /* OVERRUN and AFTER_OVERRUN, which are apart from those */
 
 /*
  * A block of the heap, or a mapping, that a register of the dying thread, or the address of the
@@ -201,6 +206,7 @@ struct auxtap_crash_block {
 	uint64_t bad_free_at, bad_free_offset; /* 0: again */
 	int32_t allocated_tid, freed_tid, bad_free_tid;
 	uint32_t reserved;
+	uint64_t after_end; /* HAS_AFTER_END: that word */
 };
 
 enum auxtap_block_action {

@@ -18,7 +18,7 @@ page() {
 		"$AUXTAP" report --format html "$1.data" >"$1.html" 2>stderr ||
 		fail "$1: exit $?: $(cat stderr)"
 }
-for name in null_deref thread_crash stack_overflow abort_assert use_after_free; do
+for name in null_deref thread_crash stack_overflow abort_assert use_after_free heap_overflow; do
 	crash "$name" "$FIXTURES/$name"
 done
 crash redacted "$FIXTURES/null_deref" --redact
@@ -147,6 +147,17 @@ try:
     for caller, row in zip(want, rows):
         assert caller['function'] in row and '%s:%d' % (
             os.path.basename(caller['file']), caller['line']) in row, (caller, row)
+
+    # what was written past its end, where malloc says so (engine qemu 10 only)
+    overruns = load('heap_overflow')['heap_overruns']
+    rows = texts('#overruns p') if overruns else []
+    assert len(rows) == sum(2 if block['next'] else 1 for block in overruns), rows
+    for block in overruns:
+        row = rows.pop(0)
+        assert 'block of %s bytes at %s: ' % (grouped(block['bytes']), block['address']) in row, row
+        assert row.endswith('overwritten with %s, the text "xxxxxxxx"' % block['after_end']), row
+    rows = texts('#overruns .lastcall') if overruns else []
+    assert all('heap_overflow.c:' in row for row in rows) and len(rows) >= len(overruns), rows
 
     # the tree of calls: what ran last is seen; all of it unfolds, and folds again
     r = load('null_deref')

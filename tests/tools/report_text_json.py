@@ -71,6 +71,11 @@ def check_head(lines, report):
         if handled['cause'] and not handled['faults_again']:
             known.append("The frame of that handler says: " + handled['cause'])
         assert ('faults again' in text) == (handled['faults_again'] is not None), text
+    overruns = report['heap_overruns']
+    if overruns:
+        words = 'The heap is damaged right after a block of %d bytes, allocated by %s' % (
+            overruns[0]['bytes'], name_of(overruns[0]['allocated']['callers'][0]))
+        known.append(next(line for line in said if line.startswith(words)))
     for line in said:
         assert line in known or re.match('called from |reached from |Before, a ', line), line
     assert all(k is None or k in said for k in known), (known, said)
@@ -92,6 +97,34 @@ def check_registers(lines, report):
     words = ' '.join(lines).split()
     said = {k: int(v, 16) for k, v in zip(words[::2], words[1::2])}
     assert said == {k: int(v, 16) for k, v in report['registers'].items()}, said
+
+
+def check_overruns(lines, report):
+    lines = list(lines)
+
+    def allocated(block):
+        callers = block['allocated']['callers']
+        assert lines[0].startswith('    allocated ') and name_of(callers[0]) in lines.pop(0), block
+        for caller in callers[1:]:
+            line = lines.pop(0)
+            assert line.startswith('      from ') and name_of(caller) in line, (line, caller)
+
+    for block in report['heap_overruns']:
+        line = '  block of %d bytes at %s: what malloc keeps right after it was overwritten' % (
+            block['bytes'], block['address'])
+        if block['after_end']:
+            word = int(block['after_end'], 16).to_bytes(8, 'little').rstrip(b'\0')
+            line += ' with ' + block['after_end']
+            if len(word) >= 4 and all(0x20 <= byte <= 0x7e for byte in word):
+                line += ', the text "%s"' % word.decode()
+        assert lines[0] == line, (lines[0], line)
+        lines.pop(0)
+        allocated(block)
+        if block['next']:
+            assert lines.pop(0) == '  block of %d bytes at %s, the next in memory' % (
+                block['next']['bytes'], block['next']['address']), block
+            allocated(block['next'])
+    assert not lines, lines
 
 
 def check_blocks(lines, report):
@@ -316,6 +349,7 @@ def check_next(lines, report):
 
 CHECKS = {
     '': check_head, 'Faulting instruction': check_instruction, 'Registers': check_registers,
+    'Damage to the heap': check_overruns,
     'Memory that it points to': check_blocks,
     'Backtrace': check_backtrace, 'The calls that led there': check_calls,
     'What the trace covers': check_coverage, 'The other threads': check_threads,

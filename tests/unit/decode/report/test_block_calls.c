@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Of the records of who allocated and freed a block, what a damaged file has is left out. */
+/* Of the records of blocks, and of who allocated and freed them, what a damaged file has is left
+ * out. */
 #include "decode/report/report_facts.h"
 
 #include <setjmp.h>
@@ -60,7 +61,43 @@ static void too_many(void **state)
 	(void)state;
 	for (int i = 0; i < 4 * AUXTAP_MAX_BLOCKS; i++)
 		add(sizeof(note));
-	assert_int_equal(facts.nr_block_calls, 3 * AUXTAP_MAX_BLOCKS);
+	assert_int_equal(facts.nr_block_calls, 3 * AUXTAP_MAX_BLOCKS + AUXTAP_MAX_OVERRUNS);
+}
+
+static void add_block(uint32_t flags, uint64_t addr, size_t size)
+{
+	const struct auxtap_crash_block block = {.size = sizeof(block),
+						 .flags = flags,
+						 .addr = addr,
+						 .nr_bytes = 24};
+
+	assert_int_equal(report_facts_add(&facts, AUXTAP_METADATA_BLOCK, &block, size), 0);
+}
+
+/* The next block is one of the overrun right before it. */
+static void overruns(void **state)
+{
+	const size_t whole_size = sizeof(struct auxtap_crash_block);
+
+	(void)state;
+	add_block(AUXTAP_BLOCK_AFTER_OVERRUN, 0x1000, whole_size);
+	assert_int_equal(facts.nr_overruns, 0);
+	add_block(AUXTAP_BLOCK_OVERRUN, UINT64_MAX - 8, whole_size);
+	add_block(AUXTAP_BLOCK_OVERRUN, 0x1000, 8);
+	assert_int_equal(facts.nr_overruns, 0);
+	add_block(AUXTAP_BLOCK_OVERRUN, 0x1000, whole_size);
+	add_block(AUXTAP_BLOCK_AFTER_OVERRUN, 0x1020, whole_size);
+	add_block(AUXTAP_BLOCK_AFTER_OVERRUN, 0x1040, whole_size);
+	assert_int_equal(facts.nr_overruns, 2);
+	assert_int_equal(facts.overruns[1].record.addr, 0x1020);
+	for (uint64_t i = 0; i < 2 * AUXTAP_MAX_OVERRUNS; i++)
+		add_block(AUXTAP_BLOCK_OVERRUN, 0x2000 + 32 * i, whole_size);
+	assert_int_equal(facts.nr_overruns, AUXTAP_MAX_OVERRUNS);
+	assert_int_equal(facts.nr_blocks, 0);
+	/* of a file without after_end */
+	add_block(0, 0x3000, whole_size - 8);
+	assert_int_equal(facts.nr_blocks, 1);
+	assert_int_equal(facts.blocks[0].record.addr, 0x3000);
 }
 
 int main(void)
@@ -69,6 +106,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(whole, start, end),
 		cmocka_unit_test_setup_teardown(damaged, start, end),
 		cmocka_unit_test_setup_teardown(too_many, start, end),
+		cmocka_unit_test_setup_teardown(overruns, start, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
