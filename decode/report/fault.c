@@ -163,6 +163,35 @@ static bool beyond_stack(const struct report_facts *facts, uint64_t sp, uint64_t
 	return above && addr < above->start && strstr(above->name, "stack");
 }
 
+const char *fault_text(uint64_t word, char buf[FAULT_TEXT])
+{
+	char text[9];
+
+	buf[0] = 0;
+	if (report_word_text(word, text))
+		snprintf(buf, FAULT_TEXT, ", the text \"%s\"", text);
+	return buf;
+}
+
+/* The pointer, if an instruction had it in one register, may be a part of a text. */
+static const char *no_address(const struct report_facts *facts, const struct fault_access *a,
+			      uint64_t addr, char *buf, size_t size)
+{
+	char text[FAULT_TEXT];
+
+	/* Linux sends SIGBUS for the processor's stack fault; qemu does not distinguish it. */
+	if (a->known && a->stack_segment && facts->crash.signo == SIGSEGV)
+		return "no such address exists on this processor; outside of the emulator "
+		       "the signal is SIGBUS";
+	if (a->known && a->base_reg[0] && a->base != addr && *fault_text(a->base, text))
+		snprintf(buf, size, "no such address exists on this processor; %s is 0x%llx%s",
+			 a->base_reg, (unsigned long long)a->base, text);
+	else
+		snprintf(buf, size, "no such address exists on this processor%s",
+			 fault_text(addr, text));
+	return buf;
+}
+
 static const char *vicinity(const struct report_facts *facts, const struct auxtap_regs *regs,
 			    const struct fault_access *a, uint64_t addr, char *buf, size_t size)
 {
@@ -187,12 +216,8 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 		return "it lies in the kernel's half of the address space, which no program may access";
 	if (addr < 4096)
 		return near_zero(a, addr, buf, size);
-	/* Linux sends SIGBUS for the processor's stack fault; qemu does not distinguish it. */
 	if (!fault_canonical(regs, addr))
-		return a->known && a->stack_segment && facts->crash.signo == SIGSEGV ?
-			       "no such address exists on this processor; outside of the emulator "
-			       "the signal is SIGBUS" :
-			       "no such address exists on this processor";
+		return no_address(facts, a, addr, buf, size);
 	map = report_facts_map(facts, sp);
 	if (map && map->perms[1] == 'w' && addr >= map->end && addr - map->end < 65536)
 		return strstr(map->name, "stack") ?
@@ -220,15 +245,17 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 			 uint64_t ip, struct fault *fault)
 {
 	const struct report_map *map = report_facts_map(facts, ip);
+	char text[FAULT_TEXT];
 
 	if (facts->nr_maps && map && map->perms[2] != 'x')
 		snprintf(fault->where, sizeof(fault->where),
 			 "which is mapped %.4s%s%.100s, not executable", map->perms,
 			 map->name[0] ? ", " : "", map->name);
 	else if (facts->nr_maps && !map)
-		snprintf(fault->where, sizeof(fault->where), "%s",
+		snprintf(fault->where, sizeof(fault->where), "%s%s",
 			 fault_canonical(regs, ip) ? "where nothing is mapped" :
-						     "which is no address at all");
+						     "which is no address at all",
+			 fault_canonical(regs, ip) ? "" : fault_text(ip, text));
 	else if (regs->arch == AUXTAP_ARCH_AARCH64 && ip & 3)
 		snprintf(fault->where, sizeof(fault->where),
 			 "where no instruction begins: their addresses are multiples of 4");

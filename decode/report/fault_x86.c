@@ -227,6 +227,7 @@ static bool branch_target(const struct report_facts *facts, const struct auxtap_
 void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 		      const uint8_t *bytes, size_t size, struct fault *fault)
 {
+	char text[FAULT_TEXT];
 	struct insn insn;
 	uint64_t to;
 
@@ -238,13 +239,14 @@ void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs
 	    report_facts_memory(facts, regs->reg[AUXTAP_X86_SP], &to, 8)) {
 		fault->bad_return = true;
 		snprintf(fault->why, sizeof(fault->why),
-			 "it returns to 0x%llx, which is no address at all",
-			 (unsigned long long)to);
+			 "it returns to 0x%llx, which is no address at all%s",
+			 (unsigned long long)to, fault_text(to, text));
 	} else if (!fault->access.known && facts->crash.si_code == SI_KERNEL &&
 		   branch_target(facts, regs, &insn, &to) && !fault_canonical(regs, to)) {
-		snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx, which is no address at all",
+		snprintf(fault->why, sizeof(fault->why),
+			 "it %s 0x%llx, which is no address at all%s",
 			 insn.info.mnemonic == ZYDIS_MNEMONIC_CALL ? "calls" : "jumps to",
-			 (unsigned long long)to);
+			 (unsigned long long)to, fault_text(to, text));
 	}
 }
 

@@ -119,7 +119,28 @@ static void non_canonical_pointer(void **state)
 	assert_string_equal(
 		fault.why,
 		"it wrote to 0x4141414141414141 (1 byte); no such address exists on this "
-		"processor");
+		"processor, the text \"AAAAAAAA\"");
+}
+
+/* Read from a pointer that is a part of a text; of bytes that cannot be printed nothing is said. */
+static void text_as_pointer(void **state)
+{
+	static const uint8_t insn[] = {0x8b, 0x48, 0x08}; /* mov 8(%rax), %ecx */
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	regs.reg[AUXTAP_X86_AX] = 0x6675622073746920;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_string_equal(
+		fault.why,
+		"it read from 0x6675622073746928 (4 bytes); no such address exists on this "
+		"processor; rax is 0x6675622073746920, the text \" its buf\"");
+	regs.reg[AUXTAP_X86_AX] = 0x6675620a73746920;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_string_equal(fault.why, "it read from 0x6675620a73746928 (4 bytes); no such address "
+				       "exists on this processor");
 }
 
 /* The processor reports a stack fault for these, an emulator may not. */
@@ -578,6 +599,7 @@ int main(void)
 		cmocka_unit_test(above_the_stack_pointer),
 		cmocka_unit_test(non_canonical_stack_pointer),
 		cmocka_unit_test(non_canonical_pointer),
+		cmocka_unit_test(text_as_pointer),
 		cmocka_unit_test(overwritten_return_address),
 		cmocka_unit_test(jump_to_nowhere),
 		cmocka_unit_test(other_signals),
