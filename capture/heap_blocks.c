@@ -458,8 +458,8 @@ static void put_overruns(struct auxtap_session *s, struct trace_file *file,
 	}
 }
 
-void session_put_blocks(struct auxtap_session *s, struct trace_file *file,
-			const struct auxtap_crash *crash, const struct map_list *maps)
+void session_put_heap_blocks(struct auxtap_session *s, struct trace_file *file,
+			     const struct auxtap_crash *crash, const struct map_list *maps)
 {
 	struct heap_block found[AUXTAP_MAX_BLOCKS];
 	uint64_t pointer[1 + AUXTAP_A64_NR_REGS];

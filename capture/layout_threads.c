@@ -76,7 +76,7 @@ static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_e
 	struct process *p = session_process(s, ev->pid);
 
 	if (p)
-		p->nr_refused++;
+		p->nr_untraced++;
 	session_put_gap(&s->file, &gap);
 	if (!s->stats.threads_refused++ && s->opts.on_refused)
 		s->opts.on_refused(s->opts.ctx, ev->tid, err);

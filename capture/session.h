@@ -277,10 +277,10 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 /* The thread's event is off; its ring is about to be closed. */
 void session_note_ended(struct auxtap_session *s, struct stream *st);
 /* Their newest trace, as far as it is kept. */
-int session_write_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			struct auxtap_error *err);
+int session_write_exited_threads(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				 struct auxtap_error *err);
 /* Gaps for what of their trace is not in the file; the oldest of many threads in one. */
-void session_put_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid);
+void session_put_exited_threads(struct auxtap_session *s, struct trace_file *file, pid_t pid);
 
 /* session_file.c */
 int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,
@@ -303,8 +303,8 @@ struct process *session_process(struct auxtap_session *s, pid_t pid);
 bool signal_dumps_core(int signo);
 /* Memory of a dead process into its snapshot (session_stack.c). */
 /* Code that the process wrote at run time, as it was executed last. */
-void session_put_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-		      const struct map_list *maps);
+void session_put_generated_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				const struct map_list *maps);
 /* session_names.c */
 void session_put_code_names(struct trace_file *file, pid_t pid, const struct map_list *maps);
 void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
@@ -343,8 +343,8 @@ enum auxtap_memory session_memory(const struct auxtap_session *s);
  * The blocks of the heap that the dying thread's registers and the fault's address point into, and
  * those that were written past their end.
  */
-void session_put_blocks(struct auxtap_session *s, struct trace_file *file,
-			const struct auxtap_crash *crash, const struct map_list *maps);
+void session_put_heap_blocks(struct auxtap_session *s, struct trace_file *file,
+			     const struct auxtap_crash *crash, const struct map_list *maps);
 /*
  * Emulated: a death that the engine saw only when all was over. No thread was stopped, and the
  * rings are gone: a crash without a snapshot, of an unknown thread.

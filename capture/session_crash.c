@@ -152,12 +152,12 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 }
 
 /* Threads that were one too many for some limit: of the living and the ended, no trace. */
-static void put_refused(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+static void put_untraced(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_TRACE_OFF, .cpu = -1, .pid = pid, .tid = -1};
 
-	if (p && p->nr_refused)
+	if (p && p->nr_untraced)
 		session_put_gap(file, &gap);
 }
 
@@ -394,7 +394,7 @@ static void remove_second(struct auxtap_session *s)
 	memmove(&s->kept[1], &s->kept[2], (s->nr_kept - 1) * sizeof(*s->kept));
 }
 
-static void remember(struct auxtap_session *s, const char *path)
+static void keep_newest(struct auxtap_session *s, const char *path)
 {
 	unsigned int keep = s->opts.keep ? s->opts.keep : 8;
 
@@ -471,20 +471,20 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		return ret;
 	ret = write_traces(s, file, ev->tid, err);
 	if (!ret)
-		ret = session_write_ended(s, file, ev->pid, err);
+		ret = session_write_exited_threads(s, file, ev->pid, err);
 	put_unsaved(s, file);
-	put_refused(s, file, ev->pid);
+	put_untraced(s, file, ev->pid);
 	put_pauses(s, file);
-	session_put_ended(s, file, ev->pid);
+	session_put_exited_threads(s, file, ev->pid);
 	if (crash)
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CRASH, crash,
 						sizeof(*crash));
 	if (ev->type == AUXTAP_TARGET_DYING)
 		put_threads(s, file, ev, maps);
 	if (ev->type == AUXTAP_TARGET_DYING && crash)
-		session_put_blocks(s, file, crash, maps);
+		session_put_heap_blocks(s, file, crash, maps);
 	if (maps_text)
-		session_put_code(s, file, ev->pid, maps);
+		session_put_generated_code(s, file, ev->pid, maps);
 	if (ev->type == AUXTAP_TARGET_DYING && ev->signo == SIGABRT &&
 	    session_memory(s) != AUXTAP_MEMORY_NONE) {
 		session_put_message(s, file, ev->pid, maps);
@@ -560,7 +560,7 @@ static int save_process(struct auxtap_session *s, pid_t pid, const char *path,
 	ret = write_file(s, &file, &ev, NULL, &no_maps, NULL, err);
 	session_put_gap(&file, &gap);
 	if (finish_file(s, &file, &ret, err))
-		remember(s, path);
+		keep_newest(s, path);
 	return ret;
 }
 
@@ -615,7 +615,7 @@ static int save_interrupted(struct auxtap_session *s, pid_t pid, struct auxtap_e
 			s->stats.snapshots++;
 			if (s->opts.on_snapshot)
 				s->opts.on_snapshot(s->opts.ctx, path, &crash);
-			remember(s, path);
+			keep_newest(s, path);
 		}
 	}
 	map_list_free(&maps);
@@ -724,7 +724,7 @@ int session_save_death(struct auxtap_session *s, const struct auxtap_target_even
 		session_save_core(s, ev, &maps, path);
 	/* Last, because it may remove the file: with --keep 1 each but the first. */
 	if (kept)
-		remember(s, path);
+		keep_newest(s, path);
 	map_list_free(&maps);
 	free(text);
 	return ret;

@@ -50,8 +50,8 @@ void session_note_ended(struct auxtap_session *s, struct stream *st)
 	process_thread_exit(&s->processes, st->pid, &gone);
 }
 
-int session_write_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			struct auxtap_error *err)
+int session_write_exited_threads(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				 struct auxtap_error *err)
 {
 	const struct process *p = process_find(&s->processes, pid);
 	uint64_t nr = p && p->ended ? p->nr_ended : 0;
@@ -75,7 +75,7 @@ int session_write_ended(struct auxtap_session *s, struct trace_file *file, pid_t
 	return ret;
 }
 
-void session_put_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+void session_put_exited_threads(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
 	struct auxtap_gap gap = {.cpu = -1, .pid = pid};

@@ -191,8 +191,8 @@ bool reach_put(struct reach *r, struct auxtap_session *s, struct trace_file *fil
 	return r->full;
 }
 
-void session_put_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-		      const struct map_list *maps)
+void session_put_generated_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				const struct map_list *maps)
 {
 	const struct auxtap_target_ops *target = s->be->target;
 	struct auxtap_crash_code head;

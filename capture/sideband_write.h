@@ -138,7 +138,7 @@ struct process {
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;
 	bool died;		    /* its snapshot is written */
-	uint64_t nr_refused;	    /* threads that could not be traced */
+	uint64_t nr_untraced;	    /* threads that could not be traced */
 	struct ended_thread *ended; /* the newest, a ring of ENDED_MAX */
 	uint64_t nr_ended;
 	uint64_t more_ended_bytes; /* of those no longer in it */

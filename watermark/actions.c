@@ -91,7 +91,7 @@ static void produce_chunk(struct sim *sim)
 		if (sim->line_raised) {
 			sim->line_raised = false;
 			mon_line(sim);
-			faults_raise_line(sim);
+			sim_raise_line(sim);
 		}
 		mon_time(sim);
 	}
@@ -300,7 +300,7 @@ void explore_normalise(struct sim *sim)
 	m->idle = m->idle > sim->aux_size ? sim->aux_size + 1 : m->idle;
 	sim->faults.unit.nr_lines = sim->c.fault ? sim->faults.unit.nr_lines % 3 : 0;
 	sim->faults.unit.nr_stops = sim->c.fault ? sim->faults.unit.nr_stops % 3 : 0;
-	sim->now = sim->chunk_stored = sim->bus_bytes = sim->input_size = sim->input_stored = 0;
+	sim->now = sim->extent_stored = sim->store_bytes = sim->input_size = sim->input_stored = 0;
 	sim->progress = (struct progress){0};
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
 		sim->irqs[i] = 0;

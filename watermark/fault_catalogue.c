@@ -150,13 +150,13 @@ int faults_set(struct sim *sim, struct auxtap_error *err)
 		const char *name;
 		size_t at;
 	} kernel[] = {
-		{"wakeup-by-one", offsetof(struct core_bugs, wakeup_by_one)},
-		{"overwrite-watermark", offsetof(struct core_bugs, overwrite_watermark)},
-		{"truncation-goes-on", offsetof(struct core_bugs, truncation_goes_on)},
-		{"refcount-first", offsetof(struct core_bugs, refcount_first)},
-		{"partial-as-truncated", offsetof(struct core_bugs, partial_is_truncated)},
-		{"head-32-bit", offsetof(struct core_bugs, head_32_bit)},
-		{"skip-without-wakeup", offsetof(struct core_bugs, skip_without_wakeup)},
+		{"wakeup-by-one", offsetof(struct core_injected_bugs, wakeup_by_one)},
+		{"overwrite-watermark", offsetof(struct core_injected_bugs, overwrite_watermark)},
+		{"truncation-goes-on", offsetof(struct core_injected_bugs, truncation_goes_on)},
+		{"refcount-first", offsetof(struct core_injected_bugs, refcount_first)},
+		{"partial-as-truncated", offsetof(struct core_injected_bugs, partial_is_truncated)},
+		{"head-32-bit", offsetof(struct core_injected_bugs, head_32_bit)},
+		{"skip-without-wakeup", offsetof(struct core_injected_bugs, skip_without_wakeup)},
 	};
 	const char *name = sim->c.fault;
 	bool known;
@@ -218,7 +218,7 @@ void faults_at_unit_off(struct sim *sim)
 	sim->driver->interrupt();
 }
 
-void faults_raise_line(struct sim *sim)
+void sim_raise_line(struct sim *sim)
 {
 	u64 delay = sim->c.irq_latency_ns + sim_random(sim, sim->c.irq_jitter_ns + 1), more;
 	unsigned int nr = unit_faults_line(&sim->faults.unit, &more);

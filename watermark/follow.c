@@ -151,7 +151,7 @@ static u64 produce(struct sim *sim, u64 nr_bytes)
 		if (sim->line_raised) {
 			sim->line_raised = false;
 			mon_line(sim);
-			faults_raise_line(sim);
+			sim_raise_line(sim);
 		}
 		if (stored < consumed) /* it has stopped */
 			break;

@@ -593,7 +593,7 @@ void mon_store(struct sim *sim, u64 off, u64 nr_bytes)
 	if (m->stopped && stray(sim, off, nr_bytes))
 		return;
 	loss_over(sim);
-	sim->chunk_stored += nr_bytes;
+	sim->extent_stored += nr_bytes;
 	if (ahead && ahead != own_padding(sim, m->pos)) {
 		mon_violation_at(sim, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off,
 				 m->pos,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Simulated time: how much trace the program generates when, and what comes next: interrupt,
- * reader, scheduler. The rest of the machine: sim.h.
+ * reader, scheduler. The rest of the machine: sim.h. Rules such as D21: docs/kernel-rules.md.
  */
 #include "util/sized.h"
 #include "sim.h"
@@ -129,8 +129,8 @@ u64 sim_time(const struct sim *sim, u64 less)
 
 	if (sim->exploring)
 		return sim->now;
-	produced = sim->r->produced + sim->chunk_stored -
-		   (less < sim->chunk_stored ? less : sim->chunk_stored);
+	produced = sim->r->produced + sim->extent_stored -
+		   (less < sim->extent_stored ? less : sim->extent_stored);
 	time = sim->producing && produced > sim->anchor_bytes ? time_of(sim, produced) : sim->now;
 
 	return time > sim->now ? time : sim->now;
@@ -184,14 +184,14 @@ u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed)
 
 	sim->input = bytes;
 	sim->input_size = nr_bytes;
-	sim->input_stored = sim->chunk_stored = sim->bus_bytes = 0;
+	sim->input_stored = sim->extent_stored = sim->store_bytes = 0;
 	sim->producing = true;
 	*consumed = 0;
 	stored = sim->unit->produce(sim->u, bytes, nr_bytes, consumed);
 	sim->producing = false;
 	sim->input = NULL;
 	/* impossible counts end the run (produce()), and a store that failed has been reported */
-	if (stored != sim->input_stored && stored <= sim->bus_bytes &&
+	if (stored != sim->input_stored && stored <= sim->store_bytes &&
 	    violations == sim->r->nr_violations)
 		mon_violation(
 			sim, AUXTAP_INV_BYTES_ADD_UP,
@@ -213,7 +213,7 @@ static void produce(struct sim *sim, u64 nr_bytes)
 		bytes = contents(sim, &nr_bytes);
 		stored = sim_feed_unit(sim, bytes, nr_bytes, &consumed);
 		if (!consumed || consumed > nr_bytes || stored > consumed ||
-		    stored > sim->bus_bytes) {
+		    stored > sim->store_bytes) {
 			sim->offered = nr_bytes;
 			sim->consumed = consumed;
 			sim->claimed = stored;
@@ -233,7 +233,7 @@ static void produce(struct sim *sim, u64 nr_bytes)
 	if (sim->line_raised) {
 		sim->line_raised = false;
 		mon_line(sim);
-		faults_raise_line(sim);
+		sim_raise_line(sim);
 	}
 	mon_time(sim);
 }
@@ -250,7 +250,7 @@ void sim_line(struct sim *sim)
 	if (!sim->producing) { /* by a register: now */
 		sim->line_raised = false;
 		mon_line(sim);
-		faults_raise_line(sim);
+		sim_raise_line(sim);
 	}
 }
 
@@ -409,7 +409,7 @@ static int unit_broken(const struct sim *sim, struct auxtap_error *err)
 		"at %llu ns produce() was given %llu bytes; it took %llu, handed %llu to store() "
 		"and returned %llu",
 		(unsigned long long)sim->now, (unsigned long long)sim->offered,
-		(unsigned long long)sim->consumed, (unsigned long long)sim->bus_bytes,
+		(unsigned long long)sim->consumed, (unsigned long long)sim->store_bytes,
 		(unsigned long long)sim->claimed);
 	auxtap_error_todo(err, "take 1 byte to all; return how many of them store() was given");
 	return -EPROTO;

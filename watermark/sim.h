@@ -67,7 +67,7 @@ struct sim_driver {
 
 struct faults {
 	struct core_kernel kernel;
-	struct core_bugs bugs;
+	struct core_injected_bugs bugs;
 	struct unit_faults unit;
 	bool partial;	    /* holes are made */
 	u64 at_transaction; /* of the last one */
@@ -161,14 +161,14 @@ struct sim {
 	bool ptr_written; /* since the thresholds were read */
 	u64 pt_base, pt_mask_ptrs;
 	bool producing, line_raised, in_interrupt;
-	bool exploring;	  /* explore.c: no time passes */
-	u64 chunk_stored; /* of the extent that is being produced */
+	bool exploring;	   /* explore.c: no time passes */
+	u64 extent_stored; /* of the extent that is being produced */
 	/* of one call of produce(): what the unit is to consume, how much of that it has stored so
 	 * far */
 	const u8 *input;
 	u64 input_size, input_stored;
 	/* … what store() got; an impossible count */
-	u64 bus_bytes, offered, consumed, claimed;
+	u64 store_bytes, offered, consumed, claimed;
 	bool broken;
 	/* time */
 	u64 now;
@@ -267,7 +267,7 @@ void reader_take(struct sim *sim, u64 to);
 /* fault_catalogue.c */
 int faults_set(struct sim *sim, struct auxtap_error *err);
 void faults_step(struct sim *sim);
-void faults_raise_line(struct sim *sim); /* the line is up: the controller sends it on */
+void sim_raise_line(struct sim *sim); /* the line is up: the controller sends it on */
 void faults_table_entry(struct sim *sim, u64 addr, u64 *entry);
 u64 faults_reg_read(struct sim *sim, u32 reg, u64 value);
 u64 faults_reg_write(struct sim *sim, u32 reg, u64 value);

@@ -52,7 +52,7 @@ static int bus_store(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr
 
 	if (!nr_bytes)
 		return off == NO_OFFSET ? -EFAULT : 0;
-	sim->bus_bytes += nr_bytes;
+	sim->store_bytes += nr_bytes;
 	if (off == NO_OFFSET) {
 		mon_violation(sim, AUXTAP_INV_LIMIT_KEPT, "%llu bytes outside of the AUX area",
 			      (unsigned long long)nr_bytes);

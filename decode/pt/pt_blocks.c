@@ -10,7 +10,7 @@ void pt_blocks_init(struct pt_blocks *blocks, struct pt_memory *mem, unsigned in
 	memset(blocks, 0, sizeof(*blocks));
 	blocks->mem = mem;
 	blocks->version = version;
-	blocks->checks = version < PT_VERSION(2, 2);
+	blocks->needs_check = version < PT_VERSION(2, 2);
 	blocks->generation = 1;
 }
 
@@ -69,7 +69,7 @@ static bool cut_block(struct pt_blocks *blocks, struct pt_run *run)
 		if (pt_limits_insn(blocks->version, run->bits_32, code + at, (size_t)got - at)) {
 			run->nr_insns = nr;
 			run->end_ip = run->ip + at;
-			run->branches = run->takes_time = false;
+			run->branches = run->may_have_time = false;
 			run->raw = NULL;
 			return true;
 		}
@@ -87,7 +87,7 @@ static void cut_before(struct pt_run *run, unsigned int nr, uint64_t last_ip)
 {
 	run->nr_insns = nr;
 	run->end_ip = last_ip;
-	run->branches = run->takes_time = false;
+	run->branches = run->may_have_time = false;
 	run->raw = NULL;
 }
 
@@ -106,7 +106,8 @@ static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *
 				  auxtap_disassemble(mem->set, ip, code, got, text, sizeof(text)) :
 				  -1;
 
-		if (len <= 0 || !pt_memory_holds(mem, pt_memory_since(mem, ip, (uint64_t)len)))
+		if (len <= 0 ||
+		    !pt_memory_is_valid_since(mem, pt_memory_since(mem, ip, (uint64_t)len)))
 			break;
 		last_ip = ip;
 		ip += (uint64_t)len;
@@ -138,24 +139,25 @@ enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one
 	uint64_t since = 0;
 
 	if (one) {
-		if (mem->code && !pt_memory_holds(mem, pt_memory_since(mem, run->ip, run->size))) {
+		if (mem->code &&
+		    !pt_memory_is_valid_since(mem, pt_memory_since(mem, run->ip, run->size))) {
 			*at = run->ip;
 			cut_before(run, 0, run->ip);
 			return PT_CUT_UNKNOWN;
 		}
-		return blocks->checks && pt_limits_insn(blocks->version, run->bits_32, run->raw,
-							run->size) ?
+		return blocks->needs_check && pt_limits_insn(blocks->version, run->bits_32,
+							     run->raw, run->size) ?
 			       PT_CUT_MISREAD :
 			       PT_CUT_NOTHING;
 	}
 	if (pt_blocks_checked(blocks, run->ip, run->end_ip))
 		return PT_CUT_NOTHING;
 	since = since_of(blocks, run);
-	if (!pt_memory_holds(mem, since)) {
+	if (!pt_memory_is_valid_since(mem, since)) {
 		cut_unknown(blocks, run, at);
 		return PT_CUT_UNKNOWN;
 	}
-	if (blocks->checks && cut_block(blocks, run))
+	if (blocks->needs_check && cut_block(blocks, run))
 		return PT_CUT_MISREAD;
 	blocks->checked[(run->ip ^ run->end_ip >> 4) % PT_CHECKED] =
 		(struct pt_checked){run->ip, run->end_ip, blocks->generation, since};

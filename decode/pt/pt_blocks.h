@@ -32,7 +32,7 @@ struct pt_run {
 	uint64_t ip, end_ip;
 	unsigned int nr_insns; /* 0: none */
 	bool branches;	       /* the last one may change the flow */
-	bool takes_time;       /* the packets that it consumed may have a time */
+	bool may_have_time;    /* the packets that it consumed may have a time */
 	bool bits_32;
 	uint8_t size;	    /* of raw */
 	const uint8_t *raw; /* the last one's 15 bytes; NULL: not known */
@@ -41,7 +41,7 @@ struct pt_run {
 struct pt_blocks {
 	struct pt_memory *mem;
 	unsigned int version; /* libipt's, PT_VERSION() */
-	bool checks;	      /* it misreads some instructions */
+	bool needs_check;     /* it misreads some instructions */
 	uint32_t generation;  /* one more with every change of the code */
 	/* code without packets returns to an earlier ip: Brent's cycle detection */
 	uint64_t spin_ip;
@@ -76,9 +76,9 @@ static inline bool pt_blocks_checked(const struct pt_blocks *blocks, uint64_t ip
 {
 	const struct pt_checked *c = &blocks->checked[(ip ^ end_ip >> 4) % PT_CHECKED];
 
-	return (!blocks->checks && !blocks->mem->code) ||
+	return (!blocks->needs_check && !blocks->mem->code) ||
 	       (c->ip == ip && c->end_ip == end_ip && c->generation == blocks->generation &&
-		pt_memory_holds(blocks->mem, c->since));
+		pt_memory_is_valid_since(blocks->mem, c->since));
 }
 
 /* Something else than a run was taken out of the trace. */

@@ -530,8 +530,8 @@ static void take_event(struct libipt_flow *f)
 
 static void set_class(struct pt_run *run, enum pt_insn_class iclass)
 {
-	run->takes_time = iclass != ptic_other;
-	run->branches = run->takes_time && iclass != ptic_ptwrite;
+	run->may_have_time = iclass != ptic_other;
+	run->branches = run->may_have_time && iclass != ptic_ptwrite;
 }
 
 static void next_insn(struct libipt_flow *f, struct pt_run *run)
@@ -610,7 +610,7 @@ static void put_run(struct libipt_flow *f, const struct pt_run *run, const struc
 		step->size = run->size;
 	}
 	/* The packets just consumed carry the time of the branch. */
-	if (run->takes_time)
+	if (run->may_have_time)
 		step->tsc = note_tsc(f, tsc_now(f));
 	f->bits_32 = run->bits_32;
 }
@@ -662,11 +662,11 @@ static void take_blocks(struct libipt_flow *f)
 	do {
 		const struct pt_branch *b = NULL;
 		struct flow_step *step;
-		bool takes_time, branches;
+		bool may_have_time, branches;
 
 		libipt_block(f);
-		takes_time = block->iclass != ptic_other;
-		branches = takes_time && block->iclass != ptic_ptwrite;
+		may_have_time = block->iclass != ptic_other;
+		branches = may_have_time && block->iclass != ptic_ptwrite;
 		if (branches)
 			b = pt_blocks_met(&f->blocks, block->end_ip);
 		if (f->status < 0 || !block->ninsn || block->truncated || (branches && !b) ||
@@ -677,7 +677,7 @@ static void take_blocks(struct libipt_flow *f)
 		if (b && !b->valid)
 			b = NULL;
 		step = put_block(f, block->ip, block->end_ip, block->ninsn, b);
-		if (takes_time)
+		if (may_have_time)
 			step->tsc = note_tsc(f, tsc_now(f));
 		f->bits_32 = block->mode == ptem_32bit;
 		if (pt_blocks_spins(&f->blocks, b)) {

@@ -49,7 +49,7 @@ uint64_t pt_memory_since(struct pt_memory *mem, uint64_t addr, uint64_t size)
 	uint64_t since = mem->code ? image_code_since(mem->code, addr, size) : 0;
 	const struct image_map *map;
 
-	if (pt_memory_holds(mem, since))
+	if (pt_memory_is_valid_since(mem, since))
 		return since;
 	/* a file may be mapped where code was generated, or will be */
 	pthread_mutex_lock(&mem->set->lock);

@@ -298,11 +298,11 @@ static struct call_node *row_of(struct call_tree *tree, struct call_open *path, 
 		return NULL;
 	node->depth = 1;
 	node->period = 0;
-	node->deep_insns = node->deep_inside = 0;
+	node->deep_insns = node->calls_in_recursion = 0;
 	for (size_t i = at + period; i < end; i += period) {
 		node->depth++;
 		node->deep_insns += path[i].nr_insns;
-		node->deep_inside += path[i].nr_inside;
+		node->calls_in_recursion += path[i].nr_inside;
 	}
 	return node;
 }

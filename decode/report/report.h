@@ -260,7 +260,7 @@ struct call_node {
 	uint64_t nr_above; /* open calls between its parent and it that are not known, or not shown
 			    */
 	/* of a recursion, with all that is open of it: calls, instructions, what these called */
-	uint64_t depth, deep_insns, deep_inside;
+	uint64_t depth, deep_insns, calls_in_recursion;
 	unsigned int period; /* of its outermost row: functions that call each other */
 	uint32_t chain;	     /* so many tail calls in a row lead to it, within one frame */
 	uint32_t counted_at; /* call_counts.c: its entry there, plus 1; 0: none */

@@ -254,7 +254,7 @@ static size_t count_hidden(const struct shown *shown)
 	return farther;
 }
 
-static bool in_library(const struct report_out *ro, const struct call_node *node)
+static bool in_runtime(const struct report_out *ro, const struct call_node *node)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint64_t addr = node->addr ? node->addr : node->last_ip;
@@ -281,7 +281,7 @@ static void fit_path(const struct report_out *ro, struct shown *shown, struct ca
 	shown->max = nr_lines;
 	show_path(shown);
 	for (unsigned int i = 0; i < shown->nr; i++)
-		shown->nodes[i]->library = in_library(ro, shown->nodes[i]);
+		shown->nodes[i]->library = in_runtime(ro, shown->nodes[i]);
 	nr = shown->all ? shown->nr : nr_inner(ro, shown);
 	show_callees(shown, nr, tree);
 	show_none(shown);
@@ -430,7 +430,7 @@ static uint64_t hidden_calls(const struct call_node *node)
 
 	for (const struct call_node *c = node->first; c; c = c->next)
 		nr += c->shown || c->on_path ? 0 : call_node_calls(c);
-	return nr + node->deep_inside;
+	return nr + node->calls_in_recursion;
 }
 
 /* Of a recursion: "f, depth 1000 (recursive)". */
@@ -607,7 +607,7 @@ static void print_outer(const struct report_out *ro, const struct report_calls *
 }
 
 /* Is a function shown of which the trace does not prove that those above it are its callers? */
-static bool shows_switch(const struct shown *shown)
+static bool shows_by_jump(const struct shown *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
 		if (shown->nodes[i]->by_return || shown->nodes[i]->by_jump)
@@ -740,7 +740,7 @@ static void print_legend(const struct report_out *ro, const struct shown *shown)
 	if (shows_lost(shown))
 		fputs("  ?: it was open when a gap began; whether it returned is not known\n",
 		      ro->out);
-	if (shows_switch(shown))
+	if (shows_by_jump(shown))
 		fputs("  [by jump], [by return]: entered so, not by a call; the functions above it may be on "
 		      "another stack,\n  or no longer open\n",
 		      ro->out);

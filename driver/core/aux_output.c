@@ -12,9 +12,9 @@ struct aux_record {
 	u64 offset, size, flags;
 };
 
-static const struct core_bugs *bugs_of(const struct perf_event *event)
+static const struct core_injected_bugs *injected_bugs_of(const struct perf_event *event)
 {
-	static const struct core_bugs none;
+	static const struct core_injected_bugs none;
 
 	return event->kernel->bugs ? event->kernel->bugs : &none;
 }
@@ -33,7 +33,7 @@ static void aux_wakeup(struct perf_output_handle *handle)
 
 static void aux_disable(struct perf_event *event)
 {
-	if (!bugs_of(event)->truncation_goes_on)
+	if (!injected_bugs_of(event)->truncation_goes_on)
 		perf_event_mark_disable(event);
 }
 
@@ -53,7 +53,7 @@ static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
  * the area was in overwrite mode before it was mapped again, aux_head may be smaller than
  * aux_wakeup.
  */
-static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_bugs *bugs)
+static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_injected_bugs *bugs)
 {
 	if (rb->aux_overwrite && !bugs->overwrite_watermark)
 		return false;
@@ -70,15 +70,15 @@ static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_bugs *b
 	return false;
 }
 
-/* A: with the switch, as if aux_head were 32 bits wide */
-static void cut_head_to_32_bits(struct perf_buffer *rb, const struct core_bugs *bugs)
+/* A: if that bug is injected, as if aux_head were 32 bits wide */
+static void cut_head_to_32_bits(struct perf_buffer *rb, const struct core_injected_bugs *bugs)
 {
 	if (bugs->head_32_bit)
 		rb->aux_head = (u32)rb->aux_head;
 }
 
 /* D2: check the count first, then take the reference. */
-static bool aux_get(struct perf_buffer *rb, const struct core_bugs *bugs)
+static bool aux_get(struct perf_buffer *rb, const struct core_injected_bugs *bugs)
 {
 	bool used;
 
@@ -108,7 +108,7 @@ static bool aux_get(struct perf_buffer *rb, const struct core_bugs *bugs)
 void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
 	struct perf_event *output_event = event->parent ? event->parent : event; /* D1 */
-	const struct core_bugs *bugs = bugs_of(event);
+	const struct core_injected_bugs *bugs = injected_bugs_of(event);
 	struct perf_buffer *rb;
 	bool full = false;
 
@@ -161,7 +161,7 @@ void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 {
 	if (WARN_ON_ONCE(flags & PERF_AUX_FLAG_OVERWRITE))
 		return;
-	if (handle->event && bugs_of(handle->event)->partial_is_truncated &&
+	if (handle->event && injected_bugs_of(handle->event)->partial_is_truncated &&
 	    flags & PERF_AUX_FLAG_PARTIAL)
 		flags = (flags & ~PERF_AUX_FLAG_PARTIAL) | PERF_AUX_FLAG_TRUNCATED;
 	handle->aux_flags |= flags;
@@ -218,13 +218,13 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		offset = rb->aux_head;
 		rb->aux_head += size;
 	}
-	cut_head_to_32_bits(rb, bugs_of(event));
+	cut_head_to_32_bits(rb, injected_bugs_of(event));
 	due = aux_worth_a_record(event, size, handle->aux_flags);
 	if (due)
 		lost = perf_event_aux_event(event, offset, size, handle->aux_flags);
 	ring_store_aux_head(rb, rb->aux_head); /* D15: after the record */
 	notify_observer(aux_end, handle, offset, size, due, lost);
-	if (rb_need_aux_wakeup(rb, bugs_of(event)))
+	if (rb_need_aux_wakeup(rb, injected_bugs_of(event)))
 		wakeup = true;
 	if (wakeup) { /* D16 */
 		if (handle->aux_flags & PERF_AUX_FLAG_TRUNCATED)
@@ -240,11 +240,11 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 {
 	struct perf_buffer *rb = handle->rb;
-	const struct core_bugs *bugs;
+	const struct core_injected_bugs *bugs;
 
 	if (WARN_ON_ONCE(!handle->event))
 		return -EINVAL;
-	bugs = bugs_of(handle->event);
+	bugs = injected_bugs_of(handle->event);
 	if (size > handle->size) { /* D10 */
 		notify_observer(aux_skip, handle, size, -ENOSPC);
 		return -ENOSPC;

@@ -23,7 +23,7 @@ struct perf_event_attr;
  * Bugs that kernels have had; no kernel set enables any. The simulator builds a set that does, to
  * show that its checks detect them.
  */
-struct core_bugs {
+struct core_injected_bugs {
 	/* D18: aux_wakeup += W, however many watermarks were passed */
 	bool wakeup_by_one;
 	bool overwrite_watermark;  /* C3, D18: an overwritten area has a watermark too */
@@ -49,7 +49,7 @@ struct core_kernel {
 	bool mmap_other_ring_busy; /* L6: EBUSY */
 	/* Q1: only events of the added event's PMU are rescheduled */
 	bool resched_one_pmu;
-	const struct core_bugs *bugs; /* NULL: none */
+	const struct core_injected_bugs *bugs; /* NULL: none */
 };
 extern const struct core_kernel *const core_kernels[]; /* NULL-terminated */
 const struct core_kernel *core_kernel_find(const char *name);
