@@ -266,7 +266,7 @@ int heap_overruns_find(const struct auxtap_heap_event *event, size_t nr_events,
 		nr_blocks = 0;
 	for (int i = 0; cache && i < 2; i++) {
 		cache[i].reader = reader;
-		cache[i].nr = 0;
+		cache[i].addr = cache[i].nr = 0;
 	}
 	for (size_t i = 0; i < nr_blocks; i++) {
 		const struct live_block *b = &blocks[i];
