@@ -11,13 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_HEADER 4096 /* bytes of an own allocator before the part that it gives away */
+#define STACK_WORDS 1024
+#define RED_ZONE    128
+#define MAX_HEADER  4096 /* bytes of an own allocator before the part that it gives away */
 
 struct blocks {
 	const struct auxtap_heap_event *event;
 	size_t nr_events;
 	size_t last;   /* the dying thread's newest, without mappings; nr_events: none */
 	size_t oldest; /* events before it are of no use: something was missed there */
+	bool only_freed;
 	struct heap_block *found;
 	int nr;
 };
@@ -230,6 +233,8 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 			return false;
 		if (!(block.record.flags & AUXTAP_BLOCK_FREED) && was_unmapped(b, i + 1, pointer))
 			return false;
+		if (b->only_freed && !(block.record.flags & AUXTAP_BLOCK_FREED))
+			return false;
 		add_free_inside(b, &block);
 		add(b, &block);
 		return true;
@@ -360,6 +365,31 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 	return b.nr;
 }
 
+int heap_blocks_find_freed(const struct auxtap_heap_event *event, size_t nr_events,
+			   const uint64_t *word, size_t nr_words, struct heap_block *found, int nr)
+{
+	struct blocks b = {.event = event,
+			   .nr_events = nr_events,
+			   .last = nr_events,
+			   .found = found,
+			   .nr = nr,
+			   .only_freed = true};
+	uint64_t low = UINT64_MAX, high = 0;
+
+	skip_missed(&b);
+	for (size_t i = b.oldest; i < nr_events; i++)
+		if (event[i].kind == AUXTAP_HEAP_ALLOCATED) {
+			low = event[i].addr < low ? event[i].addr : low;
+			high = event[i].addr + event[i].nr_bytes > high ?
+				       event[i].addr + event[i].nr_bytes :
+				       high;
+		}
+	for (size_t i = 0; i < nr_words && b.nr < AUXTAP_MAX_BLOCKS; i++)
+		if (word[i] >= low && word[i] < high)
+			find_allocation(&b, word[i], is_inside);
+	return b.nr;
+}
+
 /* The call in an event of number nr; false: it is not known. */
 static bool read_call(struct auxtap_session *s, pid_t tid, const struct auxtap_heap_event *events,
 		      size_t nr_events, ssize_t nr, struct auxtap_heap_call *call)
@@ -458,11 +488,28 @@ static void put_overruns(struct auxtap_session *s, struct trace_file *file,
 	}
 }
 
+/* The innermost functions' variables, if they are in memory. Returns how many words there are. */
+static size_t read_stack(struct auxtap_session *s, pid_t pid, const struct auxtap_regs *regs,
+			 uint64_t stack[STACK_WORDS])
+{
+	const bool is_x86 = regs->arch == AUXTAP_ARCH_X86_64;
+	const int reg = is_x86 ? (int)AUXTAP_X86_SP : (int)AUXTAP_A64_SP;
+	/* below the stack pointer are those of a function that calls none (x86-64) */
+	const uint64_t from = (regs->reg[reg] & ~7ull) - (is_x86 ? RED_ZONE : 0);
+	ssize_t n = -1;
+
+	if (regs->valid & 1ull << reg)
+		n = s->be->target->mem(s->be->target_ctx, pid, from, stack,
+				       STACK_WORDS * sizeof(*stack));
+	return n > 0 ? (size_t)n / sizeof(*stack) : 0;
+}
+
 void session_put_heap_blocks(struct auxtap_session *s, struct trace_file *file,
 			     const struct auxtap_crash *crash, const struct map_list *maps)
 {
 	struct heap_block found[AUXTAP_MAX_BLOCKS];
 	uint64_t pointer[1 + AUXTAP_A64_NR_REGS];
+	uint64_t stack[STACK_WORDS];
 	struct auxtap_heap_event *events;
 	const pid_t tid = crash->tid;
 	struct auxtap_regs regs;
@@ -477,6 +524,9 @@ void session_put_heap_blocks(struct auxtap_session *s, struct trace_file *file,
 		pointer[nr++] = crash->fault_addr;
 	nr += general_regs(&regs, pointer + nr);
 	nr = heap_blocks_find(events, nr_events, tid, pointer, nr, found);
+	if (session_memory(s) != AUXTAP_MEMORY_NONE)
+		nr = heap_blocks_find_freed(events, nr_events, stack,
+					    read_stack(s, crash->pid, &regs, stack), found, nr);
 	for (int i = 0; i < nr; i++)
 		put_block(s, file, tid, events, nr_events, &found[i]);
 	put_overruns(s, file, crash, maps, events, nr_events);

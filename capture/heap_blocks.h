@@ -21,5 +21,11 @@ struct heap_block {
  */
 int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pid_t tid,
 		     const uint64_t *pointer, int nr_pointers, struct heap_block *found);
+/*
+ * The same of words that may be pointers: only blocks that were freed. To the first nr of found
+ * those are added that are not there yet; the number of all.
+ */
+int heap_blocks_find_freed(const struct auxtap_heap_event *event, size_t nr_events,
+			   const uint64_t *word, size_t nr_words, struct heap_block *found, int nr);
 
 #endif

@@ -22,7 +22,8 @@ function blockNode(block, dying) {
 	const words = block.is_mapping ? ['unmapped memory', 'mapped memory', 'unmapped', 'mapped'] :
 		['freed block', 'block', 'freed', 'allocated'];
 	const size = block.bytes === null ? '' : ` of ${number(block.bytes)} bytes`;
-	const pointers = block.pointers.map(at => (at.register || 'the fault’s address') +
+	const pointers = block.pointers.map(at => (at.variable ? `${at.is_part ? 'in ' : ''}${safe(at.variable)} of ${safe(at.function)}` :
+		at.register || 'the fault’s address') +
 		(at.offset && at.offset === block.bytes ? ' (at its end)' :
 			at.offset > block.bytes ? ` (${number(at.offset - block.bytes)} bytes past its end)` :
 				at.offset ? ` (byte ${number(at.offset)})` : ''));

@@ -524,6 +524,10 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 			  const struct unwind_frames *frames);
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs);
+/* report_block_vars.c: of freed blocks, which variable points there. is_null: a null pointer
+ * failed. */
+void report_block_variables(const struct report_out *ro, struct report_facts *facts,
+			    const struct unwind_frames *frames, bool is_null);
 
 /* The bytes of a word as text, if they are printable: at least four of them, then zeros. */
 bool report_word_text(uint64_t word, char text[9]);

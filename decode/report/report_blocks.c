@@ -9,6 +9,7 @@
 #include "report_json.h"
 #include "util/json_out.h"
 
+#include <auxtap/text.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct pointers {
 	struct block_pointer {
 		const char *name; /* of the register; NULL: the address of the fault */
 		uint64_t offset;  /* from the block's first byte */
+		bool is_variable; /* the block's */
 	} at[MAX_POINTERS];
 	int nr;
 };
@@ -34,19 +36,24 @@ static void add_pointer(const struct auxtap_crash_block *block, struct pointers 
 }
 
 static void find_pointers(const struct report_facts *facts, const struct auxtap_regs *regs,
-			  const struct auxtap_crash_block *block, struct pointers *p)
+			  const struct report_block *report_block, struct pointers *p)
 {
+	const struct auxtap_crash_block *block = &report_block->record;
+	const int has_variable = report_block->variable[0] != 0;
 	const char *name;
 	uint64_t value;
 
 	p->nr = 0;
+	if (has_variable)
+		p->at[p->nr++] = (struct block_pointer){.offset = report_block->variable_offset,
+							.is_variable = true};
 	for (int i = 0; regs && report_regs_pointer(regs, i, &name, &value); i++)
 		if (name)
 			add_pointer(block, p, name, value);
 	if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
 		return;
 	/* a loop over the block that did not end there has its pointer in a register */
-	if (p->nr && p->nr < MAX_POINTERS && block->nr_bytes &&
+	if (p->nr > has_variable && p->nr < MAX_POINTERS && block->nr_bytes &&
 	    !(block->flags & AUXTAP_BLOCK_MAPPING) &&
 	    facts->crash.fault_addr - block->addr > block->nr_bytes &&
 	    facts->crash.fault_addr - block->addr < block->nr_bytes + MAX_PAST)
@@ -142,6 +149,11 @@ static enum block_rank rank_pointers(const struct auxtap_crash_block *b, const s
 	for (int i = 0; i < p->nr; i++) {
 		const char *name = p->at[i].name;
 
+		if (p->at[i].is_variable) {
+			if (rank == RANK_LEFT)
+				rank = RANK_FREED;
+			continue;
+		}
 		if (!name)
 			return RANK_FAULT;
 		if (is_in_insn(insn, name))
@@ -167,8 +179,9 @@ static bool has_block(const struct report_facts *facts, const struct auxtap_cras
 
 static enum block_rank rank_block(const struct report_out *ro, const struct report_facts *facts,
 				  const struct auxtap_regs *regs, const char *insn,
-				  const struct auxtap_crash_block *b)
+				  const struct report_block *block)
 {
+	const struct auxtap_crash_block *b = &block->record;
 	const bool is_freed = b->flags & AUXTAP_BLOCK_FREED,
 		   is_map = b->flags & AUXTAP_BLOCK_MAPPING;
 	struct pointers p;
@@ -177,7 +190,7 @@ static enum block_rank rank_block(const struct report_out *ro, const struct repo
 
 	if (is_map && is_mapped(facts, b) == is_freed)
 		return RANK_NONE;
-	find_pointers(facts, regs, b, &p);
+	find_pointers(facts, regs, block, &p);
 	rank = rank_pointers(b, &p, insn);
 	/* libraries have blocks and mappings of their own, which their calls leave in registers */
 	is_own = own_level(ro, is_map && is_freed ? b->freed_at : b->allocated_at) >= 0;
@@ -194,15 +207,22 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 			  const struct auxtap_regs *regs, const char *insn,
 			  const struct unwind_frames *frames)
 {
-	const bool is_fault = facts->crash.si_code > 0 && !report_is_abort(&facts->crash);
+	const bool is_abort = report_is_abort(&facts->crash);
+	const bool is_fault = facts->crash.si_code > 0 && !is_abort;
+	const bool is_null =
+		facts->crash.flags & AUXTAP_CRASH_ADDR_VALID && facts->crash.fault_addr < NULL_AREA;
 	struct report_block *blocks = facts->blocks;
 	const size_t nr = facts->nr_blocks;
 	size_t nr_chosen = 0;
 
+	if (is_fault || is_abort)
+		report_block_variables(ro, facts, frames, is_null);
 	for (size_t i = 0; i < nr; i++) {
 		const struct auxtap_crash_block *b = &blocks[i].record;
 		const bool is_bad = b->flags & AUXTAP_BLOCK_BAD_FREE;
-		enum block_rank rank = is_fault ? rank_block(ro, facts, regs, insn, b) : RANK_NONE;
+		enum block_rank rank = is_fault ? rank_block(ro, facts, regs, insn, &blocks[i]) :
+				       is_abort && blocks[i].variable[0] ? RANK_FREED :
+									   RANK_NONE;
 
 		blocks[i].being_freed = !is_bad && is_being_freed(b, frames);
 		/* a bad free was the last that the thread did */
@@ -227,18 +247,33 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 	facts->nr_blocks = nr_chosen;
 }
 
-static void print_pointers(FILE *out, const struct auxtap_crash_block *block,
+static void print_variable(const struct report_out *ro, const struct report_block *block)
+{
+	char name[128];
+
+	auxtap_text_escape(name, sizeof(name), block->variable, strlen(block->variable));
+	fprintf(ro->out, "%s%s of %s", block->variable_is_whole ? "" : "in ", name,
+		report_symbol(ro, block->function));
+}
+
+static void print_pointers(const struct report_out *ro, const struct report_block *block,
 			   const struct pointers *p)
 {
+	const uint64_t nr_bytes = block->record.nr_bytes;
+	FILE *out = ro->out;
+
 	for (int i = 0; i < p->nr; i++) {
 		const struct block_pointer *at = &p->at[i];
 
-		fprintf(out, "%s%s", i ? ", " : ": ", at->name ? at->name : "the fault's address");
-		if (at->offset && at->offset == block->nr_bytes)
+		fputs(i ? ", " : ": ", out);
+		if (at->is_variable)
+			print_variable(ro, block);
+		else
+			fputs(at->name ? at->name : "the fault's address", out);
+		if (at->offset && at->offset == nr_bytes)
 			fputs(" (at its end)", out);
-		else if (at->offset > block->nr_bytes)
-			fprintf(out, " (%" PRIu64 " bytes past its end)",
-				at->offset - block->nr_bytes);
+		else if (at->offset > nr_bytes)
+			fprintf(out, " (%" PRIu64 " bytes past its end)", at->offset - nr_bytes);
 		else if (at->offset)
 			fprintf(out, " (byte %" PRIu64 ")", at->offset);
 	}
@@ -326,12 +361,12 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 		const struct auxtap_crash_block *b = &block->record;
 		const bool is_map = b->flags & AUXTAP_BLOCK_MAPPING;
 
-		find_pointers(facts, regs, b, &pointers);
+		find_pointers(facts, regs, block, &pointers);
 		fprintf(ro->out, "  %s", block_word(block));
 		if (b->allocated_at || b->nr_bytes)
 			fprintf(ro->out, " of %" PRIu64 " bytes", b->nr_bytes);
 		fprintf(ro->out, " at 0x%" PRIx64, b->addr);
-		print_pointers(ro->out, b, &pointers);
+		print_pointers(ro, block, &pointers);
 		if (b->flags & AUXTAP_BLOCK_BAD_FREE) {
 			if (b->bad_free_offset)
 				snprintf(what, sizeof(what), "freed at byte %" PRIu64,
@@ -433,6 +468,13 @@ static void put_call(struct report_json *json, const struct auxtap_regs *regs, c
 	json_out_close(j, '}');
 }
 
+static void put_variable(struct json_out *j, const struct report_block *block)
+{
+	json_out_text(j, "variable", block->variable);
+	json_out_text(j, "function", block->function);
+	json_out_bool(j, "is_part", !block->variable_is_whole);
+}
+
 void report_json_pointed_memory(struct report_json *json, const struct auxtap_regs *regs)
 {
 	const struct report_facts *facts = &json->r->facts;
@@ -443,7 +485,7 @@ void report_json_pointed_memory(struct report_json *json, const struct auxtap_re
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
 		const struct auxtap_crash_block *b = &facts->blocks[i].record;
 
-		find_pointers(facts, regs, b, &pointers);
+		find_pointers(facts, regs, &facts->blocks[i], &pointers);
 		json_out_open(j, NULL, '{');
 		json_out_hex(j, "address", b->addr);
 		json_out_bool(j, "is_mapping", b->flags & AUXTAP_BLOCK_MAPPING);
@@ -457,6 +499,8 @@ void report_json_pointed_memory(struct report_json *json, const struct auxtap_re
 		for (int k = 0; k < pointers.nr; k++) {
 			json_out_open(j, NULL, '{');
 			json_out_text(j, "register", pointers.at[k].name);
+			if (pointers.at[k].is_variable)
+				put_variable(j, &facts->blocks[i]);
 			json_out_u64(j, "offset", pointers.at[k].offset);
 			json_out_close(j, '}');
 		}

@@ -25,11 +25,15 @@ struct report_map {
 	char *name; /* "" for anonymous memory */
 };
 
-/* Memory that the dying thread points to; rank and being_freed: report_blocks_choose(). */
+/* Memory that the dying thread points to; all but the record: report_blocks_choose(). */
 struct report_block {
 	struct auxtap_crash_block record;
 	int rank;
-	bool being_freed; /* the call that frees it has not returned */
+	bool being_freed;	/* the call that frees it has not returned */
+	bool variable_is_whole; /* else the pointer is a part of it */
+	char variable[64];	/* that points there, of the function; "": none */
+	char function[256];
+	uint64_t variable_offset;
 };
 
 struct report_facts {

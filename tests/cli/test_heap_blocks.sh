@@ -464,7 +464,9 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 	mv heap heap.away
 	"$AUXTAP" report packed 2>err | sed -n '/^Memory that it points to/,/^$/p' >inside
 	mv heap.away heap
-	grep -v '^      from ' section | cmp -s - inside || fail "redacted: $(diff section inside)"
+	# no callers of callers, which are unwound, and no variables
+	sed '/^      from /d; s/: at of die(void\*) (byte 24), /: /' section | cmp -s - inside ||
+		fail "redacted: $(diff section inside)"
 	"$AUXTAP" pack --with-memory -o packed data 2>err || fail "pack: $(cat err)"
 	mv heap heap.away
 	"$AUXTAP" report packed 2>err | sed -n '/^Memory that it points to/,/^$/p' >inside

@@ -127,11 +127,18 @@ def check_overruns(lines, report):
     assert not lines, lines
 
 
+def pointer_name(pointer):
+    if 'variable' in pointer:
+        return ('in ' if pointer['is_part'] else '') + '%s of %s' % (
+            pointer['variable'], name_of(pointer))
+    return pointer['register'] or "the fault's address"
+
+
 def check_blocks(lines, report):
     lines = list(lines)
     for block in report['pointed_memory']:
         line, calls = lines.pop(0), ['bad_free', 'freed', 'allocated']
-        at = [(p['register'] or "the fault's address") + (
+        at = [pointer_name(p) + (
             ' (at its end)' if p['offset'] and p['offset'] == block['bytes'] else
             ' (%d bytes past its end)' % (p['offset'] - block['bytes'])
             if p['offset'] > (block['bytes'] or 0) else

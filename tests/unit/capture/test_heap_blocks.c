@@ -324,6 +324,45 @@ static void each_once_and_not_more_than_fit(void **state)
 	assert_int_equal(heap_blocks_find(events, 0, DYING, pointer, 2, found), 0);
 }
 
+/* Words of a stack: only what was freed is of interest, and nothing is there twice. */
+static void freed_of_words(void **state)
+{
+	uint64_t word[45] = {0, 1, 0x1000, 0x1108, 0x1110, 0x1200, 0x1004, UINT64_MAX};
+
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1100, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1200, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1100, 0, OTHER);
+	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 2);
+	assert_int_equal(found[0].record.addr, 0x1000);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	assert_int_equal(found[1].record.addr, 0x1100);
+	assert_int_equal(found[1].record.freed_tid, OTHER);
+	/* right past its end */
+	assert_int_equal(heap_blocks_find_freed(events, nr_events, word + 4, 1, found, 0), 0);
+	/* found already, by a register */
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 1), 2);
+	assert_int_equal(found[0].record.addr, 0x1000);
+	/* allocated again, and what was missed */
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 8, DYING);
+	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 1);
+	event(AUXTAP_HEAP_MISSED, 0, 0, DYING);
+	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 0);
+	start(NULL);
+	for (uint64_t i = 0; i < 20; i++) {
+		event(AUXTAP_HEAP_ALLOCATED, 0x1000 + 0x100 * i, 16, DYING);
+		event(AUXTAP_HEAP_FREED, 0x1000 + 0x100 * i, 0, DYING);
+		word[i] = 0x1000 + 0x100 * i;
+	}
+	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 20, found,
+						AUXTAP_MAX_BLOCKS - 3),
+			 AUXTAP_MAX_BLOCKS);
+	assert_int_equal(found[AUXTAP_MAX_BLOCKS - 1].record.addr, 0x1200);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +380,7 @@ int main(void)
 		cmocka_unit_test_setup(freed_and_unmapped, start),
 		cmocka_unit_test_setup(a_part_of_a_mapping, start),
 		cmocka_unit_test_setup(each_once_and_not_more_than_fit, start),
+		cmocka_unit_test_setup(freed_of_words, start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
