@@ -90,6 +90,20 @@ static int own_level(const struct report_out *ro, uint64_t return_addr)
 	return report_own_level(&loc);
 }
 
+/*
+ * The C library itself frees what is in a thread's cache of free blocks as the thread ends: then no
+ * function of the program's is among the callers.
+ */
+static bool is_own_free(const struct report_out *ro, const struct report_facts *facts,
+			const struct auxtap_regs *regs, const struct auxtap_crash_block *b)
+{
+	struct report_callers callers;
+
+	report_block_callers(ro, facts, regs ? regs->arch : 0, b, AUXTAP_BLOCK_BAD_FREES,
+			     b->bad_free_at, &callers);
+	return own_level(ro, callers.at[0].pc + 1) >= 0;
+}
+
 /* Any of it: threads may map and unmap in an order that is not that of the events. */
 static bool is_mapped(const struct report_facts *facts, const struct auxtap_crash_block *b)
 {
@@ -218,12 +232,16 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 	if (is_fault || is_abort)
 		report_block_variables(ro, facts, frames, is_null);
 	for (size_t i = 0; i < nr; i++) {
-		const struct auxtap_crash_block *b = &blocks[i].record;
-		const bool is_bad = b->flags & AUXTAP_BLOCK_BAD_FREE;
+		struct auxtap_crash_block *b = &blocks[i].record;
+		bool is_bad = b->flags & AUXTAP_BLOCK_BAD_FREE;
 		enum block_rank rank = is_fault ? rank_block(ro, facts, regs, insn, &blocks[i]) :
 				       is_abort && blocks[i].variable[0] ? RANK_FREED :
 									   RANK_NONE;
 
+		if (is_bad && !b->bad_free_offset && !is_own_free(ro, facts, regs, b)) {
+			b->flags &= ~(uint32_t)AUXTAP_BLOCK_BAD_FREE;
+			is_bad = false;
+		}
 		blocks[i].being_freed = !is_bad && is_being_freed(b, frames);
 		/* a bad free was the last that the thread did */
 		if ((is_bad || blocks[i].being_freed) && rank > RANK_FREEING)

@@ -59,12 +59,9 @@ bool report_is_library(const char *image, const struct auxtap_frame *frame)
 /* Where a thread of execution begins: no function of the program's source. */
 static bool is_start(const char *symbol)
 {
-	static const char *const names[] = {"_start",
-					    "_init",
-					    "_fini",
-					    "frame_dummy",
-					    "register_tm_clones",
-					    "deregister_tm_clones"};
+	static const char *const names[] =
+		{"_start", "_init",  "_fini",	    "start_thread",	  "thread_start",
+		 "clone",  "clone3", "frame_dummy", "register_tm_clones", "deregister_tm_clones"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(symbol, names[i]))
