@@ -163,33 +163,38 @@ static bool beyond_stack(const struct report_facts *facts, uint64_t sp, uint64_t
 	return above && addr < above->start && strstr(above->name, "stack");
 }
 
-const char *fault_text(uint64_t word, char buf[FAULT_TEXT])
+const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT])
 {
 	char text[9];
 
 	buf[0] = 0;
 	if (report_word_text(word, text))
-		snprintf(buf, FAULT_TEXT, ", the text \"%s\"", text);
+		snprintf(buf, FAULT_TEXT, "%s the text \"%s\"", before, text);
 	return buf;
 }
 
-/* The pointer, if an instruction had it in one register, may be a part of a text. */
-static const char *no_address(const struct report_facts *facts, const struct fault_access *a,
-			      uint64_t addr, char *buf, size_t size)
+/* What is said of a pointer to nowhere, which may be a part of a text. */
+static const char *with_text(const char *what, const struct fault_access *a, uint64_t addr,
+			     char *buf, size_t size)
 {
 	char text[FAULT_TEXT];
 
-	/* Linux sends SIGBUS for the processor's stack fault; qemu does not distinguish it. */
-	if (a->known && a->stack_segment && facts->crash.signo == SIGSEGV)
-		return "no such address exists on this processor; outside of the emulator "
-		       "the signal is SIGBUS";
-	if (a->known && a->base_reg[0] && a->base != addr && *fault_text(a->base, text))
-		snprintf(buf, size, "no such address exists on this processor; %s is 0x%llx%s",
-			 a->base_reg, (unsigned long long)a->base, text);
+	if (a->known && a->base_reg[0] && a->base != addr && *fault_text(",", a->base, text))
+		snprintf(buf, size, "%s; %s is 0x%llx%s", what, a->base_reg,
+			 (unsigned long long)a->base, text);
 	else
-		snprintf(buf, size, "no such address exists on this processor%s",
-			 fault_text(addr, text));
+		snprintf(buf, size, "%s%s", what, fault_text("; it is", addr, text));
 	return buf;
+}
+
+/* Linux sends SIGBUS for the processor's stack fault; qemu does not distinguish it. */
+static const char *no_address(const struct report_facts *facts, const struct fault_access *a,
+			      uint64_t addr, char *buf, size_t size)
+{
+	return a->known && a->stack_segment && facts->crash.signo == SIGSEGV ?
+		       "no such address exists on this processor; outside of the emulator "
+		       "the signal is SIGBUS" :
+		       with_text("no such address exists on this processor", a, addr, buf, size);
 }
 
 static const char *vicinity(const struct report_facts *facts, const struct auxtap_regs *regs,
@@ -237,7 +242,7 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 		return "it lies above the stack pointer and below the stack: the stack is exhausted";
 	if (regs->arch == AUXTAP_ARCH_AARCH64 && a->known && a->base_reg[0] && a->base >> 48)
 		return odd_pointer(a, addr, buf, size);
-	return "nothing is mapped there";
+	return with_text("nothing is mapped there", a, addr, buf, size);
 }
 
 /* True if ip is where no instruction can be. */
@@ -255,7 +260,7 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 		snprintf(fault->where, sizeof(fault->where), "%s%s",
 			 fault_canonical(regs, ip) ? "where nothing is mapped" :
 						     "which is no address at all",
-			 fault_canonical(regs, ip) ? "" : fault_text(ip, text));
+			 fault_canonical(regs, ip) ? "" : fault_text(" but", ip, text));
 	else if (regs->arch == AUXTAP_ARCH_AARCH64 && ip & 3)
 		snprintf(fault->where, sizeof(fault->where),
 			 "where no instruction begins: their addresses are multiples of 4");

@@ -7,9 +7,9 @@
 
 /* Can there be such an address in a program at all? */
 bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr);
-/* The bytes of a word that are text, as ", the text \"...\""; else "". Returns buf. */
-#define FAULT_TEXT 24
-const char *fault_text(uint64_t word, char buf[FAULT_TEXT]);
+/* The bytes of a word that are text, as " the text \"...\"" after before; else "". Returns buf. */
+#define FAULT_TEXT 32
+const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT]);
 /*
  * Does the access explain the fault? With a fault address by hitting it; without, by a byte of it
  * that the maps do not permit. Sets a->failed.

@@ -192,7 +192,9 @@ bool report_abort(const struct report_out *ro, const struct report_facts *facts,
 		fault->uncaught = fault->uncaught || (check && !strcmp(check->name, HELPER));
 		note_thrown(&thrown, fn.symbol);
 		if (*fn.symbol)
-			snprintf(outermost, sizeof(outermost), "%s", fn.symbol);
+			snprintf(outermost, sizeof(outermost),
+				 strlen(fn.symbol) < sizeof(outermost) ? "%s" : "%.124s...",
+				 fn.symbol);
 	}
 	if (meaning_of(&thrown, facts)) {
 		meaning = meaning_of(&thrown, facts);

@@ -219,7 +219,7 @@ for build in 'gcc -O1' 'gcc -O1 -static'; do
 	damage ./cache ''
 	[[ $damage == *' a block of 24 bytes, allocated by work at cache.c:'* ]] ||
 		fail "$build, cache: $damage"
-	grep -E 'free\(\): |munmap_chunk' err || fail "$build, cache: it did not die: $(cat err)"
+	grep -Eq 'free\(\): |munmap_chunk' err || fail "$build, cache: it did not die: $(cat err)"
 	grep -n 'freed again' text && fail "$build, cache: $(cat text)"
 done
 finish

@@ -119,7 +119,7 @@ static void non_canonical_pointer(void **state)
 	assert_string_equal(
 		fault.why,
 		"it wrote to 0x4141414141414141 (1 byte); no such address exists on this "
-		"processor, the text \"AAAAAAAA\"");
+		"processor; it is the text \"AAAAAAAA\"");
 }
 
 /* Read from a pointer that is a part of a text; of bytes that cannot be printed nothing is said. */
@@ -137,6 +137,16 @@ static void text_as_pointer(void **state)
 		fault.why,
 		"it read from 0x6675622073746928 (4 bytes); no such address exists on this "
 		"processor; rax is 0x6675622073746920, the text \" its buf\"");
+	/* an address that there could be */
+	facts.crash.flags |= AUXTAP_CRASH_ADDR_VALID;
+	facts.crash.fault_addr = 0x79656b76;
+	facts.crash.si_code = SEGV_MAPERR;
+	regs.reg[AUXTAP_X86_AX] = 0x79656b6e;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_string_equal(fault.why,
+			    "it read from 0x79656b76 (4 bytes); nothing is mapped there; "
+			    "rax is 0x79656b6e, the text \"nkey\"");
+	facts = facts_of(SIGSEGV, SI_KERNEL, 0);
 	regs.reg[AUXTAP_X86_AX] = 0x6675620a73746920;
 	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
 	assert_string_equal(fault.why, "it read from 0x6675620a73746928 (4 bytes); no such address "
