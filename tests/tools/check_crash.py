@@ -78,7 +78,7 @@ class Checker:
         self.equal("dying thread", bool(m[2] and m[2] != m[1]), self.truth.steps.fatal[0] != main)
         joined = re.sub(r",\n\s+(reached|called)", r", \1", text)
         own = [f for f in self.gdb["frames"] if self.is_own(f)]
-        places = re.findall(r"(?:in|from) (\S[^\n]*?) at (\S+?):(\d+)", joined)
+        places = re.findall(r"(?:in|from) (\S[^\n]*?) (?:at|near) (\S+?):(\d+)", joined)
         places = [p for p in places if p[1] in self.own_files()]
         if own and places:
             name, file, line = places[0]

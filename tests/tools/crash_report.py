@@ -109,7 +109,8 @@ def frames(lines):
         if number is None and not line.startswith("      "):
             continue
         text = m[2]
-        place = re.match(r"(.*?)( \(inlined\))? at (.*):(\d+)$", text)
+        # "near": code of no line, and the line before, which gdb shows
+        place = re.match(r"(.*?)( \(inlined\))? (?:at|near) (.*):(\d+)$", text)
         if place:
             out.append((number, place[1], os.path.basename(place[3]), int(place[4]),
                         bool(place[2])))
