@@ -48,7 +48,7 @@ const char *dwarf_status_text(enum dwarf_status status)
 		[DWARF_OPTIMIZED_OUT] = "<optimized out>",
 		[DWARF_NOT_SAVED] = "<not saved>",
 		[DWARF_NOT_IN_SNAPSHOT] = "<not in the snapshot>",
-		[DWARF_NOT_STORED] = "<not stored yet>",
+		[DWARF_NOT_STORED] = "<maybe not stored yet>",
 		[DWARF_SYNTHETIC] = "<synthetic pointer>",
 		[DWARF_UNKNOWN] = "<not known>",
 	};

@@ -136,7 +136,7 @@ def compare(report, gdb, complete):
                         bad += 1
                     continue
                 have = mine[kind][variable]
-                if have.startswith(("<optimized out>", "<not ")):
+                if have.startswith(("<optimized out>", "<not ", "<maybe not ")):
                     if complete:
                         print(f"{name}: {variable} is {have}; gdb: {value}")
                         bad += 1
