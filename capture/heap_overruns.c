@@ -24,8 +24,9 @@
 #define OTHER_ARENA 4
 #define FLAGS	    7
 
-#define CACHE_BYTES 65536u
-#define MAX_OPEN    64
+#define CACHE_BYTES	65536u
+#define MAX_OPEN	64
+#define MAX_OVERWRITTEN 16
 
 /* A block that was not freed. */
 struct live_block {
@@ -224,14 +225,17 @@ static enum block_state check(struct memory_cache *head, struct memory_cache *ta
 
 /*
  * Nine of ten blocks, or more: memalign() may leave larger chunks. A few have to be sound if no
- * name says whose malloc it is, or if the words of more than one block were overwritten.
+ * name says whose malloc it is, and at least one if the words of more than one block were
+ * overwritten.
  */
 static bool is_glibc(const struct heap_reader *r, const size_t nr[NR_STATES], size_t nr_overwritten)
 {
 	const size_t known = nr[STATE_UNKNOWN] + nr[STATE_SOUND] + nr[STATE_OVERRUN];
+	const size_t least = !r->is_glibc || nr_overwritten > MAX_OVERWRITTEN ? 4 :
+			     nr_overwritten > 1				      ? 1 :
+										0;
 
-	return nr[STATE_FOREIGN] * 9 <= known &&
-	       nr[STATE_SOUND] >= (r->is_glibc && nr_overwritten < 2 ? 0 : 4) &&
+	return nr[STATE_FOREIGN] * 9 <= known && nr[STATE_SOUND] >= least &&
 	       (nr[STATE_OVERRUN] == 1 || nr[STATE_SOUND] > nr[STATE_OVERRUN]);
 }
 

@@ -206,8 +206,14 @@ static void many(void **state)
 	(void)state;
 	memset(heap + (block(5) - 8 - BASE), 0x41, 4 * CHUNK);
 	only(4);
-	/* over all but three: that it is glibc's heap is not known */
+	/* over all but three: if no name says so, that it is glibc's heap is not known */
 	memset(heap + (block(3) - 8 - BASE), 0x41, (BLOCKS - 3) * CHUNK);
+	only(2);
+	assert_int_equal(find(false), 0);
+	/* over very many, of which most may be another malloc's */
+	for (unsigned int i = BLOCKS; i < 2 * BLOCKS; i++)
+		event(AUXTAP_HEAP_ALLOCATED, block(i), BYTES);
+	memset(heap + (block(3) - 8 - BASE), 0x41, (2 * BLOCKS - 3) * CHUNK);
 	assert_int_equal(find(true), 0);
 }
 
