@@ -275,4 +275,5 @@ void session_put_exception(struct auxtap_session *s, struct trace_file *file, pi
 		len = strlen(text);
 	}
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_EXCEPTION, text, len);
+	session_put_thrown(s, file, tid, object);
 }

@@ -28,6 +28,8 @@ struct blocks {
 /* Not: MISSED, one that was being written, or whose memory the program overwrote. */
 static bool is_valid(const struct auxtap_heap_event *e)
 {
+	if (e->kind == AUXTAP_HEAP_THROWN)
+		return true;
 	return e->kind >= AUXTAP_HEAP_ALLOCATED && e->kind <= AUXTAP_HEAP_UNMAPPED && e->addr &&
 	       e->addr + e->nr_bytes >= e->addr;
 }
@@ -331,7 +333,8 @@ static void find_last(struct blocks *b, pid_t tid)
 {
 	b->last = b->nr_events;
 	for (size_t i = b->nr_events; i-- > b->oldest && b->last == b->nr_events;)
-		if (b->event[i].tid == tid && !is_mapping(&b->event[i]))
+		if (b->event[i].tid == tid && !is_mapping(&b->event[i]) &&
+		    b->event[i].kind != AUXTAP_HEAP_THROWN)
 			b->last = i;
 }
 
@@ -432,6 +435,27 @@ static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t t
 		put_call(s, file, b->addr, AUXTAP_BLOCK_IS_FREED, b->freed_at, &freed);
 	if (read_call(s, tid, events, nr_events, block->bad_free, &bad_free))
 		put_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
+}
+
+void session_put_thrown(struct auxtap_session *s, struct trace_file *file, pid_t tid,
+			uint64_t object)
+{
+	struct auxtap_heap_event *events;
+	struct auxtap_heap_call call;
+	size_t nr;
+
+	if (!TARGET_HAS(s->be->target, heap) ||
+	    s->be->target->heap(s->be->target_ctx, tid, &events, &nr))
+		return;
+	/* the newest: objects that were freed have had the same address */
+	for (size_t i = nr; i-- > 0;) {
+		if (events[i].kind != AUXTAP_HEAP_THROWN || events[i].addr != object)
+			continue;
+		if (events[i].tid == tid && read_call(s, tid, events, nr, (ssize_t)i, &call))
+			put_call(s, file, object, AUXTAP_BLOCK_IS_THROWN, events[i].caller, &call);
+		break;
+	}
+	free(events);
 }
 
 /* The process of which an overrun is looked for. */

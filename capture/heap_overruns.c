@@ -129,8 +129,9 @@ static struct live_block *find_live(const struct auxtap_heap_event *event, size_
 	if (!blocks)
 		return NULL;
 	/* before what was missed, a block may have been freed without being seen */
-	while (oldest && event[oldest - 1].kind >= AUXTAP_HEAP_ALLOCATED &&
-	       event[oldest - 1].kind <= AUXTAP_HEAP_UNMAPPED)
+	while (oldest && event[oldest - 1].kind != AUXTAP_HEAP_NONE &&
+	       event[oldest - 1].kind != AUXTAP_HEAP_MISSED &&
+	       event[oldest - 1].kind <= AUXTAP_HEAP_THROWN)
 		oldest--;
 	for (size_t i = oldest; i < nr_events; i++) {
 		const struct auxtap_heap_event *e = &event[i];

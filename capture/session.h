@@ -339,6 +339,9 @@ void session_put_exception(struct auxtap_session *s, struct trace_file *file, pi
 			   const struct map_list *maps);
 /* Which memory of a dying process a file gets. */
 enum auxtap_memory session_memory(const struct auxtap_session *s);
+/* Who threw the C++ exception with that object, if that is known. */
+void session_put_thrown(struct auxtap_session *s, struct trace_file *file, pid_t tid,
+			uint64_t object);
 /*
  * The blocks of the heap that the dying thread's registers and the fault's address point into, and
  * those that were written past their end.

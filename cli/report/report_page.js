@@ -72,12 +72,14 @@ function instructionNodes(report) {
 }
 
 /* The C++ exception that the thread handled. */
-function exceptionNode({ type, what, uncaught }) {
+function exceptionNode({ type, what, uncaught, thrown_by: throwers }) {
 	const made = node('p', 'note', uncaught ? 'Its exception: ' : 'The exception being handled: ',
 		node('code', '', safe(type)));
 
 	if (what !== null)
 		made.append('; what(): ', node('code', '', safe(what)));
+	throwers.forEach((thrower, i) =>
+		made.append(i ? ', from ' : '. It was thrown by ', locationNode(thrower)));
 	return made;
 }
 

@@ -120,11 +120,9 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 struct report_out;
 bool report_abort(const struct report_out *ro, const struct report_facts *facts,
 		  const uint64_t *pcs, int nr, struct fault *fault);
-/* report_exception.c: the C++ exception that the dying thread handled. */
-struct json_out;
+/* report_exception.c: the C++ exception that the dying thread handled, and who threw it. */
 void report_exception_print(const struct report_out *ro, const struct report_facts *facts,
-			    bool uncaught);
-void report_exception_json(struct json_out *j, const struct report_facts *facts, bool uncaught);
+			    const struct auxtap_regs *regs, bool uncaught);
 /*
  * Of a death by abort(): the calls on the stack, innermost first, that the program may have made.
  * Before the trace is decoded, by the maps of the snapshot; opts: how to find images.

@@ -324,6 +324,8 @@ static struct block_call call_of(const struct auxtap_crash_block *b,
 		call.return_addr = b->bad_free_at;
 		call.tid = b->bad_free_tid;
 		break;
+	case AUXTAP_BLOCK_IS_THROWN:
+		break;
 	}
 	return call;
 }

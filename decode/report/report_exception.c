@@ -3,6 +3,7 @@
 #include "decode/image/image_private.h"
 #include "util/json_out.h"
 #include "report.h"
+#include "report_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +47,36 @@ static struct exception exception_of(const struct report_facts *facts)
 	return e;
 }
 
+/* Who threw it; none is known: nr is 0. */
+static void find_thrown(const struct report_out *ro, const struct report_facts *facts,
+			uint32_t arch, struct report_callers *callers)
+{
+	callers->nr = 0;
+	for (size_t i = 0; i < facts->nr_block_calls; i++) {
+		const struct auxtap_block_call *call = &facts->block_calls[i];
+		const struct auxtap_crash_block object = {.addr = call->addr};
+
+		if (call->action == AUXTAP_BLOCK_IS_THROWN)
+			report_block_callers(ro, facts, arch, &object, AUXTAP_BLOCK_IS_THROWN,
+					     call->return_addr, callers);
+	}
+}
+
+static void print_thrown(const struct report_out *ro, const struct report_callers *callers)
+{
+	for (int i = 0; i < callers->nr; i++) {
+		fputs(i ? ", from " : "  It was thrown by ", ro->out);
+		report_print_level(ro, callers->at[i].pc, callers->at[i].level);
+	}
+	if (callers->nr)
+		fputc('\n', ro->out);
+}
+
 void report_exception_print(const struct report_out *ro, const struct report_facts *facts,
-			    bool uncaught)
+			    const struct auxtap_regs *regs, bool uncaught)
 {
 	struct exception e = exception_of(facts);
+	struct report_callers callers;
 
 	if (e.type) {
 		fprintf(ro->out, "  %s: %s",
@@ -58,19 +85,29 @@ void report_exception_print(const struct report_out *ro, const struct report_fac
 		if (e.what)
 			fprintf(ro->out, "; what(): %s", report_text(ro, e.what));
 		fputc('\n', ro->out);
+		find_thrown(ro, facts, regs ? regs->arch : 0, &callers);
+		print_thrown(ro, &callers);
 	}
 	free(e.type);
 }
 
-void report_exception_json(struct json_out *j, const struct report_facts *facts, bool uncaught)
+void report_exception_json(struct report_json *json, const struct auxtap_regs *regs, bool uncaught)
 {
+	const struct report_facts *facts = &json->r->facts;
 	struct exception e = exception_of(facts);
+	struct json_out *j = &json->j;
+	struct report_callers callers;
 
 	if (e.type) {
 		json_out_open(j, "exception", '{');
 		json_out_text(j, "type", e.type);
 		json_out_text(j, "what", e.what);
 		json_out_bool(j, "uncaught", uncaught);
+		find_thrown(&json->r->ro, facts, regs ? regs->arch : 0, &callers);
+		json_out_open(j, "thrown_by", '[');
+		for (int i = 0; i < callers.nr; i++)
+			report_json_level(json, callers.at[i].pc, callers.at[i].level);
+		json_out_close(j, ']');
 		json_out_close(j, '}');
 	} else {
 		json_out_null(j, "exception");

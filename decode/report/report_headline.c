@@ -159,7 +159,7 @@ void report_headline_print(const struct report_out *ro, const struct report_fact
 		fprintf(out, "  %s\n", report_text(ro, head->fault->why));
 	if (facts->message)
 		fprintf(out, "  Its message: %s\n", report_text(ro, facts->message));
-	report_exception_print(ro, facts, head->fault->uncaught);
+	report_exception_print(ro, facts, head->regs, head->fault->uncaught);
 	report_overrun_line(ro, facts, head->regs);
 	print_facts(ro, facts, head);
 }

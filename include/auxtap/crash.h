@@ -156,6 +156,7 @@ enum auxtap_heap_kind {
 	AUXTAP_HEAP_UNMAPPED,  /* by munmap(), mremap() */
 	/* unknown what: of a block seen before, it may be another one now */
 	AUXTAP_HEAP_MISSED,
+	AUXTAP_HEAP_THROWN, /* a C++ exception: addr is its object */
 };
 
 /* One call of a function that allocates or frees, as the engine saw it. */
@@ -212,7 +213,8 @@ struct auxtap_crash_block {
 enum auxtap_block_action {
 	AUXTAP_BLOCK_IS_ALLOCATED,
 	AUXTAP_BLOCK_IS_FREED,
-	AUXTAP_BLOCK_BAD_FREES
+	AUXTAP_BLOCK_BAD_FREES,
+	AUXTAP_BLOCK_IS_THROWN, /* no block: the exception that the thread handled */
 };
 
 /* More of one of a block's calls. */

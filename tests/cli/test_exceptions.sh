@@ -78,12 +78,39 @@ handled dynamic no_throw
 handled dynamic nothing
 grep -q 'or there was none to throw again$' head || fail "nothing: $(cat head)"
 
+# Where it was thrown, by gdb's stop at the last throw: also if the stack has been unwound since,
+# and from within the C++ library
+if [ "${options[*]}" = '--source qemu' ] && ! old_qemu && command -v gdb >/dev/null; then
+	cat >throws.gdb <<'END'
+set debuginfod enabled off
+set width 0
+catch throw
+commands
+bt
+continue
+end
+END
+	for way in derived number header plain alloc second hidden long closed thread again; do
+		gdb -nx -batch -x throws.gdb -ex "run $way" ./dynamic >gdb.out 2>&1 </dev/null
+		tac gdb.out | sed '/^#0 /q' | grep '^#.* at .*uncaught.cpp:' | tail -n 1 |
+			sed 's/.*uncaught.cpp:/uncaught.cpp:/' >want
+		[ -s want ] || { echo "$way: gdb: $(tail -n 1 gdb.out)"; continue; }
+		dies dynamic $way "${options[@]}" || continue
+		sed -n 's/^  It was thrown by [^,]* at \(uncaught.cpp:[0-9]*\).*/\1/p' head >got
+		cmp -s want got || fail "$way: thrown at $(cat want): $(cat head)"
+		echo "$way: thrown at $(cat got)"
+		compared=$((${compared:-0} + 1))
+	done
+	[ "${compared:-0}" -ge 8 ] || fail "thrown: $compared compared"
+fi
+
 # control characters do no harm, in either form of the report
 thrown dynamic runtime std::runtime_error 'two\x0alines\x1b[1m'
 "$AUXTAP" report --format json data >json || fail "json: $?"
 python3 -B - json <<'END' || fail "json: see above"
 import json, sys
 report = json.load(open(sys.argv[1]))
+assert all(c['file'].endswith('uncaught.cpp') for c in report['crash']['exception'].pop('thrown_by'))
 assert report['crash']['exception'] == {
     'type': 'std::runtime_error', 'what': 'two\nlines\x1b[1m', 'uncaught': True}, \
     report['crash']['exception']

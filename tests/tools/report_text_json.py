@@ -61,6 +61,11 @@ def check_head(lines, report):
         words = 'Its exception: ' if thrown['uncaught'] else 'The exception being handled: '
         known.append(words + thrown['type'] +
                      ('' if thrown['what'] is None else '; what(): ' + thrown['what']))
+        if thrown['thrown_by']:
+            line = next(line for line in said if line.startswith('It was thrown by '))
+            assert all(name_of(c) in line and (not c['file'] or place(c) in line)
+                       for c in thrown['thrown_by']), (line, thrown)
+            known.append(line)
     handled = crash['handled_fault']
     assert ('Before, a ' in text) == (handled is not None), text
     if handled:

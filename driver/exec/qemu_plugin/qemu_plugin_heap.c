@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who allocated and freed the blocks of the heap: the functions are found by their names in the
- * symbol tables of what the program maps. A call of one begins a block of qemu's there. It has
- * returned when the block at its return address is entered with the caller's stack pointer: the
- * function may have left by a jump to another. Mappings are known from the system calls; the
- * functions that make these say who wanted it.
+ * Who allocated and freed the blocks of the heap, and who threw C++ exceptions: the functions are
+ * found by their names in the symbol tables of what the program maps. A call of one begins a block
+ * of qemu's there. It has returned when the block at its return address is entered with the
+ * caller's stack pointer: the function may have left by a jump to another. Mappings are known from
+ * the system calls; the functions that make these say who wanted it.
  */
 #include "qemu_plugin.h"
 #include "exec/qemu/qemu_heap.h"
@@ -19,6 +19,8 @@
 #define MAX_PENDING 8
 /* bytes of stack between a function of the C library and its system call */
 #define MAX_WRAPPER 256
+/* between __throw_out_of_range_fmt(), which makes the text on the stack, and __cxa_throw() */
+#define MAX_THROWER 65536
 #define MAX_TABLE   (32u << 20) /* bytes of a symbol or string table */
 #define RING_BELOW  (1ull << 38)
 
@@ -31,6 +33,8 @@ enum hook_kind {
 	HOOK_REALLOC, /* of the block in the first, as many as the second says */
 	HOOK_POSIX,   /* the third; the block's address is written where the first points to */
 	HOOK_MAPPING, /* makes a system call at once */
+	HOOK_THROW,   /* the exception object in the first */
+	HOOK_THROWER, /* throws one, and has a large frame */
 };
 
 static const struct {
@@ -41,6 +45,8 @@ static const struct {
 	{"mmap64", HOOK_MAPPING},
 	{"munmap", HOOK_MAPPING},
 	{"mremap", HOOK_MAPPING},
+	{"__cxa_throw", HOOK_THROW},
+	{"_ZSt24__throw_out_of_range_fmtPKcz", HOOK_THROWER}, /* vector::at() and others */
 	{"free", HOOK_FREE},
 	{"cfree", HOOK_FREE},
 	{"malloc", HOOK_SIZE},
@@ -88,8 +94,11 @@ struct calls {
 	struct pending call[MAX_PENDING];
 	u64 page, changes; /* readable, as long as there are no more changes */
 	enum { NEXT_UNKNOWN, NEXT_READABLE, NEXT_NOT } next; /* the page after it */
-	u64 mapping_caller, mapping_sp;
-	struct auxtap_heap_call mapping_call;
+	/* one of the two is not 0: that the call is of (thread-local memory of a plugin is scarce)
+	 */
+	u64 mapping_caller, thrower_caller;
+	u64 kept_sp;
+	struct auxtap_heap_call kept;
 };
 static __thread struct calls calls __attribute__((tls_model("initial-exec")));
 __thread u32 qp_heap_pending;
@@ -269,6 +278,23 @@ static struct pending *add_call(const struct state *s, enum hook_kind kind)
 	return &calls.call[qp_heap_pending++];
 }
 
+/* By the function that called the library's, if what that needs of the stack is more than is kept.
+ */
+static void put_thrown(const struct state *s)
+{
+	const bool by_thrower = calls.thrower_caller && calls.kept_sp > s->sp &&
+				calls.kept_sp - s->sp < MAX_THROWER;
+	struct auxtap_heap_call *call;
+	struct auxtap_heap_event *e = begin_event(&call, NULL);
+
+	if (by_thrower)
+		*call = calls.kept;
+	else
+		fill_call(call, current_env(), caller_sp(s->sp));
+	put(e, AUXTAP_HEAP_THROWN, s->arg[0], 0, by_thrower ? calls.thrower_caller : s->caller);
+	calls.thrower_caller = 0;
+}
+
 static void on_call(unsigned int cpu, void *arg)
 {
 	const struct hook *hook = arg;
@@ -283,8 +309,20 @@ static void on_call(unsigned int cpu, void *arg)
 		return;
 	if (hook->kind == HOOK_MAPPING) {
 		calls.mapping_caller = s.caller;
-		calls.mapping_sp = s.sp;
-		fill_call(&calls.mapping_call, current_env(), caller_sp(s.sp));
+		calls.thrower_caller = 0;
+		calls.kept_sp = s.sp;
+		fill_call(&calls.kept, current_env(), caller_sp(s.sp));
+		return;
+	}
+	if (hook->kind == HOOK_THROWER) {
+		calls.thrower_caller = s.caller;
+		calls.mapping_caller = 0;
+		calls.kept_sp = s.sp;
+		fill_call(&calls.kept, current_env(), caller_sp(s.sp));
+		return;
+	}
+	if (hook->kind == HOOK_THROW) {
+		put_thrown(&s);
 		return;
 	}
 	/* before it returns, another thread may be given the block */
@@ -569,7 +607,7 @@ static u64 mapping_caller(void)
 	if (!caller || !env || !qp_rec->regs_valid)
 		return 0;
 	sp = qp.arch->sp(env);
-	return sp <= calls.mapping_sp && calls.mapping_sp - sp < MAX_WRAPPER ? caller : 0;
+	return sp <= calls.kept_sp && calls.kept_sp - sp < MAX_WRAPPER ? caller : 0;
 }
 
 static void put_mapping(enum auxtap_heap_kind kind, u64 addr, u64 len, u64 caller)
@@ -578,7 +616,7 @@ static void put_mapping(enum auxtap_heap_kind kind, u64 addr, u64 len, u64 calle
 	struct auxtap_heap_event *e = begin_event(&call, NULL);
 
 	if (caller)
-		*call = calls.mapping_call;
+		*call = calls.kept;
 	put(e, kind, addr, len, caller);
 }
 

@@ -349,6 +349,12 @@ static void freed_of_words(void **state)
 	/* allocated again, and what was missed */
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 8, DYING);
 	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 1);
+	/* an exception is no block */
+	event(AUXTAP_HEAP_THROWN, 0x1200, 0, DYING);
+	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 1);
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(find(0x1200), 1);
+	assert_int_equal(found[0].record.nr_bytes, 16);
 	event(AUXTAP_HEAP_MISSED, 0, 0, DYING);
 	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 0);
 	start(NULL);

@@ -276,6 +276,8 @@ static void missed(void **state)
 {
 	(void)state;
 	put_word(block(4) - 8, 0);
+	event(AUXTAP_HEAP_THROWN, 0x1000, 0);
+	only(3);
 	event(AUXTAP_HEAP_MISSED, 0, 0);
 	assert_int_equal(find(true), 0);
 	nr_events = 0;
