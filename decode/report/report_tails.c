@@ -51,17 +51,38 @@ static bool is_call_of(const struct call_open *open, const struct unwind_frames 
 	       frames->pcs[nr] - open->site < MAX_INSN;
 }
 
+/*
+ * The stack says that the frame was called from elsewhere: recursion by direct calls has no
+ * packets, and the trace's call is another one than the frame's.
+ */
+static bool contradicts(const struct call_open *open, const struct unwind_frames *frames, int nr)
+{
+	return !open->tail && !open->async && open->known_caller && open->site &&
+	       frames->calls >> nr & 1 && !is_call_of(open, frames, nr);
+}
+
+/* Such a recursion may have gone on here. */
+static bool is_uncounted(const struct call_node *node)
+{
+	return node->last && node->last->gap && !node->last->ends;
+}
+
 void report_tails_find(const struct report_out *ro, struct call_tree *tree,
 		       struct unwind_frames *frames)
 {
 	struct call_node *current = call_tree_current(tree);
 	struct call_open *path = NULL;
 	size_t nr = current ? call_tree_path(tree, current, &path) : 0, at = 0;
+	int nr_tails;
 
 	for (int i = 0; i < frames->nr && at < nr; i++) {
 		if (!path[at].addr || function_of(ro, frames->pcs[i]) != path[at].addr)
 			break;
+		nr_tails = frames->nr_tails;
 		at = add_tails(ro, path, nr, at, i, frames);
+		if (i + 1 < frames->nr ? contradicts(&path[at], frames, i + 1) :
+					 !i && is_uncounted(current))
+			frames->nr_tails = nr_tails;
 		if (i + 1 == frames->nr || !is_call_of(&path[at], frames, i + 1))
 			break;
 		at++;

@@ -95,4 +95,22 @@ for cc in gcc clang; do
 		fail "$cc: the headline: $(head -n 3 data.report.txt)"
 	report_functions | grep -q '^by_name ' || fail "$cc: no comparator"
 done
+
+# A recursion by direct calls has no packets: the tail call that began it is not of its innermost
+# frame.
+cat >endless.c <<'C'
+__attribute__((noinline)) static int endless(int x)
+{
+	volatile char large[2000];
+	large[0] = (char)x;
+	return endless(x + 1) + large[0];
+}
+__attribute__((noinline)) static int outer(int x) { return endless(x * 3); }
+int main(int argc, char **argv) { return outer(argc) + 1; }
+C
+gcc -g -O1 -foptimize-sibling-calls -w -o endless endless.c || fail "endless: not built"
+rm -f data*
+"$AUXTAP" crash -o data -- ./endless >out 2>err </dev/null
+grep -q '^  #1  endless at ' data.report.txt || fail "endless: $(head -n 20 data.report.txt)"
+grep '(tail call)' data.report.txt && fail "endless: no frame that is shown was entered by a jump"
 finish
