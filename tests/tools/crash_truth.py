@@ -131,8 +131,17 @@ class Binary:
                 if whole.startswith(name[:100].rstrip(".")):
                     name = whole
                     break
+        elif re.search(r"[^<(]\.\.\.[^>)]", name):
+            name = self.uncut(name)
         name = plain(name)
         return self.aliases.get(name, name)
+
+    def uncut(self, name):
+        """The whole name of one that is cut in its middle, if only one function can be meant."""
+        parts = [re.escape(part) for part in re.sub(r" \[\d+\]$", "", name).split("...")]
+        found = {plain(whole): whole for whole in self.long_names
+                 if re.match(".*".join(parts), whole)}
+        return next(iter(found.values())) if len(found) == 1 else name
 
     def disassemble(self):
         text = run(["objdump", "-d", "--no-show-raw-insn", "-j", ".text", self.path]).stdout
