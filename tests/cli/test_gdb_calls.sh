@@ -162,7 +162,8 @@ END
 gcc -g -O0 -fno-pie -no-pie -static -w -o threads threads.c -pthread || fail "threads: not built"
 "$AUXTAP" crash -o threads.data -- ./threads >stdout 2>stderr </dev/null
 { echo "$plain"
-	for i in 1 2 3 4 5 6; do echo reverse-next; echo 'print $_thread'; done; } >threads.gdb
+	# the first may stop within sem_wait(): see docs/roadmap.md, "gdb"
+	for i in 1 2 3 4 5 6 7; do echo reverse-next; echo 'print $_thread'; done; } >threads.gdb
 guard "$AUXTAP" gdb threads.data -- -nx -q <threads.gdb >threads.out 2>&1 ||
 	fail "threads: $(tail -n 3 threads.out)"
 sed -n 's/^\([0-9]*\)\t.*/\1/p; s/^[$].* = /thread /p' threads.out | tr '\n' ' ' >lines
