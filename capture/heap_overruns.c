@@ -226,15 +226,15 @@ static enum block_state check(struct memory_cache *head, struct memory_cache *ta
 
 /*
  * Nine of ten blocks, or more: memalign() may leave larger chunks. A few have to be sound if no
- * name says whose malloc it is, and at least one if the words of more than one block were
- * overwritten.
+ * name says whose malloc it is, or if the words of very many were overwritten, unless all others
+ * are glibc's; at least one if the words of more than one block were overwritten.
  */
 static bool is_glibc(const struct heap_reader *r, const size_t nr[NR_STATES], size_t nr_overwritten)
 {
 	const size_t known = nr[STATE_UNKNOWN] + nr[STATE_SOUND] + nr[STATE_OVERRUN];
-	const size_t least = !r->is_glibc || nr_overwritten > MAX_OVERWRITTEN ? 4 :
-			     nr_overwritten > 1				      ? 1 :
-										0;
+	const bool is_named =
+		r->is_glibc && (nr_overwritten <= MAX_OVERWRITTEN || !nr[STATE_FOREIGN]);
+	const size_t least = !is_named ? 4 : nr_overwritten > 1 ? 1 : 0;
 
 	return nr[STATE_FOREIGN] * 9 <= known && nr[STATE_SOUND] >= least &&
 	       (nr[STATE_OVERRUN] == 1 || nr[STATE_SOUND] > nr[STATE_OVERRUN]);

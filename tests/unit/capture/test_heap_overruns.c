@@ -210,10 +210,13 @@ static void many(void **state)
 	memset(heap + (block(3) - 8 - BASE), 0x41, (BLOCKS - 3) * CHUNK);
 	only(2);
 	assert_int_equal(find(false), 0);
-	/* over very many, of which most may be another malloc's */
-	for (unsigned int i = BLOCKS; i < 2 * BLOCKS; i++)
+	start(NULL);
+	/* over very many; unless one before it is another malloc's: then most may be */
+	for (unsigned int i = BLOCKS; i < 3 * BLOCKS; i++)
 		event(AUXTAP_HEAP_ALLOCATED, block(i), BYTES);
-	memset(heap + (block(3) - 8 - BASE), 0x41, (2 * BLOCKS - 3) * CHUNK);
+	memset(heap + (block(5) - 8 - BASE), 0x41, (3 * BLOCKS - 5) * CHUNK);
+	only(4);
+	put_word(block(1) - 8, 2 * CHUNK | 1);
 	assert_int_equal(find(true), 0);
 }
 
