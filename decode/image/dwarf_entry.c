@@ -232,9 +232,8 @@ enum dwarf_status dwarf_entry_register(void *ctx, unsigned int reg, uint64_t *va
 	Dwarf_Op *ops;
 	size_t nr;
 
-	/* the caller's frame is not among those that were found: it may have it */
-	if (!entry->context.frame)
-		return DWARF_UNKNOWN;
+	if (entry->caller_missing)
+		return DWARF_UNKNOWN; /* it may have it */
 	if (!find_site(entry) || dwarf_child(&entry->site, &die))
 		return DWARF_OPTIMIZED_OUT;
 	do {

@@ -15,6 +15,7 @@ struct dwarf_entry {
 	struct dwarf_context context; /* of the caller; pc is in the call */
 	Dwarf_Die caller_chain[DWARF_MAX_FUNCTIONS];
 	unsigned int nr_caller; /* 0: the caller is not known */
+	bool caller_missing;	/* it was called, but by which frame is not known */
 	bool looked_up, proved;
 	Dwarf_Die site;
 };

@@ -47,6 +47,7 @@ struct image_vars_query {
 	const struct image_frame *frame;
 	const struct image_frame *caller; /* NULL: not known, or the frame was not called */
 	uint64_t caller_pc;		  /* in the call */
+	bool caller_missing;		  /* it was called, but by which frame is not known */
 	struct image_memory memory;	  /* of the snapshot */
 };
 

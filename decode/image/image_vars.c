@@ -244,6 +244,7 @@ static void find_caller(struct vars *v)
 	const struct image_vars_query *q = v->query;
 	struct dwarf_entry *entry = &v->entry;
 
+	entry->caller_missing = q->caller_missing;
 	if (!q->caller)
 		return;
 	entry->nr_caller = functions_at(v, q->caller_pc, entry->caller_chain, &entry->context.move);

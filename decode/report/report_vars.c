@@ -140,6 +140,7 @@ void report_vars_each(const struct report_out *ro, const struct report_facts *fa
 
 	if (facts->redacted || !frames->frames[nr].valid)
 		return;
+	query.caller_missing = nr + 1 == frames->nr;
 	if (nr + 1 < frames->nr && frames->calls >> (nr + 1) & 1 && frames->frames[nr + 1].valid) {
 		query.caller = &frames->frames[nr + 1];
 		query.caller_pc = frames->pcs[nr + 1];
