@@ -75,15 +75,17 @@ int main(int argc, char **argv)
 }
 C
 line_of() { grep -n "/\* $1 \*/" over.c | cut -d : -f 1; }
-# damage PROGRAM WHAT [OPTION...]: its report's lines of damage, with addresses and values as X
+# damage PROGRAM ARGUMENT...: its report's lines of damage, with addresses and values as X
+options=()
 damage() {
-	guard "$AUXTAP" crash --source qemu "${@:3}" -o data -- "$1" "$2" >out 2>err </dev/null
-	"$AUXTAP" report data >text || fail "$1 $2: $(cat err)"
+	rm -f data*
+	guard "$AUXTAP" crash --source qemu "${options[@]}" -o data -- "$@" >out 2>err </dev/null
+	"$AUXTAP" report data >text || fail "$*: $(cat err)"
 	damage=$(sed -n '2,/^$/s/^  The heap is damaged/&/p
 		/^Damage to the heap/,/^$/{/^Damage/d; /^$/d; s/0x[0-9a-f]*/X/g; p}' text)
 }
 after='what malloc keeps right after it was overwritten with X'
-# is TEXT PROGRAM WHAT [OPTION...]: of the block of new_name(), and after it lies a node
+# is TEXT PROGRAM WHAT: of the block of new_name(), and after it lies a node
 is() {
 	local head='  The heap is damaged right after a block of 24 bytes, allocated by'
 	local wanted="$head new_name at over.c:$(line_of name)
@@ -93,7 +95,7 @@ is() {
   block of 40 bytes at X, the next in memory
     allocated   new_node at over.c:$(line_of node)
       from      main at over.c:$(($(line_of 'from main') + 1))"
-	[[ " $* " == *" --memory none "* ]] && wanted=$(sed '/^      from/d' <<<"$wanted")
+	[[ "${options[*]}" == *"--memory none"* ]] && wanted=$(sed '/^      from/d' <<<"$wanted")
 	[ "$3" = free ] && wanted=$(head -n -3 <<<"$wanted") # that node is being freed
 	damage "${@:2}"
 	[ "$damage" = "$wanted" ] || fail "${*:2}: $damage"
@@ -114,7 +116,9 @@ for build in 'gcc -O0' 'gcc -O2' 'gcc -O1 -static' 'clang -O2' \
 	[ -z "$damage" ] || fail "$build fits: $damage"
 done
 gcc -g -O1 -w -o over over.c || fail "not built"
-is 'what malloc keeps right after it was overwritten' ./over text --memory none
+options=(--memory none)
+is 'what malloc keeps right after it was overwritten' ./over text
+options=()
 damage ./over free
 python3 -c 'import jsonschema' 2>/dev/null && {
 	"$AUXTAP" report --calls 60 data >free.txt
@@ -124,8 +128,9 @@ python3 -c 'import jsonschema' 2>/dev/null && {
 }
 # another malloc, whose blocks have no such words
 for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
-	[ -e "/usr/lib/x86_64-linux-gnu/$library" ] || continue
-	damage ./over text -E "LD_PRELOAD=$library"
+	[ -e "/usr/lib/x86_64-linux-gnu/$library" ] || { echo "$library: not installed"; continue; }
+	damage env "LD_PRELOAD=$library" ./over ints
+	"$AUXTAP" report --format json data | grep -q "/$library" || fail "$library: not loaded: $(cat err)"
 	[ -z "$damage" ] || fail "$library: $damage"
 done
 
