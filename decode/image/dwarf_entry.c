@@ -228,6 +228,7 @@ enum dwarf_status dwarf_entry_register(void *ctx, unsigned int reg, uint64_t *va
 	struct dwarf_entry *entry = ctx;
 	Dwarf_Attribute attr;
 	unsigned int nr_children = 0;
+	enum dwarf_status status;
 	Dwarf_Die die;
 	Dwarf_Op *ops;
 	size_t nr;
@@ -243,8 +244,9 @@ enum dwarf_status dwarf_entry_register(void *ctx, unsigned int reg, uint64_t *va
 		     !dwarf_attr(&die, DW_AT_GNU_call_site_value, &attr)) ||
 		    dwarf_getlocation(&attr, &ops, &nr))
 			break;
-		if (dwarf_compute(&entry->context, &attr, ops, nr, value) == DWARF_KNOWN)
-			return DWARF_KNOWN;
+		status = dwarf_compute(&entry->context, &attr, ops, nr, value);
+		if (status == DWARF_KNOWN || status == DWARF_UNKNOWN)
+			return status;
 		break;
 	} while (++nr_children < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
 	return DWARF_OPTIMIZED_OUT;

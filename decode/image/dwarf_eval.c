@@ -147,7 +147,7 @@ static bool push_entry_value(struct machine *m, const Dwarf_Op *op)
 	else
 		return fail(m, DWARF_UNKNOWN);
 	if (!m->c->entry_value)
-		return fail(m, DWARF_OPTIMIZED_OUT);
+		return fail(m, DWARF_UNKNOWN); /* of a caller: it is not followed further */
 	status = m->c->entry_value(m->c->ctx, reg, &value);
 	return status == DWARF_KNOWN ? push(m, value) : fail(m, status);
 }

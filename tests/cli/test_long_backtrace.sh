@@ -86,4 +86,45 @@ known = json.load(sys.stdin)["backtrace"].get("from_trace")
 assert (known is not None) == bool(open("outer").read()), known
 assert not known or known["perhaps_more"] and not any(r["function"] == "main" for r in known["rows"])
 ' || fail "the JSON of a small ring: see above"
+
+# An argument that only callers' frames have, farther out than those that are listed, is not known;
+# gdb knows it. A signal handler has no caller: there it is nowhere, as in gdb.
+cat >entry.c <<'C'
+#include <signal.h>
+static volatile int sink;
+static int *volatile bad = (int *)8;
+__attribute__((noinline)) static int look(int *b) { return sink + *b; }
+__attribute__((noinline)) static int solve(int *b, int depth)
+{
+	int seen = look(b), deeper = depth > 100 ? *bad : solve(b, depth + 1);
+
+	return deeper / (seen + 2);
+}
+static void handler(int signo)
+{
+	sink = look((int *)&sink);
+	sink = *bad;
+}
+int main(int argc, char **argv)
+{
+	if (argc == 1)
+		return solve(&argc, 1);
+	signal(SIGUSR1, handler);
+	return raise(SIGUSR1);
+}
+C
+gcc -g -O2 -w -o entry entry.c || fail "entry: not built"
+"$AUXTAP" crash -o entry.data -- ./entry >stdout 2>stderr </dev/null
+arguments() { "$AUXTAP" report --format json entry.data | python3 -c '
+import json, sys
+for frame in json.load(sys.stdin)["backtrace"]["frames"]:
+	for f in frame.get("functions", []):
+		for a in f.get("arguments", []):
+			print(f["function"], a["name"], a["value"])' >arguments; }
+arguments
+[ "$(grep -c '^solve b <not known>$' arguments)" = 47 ] &&
+	! grep 'solve .*<optimized out>' arguments || fail "entry: $(cat arguments)"
+"$AUXTAP" crash -o entry.data -- ./entry handler >stdout 2>stderr </dev/null
+arguments
+grep -qx 'handler signo <optimized out>' arguments || fail "handler: $(cat arguments)"
 finish
