@@ -13,10 +13,9 @@
 #include <string.h>
 
 #define WORD 8
-#define CHUNK_HEAD                                                                    \
-	16 /* from a chunk to its block: the size of the one before, if free; its own \
-	    */
-#define CHUNK_MIN 32
+/* From a chunk to its block: the size of the chunk before it, if that is free, and its own. */
+#define CHUNK_HEAD 16
+#define CHUNK_MIN  32
 
 /* Flags in the word. */
 #define PREV_IN_USE 1

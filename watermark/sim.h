@@ -17,7 +17,7 @@ struct sim;
 struct unit_state; /* units.h */
 
 #define NEVER	       UINT64_MAX
-#define NO_OFFSET      UINT64_MAX /* of an offset or a position: there is none */
+#define NO_OFFSET      UINT64_MAX /* instead of an offset or a position: not known */
 #define MAX_IRQS       4
 #define STALL_CHECK_NS 1000000 /* the reader looks at an event that makes no progress so often */
 

@@ -79,8 +79,7 @@ static int add_block_call(struct report_facts *facts, const void *data, size_t s
 {
 	struct auxtap_block_call call;
 
-	if (size < sizeof(call) ||
-	    facts->nr_block_calls == 3 * AUXTAP_MAX_BLOCKS + AUXTAP_MAX_OVERRUNS)
+	if (size < sizeof(call) || facts->nr_block_calls == REPORT_MAX_BLOCK_CALLS)
 		return 0;
 	memcpy(&call, data, sizeof(call));
 	if (call.call.nr_stack > sizeof(call.call.stack) ||

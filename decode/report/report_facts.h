@@ -36,6 +36,9 @@ struct report_block {
 	uint64_t variable_offset;
 };
 
+/* A block may have three; one more for the exception that was thrown. */
+#define REPORT_MAX_BLOCK_CALLS (3 * AUXTAP_MAX_BLOCKS + AUXTAP_MAX_OVERRUNS + 1)
+
 struct report_facts {
 	bool have_record; /* a CRASH record; of no crash if the program went on or exited */
 	bool have_crash;  /* a CRASH record with a signal */

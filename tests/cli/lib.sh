@@ -44,6 +44,12 @@ old_qemu() { "$AUXTAP" list | grep -q '^  qemu.*: available: 7[.]'; }
 
 skip() { echo "SKIP: $*"; exit 77; }
 fail() { echo "FAIL: $*"; failures=$((failures + 1)); }
+# the engine that knows registers within blocks, and so who allocated and freed
+needs_qemu_10() {
+	command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
+		skip "the engine qemu is missing"
+	old_qemu && skip "qemu 7 has no registers within blocks"
+}
 finish() {
 	[ "$failures" -eq 0 ] && { echo "ok"; exit 0; }
 	echo "$failures failed"

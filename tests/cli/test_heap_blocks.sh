@@ -3,9 +3,7 @@
 # thread point to. The lines that are expected are found in the source by their comments. A block
 # is not called freed after it was allocated again, nor by what the C library does as a thread ends.
 . "$(dirname "$0")/lib.sh"
-command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
-	skip "the engine qemu is missing"
-old_qemu && skip "qemu 7 has no registers within blocks"
+needs_qemu_10
 command -v g++ >/dev/null || skip "no C++ compiler"
 cat >heap.cc <<'C'
 #include <malloc.h>

@@ -3,9 +3,7 @@
 # It says so of no program that has not done that, whatever its threads are doing as it dies, and
 # of no other malloc than glibc's.
 . "$(dirname "$0")/lib.sh"
-command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
-	skip "the engine qemu is missing"
-old_qemu && skip "qemu 7 has no registers within blocks"
+needs_qemu_10
 command -v gcc >/dev/null || skip "no C compiler"
 cat >over.c <<'C'
 #include <stdio.h>

@@ -2,9 +2,7 @@
 # Variables that point into a block that was freed: of the innermost function of the program, or of
 # its caller. They are in memory, not in registers (-O0), or in a register that says nothing.
 . "$(dirname "$0")/lib.sh"
-command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] ||
-	skip "the engine qemu is missing"
-old_qemu && skip "qemu 7 has no registers within blocks"
+needs_qemu_10
 command -v gcc >/dev/null || skip "no C compiler"
 cat >vars.c <<'C'
 #include <assert.h>
