@@ -581,16 +581,16 @@ static void next_run(struct libipt_flow *f, struct pt_run *run)
 }
 
 /* b: the branch at its end; NULL: none */
-static struct flow_step *put_block(struct libipt_flow *f, uint64_t ip, uint64_t last_ip,
-				   uint32_t nr_insns, const struct pt_branch *b)
+static inline struct flow_step *put_block(struct libipt_flow *f, uint64_t ip, uint64_t last_ip,
+					  uint32_t nr_insns, const struct pt_branch *b)
 {
+	static const struct flow_step block = {.kind = FLOW_BLOCK, .on = true};
 	struct flow_step *step = &f->steps[f->nr_steps++];
 
-	*step = (struct flow_step){.kind = FLOW_BLOCK,
-				   .on = true,
-				   .nr_insns = nr_insns,
-				   .ip = ip,
-				   .last_ip = last_ip};
+	*step = block;
+	step->nr_insns = nr_insns;
+	step->ip = ip;
+	step->last_ip = last_ip;
 	if (b) {
 		step->branch = (uint8_t)b->insn.kind;
 		step->size = b->insn.size;
