@@ -196,7 +196,7 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 		cmd->opts.jobs = (unsigned int)value;
 		return 0;
 	case OPT_SUMMARY:
-		cmd->summary = true;
+		cmd->summary = cmd->opts.only_summary = true;
 		return 0;
 	default:
 		if (image_options_parse(&cmd->image_opts, opt, arg))

@@ -97,6 +97,24 @@ void pt_emit_block(struct pt_segment_decoder *w, const struct flow_step *step)
 	ev->nr_insns = step->nr_insns;
 }
 
+/*
+ * Of a thread's branches in a row a summary needs the times of the first and of the last: the new
+ * one takes the last one's place.
+ */
+static bool extend_last(struct pt_segment_decoder *w)
+{
+	struct flow_event *last = &w->out->events[w->out->nr - 1];
+
+	if (!w->shared->opts.only_summary || w->out->nr < 2 ||
+	    last[0].type != AUXTAP_EVENT_BRANCH || last[-1].type != AUXTAP_EVENT_BRANCH ||
+	    last[0].tid != w->tid || !last[-1].time)
+		return false;
+	last->time = w->time;
+	last->nr_insns += w->insns_since;
+	w->insns_since = 0;
+	return true;
+}
+
 static void branch_event(struct pt_segment_decoder *w, uint32_t type, uint64_t target,
 			 bool has_target)
 {
@@ -107,6 +125,8 @@ static void branch_event(struct pt_segment_decoder *w, uint32_t type, uint64_t t
 
 	/* depth needs every call and return, those outside the window too */
 	if (!reported && !(type & moves && w->shared->opts.events & moves))
+		return;
+	if (reported && type == AUXTAP_EVENT_BRANCH && extend_last(w))
 		return;
 	ev = put(w, type);
 	if (!ev)

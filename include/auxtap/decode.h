@@ -89,6 +89,8 @@ struct auxtap_decode_opts {
 	size_t nr_cpus;
 	/* threads; 0: one per CPU, at most 8. The result does not depend on it */
 	unsigned int jobs;
+	/* only auxtap_decoder_summary() matters: events without an effect on it may be left out */
+	bool only_summary;
 };
 
 /* What the traces of one family have in common. Belongs to the library. */

@@ -625,6 +625,41 @@ static void filters_are_lists(void **state)
 	assert_int_equal(count(path, &opts), nr);
 }
 
+static void sums(const char *path, bool only, struct auxtap_decode_summary *sum)
+{
+	const struct auxtap_decode_opts opts = {.size = sizeof(opts),
+						.events = AUXTAP_EVENT_BRANCH,
+						.only_summary = only};
+	struct auxtap_image_set *images = no_images();
+	struct auxtap_event ev = {.size = sizeof(ev)};
+	struct auxtap_perfdata *pd;
+	struct auxtap_decoder *dec;
+
+	assert_int_equal(auxtap_perfdata_open(&pd, path, NULL), 0);
+	assert_int_equal(auxtap_decoder_open(&dec, pd, images, &opts, NULL), 0);
+	while (auxtap_decoder_next(dec, &ev, NULL) == 1)
+		;
+	sum->size = sizeof(*sum);
+	assert_int_equal(auxtap_decoder_summary(dec, sum), 0);
+	auxtap_decoder_close(dec);
+	auxtap_perfdata_close(pd);
+	auxtap_image_set_free(images);
+}
+
+static void summary_without_events(void **state)
+{
+	struct auxtap_decode_summary all, only;
+	char path[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/sums", dir);
+	write_file(path, BY_WIDE);
+	sums(path, false, &all);
+	sums(path, true, &only);
+	assert_memory_equal(&all, &only, sizeof(all));
+	assert_int_equal(all.threads, NR_THREADS);
+}
+
 static void reported_by_aux_records(void **state)
 {
 	(void)state;
@@ -657,6 +692,7 @@ int main(void)
 		cmocka_unit_test(reported_by_cpu_wide_switches),
 		cmocka_unit_test(reported_by_the_tracepoint),
 		cmocka_unit_test(filters_are_lists),
+		cmocka_unit_test(summary_without_events),
 	};
 
 	if (access(AUXTAP_BIN "/auxtap-emu", X_OK) && access(AUXTAP_BIN "/auxtap", X_OK)) {

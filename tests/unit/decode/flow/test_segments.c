@@ -21,12 +21,12 @@
 
 /* Every field of an event, one event a line, and the sums. */
 static void decode_text(const char *dir, const struct pt_bytes *pt,
-			const struct auxtap_decode_opts *opts, char *out, size_t size)
+			const struct auxtap_decode_opts *opts, char *out, size_t size,
+			struct auxtap_decode_summary *sum)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt", .time_mult = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_decode_summary sum = {.size = sizeof(sum)};
 	struct auxtap_image_set *images;
 	struct auxtap_decoder *dec;
 	struct auxtap_event ev = {.size = sizeof(ev)};
@@ -60,11 +60,12 @@ static void decode_text(const char *dir, const struct pt_bytes *pt,
 		fputc('\n', f);
 	}
 	assert_int_equal(ret, 0);
-	auxtap_decoder_summary(dec, &sum);
+	sum->size = sizeof(*sum);
+	assert_int_equal(auxtap_decoder_summary(dec, sum), 0);
 	fprintf(f,
 		"%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " gaps, %" PRIu64
 		" errors, %" PRIu64 " bytes\n",
-		sum.instructions, sum.branches, sum.gaps, sum.errors, sum.bytes);
+		sum->instructions, sum->branches, sum->gaps, sum->errors, sum->bytes);
 	assert_true(ftell(f) < (long)size - 1);
 	fclose(f);
 	auxtap_decoder_close(dec);
@@ -76,12 +77,13 @@ static void decode_text(const char *dir, const struct pt_bytes *pt,
 static void decode_with(const struct pt_bytes *pt, struct auxtap_decode_opts opts,
 			unsigned int jobs, char *out, size_t size)
 {
+	struct auxtap_decode_summary sum;
 	char dir[] = "/tmp/auxtap-segments-XXXXXX";
 
 	assert_non_null(mkdtemp(dir));
 	opts.size = sizeof(opts);
 	opts.jobs = jobs;
-	decode_text(dir, pt, &opts, out, size);
+	decode_text(dir, pt, &opts, out, size, &sum);
 	rmdir(dir);
 }
 
@@ -294,6 +296,88 @@ static void any_number_of_threads(void **state)
 	free(other);
 }
 
+static unsigned int nr_lines(const char *text)
+{
+	unsigned int nr = 0;
+
+	while ((text = strchr(text, '\n'))) {
+		text++;
+		nr++;
+	}
+	return nr;
+}
+
+/* With fewer events the sums are the same. */
+static void only_the_summary(void **state)
+{
+	static const uint32_t masks[] = {AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_TRACE,
+					 AUXTAP_EVENT_BRANCH, FLOW, AUXTAP_EVENT_TRACE};
+	char *one = malloc(OUT_SIZE), *other = malloc(OUT_SIZE);
+	unsigned int nr_events = 0, nr_left = 0;
+	char dir[] = "/tmp/auxtap-segments-XXXXXX";
+	uint32_t seed = 1;
+
+	(void)state;
+	assert_non_null(one);
+	assert_non_null(other);
+	assert_non_null(mkdtemp(dir));
+	for (unsigned int i = 0; i < 40; i++) {
+		struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = masks[i % 4]};
+		struct auxtap_decode_summary all = {0}, only = {0};
+		struct pt_bytes pt;
+
+		if (i % 3 == 1)
+			opts.time_start = 1100 + random_next(&seed) % 100;
+		if (i % 5 == 2)
+			opts.time_stop = 1300 + random_next(&seed) % 100;
+		any_trace(&pt, &seed);
+		decode_text(dir, &pt, &opts, one, OUT_SIZE, &all);
+		opts.only_summary = true;
+		decode_text(dir, &pt, &opts, other, OUT_SIZE, &only);
+		assert_memory_equal(&all, &only, sizeof(all));
+		assert_true(all.instructions && all.threads);
+		if (masks[i % 4] == AUXTAP_EVENT_BRANCH) {
+			nr_events += nr_lines(one);
+			nr_left += nr_lines(other);
+		}
+	}
+	assert_true(nr_left < nr_events * 3 / 4);
+	rmdir(dir);
+	free(one);
+	free(other);
+}
+
+/* Times: none, then two, all in one segment. */
+static void summary_of_times(void **state)
+{
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = AUXTAP_EVENT_BRANCH};
+	static const char *const times[] = {"", "196400000000000000", "196500000000000000"};
+	struct auxtap_decode_summary sum;
+	char dir[] = "/tmp/auxtap-segments-XXXXXX";
+	struct pt_bytes pt = {.nr = 0};
+	char text[4096];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	psb_at(&pt, 0, "", 0x1010);
+	for (size_t i = 0; i < 3; i++) {
+		pt_raw(&pt, times[i]);
+		for (unsigned int k = 0; k < 4; k++) {
+			pt_tip(&pt, 0x1009);
+			pt_tip(&pt, 0x1010);
+		}
+	}
+	for (unsigned int only = 0; only < 2; only++) {
+		opts.only_summary = only;
+		decode_text(dir, &pt, &opts, text, sizeof(text), &sum);
+		assert_int_equal(sum.branches, 24);
+		assert_int_equal(sum.time_begin, 100);
+		assert_int_equal(sum.time_end, 101);
+		assert_int_equal(nr_lines(text), only ? 11 : 25);
+	}
+	rmdir(dir);
+}
+
 /* A reader that stops in the middle leaks no thread and no memory. */
 static void closed_early(void **state)
 {
@@ -343,6 +427,8 @@ int main(void)
 		cmocka_unit_test(gap_over_a_boundary),
 		cmocka_unit_test(time_never_goes_back),
 		cmocka_unit_test(any_number_of_threads),
+		cmocka_unit_test(only_the_summary),
+		cmocka_unit_test(summary_of_times),
 		cmocka_unit_test(closed_early),
 	};
 	/* clang-format on */
