@@ -18,7 +18,7 @@ struct counted {
 	uint64_t since;		  /* open > 0: instructions executed until it was entered */
 	uint64_t at_begin;	  /* sum.insns when this stretch of trace began */
 	uint32_t stretch, open;
-	uint32_t code;
+	uint32_t code_generation;
 };
 
 struct counted_call {
@@ -68,10 +68,10 @@ void call_counts_free(struct call_tree *tree)
 /* Is the function, at the address of the node's, the same after code was mapped? */
 static bool is_same(struct call_tree *tree, struct counted *f, const struct call_node *node)
 {
-	if (f->code != node->code && tree->ops &&
+	if (f->code_generation != node->code_generation && tree->ops &&
 	    (!tree->ops->same_code || !tree->ops->same_code(tree->ctx, f->sum.addr, f->sum.time)))
 		return false;
-	f->code = node->code;
+	f->code_generation = node->code_generation;
 	return true;
 }
 
@@ -82,7 +82,7 @@ static int find_function(struct call_tree *tree, const struct call_node *node, u
 	size_t step = 0, i;
 
 	/* code that changed since is not what the tree knows of the address now */
-	body = node->code == tree->code ? call_tree_body(tree, addr) : 0;
+	body = node->code_generation == tree->code_generation ? call_tree_body(tree, addr) : 0;
 	addr = body ? body : addr;
 	hash = hash_number(addr);
 	while ((i = hash_map_next(&c->by_addr, hash, &step)) != HASH_MAP_NONE) {
@@ -100,7 +100,7 @@ static int find_function(struct call_tree *tree, const struct call_node *node, u
 		return -ENOMEM;
 	c->functions[c->nr_functions] = (struct counted){
 		.sum = {.addr = addr, .time = node->time},
-		.code = node->code,
+		.code_generation = node->code_generation,
 	};
 	*found = c->nr_functions++;
 	return 0;

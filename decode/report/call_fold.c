@@ -49,7 +49,7 @@ static bool may_fold(const struct call_node *n)
  */
 static void set_hash(const struct call_tree *tree, struct call_node *node)
 {
-	uint64_t hash = mix(mix(kind_of(node), node->addr), node->code);
+	uint64_t hash = mix(mix(kind_of(node), node->addr), node->code_generation);
 	bool all = !tree->by_function || node->group;
 	uint32_t nr = 0;
 
@@ -71,8 +71,9 @@ static struct call_node *below(const struct call_tree *tree, const struct call_n
 static bool same_node(const struct call_tree *tree, const struct call_node *a,
 		      const struct call_node *b)
 {
-	return a->hash == b->hash && a->addr == b->addr && a->code == b->code &&
-	       kind_of(a) == kind_of(b) && !below(tree, a) == !below(tree, b);
+	return a->hash == b->hash && a->addr == b->addr &&
+	       a->code_generation == b->code_generation && kind_of(a) == kind_of(b) &&
+	       !below(tree, a) == !below(tree, b);
 }
 
 /*
@@ -252,7 +253,7 @@ static struct call_node *new_group(struct call_tree *tree, struct call_node *at,
 	for (unsigned int i = 0; i < period * (MIN_ROUNDS - 1); i++)
 		first = first->prev;
 	group->group = group->returned = true;
-	group->code = first->code;
+	group->code_generation = first->code_generation;
 	group->nr_items = period;
 	group->repeat = 1;
 	group->time = first->time;

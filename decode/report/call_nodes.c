@@ -26,7 +26,7 @@ struct call_node *call_node_alloc(struct call_tree *tree)
 		if (!node)
 			return NULL;
 	}
-	node->code = tree->code;
+	node->code_generation = tree->code_generation;
 	tree->nr_nodes++;
 	return node;
 }
@@ -126,7 +126,7 @@ void call_node_drop_oldest(struct call_tree *tree, struct call_node *node)
 
 static void forget_oldest(struct call_tree *tree, struct call_node *node)
 {
-	while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->on_path)
+	while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->is_open)
 		call_node_drop_oldest(tree, node);
 }
 
@@ -146,11 +146,11 @@ static void fold_often(struct call_tree *tree, struct call_node *node)
 	call_fold_mix(tree, node, MAX_NODES / 16);
 }
 
-static struct call_node *child_on_path(const struct call_node *node)
+static struct call_node *open_child(const struct call_node *node)
 {
 	struct call_node *child = node->last;
 
-	while (child && !child->on_path)
+	while (child && !child->is_open)
 		child = child->prev;
 	return child;
 }
@@ -165,16 +165,16 @@ static void prune(struct call_tree *tree)
 				     struct call_node *) = {fold_newest, fold_all, fold_often,
 							    forget_oldest};
 
-	call_frames_spill(tree);
+	call_nodes_spill(tree);
 	for (struct call_node *n = tree->current; n; n = n->parent)
-		n->on_path = true;
+		n->is_open = true;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		for (struct call_node *n = &tree->root; n && tree->nr_nodes > MAX_NODES / 2;
-		     n = child_on_path(n))
+		     n = open_child(n))
 			steps[i](tree, n);
 	}
 	for (struct call_node *n = tree->current; n; n = n->parent)
-		n->on_path = false;
+		n->is_open = false;
 }
 
 struct call_node *call_node_add(struct call_tree *tree, struct call_node *parent)

@@ -8,9 +8,9 @@
 #define CALL_TREE_CACHE 4096 /* power of two */
 
 /* An open call that is not a node at present; the fields are those of the node. */
-struct call_frame {
+struct call_spilled {
 	uint64_t addr, site, last_ip, time, nr_insns, nr_dropped_insns, nr_dropped;
-	uint32_t code, counted_at;
+	uint32_t code_generation, counted_at;
 	uint16_t chain;
 	bool null : 1, known_caller : 1, async : 1, handled : 1, tail : 1;
 	bool by_return : 1, by_jump : 1, by_fall : 1;
@@ -21,12 +21,12 @@ struct call_tree {
 	struct call_node *current;
 	struct call_node *unused; /* to be allocated again, by next */
 	size_t nr_nodes;
-	uint32_t code;	  /* counts changes of the code */
-	bool by_function; /* calls are equal whatever they called */
-	uint64_t budget;  /* nodes that searches may still look at, beyond the first of each */
+	uint32_t code_generation; /* counts changes of the code */
+	bool by_function;	  /* calls are equal whatever they called */
+	uint64_t budget; /* nodes that searches may still look at, beyond the first of each */
 	/* open calls between the node 'above' and its youngest child; above: NULL without such */
-	struct call_frame *frames;
-	size_t nr_frames, max_frames;
+	struct call_spilled *spilled;
+	size_t nr_spilled, max_spilled;
 	struct call_node *above;
 	size_t nr_forgotten; /* callers of the outermost node, no longer kept */
 	bool some_forgotten; /* or only some of these are still open */
@@ -69,11 +69,11 @@ void call_node_chained(struct call_tree *tree);
 void call_node_drop_oldest(struct call_tree *tree, struct call_node *node);
 
 /* call_spill.c: of very many open calls those in the middle are nodes no longer. */
-void call_frames_spill(struct call_tree *tree);
+void call_nodes_spill(struct call_tree *tree);
 /* The innermost of these are nodes again. The parent of inner, which is called by the last. */
-struct call_node *call_frames_back(struct call_tree *tree, const struct call_node *inner);
+struct call_node *call_spilled_back(struct call_tree *tree, const struct call_node *inner);
 /* They are no longer open, as far as that is known. */
-void call_frames_lost(struct call_tree *tree);
+void call_spilled_lost(struct call_tree *tree);
 
 /*
  * call_counts.c: what is open now, which changed since the last time. 0 or -ENOMEM. tree->counts is
@@ -103,7 +103,7 @@ static inline uint64_t call_node_newest(const struct call_node *node)
 static inline struct call_node *call_node_caller(struct call_tree *tree,
 						 const struct call_node *node)
 {
-	return tree->above && node->parent == tree->above ? call_frames_back(tree, node) :
+	return tree->above && node->parent == tree->above ? call_spilled_back(tree, node) :
 							    node->parent;
 }
 

@@ -254,7 +254,7 @@ struct call_node {
 	uint64_t hash;		       /* equal calls have the same; 0: it equals none */
 	uint32_t nr_below;	       /* of a call that returned: nodes below it */
 	uint32_t nr_items;	       /* of a group: nodes */
-	uint32_t code;		       /* counts the changes of the code that its address is of */
+	uint32_t code_generation;      /* counts the changes of the code that its address is of */
 	uint64_t nr_above; /* open calls between its parent and it that are not known, or not shown
 			    */
 	/* of a recursion, with all that is open of it: calls, instructions, what these called */
@@ -279,10 +279,10 @@ struct call_node {
 	bool by_return;	   /* entered by a return that goes back to no call: another stack's */
 	/* the same by a jump; or, with tail, not known to be a call of the end */
 	bool by_jump;
-	bool by_fall; /* with tail: by no branch, the parent ran on into it */
-	bool on_path; /* mark of the pruning */
-	bool library; /* of a library's function, for the choice of what is printed */
-	bool shown;   /* chosen to be printed */
+	bool by_fall;	 /* with tail: by no branch, the parent ran on into it */
+	bool is_open;	 /* a call that is open, where the shown ones were chosen */
+	bool in_library; /* of a library's function, for the choice of what is printed */
+	bool shown;	 /* chosen to be printed */
 	char *text;
 };
 
@@ -351,21 +351,22 @@ struct call_open {
 };
 
 /*
- * What is open, from the innermost on, which is that node. The caller frees *path. Their number; 0
- * without memory.
+ * The open calls, from the innermost on, which is that node. The caller frees *open. Their number;
+ * 0 without memory.
  */
-size_t call_tree_path(struct call_tree *tree, struct call_node *from, struct call_open **path);
+size_t call_tree_open_calls(struct call_tree *tree, struct call_node *from,
+			    struct call_open **open);
 /*
- * The rows of a path, from the innermost on: fold: with one for each function of a recursion, which
- * is 'depth' calls. All nodes of the path are marked on_path. Returns the number of rows.
+ * The rows of open calls, from the innermost on. fold: with one for each function of a recursion,
+ * which is 'depth' calls. The nodes of the calls are marked is_open. Returns the number of rows.
  */
-size_t call_path_fold(struct call_tree *tree, struct call_open *path, size_t nr, bool fold,
+size_t call_open_fold(struct call_tree *tree, struct call_open *open, size_t nr, bool fold,
 		      struct call_node **rows);
 /*
  * How many functions call each other in a circle, from the call at 'at' outwards, and *len, in how
  * many calls; 0: it is no recursion.
  */
-size_t call_path_period(const struct call_open *path, size_t nr, size_t at, size_t *len);
+size_t call_open_period(const struct call_open *open, size_t nr, size_t at, size_t *len);
 /* How many nodes it has at present. */
 size_t call_tree_size(const struct call_tree *tree);
 /*
@@ -494,7 +495,7 @@ void report_tree_print(const struct report_out *ro, struct call_tree *tree, unsi
 void report_hot_calls_print(const struct report_out *ro, struct call_tree *tree,
 			    unsigned int nr_lines, const char *end);
 /*
- * report_hottest.c: the nodes that are not on the path to the end, hottest first, callers before
+ * report_hottest.c: the nodes of calls that are not open, hottest first, callers before
  * what they called. The tree is folded for so many lines. The caller frees them; NULL: no memory.
  */
 struct call_node **report_hottest(struct call_tree *tree, unsigned int nr_lines, size_t *nr);
@@ -582,7 +583,7 @@ void report_frames_print(const struct report_out *ro, const struct report_facts 
 
 /* report_outer.c: frames farther out than those, as far as the trace knows them. */
 struct report_outer {
-	struct call_open *path; /* malloc'ed; from 'at' on */
+	struct call_open *open; /* malloc'ed; from 'at' on */
 	size_t nr, at;
 	bool perhaps_more; /* from before what the trace contains */
 };

@@ -139,7 +139,7 @@ void call_tree_free(struct call_tree *tree)
 		free(node);
 	}
 	call_counts_free(tree);
-	free(tree->frames);
+	free(tree->spilled);
 	free(tree);
 }
 
@@ -350,7 +350,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 
 	/* who called whom is unknown after a gap, but where it happened is not */
 	if (ev->gap->cause != AUXTAP_GAP_UNCOUNTED)
-		call_frames_lost(tree);
+		call_spilled_lost(tree);
 	while (tree->current->parent && ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
 		tree->current->lost = true;
 		tree->current = tree->current->parent;
@@ -545,7 +545,7 @@ void call_tree_code_changed(struct call_tree *tree)
 {
 	memset(tree->cache, 0, sizeof(tree->cache));
 	memset(tree->pads, 0, sizeof(tree->pads));
-	tree->code++;
+	tree->code_generation++;
 }
 
 /*

@@ -72,7 +72,7 @@ static bool is_recursion(const struct call_node *node)
 	const struct call_node *up = node->parent;
 
 	for (unsigned int i = 0; node->addr && i < MAX_CIRCLE && up->parent; i++, up = up->parent)
-		if (up->addr == node->addr && !up->on_path)
+		if (up->addr == node->addr && !up->is_open)
 			return true;
 	return false;
 }
@@ -89,7 +89,7 @@ struct call_node **report_hottest(struct call_tree *tree, unsigned int nr_lines,
 	hot = calloc(call_tree_size(tree) + 1, sizeof(*hot));
 	nodes = calloc(call_tree_size(tree) + 1, sizeof(struct call_node *));
 	for (struct call_node *n = root; hot && nodes && n; n = next_node(root, n)) {
-		if (n == root || n->on_path)
+		if (n == root || n->is_open)
 			continue;
 		n->folded = is_recursion(n);
 		hot[*nr] = (struct hot_node){.node = n, .insns = n->insns_in, .order = *nr};

@@ -163,7 +163,7 @@ static void put_outer(struct report_json *json, const struct report_death *death
 	report_outer_each(&outer, MAX_OUTER, put_outer_row, json);
 	json_out_close(j, ']');
 	json_out_close(j, '}');
-	free(outer.path);
+	free(outer.open);
 }
 
 void report_json_backtrace(struct report_json *json, const struct report_death *death)

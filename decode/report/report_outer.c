@@ -21,16 +21,16 @@ static uint64_t function_at(const struct report_out *ro, uint64_t addr)
 }
 
 /* After the call at 'at' and those whose frame it has taken over by jumps. */
-static size_t next_frame(const struct call_open *path, size_t nr, size_t at)
+static size_t next_frame(const struct call_open *open, size_t nr, size_t at)
 {
-	while (at < nr && path[at].tail)
+	while (at < nr && open[at].tail)
 		at++;
 	return at + 1;
 }
 
 /* Which open call is the first one farther out than the frames; nr: not one, or not known. */
 static size_t first_outer(const struct report_out *ro, const struct unwind_frames *frames,
-			  const struct call_open *path, size_t nr)
+			  const struct call_open *open, size_t nr)
 {
 	size_t at = 0, before = nr;
 
@@ -38,15 +38,15 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 		uint64_t function = function_at(ro, frames->pcs[i]);
 
 		if (frames->signals >> i & 1) {
-			if (before == nr || !path[before].async)
+			if (before == nr || !open[before].async)
 				return nr;
 			continue;
 		}
 		if (at >= nr || !function ||
-		    function != function_at(ro, path[at].addr ? path[at].addr : path[at].last_ip))
+		    function != function_at(ro, open[at].addr ? open[at].addr : open[at].last_ip))
 			return nr;
 		before = at;
-		at = next_frame(path, nr, at);
+		at = next_frame(open, nr, at);
 	}
 	return at < nr ? at : nr;
 }
@@ -61,12 +61,12 @@ static size_t each_row(const struct report_outer *outer, size_t head, size_t tai
 	size_t rows = 0, len, period;
 
 	for (size_t at = outer->at; at < outer->nr; at += len) {
-		period = call_path_period(outer->path, outer->nr, at, &len);
+		period = call_open_period(outer->open, outer->nr, at, &len);
 		if (!period)
 			period = len = 1;
 		for (size_t i = 0; i < period; i++, rows++)
 			if (fn && (rows < head || rows >= tail))
-				fn(ctx, &outer->path[at + i], (len - i + period - 1) / period,
+				fn(ctx, &outer->open[at + i], (len - i + period - 1) / period,
 				   rows == tail ? tail - head : 0);
 	}
 	return rows;
@@ -83,13 +83,13 @@ bool report_outer_find(const struct report_out *ro, const struct report_facts *f
 	*outer = (struct report_outer){.nr = 0};
 	if (!current || (end != REPORT_FRAMES_TOO_MANY && end != REPORT_FRAMES_NOT_IN_SNAPSHOT))
 		return false;
-	outer->nr = call_tree_path(tree, current, &outer->path);
-	outer->at = outer->path ? first_outer(ro, frames, outer->path, outer->nr) : outer->nr;
+	outer->nr = call_tree_open_calls(tree, current, &outer->open);
+	outer->at = outer->open ? first_outer(ro, frames, outer->open, outer->nr) : outer->nr;
 	outer->perhaps_more = call_tree_gap(tree) || call_tree_forgotten(tree, &at_most);
 	if (outer->at < outer->nr)
 		return true;
-	free(outer->path);
-	outer->path = NULL;
+	free(outer->open);
+	outer->open = NULL;
 	return false;
 }
 
@@ -128,5 +128,5 @@ void report_outer_print(const struct report_out *ro, const struct report_facts *
 	if (outer.perhaps_more)
 		fputs("      ... and perhaps further ones, from before what the trace contains\n",
 		      ro->out);
-	free(outer.path);
+	free(outer.open);
 }

@@ -32,13 +32,13 @@ static bool is_tail_call(const struct report_out *ro, const struct call_open *to
 }
 
 /* Adds the functions that path[at] was reached from by jumps; the place of the outermost one. */
-static size_t add_tails(const struct report_out *ro, const struct call_open *path, size_t nr,
+static size_t add_tails(const struct report_out *ro, const struct call_open *open, size_t nr,
 			size_t at, int frame, struct unwind_frames *frames)
 {
-	while (at + 1 < nr && path[at].tail && frames->nr_tails < UNWIND_MAX_TAILS &&
-	       is_tail_call(ro, &path[at], &path[at + 1])) {
+	while (at + 1 < nr && open[at].tail && frames->nr_tails < UNWIND_MAX_TAILS &&
+	       is_tail_call(ro, &open[at], &open[at + 1])) {
 		frames->tails[frames->nr_tails].frame = frame;
-		frames->tails[frames->nr_tails++].site = path[at++].site;
+		frames->tails[frames->nr_tails++].site = open[at++].site;
 	}
 	return at;
 }
@@ -71,21 +71,21 @@ void report_tails_find(const struct report_out *ro, struct call_tree *tree,
 		       struct unwind_frames *frames)
 {
 	struct call_node *current = call_tree_current(tree);
-	struct call_open *path = NULL;
-	size_t nr = current ? call_tree_path(tree, current, &path) : 0, at = 0;
+	struct call_open *open = NULL;
+	size_t nr = current ? call_tree_open_calls(tree, current, &open) : 0, at = 0;
 	int nr_tails;
 
 	for (int i = 0; i < frames->nr && at < nr; i++) {
-		if (!path[at].addr || function_of(ro, frames->pcs[i]) != path[at].addr)
+		if (!open[at].addr || function_of(ro, frames->pcs[i]) != open[at].addr)
 			break;
 		nr_tails = frames->nr_tails;
-		at = add_tails(ro, path, nr, at, i, frames);
-		if (i + 1 < frames->nr ? contradicts(&path[at], frames, i + 1) :
+		at = add_tails(ro, open, nr, at, i, frames);
+		if (i + 1 < frames->nr ? contradicts(&open[at], frames, i + 1) :
 					 !i && is_uncounted(current))
 			frames->nr_tails = nr_tails;
-		if (i + 1 == frames->nr || !is_call_of(&path[at], frames, i + 1))
+		if (i + 1 == frames->nr || !is_call_of(&open[at], frames, i + 1))
 			break;
 		at++;
 	}
-	free(path);
+	free(open);
 }

@@ -9,13 +9,13 @@
 #define DEFAULT_LINES 40
 
 /*
- * Which nodes are shown: those on the path to the end, then others by distance from it, the newest
- * first. node->shown says the same.
+ * Which nodes are shown: those of the open calls, then others by distance from them, the
+ * newest first. node->shown says the same.
  */
 struct shown {
 	struct call_node **nodes;
 	unsigned int nr, max, size;
-	/* rows of the path from the outermost call to the end; how many of its calls have none */
+	/* rows of the open calls, from the innermost on; how many of these calls have none */
 	struct call_node **rows;
 	size_t nr_rows;
 	size_t nr_outer;
@@ -41,28 +41,28 @@ static void show_none(struct shown *shown)
 }
 
 /* A node with its lines: those of a group are its calls, too. */
-static unsigned int nr_rows(const struct call_node *node)
+static unsigned int count_rows(const struct call_node *node)
 {
-	unsigned int nr = !node->on_path;
+	unsigned int nr = !node->is_open;
 
 	if (node->group)
 		for (const struct call_node *c = node->first; c; c = c->next)
-			nr += nr_rows(c);
+			nr += count_rows(c);
 	return nr;
 }
 
-static unsigned int nr_child_rows(const struct call_node *node)
+static unsigned int count_child_rows(const struct call_node *node)
 {
 	unsigned int nr = 0;
 
 	for (const struct call_node *c = node->first; c; c = c->next)
-		nr += nr_rows(c);
+		nr += count_rows(c);
 	return nr;
 }
 
 static bool show_rows(struct shown *shown, struct call_node *node)
 {
-	if (!node->shown && !node->on_path && !show(shown, node))
+	if (!node->shown && !node->is_open && !show(shown, node))
 		return false;
 	if (node->group)
 		for (struct call_node *c = node->first; c; c = c->next)
@@ -81,8 +81,8 @@ static void show_children(struct shown *shown, struct call_node *node, unsigned 
 		return;
 	if (most > shown->max - shown->nr)
 		most = shown->max - shown->nr;
-	for (nr = nr_rows(from); from->prev; from = from->prev) {
-		nr += nr_rows(from->prev);
+	for (nr = count_rows(from); from->prev; from = from->prev) {
+		nr += count_rows(from->prev);
 		if (nr > most)
 			break;
 	}
@@ -97,10 +97,10 @@ static void show_rest(struct shown *shown, struct call_node *node)
 	unsigned int nr = 0, skip, at = 0;
 
 	for (const struct call_node *c = node->first; c; c = c->next)
-		nr += !c->shown && !c->on_path;
+		nr += !c->shown && !c->is_open;
 	skip = nr > shown->max - shown->nr ? nr - (shown->max - shown->nr) : 0;
 	for (struct call_node *c = node->first; c; c = c->next)
-		if (!c->shown && !c->on_path && at++ >= skip && !show(shown, c))
+		if (!c->shown && !c->is_open && at++ >= skip && !show(shown, c))
 			return;
 }
 
@@ -125,7 +125,7 @@ static bool in_linker(const struct report_out *ro, const struct call_node *node)
 	       loc.image && !strncmp(report_base_name(loc.image), "ld-linux", 8);
 }
 
-/* The space that is left: the rest of the path to the end, then whatever was called. */
+/* The space that is left: the rest of the open calls, then whatever was called. */
 static void fill(const struct report_out *ro, struct shown *shown, struct call_node *root)
 {
 	for (size_t i = 0; i < shown->nr_rows && shown->nr_outer; i++) {
@@ -162,7 +162,7 @@ static struct call_node *before_gap(struct call_node *root)
 }
 
 /* How many rows each of the functions nr that are open may have, if all have 'space' together. */
-static unsigned int fair_share(const struct shown *shown, unsigned int nr, bool library,
+static unsigned int fair_share(const struct shown *shown, unsigned int nr, bool of_libraries,
 			       unsigned int space)
 {
 	unsigned int share = 0, used = 0;
@@ -171,8 +171,8 @@ static unsigned int fair_share(const struct shown *shown, unsigned int nr, bool 
 		unsigned int more = 0;
 
 		for (unsigned int i = 0; i < nr; i++)
-			more += shown->nodes[i]->library == library &&
-				nr_child_rows(shown->nodes[i]) > share;
+			more += shown->nodes[i]->in_library == of_libraries &&
+				count_child_rows(shown->nodes[i]) > share;
 		if (!more || used + more > space)
 			break;
 		used += more;
@@ -190,31 +190,31 @@ static void show_callees(struct shown *shown, unsigned int nr, struct call_tree 
 {
 	unsigned int space = shown->max - shown->nr;
 
-	for (int library = 0; library <= 1; library++) {
-		unsigned int share = fair_share(shown, nr, library, space), used = 0;
+	for (int of_libraries = 0; of_libraries <= 1; of_libraries++) {
+		unsigned int share = fair_share(shown, nr, of_libraries, space), used = 0;
 
 		if (!share)
 			share = 1;
 		for (unsigned int i = 0; i < nr && used < space; i++) {
 			struct call_node *node = shown->nodes[i];
 
-			if (node->library != library || !node->first)
+			if (node->in_library != of_libraries || !node->first)
 				continue;
 			if (fit)
 				call_node_fit(fit, node, share + 1);
 			else
 				show_children(shown, node, share);
-			used += nr_child_rows(node) < share ? nr_child_rows(node) : share;
+			used += count_child_rows(node) < share ? count_child_rows(node) : share;
 		}
 		space -= used < space ? used : space;
 	}
 }
 
 /*
- * The path to the end, at most half of the lines: its innermost rows, and a quarter for the
- * outermost ones.
+ * The open calls, at most half of the lines: the innermost rows, and a quarter for the outermost
+ * ones.
  */
-static void show_path(struct shown *shown)
+static void show_open(struct shown *shown)
 {
 	size_t most = (shown->max + 1) / 2, outer = most / 4, hidden = 0;
 
@@ -231,7 +231,8 @@ static void show_path(struct shown *shown)
 	shown->nr_outer = hidden;
 }
 
-/* How many calls lie between the rows of the path that are shown; farther out than all of them. */
+/* How many calls lie between the rows of open calls that are shown; farther out than all of them.
+ */
 static size_t count_hidden(const struct shown *shown)
 {
 	size_t farther = 0, hidden = 0;
@@ -263,7 +264,7 @@ static bool in_runtime(const struct report_out *ro, const struct call_node *node
 	       report_is_runtime(loc.image);
 }
 
-/* How many of the functions on the path, from the end of the tree on, are within main(). */
+/* How many of the open functions, from the innermost on, are within main(). */
 static unsigned int nr_inner(const struct report_out *ro, const struct shown *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
@@ -273,36 +274,36 @@ static unsigned int nr_inner(const struct report_out *ro, const struct shown *sh
 }
 
 /* Calls that the lines cannot show one by one are folded. */
-static void fit_path(const struct report_out *ro, struct shown *shown, struct call_tree *tree,
+static void fit_open(const struct report_out *ro, struct shown *shown, struct call_tree *tree,
 		     unsigned int nr_lines)
 {
 	unsigned int nr;
 
 	shown->max = nr_lines;
-	show_path(shown);
+	show_open(shown);
 	for (unsigned int i = 0; i < shown->nr; i++)
-		shown->nodes[i]->library = in_runtime(ro, shown->nodes[i]);
+		shown->nodes[i]->in_library = in_runtime(ro, shown->nodes[i]);
 	nr = shown->all ? shown->nr : nr_inner(ro, shown);
 	show_callees(shown, nr, tree);
 	show_none(shown);
 }
 
-/* The rows of the path to the end, where recursions are one row for each of their functions. */
+/* The rows of the open calls, where recursions are one row for each of their functions. */
 static bool find_rows(struct shown *shown, struct call_tree *tree, unsigned int nr_lines)
 {
 	struct call_node *current = call_tree_current(tree);
-	struct call_open *path;
-	size_t nr =
-		call_tree_path(tree, current ? current : before_gap(call_tree_root(tree)), &path);
+	struct call_open *open;
+	size_t nr = call_tree_open_calls(tree, current ? current : before_gap(call_tree_root(tree)),
+					 &open);
 
 	shown->rows = calloc(nr + 1, sizeof(*shown->rows));
-	if (!shown->rows || !path) {
-		free(path);
+	if (!shown->rows || !open) {
+		free(open);
 		free(shown->rows);
 		return false;
 	}
-	shown->nr_rows = call_path_fold(tree, path, nr, nr > (nr_lines + 1) / 2, shown->rows);
-	free(path);
+	shown->nr_rows = call_open_fold(tree, open, nr, nr > (nr_lines + 1) / 2, shown->rows);
+	free(open);
 	return true;
 }
 
@@ -316,7 +317,7 @@ static void show_hottest(const struct report_out *ro, struct shown *shown)
 		/* within a line of its own function */
 		if (node->folded && (up->shown || up->folded))
 			continue;
-		if (up->parent && ((!up->shown && !up->on_path && !up->folded) ||
+		if (up->parent && ((!up->shown && !up->is_open && !up->folded) ||
 				   (!shown->all && in_linker(ro, node))))
 			continue;
 		if (!show(shown, node))
@@ -327,26 +328,26 @@ static void show_hottest(const struct report_out *ro, struct shown *shown)
 static void choose(const struct report_out *ro, struct shown *shown, struct call_tree *tree)
 {
 	struct call_node *root = call_tree_root(tree), *current = call_tree_current(tree);
-	unsigned int nr_path, inner;
+	unsigned int nr_open, inner;
 
 	if (!root)
 		return;
 	if (!current)
 		current = before_gap(root);
-	show_path(shown);
+	show_open(shown);
 	if (shown->hottest) {
 		show_hottest(ro, shown);
 		return;
 	}
-	nr_path = shown->nr;
+	nr_open = shown->nr;
 	inner = nr_inner(ro, shown);
 	if (current != call_tree_current(tree) && root->last->gap)
 		show(shown, root->last);
 	show_callees(shown, inner, NULL);
-	if (inner == nr_path && !shown->nr_outer)
+	if (inner == nr_open && !shown->nr_outer)
 		show_children(shown, root, (shown->max - shown->nr) / 2 + 1);
 	/* and theirs; how the dynamic linker finds a function comes last */
-	for (unsigned int i = nr_path; i < shown->nr && shown->nr < shown->max; i++) {
+	for (unsigned int i = nr_open; i < shown->nr && shown->nr < shown->max; i++) {
 		if (shown->nodes[i]->first && !in_linker(ro, shown->nodes[i]->first))
 			show_children(shown, shown->nodes[i], 4);
 	}
@@ -420,8 +421,8 @@ static bool alike(const struct call_node *a, const struct call_node *b)
 {
 	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return &&
 	       !b->by_return && !a->by_jump == !b->by_jump && !a->by_fall == !b->by_fall &&
-	       a->code == b->code && a->returned && b->returned && a->addr && a->addr == b->addr &&
-	       !any_shown(a->first) && !any_shown(b->first);
+	       a->code_generation == b->code_generation && a->returned && b->returned && a->addr &&
+	       a->addr == b->addr && !any_shown(a->first) && !any_shown(b->first);
 }
 
 static uint64_t hidden_calls(const struct call_node *node)
@@ -429,7 +430,7 @@ static uint64_t hidden_calls(const struct call_node *node)
 	uint64_t nr = node->nr_dropped;
 
 	for (const struct call_node *c = node->first; c; c = c->next)
-		nr += c->shown || c->on_path ? 0 : call_node_calls(c);
+		nr += c->shown || c->is_open ? 0 : call_node_calls(c);
 	return nr + node->calls_in_recursion;
 }
 
@@ -689,7 +690,7 @@ int report_calls_choose(const struct report_out *ro, struct call_tree *tree, uns
 	if (hottest)
 		shown->hottest = report_hottest(tree, nr_lines, &shown->nr_hottest);
 	else
-		fit_path(ro, shown, tree, nr_lines);
+		fit_open(ro, shown, tree, nr_lines);
 	if (hottest && !shown->hottest) {
 		report_calls_free(calls);
 		return -1;

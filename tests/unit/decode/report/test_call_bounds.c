@@ -207,12 +207,12 @@ static void nest(struct call_tree *tree, int nr)
 /* Open calls that have a frame. */
 static size_t nr_frames(struct call_tree *tree)
 {
-	struct call_open *path;
-	size_t nr = call_tree_path(tree, call_tree_current(tree), &path), frames = 0;
+	struct call_open *open;
+	size_t nr = call_tree_open_calls(tree, call_tree_current(tree), &open), frames = 0;
 
 	for (size_t i = 0; i < nr; i++)
-		frames += !path[i].tail;
-	free(path);
+		frames += !open[i].tail;
+	free(open);
 	return frames;
 }
 
@@ -247,7 +247,7 @@ static void comes_back_from_the_deep(void **state)
 {
 	const unsigned int nr = 100000;
 	struct call_tree *tree = call_tree_new(&parts, NULL);
-	struct call_open *path;
+	struct call_open *open;
 	struct call_node *outer;
 
 	(void)state;
@@ -260,13 +260,13 @@ static void comes_back_from_the_deep(void **state)
 		event(tree, AUXTAP_EVENT_RETURN, 0x6010, 0x2025 + 0x1000 * (i % 3), 3);
 	}
 	assert_true(call_tree_size(tree) < 20001);
-	assert_int_equal(call_tree_path(tree, call_tree_current(tree), &path), nr + 1);
+	assert_int_equal(call_tree_open_calls(tree, call_tree_current(tree), &open), nr + 1);
 	for (unsigned int i = 0; i < nr; i++) {
-		assert_int_equal(path[nr - 1 - i].addr, 0x2000 + 0x1000 * (i % 3));
-		assert_int_equal(path[nr - 1 - i].site, 0x1010 + 0x1000 * (i % 3));
-		assert_int_equal(path[nr - 1 - i].nr_inside, 1);
+		assert_int_equal(open[nr - 1 - i].addr, 0x2000 + 0x1000 * (i % 3));
+		assert_int_equal(open[nr - 1 - i].site, 0x1010 + 0x1000 * (i % 3));
+		assert_int_equal(open[nr - 1 - i].nr_inside, 1);
 	}
-	free(path);
+	free(open);
 	for (unsigned int i = nr; i--;) {
 		assert_int_equal(call_tree_current(tree)->addr, 0x2000 + 0x1000 * (i % 3));
 		event(tree, AUXTAP_EVENT_RETURN, 0x2030 + 0x1000 * (i % 3),
