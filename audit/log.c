@@ -669,7 +669,7 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 			ret = auxtap_error_set_at(err, -EINVAL, path, log->line.file_off,
 						  "the line at offset %llu is no event",
 						  (unsigned long long)log->line.file_off);
-			auxtap_error_todo(
+			auxtap_error_hint(
 				err,
 				"a line is TIME,EVENT,VALUE: write, tail, limit, mark, irq, lost, begin, end …");
 		} else {

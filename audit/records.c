@@ -263,7 +263,7 @@ static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
 		if (several) {
 			auxtap_error_set(err, -EINVAL, log,
 					 "does not say which of the recording's rings it is of");
-			auxtap_error_todo(
+			auxtap_error_hint(
 				err,
 				"add a line '# cpu: N', or 'ring' events for rings of threads");
 			return -EINVAL;

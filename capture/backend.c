@@ -138,7 +138,7 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
 	if (unit && !auxtap_event_has_trace_unit(NULL, unit)) {
 		ret = auxtap_error_set(err, -EINVAL, unit, "is no trace unit that is emulated");
-		auxtap_error_todo(err, "ete and etmv4 are");
+		auxtap_error_hint(err, "ete and etmv4 are");
 		goto free_link;
 	}
 	if (unit)
@@ -156,7 +156,7 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 	if (known->values && engine == AUXTAP_ENGINE_PTRACE) {
 		ret = auxtap_error_set(err, -EOPNOTSUPP, "values",
 				       "single steps with ptrace record none");
-		auxtap_error_todo(err, "use --source qemu, or leave --values out");
+		auxtap_error_hint(err, "use --source qemu, or leave --values out");
 		goto free_link;
 	}
 	/* whether there is a qemu for the program, auxtap-emu finds out when it starts it */

@@ -70,7 +70,7 @@ static int find_executable(const char (*candidates)[PATH_MAX], int nr, char *pat
 static int refuse_access(const char *path, struct auxtap_error *err)
 {
 	auxtap_error_set(err, -EACCES, path, "Permission denied");
-	auxtap_error_todo(err, "let this user search its directories and execute it, or copy "
+	auxtap_error_hint(err, "let this user search its directories and execute it, or copy "
 			       "auxtap to a directory where it may");
 	return -EACCES;
 }
@@ -116,7 +116,7 @@ int emu_link_find(char *path, size_t size, struct auxtap_error *err)
 		if (ret == -EACCES)
 			return refuse_access(env, err);
 		auxtap_error_set(err, -ENOENT, env, "$AUXTAP_EMU names no program");
-		auxtap_error_todo(err, "unset AUXTAP_EMU, or let it name " EMU_NAME);
+		auxtap_error_hint(err, "unset AUXTAP_EMU, or let it name " EMU_NAME);
 		return -ENOENT;
 	}
 	own_directory(dir, sizeof(dir));
@@ -133,7 +133,7 @@ int emu_link_find(char *path, size_t size, struct auxtap_error *err)
 			 "the emulated kernel is not installed (looked in %s, ../libexec/auxtap "
 			 "beside it and " AUXTAP_LIBEXEC ")",
 			 dir);
-	auxtap_error_todo(err, "install it, or set AUXTAP_EMU to its path");
+	auxtap_error_hint(err, "install it, or set AUXTAP_EMU to its path");
 	return -ENOENT;
 }
 
@@ -487,7 +487,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxt
 	if (version != EMU_ABI_VERSION) {
 		ret = auxtap_error_set(err, -EPROTO, path, "speaks version %lld, not %d",
 				       (long long)version, EMU_ABI_VERSION);
-		auxtap_error_todo(err, "install auxtap and auxtap-emu from one build");
+		auxtap_error_hint(err, "install auxtap and auxtap-emu from one build");
 		goto stop;
 	}
 	raise_file_limit();

@@ -64,9 +64,9 @@ static int apply_sink(const struct pmu *pmu, struct perf_event_attr *attr, const
 						len ? ", " : "", sink);
 	auxtap_error_set(err, -EINVAL, pmu->name, "has no sink '%s'", name);
 	if (*known)
-		auxtap_error_todo(err, "it has: %s", known);
+		auxtap_error_hint(err, "it has: %s", known);
 	else
-		auxtap_error_todo(err, "leave it out: each CPU has its own");
+		auxtap_error_hint(err, "leave it out: each CPU has its own");
 	return -EINVAL;
 }
 
@@ -112,7 +112,7 @@ static int apply_term(const struct pmu *pmu, struct perf_event_attr *attr, char 
 	if (ret) {
 		list_terms(pmu, known, sizeof(known));
 		auxtap_error_set(err, -EINVAL, term, "%s has no such term", pmu->name);
-		auxtap_error_todo(err, "it knows: %s", known);
+		auxtap_error_hint(err, "it knows: %s", known);
 		return -EINVAL;
 	}
 	if (!bits_deposit(format.word, format.mask, value))
@@ -144,7 +144,7 @@ static int apply_modifiers(struct perf_event_attr *attr, const char *mods, bool 
 			char what[2] = {*m, '\0'};
 
 			auxtap_error_set(err, -EINVAL, what, "unknown event modifier");
-			auxtap_error_todo(err, "u, k and h are known");
+			auxtap_error_hint(err, "u, k and h are known");
 			return -EINVAL;
 		}
 		}
@@ -187,7 +187,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 		slash = strchr(terms, '/');
 		if (!slash) {
 			auxtap_error_set(err, -EINVAL, spec, "the second '/' is missing");
-			auxtap_error_todo(err, "write PMU/terms/modifiers, as intel_pt/cyc/u");
+			auxtap_error_hint(err, "write PMU/terms/modifiers, as intel_pt/cyc/u");
 			return -EINVAL;
 		}
 		*slash = '\0';
@@ -209,7 +209,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	}
 	if (pmu_text(&pmu, "type", "", type, sizeof(type)) <= 0) {
 		auxtap_error_set(err, -ENODEV, spec, "there is no PMU '%s' here", ev->pmu);
-		auxtap_error_todo(err,
+		auxtap_error_hint(err,
 				  emulated ?
 					  "the emulated ones are intel_pt, cs_etm and arm_spe_0" :
 					  "'auxtap list' shows what there is; "
@@ -224,7 +224,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	if (!ev->family) {
 		auxtap_error_set(err, -ENOTSUP, spec,
 				 "auxtap cannot record what the PMU '%s' writes", ev->pmu);
-		auxtap_error_todo(err, "use an event of intel_pt, arm_spe_N or cs_etm");
+		auxtap_error_hint(err, "use an event of intel_pt, arm_spe_N or cs_etm");
 		return -ENOTSUP;
 	}
 	if (ev->family->defaults)

@@ -35,11 +35,11 @@ static int spe_check(const struct pmu *pmu, struct perf_event_attr *attr, struct
 			 pmu->name, period);
 	below = period / SPE_INTERVAL_STEP * SPE_INTERVAL_STEP;
 	if (period < least)
-		auxtap_error_todo(err, "its least period is %llu", least);
+		auxtap_error_hint(err, "its least period is %llu", least);
 	else if (period > SPE_INTERVAL_MAX)
-		auxtap_error_todo(err, "its largest period is %u", SPE_INTERVAL_MAX);
+		auxtap_error_hint(err, "its largest period is %u", SPE_INTERVAL_MAX);
 	else
-		auxtap_error_todo(err, "use a multiple of %u: %llu or %llu", SPE_INTERVAL_STEP,
+		auxtap_error_hint(err, "use a multiple of %u: %llu or %llu", SPE_INTERVAL_STEP,
 				  below, below + SPE_INTERVAL_STEP);
 	return -EINVAL;
 }

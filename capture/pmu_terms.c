@@ -140,7 +140,7 @@ int pmu_check_period(const struct pmu *pmu, struct perf_event_attr *attr, const 
 	}
 	auxtap_error_set(err, -EINVAL, term, "%s has no value %llu for it", pmu->name,
 			 (unsigned long long)value);
-	auxtap_error_todo(err, "it takes %s", list);
+	auxtap_error_hint(err, "it takes %s", list);
 	return -EINVAL;
 }
 

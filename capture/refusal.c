@@ -53,7 +53,7 @@ static void not_permitted(const char *event, const struct perf_event_attr *attr,
 				 "perf_event_open: %s; this kernel shows no "
 				 "kernel.perf_event_paranoid",
 				 strerror(-code));
-		auxtap_error_todo(err, "in a container allow perf_event_open and CAP_PERFMON");
+		auxtap_error_hint(err, "in a container allow perf_event_open and CAP_PERFMON");
 	} else if (limits->paranoid > need) {
 		auxtap_error_set(err, code, event,
 				 "perf_event_open: %s: kernel.perf_event_paranoid is %ld, and %s "
@@ -63,7 +63,7 @@ static void not_permitted(const char *event, const struct perf_event_attr *attr,
 			snprintf(user_mode, sizeof(user_mode),
 				 "; or trace user mode alone: -e %.*s//u", (int)strcspn(event, "/"),
 				 event);
-		auxtap_error_todo(err,
+		auxtap_error_hint(err,
 				  "sysctl kernel.perf_event_paranoid=%ld, or run as root "
 				  "or with CAP_PERFMON%s",
 				  need, user_mode);
@@ -72,7 +72,7 @@ static void not_permitted(const char *event, const struct perf_event_attr *attr,
 				 "perf_event_open: %s, though kernel.perf_event_paranoid is %ld: "
 				 "the process is another user's, or has privileges",
 				 strerror(-code), limits->paranoid);
-		auxtap_error_todo(err, "run as root");
+		auxtap_error_hint(err, "run as root");
 	}
 }
 
@@ -89,25 +89,25 @@ int refusal_open(const char *event, const struct perf_event_attr *attr, pid_t ti
 		not_permitted(event, attr, tid, code, limits, err);
 		break;
 	case -EPERM: /* the kernel itself says EACCES */
-		auxtap_error_todo(err, "a security policy refuses it; in a container allow "
+		auxtap_error_hint(err, "a security policy refuses it; in a container allow "
 				       "perf_event_open (seccomp) and CAP_PERFMON");
 		break;
 	case -EMFILE:
-		auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
+		auxtap_error_hint(err, "raise the limit of open files (ulimit -n)");
 		break;
 	case -EUSERS:
 		auxtap_error_set(err, code, event,
 				 "all %d emulated CPUs are taken by threads that are alive",
 				 EMU_NR_CPUS);
-		auxtap_error_todo(err, "run fewer threads at a time");
+		auxtap_error_hint(err, "run fewer threads at a time");
 		break;
 	case -EBUSY:
-		auxtap_error_todo(err, "the trace unit is taken: whole CPUs and single programs "
+		auxtap_error_hint(err, "the trace unit is taken: whole CPUs and single programs "
 				       "exclude each other, and so does a hypervisor or firmware "
 				       "that uses it; end the other");
 		break;
 	case -EOPNOTSUPP:
-		auxtap_error_todo(err, "this trace unit cannot do that; see 'auxtap list' for its "
+		auxtap_error_hint(err, "this trace unit cannot do that; see 'auxtap list' for its "
 				       "terms");
 		break;
 	default:
@@ -134,7 +134,7 @@ static void locked_too_much(unsigned int nr_rings, uint64_t data_kb, uint64_t au
 	/* The user's other rings and locked pages count as well; the kernel does not report them.
 	 */
 	if (fits(total_kb, l)) {
-		auxtap_error_todo(err,
+		auxtap_error_hint(err,
 				  "other rings or locked memory of this user take their part; "
 				  "end them, or raise 'ulimit -l' beyond %llu",
 				  (unsigned long long)l->memlock_kb);
@@ -144,7 +144,7 @@ static void locked_too_much(unsigned int nr_rings, uint64_t data_kb, uint64_t au
 		smaller = smaller > page_kb ? smaller / 2 : 0;
 	if (smaller)
 		snprintf(use, sizeof(use), "-m ,%lluK; or ", (unsigned long long)smaller);
-	auxtap_error_todo(err,
+	auxtap_error_hint(err,
 			  "%s'ulimit -l %llu'; or sysctl kernel.perf_event_mlock_kb=%llu; or "
 			  "run as root or with CAP_IPC_LOCK",
 			  use, (unsigned long long)(total_kb - perf_kb),
@@ -172,19 +172,19 @@ int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_ring
 		locked_too_much(nr_rings, data_kb, aux_kb, limits, err);
 		break;
 	case -EOPNOTSUPP:
-		auxtap_error_todo(err, "this PMU has no AUX area; 'auxtap list' shows those that "
+		auxtap_error_hint(err, "this PMU has no AUX area; 'auxtap list' shows those that "
 				       "have one");
 		break;
 	case -EMFILE:
-		auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
+		auxtap_error_hint(err, "raise the limit of open files (ulimit -n)");
 		break;
 	case -EFBIG:
-		auxtap_error_todo(err, "the limit of file sizes applies to rings, too: raise it "
+		auxtap_error_hint(err, "the limit of file sizes applies to rings, too: raise it "
 				       "(ulimit -f), or use a smaller -m");
 		break;
 	case -ENOMEM:
 		/* one page is not too much, but too little for TRBE and SPE */
-		auxtap_error_todo(err, bytes > 4096 ?
+		auxtap_error_hint(err, bytes > 4096 ?
 					       "use a smaller -m" :
 					       "use a larger -m; some trace units need two pages");
 		break;

@@ -53,7 +53,7 @@ static int check_pages(uint64_t pages, const char *what, struct auxtap_error *er
 		return 0;
 	auxtap_error_set(err, -EINVAL, "-m", "%s of %llu pages is not a power of two", what,
 			 (unsigned long long)pages);
-	auxtap_error_todo(err, "use 1, 2, 4, 8 … pages");
+	auxtap_error_hint(err, "use 1, 2, 4, 8 … pages");
 	return -EINVAL;
 }
 
@@ -71,7 +71,7 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 	if (s->be->target->this_machine) {
 		auxtap_error_set(err, -EINVAL, s->opts.argv[0],
 				 "an AArch64 program, which cannot be stepped here");
-		auxtap_error_todo(err, "use --source qemu (package qemu-user)");
+		auxtap_error_hint(err, "use --source qemu (package qemu-user)");
 		return -EINVAL;
 	}
 #endif
@@ -79,7 +79,7 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 		return 0;
 	auxtap_error_set(err, -EINVAL, s->opts.argv[0], "an AArch64 program, and %s traces x86-64",
 			 ev->pmu);
-	auxtap_error_todo(err, "use -e %s, or omit -e", pmu_family_default_event(machine));
+	auxtap_error_hint(err, "use -e %s, or omit -e", pmu_family_default_event(machine));
 	return -EINVAL;
 }
 
@@ -141,7 +141,7 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 			"this trace has a synchronisation point every %llu bytes; %llu bytes may "
 			"contain none",
 			(unsigned long long)least / 2, (unsigned long long)s->opts.snapshot_size);
-		auxtap_error_todo(err, "keep %lluK or more", (unsigned long long)least / 1024);
+		auxtap_error_hint(err, "keep %lluK or more", (unsigned long long)least / 1024);
 		return -EINVAL;
 	}
 	if (s->recorder->overwrite)
@@ -517,7 +517,7 @@ static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 		return ret;
 	}
 	auxtap_error_set(err, -EPIPE, "auxtap-emu", "%s", backend_death(s->be));
-	auxtap_error_todo(err, "what was in its rings is kept: see %s", s->opts.output);
+	auxtap_error_hint(err, "what was in its rings is kept: see %s", s->opts.output);
 	return -EPIPE;
 }
 

@@ -520,7 +520,7 @@ static bool finish_file(struct auxtap_session *s, struct trace_file *file, int *
 		unlink(file->vdso_path);
 	if (!*ret)
 		*ret = end;
-	auxtap_error_todo(err, "no snapshot is kept; free some space, or write elsewhere with -o");
+	auxtap_error_hint(err, "no snapshot is kept; free some space, or write elsewhere with -o");
 	return false;
 }
 

@@ -60,7 +60,7 @@ void cli_say(const char *fmt, ...)
 	fputs(safe, stderr);
 }
 
-void cli_errorf(const char *what, const char *todo, const char *why_fmt, ...)
+void cli_errorf(const char *what, const char *hint, const char *why_fmt, ...)
 {
 	char line[2048], safe[4 * sizeof(line)];
 	va_list args;
@@ -75,8 +75,8 @@ void cli_errorf(const char *what, const char *todo, const char *why_fmt, ...)
 	va_end(args);
 	if (at >= sizeof(line))
 		at = sizeof(line) - 1;
-	if (todo && *todo)
-		snprintf(line + at, sizeof(line) - at, "; %s", todo);
+	if (hint && *hint)
+		snprintf(line + at, sizeof(line) - at, "; %s", hint);
 	/* The line contains file names and names from files. */
 	auxtap_text_escape(safe, sizeof(safe), line, strlen(line));
 	fprintf(stderr, "%s\n", safe);
@@ -116,15 +116,15 @@ static int close_output(int status, int failed)
 
 void cli_error(const struct auxtap_error *err)
 {
-	cli_errorf(err->what, err->todo, "%s", err->why);
+	cli_errorf(err->what, err->hint, "%s", err->why);
 }
 
 int cli_bad_option(const struct options *o, const char *command)
 {
-	char todo[96];
+	char hint[96];
 
-	snprintf(todo, sizeof(todo), "see 'auxtap %s%s--help'", command, *command ? " " : "");
-	cli_errorf(o->what, todo, "%s", o->why);
+	snprintf(hint, sizeof(hint), "see 'auxtap %s%s--help'", command, *command ? " " : "");
+	cli_errorf(o->what, hint, "%s", o->why);
 	return CLI_USAGE;
 }
 

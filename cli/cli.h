@@ -17,10 +17,10 @@
 #define CLI_USAGE   2
 #define CLI_FAILED  3
 
-/* Prints "auxtap: what: why; todo" to stderr. */
+/* Prints "auxtap: what: why; hint" to stderr. */
 void cli_error(const struct auxtap_error *err);
-/* The same from parts; todo may be NULL. */
-void cli_errorf(const char *what, const char *todo, const char *why_fmt, ...) AUXTAP_PRINTF(3, 4);
+/* The same from parts; hint may be NULL. */
+void cli_errorf(const char *what, const char *hint, const char *why_fmt, ...) AUXTAP_PRINTF(3, 4);
 
 /* Prints part of a line to stderr, control characters escaped. */
 void cli_say(const char *fmt, ...) AUXTAP_PRINTF(1, 2);

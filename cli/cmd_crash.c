@@ -220,11 +220,11 @@ static char *make_report(const char *path, enum report_output format, bool colou
 				 "writing the report ended with %s, perhaps because "
 				 "memory is short",
 				 cli_signal_name(WTERMSIG(status)));
-		auxtap_error_todo(err, "use 'auxtap report' on the snapshot");
+		auxtap_error_hint(err, "use 'auxtap report' on the snapshot");
 	} else if (size < sizeof(*err) || WEXITSTATUS(status)) {
 		auxtap_error_set(err, -EIO, path, "writing the report ended with status %d",
 				 WEXITSTATUS(status));
-		auxtap_error_todo(err, "use 'auxtap report' on the snapshot");
+		auxtap_error_hint(err, "use 'auxtap report' on the snapshot");
 	} else {
 		memcpy(err, data, sizeof(*err));
 		if (!err->code)

@@ -207,7 +207,7 @@ static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
 
 	(void)ctx;
 	snprintf(what, sizeof(what), "thread %d", tid);
-	cli_errorf(what, why->todo, "not traced: %s: %s", why->what, why->why);
+	cli_errorf(what, why->hint, "not traced: %s: %s", why->what, why->why);
 }
 
 static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_crash *crash,

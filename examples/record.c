@@ -9,8 +9,8 @@
 
 static int fail(const struct auxtap_error *err)
 {
-	fprintf(stderr, "record: %s: %s%s%s\n", err->what, err->why, *err->todo ? "; " : "",
-		err->todo);
+	fprintf(stderr, "record: %s: %s%s%s\n", err->what, err->why, *err->hint ? "; " : "",
+		err->hint);
 	return 125;
 }
 

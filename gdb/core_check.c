@@ -23,7 +23,7 @@ struct check {
 
 static int another(const struct check *c)
 {
-	auxtap_error_todo(c->err, "give the core file of the death that was recorded");
+	auxtap_error_hint(c->err, "give the core file of the death that was recorded");
 	return -EINVAL;
 }
 

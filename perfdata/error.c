@@ -14,7 +14,7 @@ static void fill(struct auxtap_error *err, int code, const char *what, uint64_t 
 	err->cpu = -1;
 	err->offset = offset;
 	err->subject = AUXTAP_ERROR_OTHER;
-	err->todo[0] = '\0';
+	err->hint[0] = '\0';
 	snprintf(err->what, sizeof(err->what), "%s", what);
 	vsnprintf(err->why, sizeof(err->why), why_fmt, args);
 }
@@ -40,14 +40,14 @@ int auxtap_error_set_at(struct auxtap_error *err, int code, const char *what, ui
 	return code;
 }
 
-void auxtap_error_todo(struct auxtap_error *err, const char *fmt, ...)
+void auxtap_error_hint(struct auxtap_error *err, const char *fmt, ...)
 {
 	va_list args;
 
 	if (!err)
 		return;
 	va_start(args, fmt);
-	vsnprintf(err->todo, sizeof(err->todo), fmt, args);
+	vsnprintf(err->hint, sizeof(err->hint), fmt, args);
 	va_end(args);
 }
 

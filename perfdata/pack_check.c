@@ -73,7 +73,7 @@ static int damaged(const struct auxtap_perfdata *pd, struct auxtap_error *err, u
 		   const char *why)
 {
 	auxtap_error_set_at(err, -EBADMSG, pd->path, at, "%s", why);
-	auxtap_error_todo(err, "copy or pack it again");
+	auxtap_error_hint(err, "copy or pack it again");
 	return -EBADMSG;
 }
 

@@ -111,7 +111,7 @@ static int may_pack(const struct auxtap_perfdata *pd, uint32_t flags, struct aux
 		what = "a directory cannot be packed";
 	if (what) {
 		auxtap_error_set(err, -ENOTSUP, pd->path, "%s", what);
-		auxtap_error_todo(err, "record into a file");
+		auxtap_error_hint(err, "record into a file");
 		return -ENOTSUP;
 	}
 	if (pd->info.unfinished || pd->info.features_damaged)

@@ -353,7 +353,7 @@ static int open_header(struct auxtap_perfdata *pd, struct auxtap_error *err)
 		auxtap_error_set_at(err, -ENOTSUP, pd->path, 0,
 				    "was recorded on a machine of the other byte order (magic at "
 				    "offset 0)");
-		auxtap_error_todo(err, "read it with stock perf");
+		auxtap_error_hint(err, "read it with stock perf");
 		return -ENOTSUP;
 	}
 	if (header->magic != PD_MAGIC_V2 && header->magic != PD_MAGIC_V1)

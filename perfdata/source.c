@@ -69,7 +69,7 @@ static int spool(int fd, const char *name, struct auxtap_error *err)
 		ret = auxtap_error_set(err, buf ? out : -ENOMEM, name,
 				       "no temporary file to read it into: %s",
 				       strerror(buf ? -out : ENOMEM));
-		auxtap_error_todo(err, "set TMPDIR to a directory with free space");
+		auxtap_error_hint(err, "set TMPDIR to a directory with free space");
 		goto out;
 	}
 	for (;;) {
@@ -93,7 +93,7 @@ static int spool(int fd, const char *name, struct auxtap_error *err)
 				ret = auxtap_error_set(err, -errno, name,
 						       "cannot spool into a temporary file: %s",
 						       strerror(errno));
-				auxtap_error_todo(err, "set TMPDIR to a directory with free space");
+				auxtap_error_hint(err, "set TMPDIR to a directory with free space");
 				goto out;
 			}
 			put += done;

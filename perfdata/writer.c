@@ -63,12 +63,12 @@ static void say_kept(const struct auxtap_perfdata_writer *w, int code, struct au
 	if (code != -ENOSPC && code != -EDQUOT && code != -EFBIG)
 		return;
 	if (!w->regular)
-		auxtap_error_todo(err, "%s", advice);
+		auxtap_error_hint(err, "%s", advice);
 	else if (w->committed > w->data_off)
-		auxtap_error_todo(err, "trace up to offset 0x%llx is kept; %s",
+		auxtap_error_hint(err, "trace up to offset 0x%llx is kept; %s",
 				  (unsigned long long)w->committed, advice);
 	else
-		auxtap_error_todo(err, "nothing is kept; %s", advice);
+		auxtap_error_hint(err, "nothing is kept; %s", advice);
 }
 
 static int write_failed(struct auxtap_perfdata_writer *w, int code, uint64_t offset,
@@ -333,7 +333,7 @@ static int create_regular(struct auxtap_perfdata_writer *w, struct auxtap_error 
 	w->fd = mkostemp(tmp, O_CLOEXEC); /* O_EXCL, mode 0600 */
 	if (w->fd < 0) {
 		ret = auxtap_error_set(err, -errno, w->path, "cannot create: %s", strerror(errno));
-		auxtap_error_todo(err, "name another file with -o");
+		auxtap_error_hint(err, "name another file with -o");
 		goto out;
 	}
 	ret = take_path(w, tmp, err);
@@ -369,7 +369,7 @@ int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **wp, const char
 					       "is a %s, not a file",
 					       S_ISDIR(st.st_mode) ? "directory" :
 								     "pipe or socket");
-			auxtap_error_todo(err, "name a file with -o");
+			auxtap_error_hint(err, "name a file with -o");
 			goto fail;
 		}
 		w->fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -31,7 +31,7 @@ static inline int sized_check(const void *given, size_t known_size, size_t first
 		return 0;
 	auxtap_error_set(err, -EINVAL, what, "size is %zu; this version's is %zu", size,
 			 known_size);
-	auxtap_error_todo(err, "set the member size to the size of the struct");
+	auxtap_error_hint(err, "set the member size to the size of the struct");
 	return -EINVAL;
 }
 
@@ -58,7 +58,7 @@ static inline int sized_take(void *known, size_t known_size, size_t first_size, 
 			continue;
 		ret = auxtap_error_set(err, -E2BIG, what,
 				       "byte %zu is set, which this version does not know", i);
-		auxtap_error_todo(err, "use the library that the program was built for");
+		auxtap_error_hint(err, "use the library that the program was built for");
 	}
 	if (!ret && given)
 		memcpy(known, given, size < known_size ? size : known_size);

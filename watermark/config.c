@@ -93,10 +93,10 @@ static bool power_of_2(u64 x)
 	return x && !(x & (x - 1));
 }
 
-static int bad(struct auxtap_error *err, const char *what, const char *why, const char *todo)
+static int bad(struct auxtap_error *err, const char *what, const char *why, const char *hint)
 {
 	auxtap_error_set(err, -EINVAL, what, "%s", why);
-	auxtap_error_todo(err, "%s", todo);
+	auxtap_error_hint(err, "%s", hint);
 	return -EINVAL;
 }
 
@@ -193,7 +193,7 @@ static int check_model(const struct auxtap_watermark_config *c, struct auxtap_er
 	if (strcmp(u->driver, c->driver) != 0) {
 		auxtap_error_set(err, -EINVAL, u->name, "it has the registers of '%s', not of '%s'",
 				 u->driver, c->driver);
-		auxtap_error_todo(err,
+		auxtap_error_hint(err,
 				  "the unit's driver must be the run's: intel_pt, arm_spe, trbe");
 		return -EINVAL;
 	}

@@ -528,13 +528,13 @@ static int explorable(const struct auxtap_watermark_config *c, struct auxtap_err
 	if (c->unit && !unit_state(c->unit)) {
 		auxtap_error_set(err, -EINVAL, c->unit->name,
 				 "only built-in trace units can be searched");
-		auxtap_error_todo(err, "use 'auxtap watermark sim'");
+		auxtap_error_hint(err, "use 'auxtap watermark sim'");
 		return -EINVAL;
 	}
 	if (c->contents || c->nr_pages > 64) {
 		auxtap_error_set(err, -EINVAL, "exhaustive search",
 				 "contents, and areas beyond 64 pages, have too many states");
-		auxtap_error_todo(err, "use 'auxtap watermark sim'");
+		auxtap_error_hint(err, "use 'auxtap watermark sim'");
 		return -EINVAL;
 	}
 	return 0;
@@ -612,7 +612,7 @@ static int play(struct sim *sim, const char *path, struct auxtap_error *err)
 			ret = auxtap_error_set(err, -EINVAL, path,
 					       "action %td, '%c', cannot happen there",
 					       at - path + 1, *at);
-			auxtap_error_todo(
+			auxtap_error_hint(
 				err,
 				"give a path that explore has printed for the same configuration");
 			break;

@@ -84,7 +84,7 @@ static int no_such(const char *name, const char *driver, bool known, struct auxt
 {
 	auxtap_error_set(err, -EINVAL, name, known ? "%s cannot have this fault" : "no such fault",
 			 driver);
-	auxtap_error_todo(err, "'auxtap watermark faults --list' prints them");
+	auxtap_error_hint(err, "'auxtap watermark faults --list' prints them");
 	return -EINVAL;
 }
 

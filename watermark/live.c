@@ -436,7 +436,7 @@ static int with_model(struct live *v, struct auxtap_error *err)
 		auxtap_error_set(err, -ENODATA, v->opts->event,
 				 "no AUX record in %llu ms on CPU %d",
 				 (LL)(v->opts->max_ns / 1000000), v->opts->cpu);
-		auxtap_error_todo(err, "run something there that the event traces; "
+		auxtap_error_hint(err, "run something there that the event traces; "
 				       "give slow trace more time");
 		ret = -ENODATA;
 	}
@@ -461,7 +461,7 @@ static int compare(struct live *v, const struct auxtap_watermark_config *c,
 	int ret = auxtap_event_attr(&v->attr, v->opts->event, v->be, err);
 
 	if (ret == -ENOENT || ret == -ENODEV)
-		auxtap_error_todo(err, "'auxtap list' prints what this machine has");
+		auxtap_error_hint(err, "'auxtap list' prints what this machine has");
 	if (ret < 0)
 		return ret;
 	if (!ret) {

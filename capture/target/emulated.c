@@ -186,14 +186,14 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 		if (ret != -ENOPKG && !link->dead)
 			auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
 		if (ret == -EPERM)
-			auxtap_error_todo(err, "allow ptrace: kernel.yama.ptrace_scope below 3, "
+			auxtap_error_hint(err, "allow ptrace: kernel.yama.ptrace_scope below 3, "
 					       "and in a container --cap-add SYS_PTRACE");
 		else if (ret == -EFBIG)
-			auxtap_error_todo(
+			auxtap_error_hint(
 				err, "the limit of file sizes applies to the engine's shared "
 				     "memory, too: raise it (ulimit -f), or use --source ptrace");
 		else if (ret == -EMFILE)
-			auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
+			auxtap_error_hint(err, "raise the limit of open files (ulimit -n)");
 		goto out;
 	}
 	*pid = (pid_t)ret;
@@ -237,7 +237,7 @@ static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *tr
 	snprintf(what, sizeof(what), "process %d", pid);
 	code = explain(link, what, (int)ret, &args, why, err);
 	if (code == -EPERM)
-		auxtap_error_todo(err, "run as its user or with CAP_SYS_PTRACE (root), set "
+		auxtap_error_hint(err, "run as its user or with CAP_SYS_PTRACE (root), set "
 				       "kernel.yama.ptrace_scope to 0, end other debuggers");
 	return code;
 }

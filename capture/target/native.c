@@ -126,7 +126,7 @@ static int start_held(struct native_target *t, const struct auxtap_spawn *spawn,
 	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 	if (t->pidfd < 0) {
 		ret = auxtap_error_set(err, -errno, spawn->argv[0], "pidfd_open: %m");
-		auxtap_error_todo(err, "a kernel of 5.3 or later is needed");
+		auxtap_error_hint(err, "a kernel of 5.3 or later is needed");
 		return ret;
 	}
 	trace_child(t);
@@ -225,7 +225,7 @@ static int trace_process(struct native_target *t, pid_t pid, pid_t tid, const ch
 		return 0;
 	auxtap_error_set(err, ret, what, "cannot watch it: %s", strerror(-ret));
 	if (ret == -EPERM)
-		auxtap_error_todo(err, "kernel.yama.ptrace_scope must be 0, or run as root; and no "
+		auxtap_error_hint(err, "kernel.yama.ptrace_scope must be 0, or run as root; and no "
 				       "debugger may have it");
 	return ret;
 }

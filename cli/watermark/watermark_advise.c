@@ -326,9 +326,9 @@ struct command {
 	bool json, help;
 };
 
-static bool bad(const char *what, const char *why, const char *todo)
+static bool bad(const char *what, const char *why, const char *hint)
 {
-	cli_errorf(what, todo, "%s", why);
+	cli_errorf(what, hint, "%s", why);
 	return false;
 }
 

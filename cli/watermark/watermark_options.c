@@ -237,12 +237,12 @@ static bool take_watermarks(struct wm_options *o, const char *arg)
  * In a configuration zero is the default. An option that says 0 is refused here, as the library
  * refuses the values around it.
  */
-static bool not_zero(uint64_t value, const char *what, const char *why, const char *todo,
+static bool not_zero(uint64_t value, const char *what, const char *why, const char *hint,
 		     bool *reported)
 {
 	if (value)
 		return true;
-	cli_errorf(what, todo, "%s", why);
+	cli_errorf(what, hint, "%s", why);
 	*reported = true;
 	return false;
 }

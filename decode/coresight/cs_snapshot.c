@@ -592,7 +592,7 @@ static int bare_unit(struct cs_snapshot *ss, const char *path, struct auxtap_err
 	core = cs_ini_get(&dev.ini, "device", "core");
 	if (!dev.type) {
 		auxtap_error_set(err, -EINVAL, path, "names no type of trace unit");
-		auxtap_error_todo(err, "write 'type=ETE' or ETM4, ETM3, PTM1 below [device]");
+		auxtap_error_hint(err, "write 'type=ETE' or ETM4, ETM3, PTM1 below [device]");
 		ret = -EINVAL;
 		goto out;
 	}

@@ -555,7 +555,7 @@ static int add_kcore(struct auxtap_image_set *set, struct auxtap_error *err)
 	if (image && (!image->is_core || !image->nr_loads)) {
 		ret = auxtap_error_set(err, -EINVAL, set->kcore,
 				       "is not a core of a kernel's memory");
-		auxtap_error_todo(err, "copy one with 'perf buildid-cache --kcore /proc/kcore'");
+		auxtap_error_hint(err, "copy one with 'perf buildid-cache --kcore /proc/kcore'");
 	} else if (image &&
 		   raw_add_segments(&set->spare, &set->nr_spare, &set->max_spare, image, 0)) {
 		ret = auxtap_error_set(err, -ENOMEM, set->kcore, "out of memory");

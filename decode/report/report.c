@@ -698,7 +698,7 @@ int report_recording(struct auxtap_perfdata *pd, struct auxtap_image_set *images
 		ret = auxtap_error_set(
 			err, -ENOMEM, r.path,
 			"out of memory or descriptors: images, functions or lines are missing");
-		auxtap_error_todo(err, "allow more (ulimit -v, ulimit -n)");
+		auxtap_error_hint(err, "allow more (ulimit -v, ulimit -n)");
 	}
 out_facts:
 	report_cover_free(&r.cover);

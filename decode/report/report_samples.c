@@ -420,7 +420,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 	if (opts->format != AUXTAP_REPORT_TEXT) {
 		ret = auxtap_error_set(err, -EOPNOTSUPP, path,
 				       "the report of samples is text only");
-		auxtap_error_todo(err, "use --format text, or 'auxtap decode --format jsonl'");
+		auxtap_error_hint(err, "use --format text, or 'auxtap decode --format jsonl'");
 		goto out;
 	}
 	s->ro.out = out;

@@ -33,8 +33,8 @@ enum auxtap_error_subject {
 
 /*
  * One failure. Each string is complete on its own and always terminated: 'what' is the object (a
- * file, a program, an option), 'why' is the problem, 'todo' what the user can do; it may be empty.
- * The command line prints "auxtap: what: why; todo". Thread safety: belongs to the caller.
+ * file, a program, an option), 'why' is the problem, 'hint' what the user can do; it may be empty.
+ * The command line prints "auxtap: what: why; hint". Thread safety: belongs to the caller.
  */
 struct auxtap_error {
 	int code;	 /* negative errno; 0: no error recorded */
@@ -43,7 +43,7 @@ struct auxtap_error {
 	enum auxtap_error_subject subject;
 	char what[256];
 	char why[384];
-	char todo[256];
+	char hint[256];
 };
 
 /* Members in order, not by name: C++17, too. */
@@ -53,7 +53,7 @@ struct auxtap_error {
 	}
 
 /*
- * Fill *err (may be NULL), clear its offset, cpu, subject and todo; returns code, so that a caller
+ * Fill *err (may be NULL), clear its offset, cpu, subject and hint; returns code, so that a caller
  * can return it.
  */
 AUXTAP_API int auxtap_error_set(struct auxtap_error *err, int code, const char *what,
@@ -62,7 +62,7 @@ AUXTAP_API int auxtap_error_set(struct auxtap_error *err, int code, const char *
 AUXTAP_API int auxtap_error_set_at(struct auxtap_error *err, int code, const char *what,
 				   uint64_t offset, const char *why_fmt, ...) AUXTAP_PRINTF(5, 6);
 /* Add what the user can do. Call after auxtap_error_set(). */
-AUXTAP_API void auxtap_error_todo(struct auxtap_error *err, const char *fmt, ...)
+AUXTAP_API void auxtap_error_hint(struct auxtap_error *err, const char *fmt, ...)
 	AUXTAP_PRINTF(2, 3);
 /* Add what failed. Call after auxtap_error_set(). */
 AUXTAP_API void auxtap_error_set_subject(struct auxtap_error *err,

@@ -179,7 +179,7 @@ static void test_not_a_log(void **state)
 
 	(void)state;
 	assert_int_equal(error_of("PERFILE2", &err), -EINVAL);
-	assert_non_null(strstr(err.todo, "TIME,EVENT,VALUE"));
+	assert_non_null(strstr(err.hint, "TIME,EVENT,VALUE"));
 	assert_int_equal(error_of("# unit: x\n\nno event", &err), -EINVAL);
 	assert_int_equal(err.offset, 11);
 	assert_int_equal(error_of("", &err), -EINVAL);

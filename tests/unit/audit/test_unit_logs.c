@@ -154,7 +154,7 @@ static void test_errors(void **state)
 	assert_int_equal(audit_pair("aux 0 100 0 8\naux 1 100 0 8\ntrace 0 0 8\ntrace 1 0 8",
 				    "0,begin,0\n1,write,8\n2,end", NULL, &err),
 			 -EINVAL);
-	assert_non_null(strstr(err.todo, "# cpu: N"));
+	assert_non_null(strstr(err.hint, "# cpu: N"));
 	assert_int_equal(audit_pair(RECORDING, "no log", NULL, &err), -EINVAL);
 }
 

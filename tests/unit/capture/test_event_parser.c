@@ -159,7 +159,7 @@ static void test_good(void **state)
 static void test_refused(void **state)
 {
 	static const struct {
-		const char *spec, *what, *todo;
+		const char *spec, *what, *hint;
 		int code;
 		bool emulated;
 	} cases[] = {
@@ -193,8 +193,8 @@ static void test_refused(void **state)
 			fail_msg("'%s' gives %d", cases[i].spec, ret);
 		assert_string_equal(err.what, cases[i].what);
 		assert_true(err.why[0]);
-		if (cases[i].todo && !strstr(err.todo, cases[i].todo))
-			fail_msg("'%s': todo '%s'", cases[i].spec, err.todo);
+		if (cases[i].hint && !strstr(err.hint, cases[i].hint))
+			fail_msg("'%s': hint '%s'", cases[i].spec, err.hint);
 	}
 	memset(longspec, 'a', sizeof(longspec));
 	longspec[sizeof(longspec) - 1] = '\0';
@@ -265,7 +265,7 @@ static void test_coresight(void **state)
 	assert_int_equal(capture_event_parse(&ev, "cs_etm/@nowhere/u", &ops, ctx, false, &err),
 			 -EINVAL);
 	assert_string_equal(err.why, "has no sink 'nowhere'");
-	assert_string_equal(err.todo, "it has: tmc_etf0, tmc_etr0");
+	assert_string_equal(err.hint, "it has: tmc_etf0, tmc_etr0");
 	assert_int_equal(capture_event_parse(&ev, "cs_etm/@/u", &ops, ctx, false, &err), -EINVAL);
 }
 
@@ -294,7 +294,7 @@ static void test_families(void **state)
 	assert_int_equal(capture_event_parse(&spe, "arm_spe_1/period=100/u", &ops,
 					     (void *)(uintptr_t)bare_pmu, false, &least),
 			 -EINVAL);
-	assert_string_equal(least.todo, "its least period is 256");
+	assert_string_equal(least.hint, "its least period is 256");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
 		struct capture_event ev;
@@ -303,7 +303,7 @@ static void test_families(void **state)
 
 		assert_int_equal(ret, cases[i].family ? 0 : -ENOTSUP);
 		assert_ptr_equal(ev.family, cases[i].family);
-		assert_int_equal(*err.todo != '\0', !cases[i].family);
+		assert_int_equal(*err.hint != '\0', !cases[i].family);
 	}
 	/* the events of programs for each machine; PT's if it is unknown */
 	assert_string_equal(pmu_family_default_event(EM_X86_64), "intel_pt//u");

@@ -675,7 +675,7 @@ static void test_least_snapshot(void **state)
 		fake_backend(&f, &be, false);
 		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), cases[i].ret);
 		if (cases[i].ret)
-			assert_string_equal(err.todo, "keep 8K or more");
+			assert_string_equal(err.hint, "keep 8K or more");
 		else
 			assert_int_equal(auxtap_session_close(s, &err), 0);
 		unlink(output);

@@ -104,7 +104,7 @@ static void test_open_fails(void **state)
 		enum fake_call call;
 		unsigned int at;
 		int code;
-		bool per_cpu, todo;
+		bool per_cpu, hint;
 	} cases[] = {
 		{FAKE_SPAWN, 1, ENOENT, false, false},
 		{FAKE_OPEN, 1, EACCES, false, true},
@@ -140,7 +140,7 @@ static void test_open_fails(void **state)
 		fake_backend(&f, &be, cases[i].per_cpu);
 		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), -cases[i].code);
 		assert_reported(&err, -cases[i].code);
-		assert_int_equal(*err.todo != '\0', cases[i].todo);
+		assert_int_equal(*err.hint != '\0', cases[i].hint);
 		assert_int_equal(err.subject, cases[i].call == FAKE_SPAWN ? AUXTAP_ERROR_PROGRAM :
 									    AUXTAP_ERROR_OTHER);
 		assert_nothing_left(&f, descriptors);

@@ -331,7 +331,7 @@ static void test_impossible_counts(void **state)
 
 			assert_int_equal(run_bad(*driver, tricks[i], &c, &r, &err), -EPROTO);
 			assert_string_equal(err.what, "bad");
-			assert_true(*err.todo);
+			assert_true(*err.hint);
 		}
 }
 

@@ -88,7 +88,7 @@ static void assert_invalid(const struct auxtap_watermark_config *config, const c
 	assert_int_equal(auxtap_watermark_run(config, NULL, NULL, &result, &err), -EINVAL);
 	assert_int_equal(err.code, -EINVAL);
 	assert_string_equal(err.what, what);
-	assert_true(*err.why && *err.todo);
+	assert_true(*err.why && *err.hint);
 	assert_int_equal(auxtap_watermark_run(config, NULL, NULL, &result, NULL), -EINVAL);
 }
 

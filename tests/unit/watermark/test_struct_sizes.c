@@ -87,7 +87,7 @@ static void test_configs(void **state)
 			err = (struct auxtap_error)AUXTAP_ERROR_INIT;
 			assert_int_equal(uses[u](&c, &err), -EINVAL);
 			assert_string_equal(err.what, "struct auxtap_watermark_config");
-			assert_true(*err.todo);
+			assert_true(*err.hint);
 		}
 		memset(&longer, 0, sizeof(longer));
 		longer.c = run_config("intel_pt");

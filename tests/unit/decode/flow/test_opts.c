@@ -145,7 +145,7 @@ static void refused(const struct opts_case *c, size_t size, size_t claimed, unsi
 	char what[80];
 
 	snprintf(what, sizeof(what), "struct %s", c->name);
-	if (ret != code || err.code != code || strcmp(err.what, what) || !*err.todo)
+	if (ret != code || err.code != code || strcmp(err.what, what) || !*err.hint)
 		fail_msg("%s of %zu bytes: %d, not %d: %s: %s", c->name, claimed, ret, code,
 			 err.what, err.why);
 }
