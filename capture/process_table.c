@@ -170,7 +170,7 @@ static void drop_aux(struct process_table *table, struct process *p, const void 
 	}
 }
 
-static int keep_recent(struct process_table *table, const void *record)
+static int keep_switch(struct process_table *table, const void *record)
 {
 	const struct perf_event_header *h = record;
 	const struct trailer *trailer;
@@ -179,16 +179,16 @@ static int keep_recent(struct process_table *table, const void *record)
 
 	if (!record_parts(record, &size, &trailer))
 		return 0;
-	if (!table->recent)
-		table->recent = calloc(RECENT_RECORDS, sizeof(*table->recent));
+	if (!table->switches)
+		table->switches = calloc(MAX_SWITCHES, sizeof(*table->switches));
 	r = malloc(sizeof(*r) + h->size);
-	if (!r || !table->recent) {
+	if (!r || !table->switches) {
 		free(r);
 		return -ENOMEM;
 	}
 	r->time = trailer->time;
 	memcpy(r->bytes, record, h->size);
-	slot = &table->recent[table->recent_at++ % RECENT_RECORDS];
+	slot = &table->switches[table->nr_switches++ % MAX_SWITCHES];
 	free(*slot);
 	*slot = r;
 	return 0;
@@ -269,7 +269,7 @@ int process_record(struct process_table *table, pid_t pid, const void *record)
 		return keep(table, p, record);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
-		return keep_recent(table, record);
+		return keep_switch(table, record);
 	default:
 		return 0;
 	}
@@ -426,9 +426,9 @@ void process_table_free(struct process_table *table)
 {
 	while (table->nr)
 		process_remove(table, table->items[0]->pid);
-	for (size_t i = 0; table->recent && i < RECENT_RECORDS; i++)
-		free(table->recent[i]);
-	free(table->recent);
+	for (size_t i = 0; table->switches && i < MAX_SWITCHES; i++)
+		free(table->switches[i]);
+	free(table->switches);
 	free(table->items);
 	memset(table, 0, sizeof(*table));
 }

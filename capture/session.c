@@ -608,9 +608,9 @@ int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err)
 	}
 	process_table_free(&s->processes);
 	mapped_ids_free(&s->mapped_ids);
-	for (unsigned int i = 0; i < s->nr_kept; i++)
-		free(s->kept[i]);
-	free(s->kept);
+	for (unsigned int i = 0; i < s->nr_snapshot_paths; i++)
+		free(s->snapshot_paths[i]);
+	free(s->snapshot_paths);
 	free(s->unit_lines);
 	close(s->control_fd);
 	free(s->streams);

@@ -123,7 +123,8 @@ struct recorder_ops {
 extern const struct recorder_ops recorder_linear, recorder_snapshot, recorder_crash;
 
 /*
- * What a stream belongs to, and which events fill its rings. No operation is NULL but where that is
+ * How the events are laid out: a stream for each thread or for each CPU, and which events fill its
+ * rings. No operation is NULL but where that is
  * said.
  */
 struct layout_ops {
@@ -182,8 +183,8 @@ struct auxtap_session {
 		uint64_t from, to;
 	} pauses[PAUSES_MAX];
 	unsigned int nr_pauses;
-	char **kept; /* crash: paths of the snapshots, oldest first */
-	unsigned int nr_kept, max_kept;
+	char **snapshot_paths; /* crash: those kept, oldest first */
+	unsigned int nr_snapshot_paths, max_snapshot_paths;
 	uint64_t nr_files; /* crash: snapshots begun */
 	char *unit_lines;  /* lines of the CAPTURE record: each unit's bytes */
 	size_t unit_lines_len;

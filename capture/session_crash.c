@@ -50,7 +50,7 @@ static int write_records(struct auxtap_session *s, struct trace_file *file, pid_
 
 	for (size_t i = 0; i < t->nr; i++)
 		nr += t->items[i]->nr;
-	all = malloc((nr + RECENT_RECORDS + 1) * sizeof(*all));
+	all = malloc((nr + MAX_SWITCHES + 1) * sizeof(*all));
 	if (!all)
 		return auxtap_error_set(err, -ENOMEM, file->path, "no memory");
 	nr = 0;
@@ -60,9 +60,9 @@ static int write_records(struct auxtap_session *s, struct trace_file *file, pid_
 		for (size_t k = 0; k < t->items[i]->nr; k++)
 			all[nr++] = t->items[i]->records[k];
 	}
-	for (size_t i = 0; t->recent && i < RECENT_RECORDS; i++) {
-		if (t->recent[i])
-			all[nr++] = t->recent[i];
+	for (size_t i = 0; t->switches && i < MAX_SWITCHES; i++) {
+		if (t->switches[i])
+			all[nr++] = t->switches[i];
 	}
 	qsort(all, nr, sizeof(*all), compare_time);
 	for (size_t i = 0; i < nr && !ret; i++)
@@ -386,12 +386,13 @@ static void remove_second(struct auxtap_session *s)
 	char name[4200];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		snprintf(name, sizeof(name), "%s%s", s->kept[1], suffixes[i]);
+		snprintf(name, sizeof(name), "%s%s", s->snapshot_paths[1], suffixes[i]);
 		unlink(name);
 	}
-	free(s->kept[1]);
-	s->nr_kept--;
-	memmove(&s->kept[1], &s->kept[2], (s->nr_kept - 1) * sizeof(*s->kept));
+	free(s->snapshot_paths[1]);
+	s->nr_snapshot_paths--;
+	memmove(&s->snapshot_paths[1], &s->snapshot_paths[2],
+		(s->nr_snapshot_paths - 1) * sizeof(*s->snapshot_paths));
 }
 
 static void keep_newest(struct auxtap_session *s, const char *path)
@@ -399,20 +400,21 @@ static void keep_newest(struct auxtap_session *s, const char *path)
 	unsigned int keep = s->opts.keep ? s->opts.keep : 8;
 
 	/* A number used again: the file was replaced. */
-	for (unsigned int i = 0; i < s->nr_kept; i++) {
-		if (strcmp(s->kept[i], path))
+	for (unsigned int i = 0; i < s->nr_snapshot_paths; i++) {
+		if (strcmp(s->snapshot_paths[i], path))
 			continue;
-		free(s->kept[i]);
-		s->nr_kept--;
-		memmove(&s->kept[i], &s->kept[i + 1], (s->nr_kept - i) * sizeof(*s->kept));
+		free(s->snapshot_paths[i]);
+		s->nr_snapshot_paths--;
+		memmove(&s->snapshot_paths[i], &s->snapshot_paths[i + 1],
+			(s->nr_snapshot_paths - i) * sizeof(*s->snapshot_paths));
 		break;
 	}
-	if (vector_grow(s->kept, s->nr_kept, s->max_kept))
+	if (vector_grow(s->snapshot_paths, s->nr_snapshot_paths, s->max_snapshot_paths))
 		return;
-	s->kept[s->nr_kept] = strdup(path);
-	if (s->kept[s->nr_kept])
-		s->nr_kept++;
-	while (s->nr_kept > keep)
+	s->snapshot_paths[s->nr_snapshot_paths] = strdup(path);
+	if (s->snapshot_paths[s->nr_snapshot_paths])
+		s->nr_snapshot_paths++;
+	while (s->nr_snapshot_paths > keep)
 		remove_second(s);
 }
 

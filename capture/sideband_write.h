@@ -144,15 +144,15 @@ struct process {
 	uint64_t more_ended_bytes; /* of those no longer in it */
 };
 
-#define RECENT_RECORDS 16384
+#define MAX_SWITCHES 16384
 
 struct process_table {
 	struct process **items;
 	size_t nr, max;
-	/* Context switches, newest RECENT_RECORDS: who ran on a CPU (kernel backend). */
-	struct kept_record **recent;
-	size_t recent_at;
-	size_t bytes; /* of all kept records */
+	/* The newest context switches: who ran on a CPU (kernel backend). */
+	struct kept_record **switches;
+	size_t nr_switches; /* so far */
+	size_t bytes;	    /* of all kept records */
 	uint64_t dropped;
 	size_t ended_bytes; /* of all kept trace of ended threads */
 	uint64_t nr_ended_traces;

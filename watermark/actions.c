@@ -300,7 +300,8 @@ void explore_normalise(struct sim *sim)
 	m->idle = m->idle > sim->aux_size ? sim->aux_size + 1 : m->idle;
 	sim->faults.unit.nr_lines = sim->c.fault ? sim->faults.unit.nr_lines % 3 : 0;
 	sim->faults.unit.nr_stops = sim->c.fault ? sim->faults.unit.nr_stops % 3 : 0;
-	sim->now = sim->extent_stored = sim->store_bytes = sim->input_size = sim->input_stored = 0;
+	sim->now = sim->interval_stored = sim->store_bytes = sim->input_size = sim->input_stored =
+		0;
 	sim->progress = (struct progress){0};
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
 		sim->irqs[i] = 0;

@@ -27,7 +27,7 @@ static void violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 
 
 	vsnprintf(text, sizeof(text), fmt, args);
 	r->by_invariant[inv]++;
-	/* one of a kind in a transaction: each extent past a limit would say the same */
+	/* one of a kind in a transaction: each interval past a limit would say the same */
 	if (r->nr_kept < AUXTAP_WM_VIOLATIONS && sim->mon.kept_at[inv] != r->nr_transactions + 1) {
 		struct auxtap_watermark_violation *v = &r->violations[r->nr_kept++];
 
@@ -527,7 +527,7 @@ static void reach_threshold(struct sim *sim)
 		m->threshold_hit = m->threshold_in_call = true;
 		m->threshold_late_reported = false;
 		m->lines_due++;
-		if (sim->on_event) { /* an extent may end after it */
+		if (sim->on_event) { /* an interval may end after it */
 			u64 over = at > m->pos ? 0 : at - m->due_at;
 
 			sim_event_at(sim, sim_time(sim, over), AUXTAP_WM_THRESHOLD_HIT,
@@ -552,7 +552,7 @@ static u64 own_padding(const struct sim *sim, u64 pos)
 
 /*
  * What belongs into memory is what was produced, whatever the unit hands to store(): the bytes of
- * this extent in their order. If some are lost, they are its last ones.
+ * this interval in their order. If some are lost, they are its last ones.
  */
 static void expect_contents(struct sim *sim, u64 pos, u64 off, u64 nr_bytes)
 {
@@ -593,7 +593,7 @@ void mon_store(struct sim *sim, u64 off, u64 nr_bytes)
 	if (m->stopped && stray(sim, off, nr_bytes))
 		return;
 	loss_over(sim);
-	sim->extent_stored += nr_bytes;
+	sim->interval_stored += nr_bytes;
 	if (ahead && ahead != own_padding(sim, m->pos)) {
 		mon_violation_at(sim, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off,
 				 m->pos,

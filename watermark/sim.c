@@ -52,6 +52,7 @@ void sim_violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 is,
 	event_text(sim, sim_time(sim, 0), AUXTAP_WM_VIOLATION, inv, is, due, text);
 }
 
+/* What the rules of this kernel allow is no violation. */
 void sim_finding(struct sim *sim, const char *text)
 {
 	event_text(sim, sim_time(sim, 0), AUXTAP_WM_FINDING, 0, 0, 0, text);
@@ -129,8 +130,8 @@ u64 sim_time(const struct sim *sim, u64 less)
 
 	if (sim->exploring)
 		return sim->now;
-	produced = sim->r->produced + sim->extent_stored -
-		   (less < sim->extent_stored ? less : sim->extent_stored);
+	produced = sim->r->produced + sim->interval_stored -
+		   (less < sim->interval_stored ? less : sim->interval_stored);
 	time = sim->producing && produced > sim->anchor_bytes ? time_of(sim, produced) : sim->now;
 
 	return time > sim->now ? time : sim->now;
@@ -138,7 +139,7 @@ u64 sim_time(const struct sim *sim, u64 less)
 
 /*
  * The byte at a position of all that is produced: neither padding nor what was in memory before,
- * and without a period, so that no two extents are alike.
+ * and without a period, so that no two intervals are alike.
  */
 static u8 content_at(u64 at)
 {
@@ -184,7 +185,7 @@ u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed)
 
 	sim->input = bytes;
 	sim->input_size = nr_bytes;
-	sim->input_stored = sim->extent_stored = sim->store_bytes = 0;
+	sim->input_stored = sim->interval_stored = sim->store_bytes = 0;
 	sim->producing = true;
 	*consumed = 0;
 	stored = sim->unit->produce(sim->u, bytes, nr_bytes, consumed);
@@ -201,7 +202,7 @@ u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed)
 	return stored;
 }
 
-/* An extent of trace, at most to the next event. The time is when it was produced. */
+/* The trace of an interval, at most to the next event. The time is when it was produced. */
 static void produce(struct sim *sim, u64 nr_bytes)
 {
 	u64 stored = 0, consumed = nr_bytes;

@@ -161,8 +161,8 @@ struct sim {
 	bool ptr_written; /* since the thresholds were read */
 	u64 pt_base, pt_mask_ptrs;
 	bool producing, line_raised, in_interrupt;
-	bool exploring;	   /* explore.c: no time passes */
-	u64 extent_stored; /* of the extent that is being produced */
+	bool exploring;	     /* explore.c: no time passes */
+	u64 interval_stored; /* of the interval whose trace is being produced */
 	/* of one call of produce(): what the unit is to consume, how much of that it has stored so
 	 * far */
 	const u8 *input;
@@ -184,7 +184,7 @@ struct sim {
 	struct auxtap_watermark_result *r;
 	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event);
 	void *ctx;
-	u8 *bytes;    /* contents: what is produced, an extent at a time, … */
+	u8 *bytes;    /* contents: what is produced, an interval at a time, … */
 	u64 bytes_to; /* … up to this byte of all; 0: nothing yet */
 };
 extern _Thread_local struct sim *current_sim; /* the one that runs in this thread */
@@ -285,11 +285,12 @@ void config_typical(struct auxtap_watermark_config *c, const char *driver);
 /* sim.c */
 /* Whether the caller has set the size of its result. */
 int result_check(const struct auxtap_watermark_result *result, struct auxtap_error *err);
-/* Hands the unit an extent of trace; bytes may be NULL. Returns and *consumed: as its produce(). */
+/* Hands the unit the trace of an interval; bytes may be NULL. Returns and *consumed: as its
+ * produce(). */
 u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed);
 void sim_line(struct sim *sim); /* the unit's interrupt line has gone up */
 void sim_send_irq(struct sim *sim, u64 delay);
-/* Now; inside an extent: when its last byte so far was produced, less some of them. */
+/* Now; inside an interval: when its last byte so far was produced, less some of them. */
 u64 sim_time(const struct sim *sim, u64 less);
 /*
  * A machine as the configuration says, not yet running. config: from config_take_valid(). NULL: see

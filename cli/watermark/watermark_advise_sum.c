@@ -13,9 +13,11 @@ static uint64_t at_rate(uint64_t rate, uint64_t time_ns)
 	return (uint64_t)(((u128)rate * time_ns + NS - 1) / NS);
 }
 
-/* From the start of a segment: the window with the most trace starts or ends with a segment. */
-static uint64_t from_segment(const struct auxtap_watermark_config *c, size_t first,
-			     uint64_t time_ns)
+/*
+ * From where rates[first] begins. The window with the most trace starts or ends where the rate
+ * changes.
+ */
+static uint64_t bytes_from(const struct auxtap_watermark_config *c, size_t first, uint64_t time_ns)
 {
 	uint64_t from = first ? c->rates[first - 1].time_ns : 0, bytes = 0, at = from;
 
@@ -30,8 +32,7 @@ static uint64_t from_segment(const struct auxtap_watermark_config *c, size_t fir
 	return bytes;
 }
 
-static uint64_t until_segment(const struct auxtap_watermark_config *c, size_t last,
-			      uint64_t time_ns)
+static uint64_t bytes_until(const struct auxtap_watermark_config *c, size_t last, uint64_t time_ns)
 {
 	uint64_t to = c->rates[last].time_ns, bytes = 0, at = to;
 
@@ -52,7 +53,7 @@ uint64_t advise_bytes_in(const struct auxtap_watermark_config *c, uint64_t time_
 
 	if (c->rates) {
 		for (size_t i = 0; i < c->nr_rates; i++) {
-			uint64_t a = from_segment(c, i, time_ns), b = until_segment(c, i, time_ns);
+			uint64_t a = bytes_from(c, i, time_ns), b = bytes_until(c, i, time_ns);
 
 			most = a > most ? a : most;
 			most = b > most ? b : most;
@@ -73,7 +74,7 @@ uint64_t advise_mean_rate(const struct auxtap_watermark_config *c)
 	if (c->rates) {
 		uint64_t end = c->rates[c->nr_rates - 1].time_ns;
 
-		return end ? (uint64_t)((u128)from_segment(c, 0, end) * NS / end) : 0;
+		return end ? (uint64_t)((u128)bytes_from(c, 0, end) * NS / end) : 0;
 	}
 	if (c->burst_ns && c->pause_ns)
 		return (uint64_t)((u128)c->rate * c->burst_ns / (c->burst_ns + c->pause_ns));

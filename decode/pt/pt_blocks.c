@@ -91,7 +91,7 @@ static void cut_before(struct pt_run *run, unsigned int nr, uint64_t last_ip)
 	run->raw = NULL;
 }
 
-/* One of its instructions is in code that did not hold. */
+/* One of its instructions may not have been there at that time: the code was changed since. */
 static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *at)
 {
 	struct pt_memory *mem = blocks->mem;
@@ -107,7 +107,7 @@ static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *
 				  -1;
 
 		if (len <= 0 ||
-		    !pt_memory_is_valid_since(mem, pt_memory_since(mem, ip, (uint64_t)len)))
+		    !pt_memory_is_valid_since(mem, pt_memory_code_since(mem, ip, (uint64_t)len)))
 			break;
 		last_ip = ip;
 		ip += (uint64_t)len;
@@ -117,7 +117,7 @@ static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *
 }
 
 /* The last instruction's size is not known to be more than 1: its first byte decides. */
-static uint64_t since_of(struct pt_blocks *blocks, const struct pt_run *run)
+static uint64_t valid_since_of(struct pt_blocks *blocks, const struct pt_run *run)
 {
 	uint64_t size = run->end_ip - run->ip + 1;
 	struct pt_memory *mem = blocks->mem;
@@ -130,7 +130,7 @@ static uint64_t since_of(struct pt_blocks *blocks, const struct pt_run *run)
 		return 0;
 	got = image_code_read(mem->code, run->end_ip, code, sizeof(code));
 	len = got ? auxtap_disassemble(mem->set, run->end_ip, code, got, text, sizeof(text)) : 0;
-	return pt_memory_since(mem, run->ip, size - 1 + (len > 0 ? (uint64_t)len : 1));
+	return pt_memory_code_since(mem, run->ip, size - 1 + (len > 0 ? (uint64_t)len : 1));
 }
 
 enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one, uint64_t *at)
@@ -140,7 +140,7 @@ enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one
 
 	if (one) {
 		if (mem->code &&
-		    !pt_memory_is_valid_since(mem, pt_memory_since(mem, run->ip, run->size))) {
+		    !pt_memory_is_valid_since(mem, pt_memory_code_since(mem, run->ip, run->size))) {
 			*at = run->ip;
 			cut_before(run, 0, run->ip);
 			return PT_CUT_UNKNOWN;
@@ -152,7 +152,7 @@ enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one
 	}
 	if (pt_blocks_checked(blocks, run->ip, run->end_ip))
 		return PT_CUT_NOTHING;
-	since = since_of(blocks, run);
+	since = valid_since_of(blocks, run);
 	if (!pt_memory_is_valid_since(mem, since)) {
 		cut_unknown(blocks, run, at);
 		return PT_CUT_UNKNOWN;

@@ -23,8 +23,8 @@ struct pt_branch {
 #define PT_CHECKED 1024
 struct pt_checked {
 	uint64_t ip, end_ip;
-	uint32_t generation; /* of the code; 0: empty */
-	uint64_t since;	     /* pt_memory_since() */
+	uint32_t generation;  /* of the code; 0: empty */
+	uint64_t valid_since; /* pt_memory_code_since() */
 };
 
 /* Instructions in a row, from ip to end_ip. */
@@ -78,7 +78,7 @@ static inline bool pt_blocks_checked(const struct pt_blocks *blocks, uint64_t ip
 
 	return (!blocks->needs_check && !blocks->mem->code) ||
 	       (c->ip == ip && c->end_ip == end_ip && c->generation == blocks->generation &&
-		pt_memory_is_valid_since(blocks->mem, c->since));
+		pt_memory_is_valid_since(blocks->mem, c->valid_since));
 }
 
 /* Something else than a run was taken out of the trace. */

@@ -13,8 +13,8 @@
 static bool is_other_code(struct pt_memory *mem, const struct pt_block *block)
 {
 	return mem->code && block->end_ip >= block->ip &&
-	       !pt_memory_is_valid_since(mem, pt_memory_since(mem, block->ip,
-							      block->end_ip - block->ip + 1));
+	       !pt_memory_is_valid_since(mem, pt_memory_code_since(mem, block->ip,
+								   block->end_ip - block->ip + 1));
 }
 
 static enum pt_circle follow(struct pt_block_decoder *blk, struct pt_memory *mem, uint64_t ip)
@@ -84,7 +84,7 @@ static bool faults_in_known_code(const struct pt_config *config, struct pt_image
 		memset(&insn, 0, sizeof(insn));
 		status = pt_insn_next(dec, &insn, sizeof(insn));
 		if (!insn.size ||
-		    !pt_memory_is_valid_since(mem, pt_memory_since(mem, insn.ip, insn.size)))
+		    !pt_memory_is_valid_since(mem, pt_memory_code_since(mem, insn.ip, insn.size)))
 			break;
 		faults = always_faults(&insn);
 	}

@@ -44,7 +44,7 @@ static size_t epoch_of(struct auxtap_image_set *set, pid_t pid, uint64_t time)
 	return space ? image_space_epoch(space, time) : 0;
 }
 
-uint64_t pt_memory_since(struct pt_memory *mem, uint64_t addr, uint64_t size)
+uint64_t pt_memory_code_since(struct pt_memory *mem, uint64_t addr, uint64_t size)
 {
 	uint64_t since = mem->code ? image_code_since(mem->code, addr, size) : 0;
 	const struct image_map *map;

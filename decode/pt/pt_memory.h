@@ -34,7 +34,7 @@ bool pt_memory_readable(struct pt_memory *mem, uint64_t ip, bool count);
  * The code at [addr, addr + size) was read as the process executed it last. Since when was it so?
  * 0: always, as far as the mappings say. Is that known to hold at the memory's time?
  */
-uint64_t pt_memory_since(struct pt_memory *mem, uint64_t addr, uint64_t size);
+uint64_t pt_memory_code_since(struct pt_memory *mem, uint64_t addr, uint64_t size);
 static inline bool pt_memory_is_valid_since(const struct pt_memory *mem, uint64_t since)
 {
 	return !since || (since <= mem->time && mem->time != UINT64_MAX);
