@@ -1,51 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Which operand of an x86 instruction made it fault. */
 #include "fault.h"
+#include "x86_insn.h"
 
-#include <Zydis/Zydis.h>
 #include <signal.h>
 #include <string.h>
 
 #define LARGEST_READ 64 /* of qemu, for an operand of an instruction */
 
-struct insn {
-	ZydisDecodedInstruction info;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-	const char *name;
-};
-
-/* False where the bytes are no whole instruction. */
-static bool disassemble(const uint8_t *bytes, size_t size, struct insn *insn)
-{
-	ZydisDecoder decoder;
-
-	if (!ZYAN_SUCCESS(
-		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
-	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn->info, insn->op)))
-		return false;
-	insn->name = ZydisMnemonicGetString(insn->info.mnemonic);
-	return insn->name;
-}
-
-static uint64_t next_ip(const struct auxtap_regs *regs, const struct insn *insn)
+static uint64_t next_ip(const struct auxtap_regs *regs, const struct x86_insn *insn)
 {
 	return regs->reg[AUXTAP_X86_IP] + insn->info.length;
 }
 
 /* The value of a general register of 32 or 64 bits, or of rip; 0 where there is no register. */
-static bool reg_value(const struct auxtap_regs *regs, const struct insn *insn, ZydisRegister reg,
-		      uint64_t *value)
+static bool reg_value(const struct auxtap_regs *regs, const struct x86_insn *insn,
+		      ZydisRegister reg, uint64_t *value)
 {
-	/* clang-format off */
-	static const uint8_t index_of[] = {
-		AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
-		AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
-		AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
-		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
-	};
-	/* clang-format on */
-	ZydisRegisterClass class = ZydisRegisterGetClass(reg);
-	ZyanI8 id = ZydisRegisterGetId(reg);
+	int index = x86_reg_index(reg);
 
 	if (reg == ZYDIS_REGISTER_NONE) {
 		*value = 0;
@@ -55,11 +27,10 @@ static bool reg_value(const struct auxtap_regs *regs, const struct insn *insn, Z
 		*value = next_ip(regs, insn);
 		return true;
 	}
-	if ((class != ZYDIS_REGCLASS_GPR64 && class != ZYDIS_REGCLASS_GPR32) || id < 0 ||
-	    (size_t)id >= sizeof(index_of) || !(regs->valid & (1ull << index_of[id])))
+	if (index < 0 || !(regs->valid & (1ull << index)))
 		return false;
-	*value = regs->reg[index_of[id]];
-	if (class == ZYDIS_REGCLASS_GPR32)
+	*value = regs->reg[index];
+	if (ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_GPR32)
 		*value = (uint32_t)*value;
 	return true;
 }
@@ -67,7 +38,7 @@ static bool reg_value(const struct auxtap_regs *regs, const struct insn *insn, Z
 /*
  * Of an operand in memory; false where a register is not known, or where it has several addresses.
  */
-static bool effective_address(const struct auxtap_regs *regs, const struct insn *insn,
+static bool effective_address(const struct auxtap_regs *regs, const struct x86_insn *insn,
 			      const ZydisDecodedOperand *op, uint64_t *addr)
 {
 	uint64_t base, index;
@@ -89,7 +60,7 @@ static bool effective_address(const struct auxtap_regs *regs, const struct insn 
 	return true;
 }
 
-static void set_base(const struct auxtap_regs *regs, const struct insn *insn,
+static void set_base(const struct auxtap_regs *regs, const struct x86_insn *insn,
 		     const ZydisDecodedOperand *op, struct fault_access *a)
 {
 	ZydisRegister base = op->mem.base;
@@ -116,7 +87,7 @@ static void set_base(const struct auxtap_regs *regs, const struct insn *insn,
 }
 
 /* Of the memory that an operand names; false where the instruction does not access it. */
-static bool accesses(const struct insn *insn, const ZydisDecodedOperand *op)
+static bool accesses(const struct x86_insn *insn, const ZydisDecodedOperand *op)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->actions &&
 	       insn->info.meta.category != ZYDIS_CATEGORY_PREFETCH &&
@@ -161,7 +132,7 @@ static unsigned int alignment(const char *name, unsigned int size)
 		       0;
 }
 
-static bool is_masked_load(const struct insn *insn)
+static bool is_masked_load(const struct x86_insn *insn)
 {
 	static const char *const names[] = {"vmaskmovps", "vmaskmovpd", "vpmaskmovd", "vpmaskmovq"};
 
@@ -169,7 +140,7 @@ static bool is_masked_load(const struct insn *insn)
 	       insn->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER;
 }
 
-static bool is_aligned(const struct insn *insn, const struct fault_access *a)
+static bool is_aligned(const struct x86_insn *insn, const struct fault_access *a)
 {
 	unsigned int align = alignment(insn->name, a->nr_bytes);
 
@@ -181,7 +152,7 @@ static bool is_aligned(const struct insn *insn, const struct fault_access *a)
  * for the permission to write first, and reports a page fault of it as a write.
  */
 static void find_access(const struct report_facts *facts, const struct auxtap_regs *regs,
-			const struct insn *insn, struct fault_access *found)
+			const struct x86_insn *insn, struct fault_access *found)
 {
 	for (unsigned int i = 0; i < insn->info.operand_count; i++) {
 		const ZydisDecodedOperand *op = &insn->op[i];
@@ -209,7 +180,7 @@ static void find_access(const struct report_facts *facts, const struct auxtap_re
 
 /* The target of a near indirect call or jump; false where it is unknown. */
 static bool branch_target(const struct report_facts *facts, const struct auxtap_regs *regs,
-			  const struct insn *insn, uint64_t *to)
+			  const struct x86_insn *insn, uint64_t *to)
 {
 	const ZydisDecodedOperand *op = &insn->op[0];
 	uint64_t addr;
@@ -228,10 +199,10 @@ void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs
 		      const uint8_t *bytes, size_t size, struct fault *fault)
 {
 	char text[FAULT_TEXT];
-	struct insn insn;
+	struct x86_insn insn;
 	uint64_t to;
 
-	if (!disassemble(bytes, size, &insn))
+	if (!x86_disassemble(bytes, size, &insn))
 		return;
 	find_access(facts, regs, &insn, &fault->access);
 	if (!fault->access.known && insn.info.mnemonic == ZYDIS_MNEMONIC_RET &&
@@ -255,10 +226,10 @@ void fault_x86_beyond(const struct report_facts *facts, const struct auxtap_regs
 {
 	struct report_facts by_maps = *facts;
 	uint64_t failed = facts->crash.fault_addr;
-	struct insn insn;
+	struct x86_insn insn;
 
 	by_maps.crash.flags &= ~(unsigned int)AUXTAP_CRASH_ADDR_VALID;
-	if (!disassemble(bytes, size, &insn))
+	if (!x86_disassemble(bytes, size, &insn))
 		return;
 	for (unsigned int i = 0; i < insn.info.operand_count; i++) {
 		const ZydisDecodedOperand *op = &insn.op[i];
@@ -281,7 +252,8 @@ void fault_x86_beyond(const struct report_facts *facts, const struct auxtap_regs
 
 /* ---- general protection: the processor reports no address ---- */
 
-static bool misaligned(const struct auxtap_regs *regs, const struct insn *insn, struct fault *fault)
+static bool misaligned(const struct auxtap_regs *regs, const struct x86_insn *insn,
+		       struct fault *fault)
 {
 	uint64_t addr;
 
@@ -309,7 +281,7 @@ static bool misaligned(const struct auxtap_regs *regs, const struct insn *insn, 
 	return false;
 }
 
-static bool is_port(const struct insn *insn)
+static bool is_port(const struct x86_insn *insn)
 {
 	static const char *const names[] = {"in",  "insb",  "insw",  "insd",
 					    "out", "outsb", "outsw", "outsd"};
@@ -318,7 +290,7 @@ static bool is_port(const struct insn *insn)
 }
 
 /* Has it an operand in registers of that class? */
-static bool has_register(const struct insn *insn, ZydisRegisterClass class)
+static bool has_register(const struct x86_insn *insn, ZydisRegisterClass class)
 {
 	for (unsigned int i = 0; i < insn->info.operand_count_visible; i++)
 		if (insn->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -328,7 +300,7 @@ static bool has_register(const struct insn *insn, ZydisRegisterClass class)
 }
 
 /* Instructions of the kernel that a program's use of makes a general protection fault. */
-static bool is_privileged(const struct insn *insn)
+static bool is_privileged(const struct x86_insn *insn)
 {
 	/* clang-format off */
 	static const char *const names[] = {
@@ -345,9 +317,9 @@ static bool is_privileged(const struct insn *insn)
 void fault_x86_protection(const struct report_facts *facts, const struct auxtap_regs *regs,
 			  const uint8_t *bytes, size_t size, struct fault *fault)
 {
-	struct insn insn;
+	struct x86_insn insn;
 
-	if (facts->crash.si_code != SI_KERNEL || !disassemble(bytes, size, &insn))
+	if (facts->crash.si_code != SI_KERNEL || !x86_disassemble(bytes, size, &insn))
 		return;
 	if (is_port(&insn))
 		snprintf(fault->why, sizeof(fault->why),
@@ -384,11 +356,11 @@ bool fault_x86_harmless(const struct auxtap_regs *regs, const uint8_t *bytes, si
 		ZYDIS_CATEGORY_CMOV,   ZYDIS_CATEGORY_CONVERT, ZYDIS_CATEGORY_PUSH,
 		ZYDIS_CATEGORY_POP,
 	};
-	struct insn insn;
+	struct x86_insn insn;
 	uint64_t addr;
 	bool is_plain = false;
 
-	if (!disassemble(bytes, size, &insn) || insn.info.meta.isa_ext != ZYDIS_ISA_EXT_BASE ||
+	if (!x86_disassemble(bytes, size, &insn) || insn.info.meta.isa_ext != ZYDIS_ISA_EXT_BASE ||
 	    has_register(&insn, ZYDIS_REGCLASS_SEGMENT) || is_privileged(&insn))
 		return false;
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
@@ -406,7 +378,7 @@ bool fault_x86_harmless(const struct auxtap_regs *regs, const uint8_t *bytes, si
 
 /* The value of a divisor, sign-extended; false where it is unknown. */
 static bool divisor(const struct report_facts *facts, const struct auxtap_regs *regs,
-		    const struct insn *insn, int64_t *value)
+		    const struct x86_insn *insn, int64_t *value)
 {
 	const ZydisDecodedOperand *op = &insn->op[0];
 	unsigned int bits = op->size;
@@ -427,7 +399,7 @@ static bool divisor(const struct report_facts *facts, const struct auxtap_regs *
 }
 
 /* Is the dividend, in rdx and rax, the most negative number of that many bits? */
-static bool most_negative(const struct auxtap_regs *regs, const struct insn *insn,
+static bool most_negative(const struct auxtap_regs *regs, const struct x86_insn *insn,
 			  unsigned int bits)
 {
 	unsigned int shift = 64 - bits;
@@ -442,7 +414,7 @@ static bool most_negative(const struct auxtap_regs *regs, const struct insn *ins
  * Can the quotient be too large at all? Not if the dividend fits into half of its registers: no
  * divisor but 0 (and -1, for the most negative number) makes such a division fail.
  */
-static bool quotient_fits(const struct auxtap_regs *regs, const struct insn *insn)
+static bool quotient_fits(const struct auxtap_regs *regs, const struct x86_insn *insn)
 {
 	unsigned int bits = insn->op[0].size;
 	uint64_t low, high, mask = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -464,10 +436,10 @@ void fault_x86_division(const struct report_facts *facts, const struct auxtap_re
 			const uint8_t *bytes, size_t size, char *why, size_t why_size)
 {
 	const char *text = "integer division: the divisor is 0, or the quotient is too large";
-	struct insn insn;
+	struct x86_insn insn;
 	int64_t by;
 
-	if (disassemble(bytes, size, &insn) && insn.op[0].size >= 8 &&
+	if (x86_disassemble(bytes, size, &insn) && insn.op[0].size >= 8 &&
 	    (insn.info.mnemonic == ZYDIS_MNEMONIC_DIV ||
 	     insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV)) {
 		bool known = divisor(facts, regs, &insn, &by);
@@ -492,9 +464,10 @@ uint64_t fault_x86_trap_ip(const uint8_t before[2], uint64_t ip)
 
 void fault_x86_trap(const uint8_t *bytes, size_t size, char *why, size_t why_size)
 {
-	struct insn insn;
+	struct x86_insn insn;
 
-	if (disassemble(bytes, size, &insn) && insn.info.meta.category == ZYDIS_CATEGORY_INTERRUPT)
+	if (x86_disassemble(bytes, size, &insn) &&
+	    insn.info.meta.category == ZYDIS_CATEGORY_INTERRUPT)
 		snprintf(why, why_size, "it ran into %s, a breakpoint, without a debugger",
 			 bytes[0] == 0xcd ? "int $3" : insn.name);
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One x86 instruction, taken apart by Zydis. */
+#ifndef AUXTAP_X86_INSN_H
+#define AUXTAP_X86_INSN_H
+
+#include <Zydis/Zydis.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct x86_insn {
+	ZydisDecodedInstruction info;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+	const char *name;
+};
+
+/* False where the bytes are no whole instruction. */
+bool x86_disassemble(const uint8_t *bytes, size_t size, struct x86_insn *insn);
+/* Of a general register of 32 or 64 bits, in struct auxtap_regs; -1: it is none. */
+int x86_reg_index(ZydisRegister reg);
+
+#endif
