@@ -83,6 +83,19 @@ function exceptionNode({ type, what, uncaught, thrown_by: throwers }) {
 	return made;
 }
 
+/* Where the bad pointer came from. */
+function originNode({ kind, is_code: isCode, value, block, offset, location }, memory) {
+	const what = isCode ? 'address' : value === '0x0' ? 'null pointer' : 'pointer';
+
+	if (kind === 'returned')
+		return node('p', 'note', `The ${what} was returned by `, locationNode(location));
+
+	const { is_freed: isFreed, bytes } = memory.find(known => known.address === block);
+
+	return node('p', 'note', `The ${what} was read from byte ${offset} of the ${isFreed ?
+		'freed block' : 'block'} of ${bytes} bytes at ${block}`);
+}
+
 function crashHead(report) {
 	const { crash } = report;
 	const who = `pid ${crash.pid}${crash.tid === crash.pid ? '' : `, thread ${crash.tid}`}`;
@@ -92,6 +105,8 @@ function crashHead(report) {
 
 	if (crash.cause)
 		made.append(node('p', 'cause', safe(crash.cause)));
+	if (crash.pointer_origin)
+		made.append(originNode(crash.pointer_origin, report.pointed_memory));
 	if (crash.message)
 		made.append(node('p', 'note', 'Its message: ', node('code', '', safe(crash.message))));
 	if (crash.exception)

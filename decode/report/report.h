@@ -514,13 +514,14 @@ void report_memory_print(const struct report_out *ro, const struct report_facts 
 
 /* ---- blocks of the heap (report_blocks.c) ---- */
 
+struct report_origin;
 /*
  * Drops those that have nothing to do with the death, and puts those first that are nearest to the
  * fault. regs: of the dying thread, or NULL; insn: the text of the faulting instruction, or "".
  */
 void report_blocks_choose(const struct report_out *ro, struct report_facts *facts,
 			  const struct auxtap_regs *regs, const char *insn,
-			  const struct unwind_frames *frames);
+			  const struct unwind_frames *frames, const struct report_origin *origin);
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs);
 /* report_block_vars.c: of freed blocks, which variable points there. is_null: a null pointer
@@ -736,6 +737,21 @@ struct report_own_frame {
 struct report_own_frame report_own_frame(const struct report_out *ro,
 					 const struct unwind_frames *frames);
 
+enum report_origin_kind {
+	REPORT_ORIGIN_UNKNOWN,
+	REPORT_ORIGIN_READ,	/* from memory, at addr */
+	REPORT_ORIGIN_RETURNED, /* by a function */
+};
+
+/* report_origin.c: where the pointer came from that the dying thread used. */
+struct report_origin {
+	enum report_origin_kind kind;
+	bool is_code;	/* it called, or jumped, there */
+	uint64_t value; /* the pointer, before constants were added to it */
+	uint64_t ip;	/* of the instruction that read it, or returned */
+	uint64_t addr;
+};
+
 struct report_headline {
 	const struct auxtap_regs *regs; /* of the thread that died; NULL: not known */
 	uint64_t ip;			/* of the instruction that the signal is about, with regs */
@@ -747,7 +763,16 @@ struct report_headline {
 	bool flow_end_known;
 	uint64_t flow_end;		  /* where the flow would go on, if that is known */
 	const struct report_branch *last; /* the branch that went to ip; NULL: not known */
+	struct report_origin origin;
 };
+
+/* Finds head->origin. */
+void report_origin_find(const struct report_out *ro, const struct report_facts *facts,
+			struct report_headline *head);
+/* Of the blocks that were chosen to be printed one must have it, if it was read from memory. */
+void report_origin_check(const struct report_facts *facts, struct report_origin *origin);
+void report_origin_print(const struct report_out *ro, const struct report_facts *facts,
+			 const struct report_origin *origin);
 
 /*
  * report_handled.c: of a death in the handler of a fault, or by a signal sent there: why that fault

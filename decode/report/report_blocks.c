@@ -178,6 +178,13 @@ static enum block_rank rank_pointers(const struct auxtap_crash_block *b, const s
 	return p->nr ? rank : RANK_NONE;
 }
 
+/* The bad pointer was read from it. */
+static bool has_origin(const struct auxtap_crash_block *b, const struct report_origin *origin)
+{
+	return origin->kind == REPORT_ORIGIN_READ && !(b->flags & AUXTAP_BLOCK_MAPPING) &&
+	       origin->addr >= b->addr && origin->addr - b->addr < b->nr_bytes;
+}
+
 /* A block of the heap is in the mapping. */
 static bool has_block(const struct report_facts *facts, const struct auxtap_crash_block *mapping)
 {
@@ -219,7 +226,7 @@ static enum block_rank rank_block(const struct report_out *ro, const struct repo
 
 void report_blocks_choose(const struct report_out *ro, struct report_facts *facts,
 			  const struct auxtap_regs *regs, const char *insn,
-			  const struct unwind_frames *frames)
+			  const struct unwind_frames *frames, const struct report_origin *origin)
 {
 	const bool is_abort = report_is_abort(&facts->crash);
 	const bool is_fault = facts->crash.si_code > 0 && !is_abort;
@@ -238,6 +245,8 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 				       is_abort && blocks[i].variable[0] ? RANK_FREED :
 									   RANK_NONE;
 
+		if (is_fault && rank > RANK_OPERAND && has_origin(b, origin))
+			rank = RANK_OPERAND;
 		if (is_bad && !b->bad_free_offset && !is_own_free(ro, facts, regs, b)) {
 			b->flags &= ~(uint32_t)AUXTAP_BLOCK_BAD_FREE;
 			is_bad = false;

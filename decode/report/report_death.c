@@ -128,7 +128,8 @@ static void choose_blocks(struct report *r, const struct report_death *death)
 	if (!nr || auxtap_disassemble_as(r->ro.images, report_isa(death->head.regs), ip, code, nr,
 					 text, sizeof(text)) <= 0)
 		text[0] = 0;
-	report_blocks_choose(&r->ro, &r->facts, death->head.regs, text, &death->frames);
+	report_blocks_choose(&r->ro, &r->facts, death->head.regs, text, &death->frames,
+			     &death->head.origin);
 }
 
 void report_death_explain(struct report *r, struct report_death *death)
@@ -153,10 +154,12 @@ void report_death_explain(struct report *r, struct report_death *death)
 		ip = insn_of_signal(r, regs, ip);
 		explain_regs(r, death, ip);
 	}
-	choose_blocks(r, death);
 	head->ip = death->fault.has_insn ? death->fault.insn_ip : ip;
 	if (!report_is_interrupted(r))
 		report_headline_explain(&r->ro, &r->facts, head);
+	report_origin_find(&r->ro, &r->facts, head);
+	choose_blocks(r, death);
+	report_origin_check(&r->facts, &head->origin);
 	death->unloaded = head->regs && report_was_unloaded(&r->ro, &r->facts, ip);
 	if (death->view)
 		explain_flow(r, death, ip);

@@ -157,6 +157,7 @@ void report_headline_print(const struct report_out *ro, const struct report_fact
 	print_where(ro, head);
 	if (head->fault->why[0])
 		fprintf(out, "  %s\n", report_text(ro, head->fault->why));
+	report_origin_print(ro, facts, &head->origin);
 	if (facts->message)
 		fprintf(out, "  Its message: %s\n", report_text(ro, facts->message));
 	report_exception_print(ro, facts, head->regs, head->fault->uncaught);

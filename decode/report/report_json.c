@@ -213,6 +213,7 @@ static void put_crash(struct report_json *json, const struct report_death *death
 	json_out_text(j, "cause", death->fault.why[0] ? death->fault.why : NULL);
 	json_out_text(j, "message", json->r->facts.message);
 	report_exception_json(json, death->head.regs, death->fault.uncaught);
+	report_json_origin(json, &head->origin);
 	put_where(json, death);
 	put_insn(json, death);
 	json_out_bool(j, "emulator_limit", c->flags & AUXTAP_CRASH_EMULATOR);

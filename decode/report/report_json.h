@@ -47,6 +47,7 @@ void report_json_branches(struct report_json *json, const struct report_branches
 void report_json_pointed_memory(struct report_json *json, const struct auxtap_regs *regs);
 /* report_exception.c */
 void report_exception_json(struct report_json *json, const struct auxtap_regs *regs, bool uncaught);
+void report_json_origin(struct report_json *json, const struct report_origin *origin);
 void report_json_overruns(struct report_json *json, const struct auxtap_regs *regs);
 /* report_json_frames.c */
 void report_json_backtrace(struct report_json *json, const struct report_death *death);

@@ -56,6 +56,18 @@ def check_head(lines, report):
         assert words + name_of(crash['called_from']) in text, (words, text)
     said = [line.strip() for line in lines[1:]]
     known = [crash['cause'], crash['message'] and 'Its message: ' + crash['message']]
+    origin = crash['pointer_origin']
+    if origin:
+        what = ('address' if origin['is_code'] else
+                'pointer' if int(origin['value'], 16) else 'null pointer')
+        if origin['kind'] == 'returned':
+            words = 'The %s was returned by %s' % (what, name_of(origin['location']))
+        else:
+            block = next(b for b in report['pointed_memory'] if b['address'] == origin['block'])
+            words = 'The %s was read from byte %d of the %sblock of %d bytes at %s' % (
+                what, origin['offset'], 'freed ' if block['is_freed'] else '', block['bytes'],
+                origin['block'])
+        known.append(next(line for line in said if line.startswith(words)))
     thrown = crash['exception']
     if thrown:
         words = 'Its exception: ' if thrown['uncaught'] else 'The exception being handled: '

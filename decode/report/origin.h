@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where the bad pointer came from: report_origin.c asks origin_x86.c. */
+#ifndef AUXTAP_ORIGIN_H
+#define AUXTAP_ORIGIN_H
+
+#include "report.h"
+
+#define ORIGIN_RUNS  48
+#define ORIGIN_INSNS 256 /* executed before the fault, that are looked at */
+
+/* Instructions in a row that were executed. */
+struct origin_run {
+	uint64_t first, end;		    /* end: of the next one, not executed in this run */
+	const struct report_branch *branch; /* that ended it; NULL: the fault did */
+	const struct report_branch *before; /* that led to it */
+};
+
+/* What was executed before the faulting instruction, the newest run first. */
+struct origin_flow {
+	const struct report_out *ro;
+	const struct report_facts *facts;
+	const struct auxtap_regs *regs; /* at the fault */
+	struct origin_run run[ORIGIN_RUNS];
+	int nr;
+	uint64_t insn_ip; /* that faulted, or that went to the bad address */
+	bool is_branch;	  /* it did the latter, and was executed */
+};
+
+/* Is addr in a function of a library's header, as operator*() of an iterator is? */
+bool origin_is_helper(const struct report_out *ro, uint64_t addr);
+/* The pointer that the instruction at insn_ip used. False: not known. */
+bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
+		     struct report_origin *origin);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Where the bad pointer came from: the instructions that were executed last are known, so that the
+ * one that read the pointer from memory is found, or the function that returned it.
+ */
+#include "decode/flow/branch_insn.h"
+#include "origin.h"
+#include "report_json.h"
+#include "util/json_out.h"
+
+#include <inttypes.h>
+
+/*
+ * The runs between the last branches. What the kernel, a gap or a loop without packets came between
+ * ends them: registers may have changed there.
+ */
+static void collect_runs(const struct report_branches *branches, uint64_t end,
+			 struct origin_flow *flow)
+{
+	const struct report_branch *ended = NULL, *last;
+	unsigned int kept = branches->nr < REPORT_BRANCHES ? branches->nr : REPORT_BRANCHES;
+	unsigned int back = 1;
+
+	if (branches->after_gap || !kept)
+		return;
+	last = &branches->at[(branches->nr - 1) % REPORT_BRANCHES];
+	if (last->async)
+		back = 2; /* the signal */
+	else if (!flow->is_branch)
+		return;
+	if (last->async && !flow->is_branch && last->from != end)
+		return; /* the trace ends elsewhere */
+	if (flow->is_branch)
+		back++;
+	for (; back <= kept; back++) {
+		const struct report_branch *b =
+			&branches->at[(branches->nr - back) % REPORT_BRANCHES];
+
+		if (b->async || b->uncounted || !b->has_to || !b->has_from ||
+		    branch_enters_kernel(b->kind))
+			return;
+		for (unsigned int i = 0; i < b->repeat; i++) {
+			if (flow->nr == ORIGIN_RUNS)
+				return;
+			flow->run[flow->nr++] = (struct origin_run){.first = b->to,
+								    .end = end,
+								    .branch = ended,
+								    .before = b};
+			end = b->from;
+			ended = b;
+		}
+		if (b->gap >= 0)
+			return;
+	}
+}
+
+bool origin_is_helper(const struct report_out *ro, uint64_t addr)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	return !auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, &loc) && loc.image &&
+	       !report_is_runtime(loc.image) && report_own_level(&loc) < 0;
+}
+
+void report_origin_find(const struct report_out *ro, const struct report_facts *facts,
+			struct report_headline *head)
+{
+	struct report_origin *origin = &head->origin;
+	struct origin_flow flow = {.ro = ro, .facts = facts, .regs = head->regs};
+	const struct fault *fault = head->fault;
+
+	*origin = (struct report_origin){.kind = REPORT_ORIGIN_UNKNOWN};
+	if (!head->regs || head->regs->arch != AUXTAP_ARCH_X86_64 || !head->branches ||
+	    facts->crash.si_code <= 0)
+		return;
+	flow.is_branch = fault->bad_ip;
+	if (flow.is_branch && (!head->last || head->last->to != head->ip ||
+			       (head->last->kind != AUXTAP_BRANCH_CALL_INDIRECT &&
+				head->last->kind != AUXTAP_BRANCH_JUMP_INDIRECT)))
+		return;
+	flow.insn_ip = flow.is_branch ? head->last->from : head->ip;
+	collect_runs(head->branches, flow.insn_ip, &flow);
+	if (!origin_x86_find(&flow, fault, origin))
+		origin->kind = REPORT_ORIGIN_UNKNOWN;
+	origin->is_code = flow.is_branch || !fault->access.known;
+}
+
+/* The block of the heap that it was read from; NULL: none is known there. */
+static const struct auxtap_crash_block *block_at(const struct report_facts *facts, uint64_t addr)
+{
+	for (size_t i = 0; i < facts->nr_blocks; i++) {
+		const struct auxtap_crash_block *b = &facts->blocks[i].record;
+
+		if (!(b->flags & AUXTAP_BLOCK_MAPPING) && addr >= b->addr &&
+		    addr - b->addr < b->nr_bytes)
+			return b;
+	}
+	return NULL;
+}
+
+void report_origin_check(const struct report_facts *facts, struct report_origin *origin)
+{
+	if (origin->kind == REPORT_ORIGIN_READ && !block_at(facts, origin->addr))
+		origin->kind = REPORT_ORIGIN_UNKNOWN;
+}
+
+void report_origin_print(const struct report_out *ro, const struct report_facts *facts,
+			 const struct report_origin *origin)
+{
+	const char *what = origin->is_code ? "address" : origin->value ? "pointer" : "null pointer";
+	const struct auxtap_crash_block *block;
+
+	switch (origin->kind) {
+	case REPORT_ORIGIN_UNKNOWN:
+		break;
+	case REPORT_ORIGIN_RETURNED:
+		fprintf(ro->out, "  The %s was returned by ", what);
+		report_print_outermost(ro, origin->ip);
+		fputc('\n', ro->out);
+		break;
+	case REPORT_ORIGIN_READ:
+		block = block_at(facts, origin->addr);
+		fprintf(ro->out,
+			"  The %s was read from byte %" PRIu64 " of the %s of %" PRIu64
+			" bytes at 0x%" PRIx64 "\n",
+			what, origin->addr - block->addr,
+			block->flags & AUXTAP_BLOCK_FREED ? "freed block" : "block",
+			block->nr_bytes, block->addr);
+		break;
+	}
+}
+
+void report_json_origin(struct report_json *json, const struct report_origin *origin)
+{
+	const bool is_read = origin->kind == REPORT_ORIGIN_READ;
+	struct json_out *j = &json->j;
+
+	if (origin->kind == REPORT_ORIGIN_UNKNOWN) {
+		json_out_null(j, "pointer_origin");
+		return;
+	}
+	json_out_open(j, "pointer_origin", '{');
+	json_out_text(j, "kind", is_read ? "read" : "returned");
+	json_out_bool(j, "is_code", origin->is_code);
+	json_out_hex(j, "value", origin->value);
+	if (is_read) {
+		const struct auxtap_crash_block *block = block_at(&json->r->facts, origin->addr);
+
+		json_out_hex(j, "block", block->addr);
+		json_out_u64(j, "offset", origin->addr - block->addr);
+	} else {
+		json_out_null(j, "block");
+		json_out_null(j, "offset");
+	}
+	report_json_location(json, &json->r->ro, "location", origin->ip, true);
+	json_out_close(j, '}');
+}
