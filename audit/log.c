@@ -242,7 +242,8 @@ static void interrupt(struct log *log)
 	uint64_t overshoot, delay;
 
 	log->ring->nr_starts++;
-	log->interrupted = true;
+	/* one that comes after the driver switched the unit off ends no transaction */
+	log->interrupted = log->on || !log->has_transactions;
 	if (log->has_threshold && log->passed && log->nr_interrupts++ &&
 	    (log->on || !log->has_transactions)) {
 		audit_add_finding(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,

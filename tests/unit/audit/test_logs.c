@@ -122,6 +122,11 @@ static const struct log_case kernel[] = {
 	{"", "0,limit,0\n0,irq\n0,truncated,7\n1,truncated,7"},
 	{"", "0,limit,0\n0,irq\n0,truncated,7\n1,truncated,7\n2,truncated,8"},
 	{"", "0,limit,0\n0,truncated,7\n1,truncated,7\n2,truncated,7"}, /* while it begins */
+	{"truncated-goes-on", "0,begin,0\n0,limit,9\n1,write,9\n1,irq\n1,end\n1,truncated,7\n"
+			      "2,truncated,7\n3,truncated,7"},
+	/* the driver had ended the transaction before: the event is truncated while it begins */
+	{"", "0,begin,0\n0,limit,9\n1,write,9\n1,end\n1,irq\n2,truncated,7\n3,truncated,7\n"
+	     "4,truncated,7"},
 	{"", "0,write,9\n0,limit,9\n0,irq\n0,truncated,7\n1,tail,9\n1,truncated,7\n2,truncated,7"},
 	{"", "0,begin,0\n1,end\n2,freed"},
 	{"", "0,begin,0\n1,end\n2,freed,0"},
