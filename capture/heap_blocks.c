@@ -84,7 +84,9 @@ static struct heap_block block_of(const struct auxtap_heap_event *e, uint32_t fl
 					      .nr_bytes = e->nr_bytes},
 				   .allocated = -1,
 				   .freed = -1,
-				   .bad_free = -1};
+				   .bad_free = -1,
+				   .was_allocated = -1,
+				   .was_freed = -1};
 }
 
 /*
@@ -215,6 +217,44 @@ static bool is_reused(const struct blocks *b, size_t nr)
 	return false;
 }
 
+/* The newest allocation of the address before event number 'end'; 'end': none is known. */
+static size_t allocation_of(const struct blocks *b, uint64_t addr, size_t end)
+{
+	for (size_t i = end; i-- > b->oldest;)
+		if (b->event[i].kind == AUXTAP_HEAP_ALLOCATED && b->event[i].addr == addr)
+			return i;
+	return end;
+}
+
+/* Which block, freed before event number nr allocated this one, the pointer would be in. */
+static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
+		       struct heap_block *block)
+{
+	for (size_t i = nr; i-- > b->oldest;) {
+		const struct auxtap_heap_event *e = &b->event[i];
+		size_t allocated;
+
+		if (e->kind == AUXTAP_HEAP_KEPT || is_mapping(e))
+			continue;
+		/* an own allocator's block has this one within it */
+		if (e->kind == AUXTAP_HEAP_ALLOCATED && is_inside(pointer, e))
+			return;
+		if (e->kind != AUXTAP_HEAP_FREED || e->addr > pointer)
+			continue;
+		allocated = allocation_of(b, e->addr, i);
+		if (allocated == i || !is_inside(pointer, &b->event[allocated]))
+			continue;
+		block->before = block_of(&b->event[allocated], AUXTAP_BLOCK_BEFORE).record;
+		block->before.allocated_at = b->event[allocated].caller;
+		block->before.allocated_tid = b->event[allocated].tid;
+		block->before.freed_at = e->caller;
+		block->before.freed_tid = e->tid;
+		block->was_allocated = (ssize_t)allocated;
+		block->was_freed = (ssize_t)i;
+		return;
+	}
+}
+
 static bool find_allocation(struct blocks *b, uint64_t pointer,
 			    bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
 {
@@ -238,6 +278,8 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 		if (b->only_freed && !(block.record.flags & AUXTAP_BLOCK_FREED))
 			return false;
 		add_free_inside(b, &block);
+		if (!(block.record.flags & AUXTAP_BLOCK_FREED) && is_there == is_inside)
+			add_before(b, i, pointer, &block);
 		add(b, &block);
 		return true;
 	}
@@ -368,7 +410,9 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 	return b.nr;
 }
 
-int heap_blocks_find_freed(const struct auxtap_heap_event *event, size_t nr_events,
+#define NEAR_WORDS 128 /* those of the innermost functions */
+
+int heap_blocks_find_words(const struct auxtap_heap_event *event, size_t nr_events,
 			   const uint64_t *word, size_t nr_words, struct heap_block *found, int nr)
 {
 	struct blocks b = {.event = event,
@@ -388,6 +432,10 @@ int heap_blocks_find_freed(const struct auxtap_heap_event *event, size_t nr_even
 				       high;
 		}
 	for (size_t i = 0; i < nr_words && b.nr < AUXTAP_MAX_BLOCKS; i++)
+		if (word[i] >= low && word[i] < high)
+			find_allocation(&b, word[i], is_inside);
+	b.only_freed = false;
+	for (size_t i = 0; i < nr_words && i < NEAR_WORDS && b.nr < AUXTAP_MAX_BLOCKS; i++)
 		if (word[i] >= low && word[i] < high)
 			find_allocation(&b, word[i], is_inside);
 	return b.nr;
@@ -423,7 +471,7 @@ static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t t
 		      struct heap_block *block)
 {
 	struct auxtap_crash_block *b = &block->record;
-	struct auxtap_heap_call allocated, freed, bad_free;
+	struct auxtap_heap_call allocated, freed, bad_free, was_allocated, was_freed;
 	const bool has_freed = read_call(s, tid, events, nr_events, block->freed, &freed);
 
 	if (has_freed && freed.returned)
@@ -435,6 +483,16 @@ static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t t
 		put_call(s, file, b->addr, AUXTAP_BLOCK_IS_FREED, b->freed_at, &freed);
 	if (read_call(s, tid, events, nr_events, block->bad_free, &bad_free))
 		put_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
+	if (block->was_freed < 0)
+		return;
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, &block->before,
+					sizeof(block->before));
+	if (read_call(s, tid, events, nr_events, block->was_allocated, &was_allocated))
+		put_call(s, file, b->addr, AUXTAP_BLOCK_WAS_ALLOCATED, block->before.allocated_at,
+			 &was_allocated);
+	if (read_call(s, tid, events, nr_events, block->was_freed, &was_freed))
+		put_call(s, file, b->addr, AUXTAP_BLOCK_WAS_FREED, block->before.freed_at,
+			 &was_freed);
 }
 
 void session_put_thrown(struct auxtap_session *s, struct trace_file *file, pid_t tid,
@@ -549,7 +607,7 @@ void session_put_heap_blocks(struct auxtap_session *s, struct trace_file *file,
 	nr += general_regs(&regs, pointer + nr);
 	nr = heap_blocks_find(events, nr_events, tid, pointer, nr, found);
 	if (session_memory(s) != AUXTAP_MEMORY_NONE)
-		nr = heap_blocks_find_freed(events, nr_events, stack,
+		nr = heap_blocks_find_words(events, nr_events, stack,
 					    read_stack(s, crash->pid, &regs, stack), found, nr);
 	for (int i = 0; i < nr; i++)
 		put_block(s, file, tid, events, nr_events, &found[i]);

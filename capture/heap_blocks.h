@@ -12,6 +12,9 @@
 struct heap_block {
 	struct auxtap_crash_block record;
 	ssize_t allocated, freed, bad_free;
+	/* of a block in use: the one before it, if was_freed is not -1; its return addresses */
+	struct auxtap_crash_block before;
+	ssize_t was_allocated, was_freed;
 };
 
 /*
@@ -22,10 +25,11 @@ struct heap_block {
 int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pid_t tid,
 		     const uint64_t *pointer, int nr_pointers, struct heap_block *found);
 /*
- * The same of words that may be pointers: only blocks that were freed. To the first nr of found
- * those are added that are not there yet; the number of all.
+ * The same of words that may be pointers, without mappings: first blocks that were freed, then
+ * those that the first few words point to. To the first nr of found those are added that are not
+ * there yet; the number of all.
  */
-int heap_blocks_find_freed(const struct auxtap_heap_event *event, size_t nr_events,
+int heap_blocks_find_words(const struct auxtap_heap_event *event, size_t nr_events,
 			   const uint64_t *word, size_t nr_words, struct heap_block *found, int nr);
 
 #endif

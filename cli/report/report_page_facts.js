@@ -17,6 +17,13 @@ function heapCallNode(what, made, dying) {
 					made.tid === dying ? null : `, by thread ${made.tid}`)));
 }
 
+/* The block that was in its memory. */
+function beforeNode(before, call) {
+	return before && node('div', 'block', node('p', '',
+		`before it: a block of ${number(before.bytes)} bytes at ${before.address}`),
+	call('freed', before.freed), call('allocated', before.allocated));
+}
+
 function blockNode(block, dying) {
 	const call = (what, made) => heapCallNode(what, made, dying);
 	const words = block.is_mapping ? ['unmapped memory', 'mapped memory', 'unmapped', 'mapped'] :
@@ -34,7 +41,7 @@ function blockNode(block, dying) {
 		pointers.length ? `: ${pointers.join(', ')}` : ''),
 	call(block.bad_free_offset ? `freed at byte ${number(block.bad_free_offset)}` : 'freed again',
 		block.bad_free), call(block.is_freed ? words[2] : 'being freed', block.freed),
-	call(words[3], block.allocated));
+	call(words[3], block.allocated), beforeNode(block.before, call));
 }
 
 function blocksCard(report) {

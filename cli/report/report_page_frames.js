@@ -68,6 +68,7 @@ function endText(backtrace) {
 		not_in_snapshot: `The snapshot does not contain the stack at ${backtrace.end_address}${unknown}`,
 		no_file: `No file with the unwind information of that code could be read${unknown}`,
 		no_unwind_information: `No unwind information describes that code${unknown}`,
+		overwritten: `What says where the next frame is was overwritten, too${unknown}`,
 		senseless: 'The stack makes no sense from here on; the calls below do not depend on it.',
 	}[backtrace.end];
 }

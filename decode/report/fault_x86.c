@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Which operand of an x86 instruction made it fault. */
 #include "fault.h"
-#include "x86_insn.h"
+#include "zydis_insn.h"
 
 #include <signal.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * a value on the way makes it unknown.
  */
 #include "origin.h"
-#include "x86_insn.h"
+#include "zydis_insn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,8 +223,9 @@ static bool stack_pointer_before(const struct trail *t, int index, uint64_t *val
 
 enum touch { TOUCH_NOT, TOUCH_EXACTLY, TOUCH_UNKNOWN };
 
-/* Does the instruction write to the 8 bytes at addr? */
-static enum touch touches(const struct trail *t, int index, uint64_t addr, int depth)
+/* Does the instruction write to the bytes at addr? */
+static enum touch touches(const struct trail *t, int index, uint64_t addr, unsigned int nr_bytes,
+			  int depth)
 {
 	const struct executed *e = &t->at[index];
 
@@ -241,9 +242,9 @@ static enum touch touches(const struct trail *t, int index, uint64_t addr, int d
 		if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
 		    !address_before(t, e, index, op, depth, &to))
 			return TOUCH_UNKNOWN;
-		if (to == addr && op->size == 64)
+		if (to == addr && op->size / 8 == nr_bytes)
 			return TOUCH_EXACTLY;
-		if (to < addr + 8 && addr < to + op->size / 8)
+		if (to < addr + nr_bytes && addr < to + op->size / 8)
 			return TOUCH_UNKNOWN;
 	}
 	return TOUCH_NOT;
@@ -258,15 +259,14 @@ static bool is_own_stack(const struct trail *t, uint64_t addr)
 	return map && sp >= map->start && sp < map->end;
 }
 
-/* A word that was read at an index, if nothing has written to it since. */
-static bool memory_before(const struct trail *t, int index, uint64_t addr, int depth,
-			  uint64_t *value)
+/* Bytes that were read at an index, if nothing has written to them since. */
+static bool memory_before(const struct trail *t, int index, uint64_t addr, unsigned int nr_bytes,
+			  int depth, uint64_t *value)
 {
 	for (int i = 0; i < index; i++)
-		if (touches(t, i, addr, depth) != TOUCH_NOT)
+		if (touches(t, i, addr, nr_bytes, depth) != TOUCH_NOT)
 			return false;
-	return is_own_stack(t, addr) &&
-	       report_facts_memory(t->flow->facts, addr, value, sizeof(*value));
+	return is_own_stack(t, addr) && report_facts_memory(t->flow->facts, addr, value, nr_bytes);
 }
 
 static int last_write(const struct trail *t, int index, int reg)
@@ -285,12 +285,83 @@ static bool is_unchanged_since(const struct trail *t, int index, int reg)
 	return true;
 }
 
+/* The operand's value, of 64 bits, or of 32 with those above them 0. */
+static bool source_before(const struct trail *t, int index, const ZydisDecodedOperand *op,
+			  int depth, uint64_t *value)
+{
+	uint64_t addr;
+
+	if (op->size != 64 && op->size != 32)
+		return false;
+	switch (op->type) {
+	case ZYDIS_OPERAND_TYPE_REGISTER:
+		if (!value_before(t, index, x86_reg_index(op->reg.value), depth, value))
+			return false;
+		break;
+	case ZYDIS_OPERAND_TYPE_IMMEDIATE:
+		*value = op->imm.value.u;
+		break;
+	case ZYDIS_OPERAND_TYPE_MEMORY:
+		*value = 0;
+		if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
+		    !address_before(t, &t->at[index], index, op, depth, &addr) ||
+		    !memory_before(t, index, addr, op->size / 8, depth, value))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	if (op->size == 32)
+		*value = (uint32_t)*value;
+	return true;
+}
+
+/* What the instruction left in its first operand, a register. */
+static bool result_of(const struct trail *t, int index, int depth, uint64_t *value)
+{
+	const struct x86_insn *insn = &t->at[index].insn;
+	uint64_t other;
+
+	switch (insn->info.mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+		return source_before(t, index, &insn->op[1], depth, value);
+	case ZYDIS_MNEMONIC_MOVSXD:
+		if (insn->op[1].size != 32 || !source_before(t, index, &insn->op[1], depth, value))
+			return false;
+		*value = (uint64_t)(int64_t)(int32_t)*value;
+		return true;
+	case ZYDIS_MNEMONIC_CDQE:
+		if (!value_before(t, index, AUXTAP_X86_AX, depth, value))
+			return false;
+		*value = (uint64_t)(int64_t)(int32_t)*value;
+		return true;
+	case ZYDIS_MNEMONIC_LEA:
+		return insn->info.address_width == 64 &&
+		       address_before(t, &t->at[index], index, &insn->op[1], depth, value);
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+		if (insn->op[0].size != 64 ||
+		    !source_before(t, index, &insn->op[0], depth, value) ||
+		    !source_before(t, index, &insn->op[1], depth, &other))
+			return false;
+		*value += insn->info.mnemonic == ZYDIS_MNEMONIC_ADD ? other : -other;
+		return true;
+	case ZYDIS_MNEMONIC_SHL:
+		if (insn->op[0].size != 64 || insn->op[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+		    !source_before(t, index, &insn->op[0], depth, value))
+			return false;
+		*value <<= insn->op[1].imm.value.u & 63;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool value_before(const struct trail *t, int index, int reg, int depth, uint64_t *value)
 {
 	const struct auxtap_regs *regs = t->flow->regs;
-	const ZydisDecodedOperand *op, *from_op;
-	uint64_t added, addr;
-	int by, from;
+	const ZydisDecodedOperand *op;
+	int by;
 
 	if (reg < 0 || !depth--)
 		return false;
@@ -304,19 +375,14 @@ static bool value_before(const struct trail *t, int index, int reg, int depth, u
 	if (by < 0)
 		return false;
 	op = writes_reg(&t->at[by], reg);
-	from_op = &t->at[by].insn.op[1];
-	if (adds_constant(&t->at[by], op, &from, &added)) {
-		if (!value_before(t, by, from, depth, value))
-			return false;
-		*value += added;
-		return true;
-	}
-	if (!is_move_to(&t->at[by], op))
+	/* a result of 8 or 16 bits leaves the others as they were */
+	if (op->size != 64 && op->size != 32)
 		return false;
-	if (is_reg64(from_op))
-		return value_before(t, by, x86_reg_index(from_op->reg.value), depth, value);
-	return is_word(from_op) && address_before(t, &t->at[by], by, from_op, depth, &addr) &&
-	       memory_before(t, by, addr, depth, value);
+	if (op != &t->at[by].insn.op[0] || !result_of(t, by, depth, value))
+		return false;
+	if (op->size == 32)
+		*value = (uint32_t)*value;
+	return true;
 }
 
 /* ---- the search ---- */
@@ -328,7 +394,7 @@ static int stored_from(const struct trail *t, int *index, uint64_t addr)
 		const struct executed *e = &t->at[i];
 		const ZydisDecodedOperand *from = &e->insn.op[1];
 
-		switch (touches(t, i, addr, MAX_DEPTH)) {
+		switch (touches(t, i, addr, 8, MAX_DEPTH)) {
 		case TOUCH_NOT:
 			continue;
 		case TOUCH_UNKNOWN:

@@ -574,6 +574,7 @@ enum report_frames_end {
 	REPORT_FRAMES_NOT_IN_SNAPSHOT, /* the stack at frames->unread */
 	REPORT_FRAMES_NO_FILE,
 	REPORT_FRAMES_NO_INFO,
+	REPORT_FRAMES_OVERWRITTEN, /* what says where the next frame is */
 	REPORT_FRAMES_SENSELESS,
 };
 enum report_frames_end report_frames_end(const struct report_out *ro,

@@ -333,10 +333,26 @@ static struct block_call call_of(const struct auxtap_crash_block *b,
 		call.return_addr = b->bad_free_at;
 		call.tid = b->bad_free_tid;
 		break;
+	case AUXTAP_BLOCK_WAS_ALLOCATED:
+	case AUXTAP_BLOCK_WAS_FREED:
 	case AUXTAP_BLOCK_IS_THROWN:
 		break;
 	}
 	return call;
+}
+
+/* Of the one that was in its memory before. */
+static struct block_call call_before(const struct report_block *block,
+				     enum auxtap_block_action action)
+{
+	const bool is_free = action == AUXTAP_BLOCK_WAS_FREED;
+
+	return (struct block_call){
+		.block = &block->record,
+		.action = action,
+		.return_addr = is_free ? block->before.freed_at : block->before.allocated_at,
+		.tid = is_free ? block->before.freed_tid : block->before.allocated_tid,
+	};
 }
 
 static void find_callers(const struct report_out *ro, const struct report_facts *facts,
@@ -348,13 +364,14 @@ static void find_callers(const struct report_out *ro, const struct report_facts 
 }
 
 static void print_call(const struct report_out *ro, const struct report_facts *facts,
-		       const struct auxtap_regs *regs, const char *what, struct block_call call)
+		       const struct auxtap_regs *regs, int indent, const char *what,
+		       struct block_call call)
 {
 	struct report_callers callers;
 
 	find_callers(ro, facts, regs, &call, &callers);
 	for (int i = 0; i < callers.nr; i++) {
-		fprintf(ro->out, "    %-11s ", i ? "  from" : what);
+		fprintf(ro->out, "%*s%-11s ", indent, "", i ? "  from" : what);
 		report_print_level(ro, callers.at[i].pc, callers.at[i].level);
 		if (!i && !call.tid)
 			fputs(", before the process was forked", ro->out);
@@ -379,6 +396,23 @@ static const char *block_word(const struct report_block *block)
 	return was_freed(block) ? "freed block" : "block";
 }
 
+/* A pointer into a block in use may be older than the block. */
+static bool shows_before(const struct report_block *block)
+{
+	return block->before.size && block->rank <= RANK_OPERAND && !was_freed(block);
+}
+
+static void print_before(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs, const struct report_block *block)
+{
+	if (!shows_before(block))
+		return;
+	fprintf(ro->out, "    before it: a block of %" PRIu64 " bytes at 0x%" PRIx64 "\n",
+		block->before.nr_bytes, block->before.addr);
+	print_call(ro, facts, regs, 6, "freed", call_before(block, AUXTAP_BLOCK_WAS_FREED));
+	print_call(ro, facts, regs, 6, "allocated", call_before(block, AUXTAP_BLOCK_WAS_ALLOCATED));
+}
+
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs)
 {
@@ -400,18 +434,19 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 			if (b->bad_free_offset)
 				snprintf(what, sizeof(what), "freed at byte %" PRIu64,
 					 b->bad_free_offset);
-			print_call(ro, facts, regs, b->bad_free_offset ? what : "freed again",
+			print_call(ro, facts, regs, 4, b->bad_free_offset ? what : "freed again",
 				   call_of(b, AUXTAP_BLOCK_BAD_FREES));
 		}
 		if (b->freed_at)
-			print_call(ro, facts, regs,
+			print_call(ro, facts, regs, 4,
 				   is_map	    ? "unmapped" :
 				   was_freed(block) ? "freed" :
 						      "being freed",
 				   call_of(b, AUXTAP_BLOCK_IS_FREED));
 		if (b->allocated_at)
-			print_call(ro, facts, regs, is_map ? "mapped" : "allocated",
+			print_call(ro, facts, regs, 4, is_map ? "mapped" : "allocated",
 				   call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));
+		print_before(ro, facts, regs, block);
 	}
 }
 
@@ -469,7 +504,7 @@ void report_overruns_print(const struct report_out *ro, const struct report_fact
 				fprintf(ro->out, ", the text \"%s\"", text);
 		}
 		fputc('\n', ro->out);
-		print_call(ro, facts, regs, "allocated", call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));
+		print_call(ro, facts, regs, 4, "allocated", call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));
 	}
 }
 
@@ -502,6 +537,23 @@ static void put_variable(struct json_out *j, const struct report_block *block)
 	json_out_text(j, "variable", block->variable);
 	json_out_text(j, "function", block->function);
 	json_out_bool(j, "is_part", !block->variable_is_whole);
+}
+
+static void put_before(struct report_json *json, const struct auxtap_regs *regs,
+		       const struct report_block *block)
+{
+	struct json_out *j = &json->j;
+
+	if (!shows_before(block)) {
+		json_out_null(j, "before");
+		return;
+	}
+	json_out_open(j, "before", '{');
+	json_out_hex(j, "address", block->before.addr);
+	json_out_u64(j, "bytes", block->before.nr_bytes);
+	put_call(json, regs, "allocated", true, call_before(block, AUXTAP_BLOCK_WAS_ALLOCATED));
+	put_call(json, regs, "freed", true, call_before(block, AUXTAP_BLOCK_WAS_FREED));
+	json_out_close(j, '}');
 }
 
 void report_json_pointed_memory(struct report_json *json, const struct auxtap_regs *regs)
@@ -541,6 +593,7 @@ void report_json_pointed_memory(struct report_json *json, const struct auxtap_re
 			 call_of(b, AUXTAP_BLOCK_BAD_FREES));
 		if (b->flags & AUXTAP_BLOCK_BAD_FREE)
 			json_out_u64(j, "bad_free_offset", b->bad_free_offset);
+		put_before(json, regs, &facts->blocks[i]);
 		json_out_close(j, '}');
 	}
 	json_out_close(j, ']');

@@ -50,6 +50,16 @@ static int add_memory(struct report_facts *facts, const void *data, size_t size)
 	return 0;
 }
 
+/* It had been in the memory of the block, which is in use. */
+static void set_before(struct report_block *block, const struct auxtap_crash_block *before)
+{
+	const struct auxtap_crash_block *b = &block->record;
+
+	if (!(b->flags & AUXTAP_BLOCK_FREED) && before->addr < b->addr + b->nr_bytes &&
+	    b->addr < before->addr + before->nr_bytes)
+		block->before = *before;
+}
+
 static void add_block(struct report_facts *facts, const void *data, size_t size)
 {
 	const uint32_t overrun = AUXTAP_BLOCK_OVERRUN | AUXTAP_BLOCK_AFTER_OVERRUN;
@@ -62,6 +72,11 @@ static void add_block(struct report_facts *facts, const void *data, size_t size)
 	memcpy(b, data, size < sizeof(*b) ? size : sizeof(*b));
 	if (!b->addr || b->addr + b->nr_bytes < b->addr)
 		return;
+	if (b->flags & AUXTAP_BLOCK_BEFORE) {
+		if (facts->nr_blocks)
+			set_before(&facts->blocks[facts->nr_blocks - 1], b);
+		return;
+	}
 	if (!(b->flags & overrun)) {
 		if (facts->nr_blocks < AUXTAP_MAX_BLOCKS)
 			facts->blocks[facts->nr_blocks++] = block;

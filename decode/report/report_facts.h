@@ -34,10 +34,11 @@ struct report_block {
 	char variable[64];	/* that points there, of the function; "": none */
 	char function[256];
 	uint64_t variable_offset;
+	struct auxtap_crash_block before; /* that was in its memory; size 0: none is known */
 };
 
-/* A block may have three; one more for the exception that was thrown. */
-#define REPORT_MAX_BLOCK_CALLS (3 * AUXTAP_MAX_BLOCKS + AUXTAP_MAX_OVERRUNS + 1)
+/* A block may have five; one more for the exception that was thrown. */
+#define REPORT_MAX_BLOCK_CALLS (5 * AUXTAP_MAX_BLOCKS + AUXTAP_MAX_OVERRUNS + 1)
 
 struct report_facts {
 	bool have_record; /* a CRASH record; of no crash if the program went on or exited */

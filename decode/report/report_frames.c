@@ -117,6 +117,9 @@ enum report_frames_end report_frames_end(const struct report_out *ro,
 		return REPORT_FRAMES_OUTERMOST; /* the end of the stack */
 	if (frames->not_called)
 		return REPORT_FRAMES_NOT_CALLED;
+	/* where the next frame would be is computed from registers that were overwritten */
+	if (frames->overwritten && (frames->no_code || frames->unread))
+		return REPORT_FRAMES_OVERWRITTEN;
 	if (frames->no_code)
 		return REPORT_FRAMES_NO_CODE;
 	if (frames->unread && map && map->perms[0] == 'r')
@@ -163,6 +166,10 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 		break;
 	case REPORT_FRAMES_NO_INFO:
 		fputs("  No unwind information describes that code: further frames are not known.\n",
+		      ro->out);
+		break;
+	case REPORT_FRAMES_OVERWRITTEN:
+		fputs("  What says where the next frame is was overwritten, too: further frames are not known.\n",
 		      ro->out);
 		break;
 	case REPORT_FRAMES_SENSELESS:

@@ -190,6 +190,8 @@ struct auxtap_heap_call {
 #define AUXTAP_BLOCK_OVERRUN	   0x20
 #define AUXTAP_BLOCK_AFTER_OVERRUN 0x40 /* in use, and the next in memory after that one */
 #define AUXTAP_BLOCK_HAS_AFTER_END 0x80 /* OVERRUN: after_end is known */
+/* follows a block in use: one that had been in its memory before, and was freed */
+#define AUXTAP_BLOCK_BEFORE 0x100
 
 #define AUXTAP_MAX_BLOCKS   32 /* of a file: of each pointer at most one */
 #define AUXTAP_MAX_OVERRUNS 6  /* OVERRUN and AFTER_OVERRUN, which are apart from those */
@@ -215,6 +217,9 @@ enum auxtap_block_action {
 	AUXTAP_BLOCK_IS_FREED,
 	AUXTAP_BLOCK_BAD_FREES,
 	AUXTAP_BLOCK_IS_THROWN, /* no block: the exception that the thread handled */
+	/* of the one BEFORE; addr is that of the block in use */
+	AUXTAP_BLOCK_WAS_ALLOCATED,
+	AUXTAP_BLOCK_WAS_FREED,
 };
 
 /* More of one of a block's calls. */

@@ -98,4 +98,36 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	sed '1,/ list /d' frames | grep -qE '^ {8}(args|locals)' &&
 		fail "smashed, $cc: values of callers: $(cat frames)"
 done
+
+# The frame pointer that was saved there leads to where nothing is saved: that is not the reason.
+cat >pointer.c <<'C'
+#include <stdio.h>
+#include <string.h>
+static void __attribute__((noinline)) card(const char *name)
+{
+	char text[16];
+	strcpy(text, name);
+	puts(text);
+}
+static void __attribute__((noinline)) book(const char *name)
+{
+	card(name);
+	puts("booked");
+}
+int main(void)
+{
+	book("33 bytes, up to the frame pointer"); /* and its 2 low bytes */
+	return 0;
+}
+C
+gcc -g -w -fstack-protector-all -o pointer pointer.c || fail "pointer.c: not built"
+guard "$AUXTAP" crash --backend emulated -o data -- ./pointer >stdout 2>stderr </dev/null
+sed -n '/^Backtrace/,/^$/p' data.report.txt >frames
+grep -A 2 ' book at ' frames >after
+sed -n 2p after | grep -q '^  What says where the next frame is was overwritten, too' ||
+	fail "pointer: $(cat frames)"
+grep -q '^ *main at pointer.c:16' frames || fail "pointer: the trace has main: $(cat frames)"
+"$AUXTAP" report --format json data >json
+python3 -c 'import json; assert json.load(open("json"))["backtrace"]["end"] == "overwritten"' ||
+	fail "pointer: JSON: $(cat json)"
 finish

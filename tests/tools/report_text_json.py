@@ -182,6 +182,15 @@ def check_blocks(lines, report):
                 line = lines.pop(0)
                 assert line.startswith('      from ') and name_of(caller) in line, (line, caller)
                 assert not caller['file'] or line.endswith(place(caller)), (line, caller)
+        before = block['before']
+        if before:
+            assert lines.pop(0) == '    before it: a block of %d bytes at %s' % (
+                before['bytes'], before['address'])
+            for call in ('freed', 'allocated'):
+                for nr, caller in enumerate(before[call]['callers']):
+                    line = lines.pop(0)
+                    assert line.startswith('        from ' if nr else '      %s ' % call), line
+                    assert name_of(caller) in line, (line, caller)
     assert not lines, lines
 
 
@@ -262,7 +271,8 @@ def check_backtrace(lines, report):
             ends = {'... and further frames': 'too_many', 'No call returns': 'not_called',
                     'The next return address': 'no_code', 'The snapshot does not': 'not_in_snapshot',
                     'No file with': 'no_file', 'No unwind information': 'no_unwind_information',
-                    'The stack makes no sense': 'senseless'}
+                    'The stack makes no sense': 'senseless',
+                    'What says where the next': 'overwritten'}
             end = [v for k, v in ends.items() if line.startswith('  ' + k)]
             by = report['backtrace']['by_frame_pointers_from']
             if 'stack protector says' in line or "callers' registers is not" in line:

@@ -324,8 +324,8 @@ static void each_once_and_not_more_than_fit(void **state)
 	assert_int_equal(heap_blocks_find(events, 0, DYING, pointer, 2, found), 0);
 }
 
-/* Words of a stack: only what was freed is of interest, and nothing is there twice. */
-static void freed_of_words(void **state)
+/* Words of a stack: first what was freed, then what is in use; nothing is there twice. */
+static void blocks_of_words(void **state)
 {
 	uint64_t word[45] = {0, 1, 0x1000, 0x1108, 0x1110, 0x1200, 0x1004, UINT64_MAX};
 
@@ -335,38 +335,94 @@ static void freed_of_words(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1200, 16, DYING);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_FREED, 0x1100, 0, OTHER);
-	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 2);
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 8, found, 0), 3);
 	assert_int_equal(found[0].record.addr, 0x1000);
 	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
 	assert_int_equal(found[1].record.addr, 0x1100);
 	assert_int_equal(found[1].record.freed_tid, OTHER);
+	assert_int_equal(found[2].record.addr, 0x1200);
+	assert_int_equal(found[2].record.flags, 0);
 	/* right past its end */
-	assert_int_equal(heap_blocks_find_freed(events, nr_events, word + 4, 1, found, 0), 0);
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word + 4, 1, found, 0), 0);
 	/* found already, by a register */
 	assert_int_equal(find(0x1008), 1);
-	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 1), 2);
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 8, found, 1), 3);
 	assert_int_equal(found[0].record.addr, 0x1000);
 	/* allocated again, and what was missed */
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 8, DYING);
-	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 1);
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 8, found, 0), 3);
+	assert_int_equal(found[0].record.addr, 0x1100);
+	assert_int_equal(found[1].record.addr, 0x1000);
 	/* an exception is no block */
 	event(AUXTAP_HEAP_THROWN, 0x1200, 0, DYING);
-	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 1);
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 8, found, 0), 3);
 	assert_int_equal(find(0x1008), 1);
 	assert_int_equal(find(0x1200), 1);
 	assert_int_equal(found[0].record.nr_bytes, 16);
 	event(AUXTAP_HEAP_MISSED, 0, 0, DYING);
-	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 8, found, 0), 0);
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 8, found, 0), 0);
 	start(NULL);
 	for (uint64_t i = 0; i < 20; i++) {
 		event(AUXTAP_HEAP_ALLOCATED, 0x1000 + 0x100 * i, 16, DYING);
 		event(AUXTAP_HEAP_FREED, 0x1000 + 0x100 * i, 0, DYING);
 		word[i] = 0x1000 + 0x100 * i;
 	}
-	assert_int_equal(heap_blocks_find_freed(events, nr_events, word, 20, found,
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 20, found,
 						AUXTAP_MAX_BLOCKS - 3),
 			 AUXTAP_MAX_BLOCKS);
 	assert_int_equal(found[AUXTAP_MAX_BLOCKS - 1].record.addr, 0x1200);
+}
+
+/* The block that was there before one in use. */
+static void before_it(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, OTHER);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1020, 32, DYING);
+	assert_int_equal(find(0x1028), 1);
+	assert_int_equal(found[0].record.addr, 0x1020);
+	assert_int_equal(found[0].was_allocated, 0);
+	assert_int_equal(found[0].was_freed, 1);
+	assert_int_equal(found[0].before.flags, AUXTAP_BLOCK_BEFORE);
+	assert_int_equal(found[0].before.addr, 0x1000);
+	assert_int_equal(found[0].before.nr_bytes, 64);
+	assert_int_equal(found[0].before.allocated_tid, OTHER);
+	assert_int_equal(found[0].before.freed_tid, DYING);
+	/* the newest one */
+	event(AUXTAP_HEAP_FREED, 0x1020, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1020, 24, DYING);
+	assert_int_equal(find(0x1028), 1);
+	assert_int_equal(found[0].before.nr_bytes, 32);
+	/* freed itself: who had it before is of no interest */
+	event(AUXTAP_HEAP_FREED, 0x1020, 0, DYING);
+	assert_int_equal(find(0x1028), 1);
+	assert_int_equal(found[0].was_freed, -1);
+	/* not as far as the pointer */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	assert_int_equal(find(0x1020), 1);
+	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(found[0].was_freed, 1);
+	/* an own allocator's block is still in use around it */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, DYING);
+	assert_int_equal(find(0x1018), 1);
+	assert_int_equal(found[0].record.addr, 0x1010);
+	assert_int_equal(found[0].was_freed, -1);
+	/* its allocation was missed */
+	start(NULL);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	assert_int_equal(find(0x1000), 1);
+	assert_int_equal(found[0].was_freed, -1);
 }
 
 int main(void)
@@ -386,7 +442,8 @@ int main(void)
 		cmocka_unit_test_setup(freed_and_unmapped, start),
 		cmocka_unit_test_setup(a_part_of_a_mapping, start),
 		cmocka_unit_test_setup(each_once_and_not_more_than_fit, start),
-		cmocka_unit_test_setup(freed_of_words, start),
+		cmocka_unit_test_setup(blocks_of_words, start),
+		cmocka_unit_test_setup(before_it, start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One x86 instruction, taken apart by Zydis. */
-#ifndef AUXTAP_X86_INSN_H
-#define AUXTAP_X86_INSN_H
+#ifndef AUXTAP_ZYDIS_INSN_H
+#define AUXTAP_ZYDIS_INSN_H
 
 #include <Zydis/Zydis.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See x86_insn.h. */
-#include "x86_insn.h"
+/* See zydis_insn.h. */
+#include "zydis_insn.h"
 
 #include <auxtap/crash.h>
 

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Where a bad pointer came from: the block that it was read from, whose address the program prints,
+# or the function that returned it. And which block was in that memory before.
+. "$(dirname "$0")/lib.sh"
+needs_qemu_10
+command -v gcc >/dev/null && command -v g++ >/dev/null || skip "no C and C++ compiler"
+cat >origin.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define NOINLINE __attribute__((noinline, noclone))
+struct node {
+	struct node *next;
+	long value;
+	long (*call)(struct node *node);
+};
+static struct node *volatile shared;
+static struct node *made;
+static NOINLINE struct node *new_node(struct node *next)
+{
+	made = calloc(1, sizeof(*made));
+	made->next = next;
+	return made;
+}
+static NOINLINE void drop(struct node *node)
+{
+	free(node);
+}
+static NOINLINE struct node *find(struct node *node, long value)
+{
+	while (node && node->value != value)
+		node = node->next;
+	return node;
+}
+static NOINLINE long value_of(struct node *node)
+{
+	return node->value;
+}
+static NOINLINE long returned(struct node *node)
+{
+	return find(node, 5)->value;
+}
+static NOINLINE long stored(struct node *node)
+{
+	node->next = find(node, 5);
+	return node->next->value;
+}
+static NOINLINE long member(struct node *node)
+{
+	return node->next->value;
+}
+static NOINLINE long passed(struct node *node)
+{
+	return value_of(node->next) + 1;
+}
+static NOINLINE long called(struct node *node)
+{
+	return node->call(node) + 1;
+}
+static NOINLINE long computed(struct node *node)
+{
+	struct node *other = (struct node *)((uintptr_t)node * 3 ^ 0xffff000000000000);
+
+	return other->value;
+}
+static NOINLINE long kept(struct node *node)
+{
+	struct node *volatile found = find(node, 5);
+
+	getppid();
+	return found->value;
+}
+static NOINLINE long global(void)
+{
+	return shared->value;
+}
+int main(int argc, char **argv)
+{
+	struct node *last = new_node(NULL), *node = new_node(last);
+	const char *what = argv[1];
+	char *volatile text;
+
+	if (!strcmp(what, "freed") || !strcmp(what, "reused")) {
+		node->next = (struct node *)0x123450;
+		drop(node);
+		text = what[0] == 'r' ? malloc(sizeof(*node)) : NULL;
+		if (text)
+			memset(text, 'r', sizeof(*node)); /* used again */
+		else
+			memset(node, 'f', sizeof(*node));
+		node = made;
+		printf("%p\n", (void *)node);
+		fflush(stdout);
+		return (int)member(node);
+	}
+	printf("%p\n", (void *)(what[0] == 'm' || what[0] == 'p' ? last : node));
+	fflush(stdout);
+	if (!strcmp(what, "returned"))
+		return (int)returned(node);
+	if (!strcmp(what, "stored"))
+		return (int)stored(node);
+	if (!strcmp(what, "member"))
+		return (int)member(last);
+	if (!strcmp(what, "passed"))
+		return (int)passed(last);
+	if (!strcmp(what, "called"))
+		return (int)called(node);
+	if (!strcmp(what, "computed"))
+		return (int)computed(node);
+	if (!strcmp(what, "kept"))
+		return (int)kept(node);
+	return (int)global();
+}
+C
+cat >origin.cpp <<'C'
+#include <cstdio>
+#include <vector>
+struct item { long first, value; };
+long __attribute__((noinline)) sum(const std::vector<item *> &items, int at)
+{
+	return items[at]->value;
+}
+int main()
+{
+	std::vector<item *> items(4, nullptr);
+
+	std::printf("%p\n", (void *)items.data());
+	std::fflush(stdout);
+	return (int)sum(items, 2);
+}
+C
+# line PROGRAM WHAT: the line of its report that says where the pointer came from
+line() {
+	rm -f data*
+	guard "$AUXTAP" crash --source qemu -o data -- "./$1" "$2" >out 2>err </dev/null
+	address=$(head -n 1 out)
+	sed -n '1,/^$/s/^  The \(.*\(was read\|was returned\).*\)/\1/p' data.report.txt >line
+}
+# says PROGRAM WHAT TEXT: with the address that the program prints for X
+says() {
+	line "$1" "$2"
+	printf '%s\n' "${3//X/$address}" >due
+	cmp -s due line || fail "$1 $2: '$(cat line)', not '$(cat due)': $(cat data.report.txt)"
+}
+reused=$(grep -n 'what\[0\] ==' origin.c | head -n 1 | cut -d : -f 1)
+for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
+	command -v "${cc%% *}" >/dev/null || continue
+	$cc -g -w -o origin origin.c || { fail "$cc: not built"; continue; }
+	line origin returned
+	grep -q '^null pointer was returned by find at origin\.c:2[0-9]$' line ||
+		fail "$cc returned: $(cat line)"
+	says origin member 'null pointer was read from byte 0 of the block of 24 bytes at X'
+	says origin passed 'null pointer was read from byte 0 of the block of 24 bytes at X'
+	says origin called 'address was read from byte 16 of the block of 24 bytes at X'
+	says origin freed 'pointer was read from byte 0 of the freed block of 24 bytes at X'
+	says origin reused 'pointer was read from byte 0 of the block of 24 bytes at X'
+	sed -n '/^Memory that it points to/,/^$/p' data.report.txt | grep -v '^ *from ' >section
+	# inlined, drop() has the line in main()
+	grep -A 3 "^  block of 24 bytes at $address: " section >block
+	sed -i 's/ of 24 bytes at .*/ X/; s/ main at/ drop at/; 4s/[0-9]*$//' block
+	printf '%s\n' '  block X' "    allocated   drop at origin.c:$reused" '    before it: a block X' \
+		'      freed       drop at origin.c:' | cmp -s - block ||
+		fail "$cc reused: $(cat section)"
+	for what in computed kept global; do
+		line origin $what
+		[ ! -s line ] || fail "$cc $what: $(cat line)"
+	done
+	line origin stored
+	grep -qE '^null pointer was (returned by find at|read from byte 0 of the block)' line ||
+		fail "$cc stored: $(cat line)"
+done
+g++ -g -O0 -o vector origin.cpp || fail "C++: not built"
+says vector - 'null pointer was read from byte 16 of the block of 32 bytes at X'
+gcc -g -O0 -w -o origin origin.c || fail 'not built'
+python3 -c 'import jsonschema' 2>/dev/null && {
+	for what in returned member called reused; do
+		guard "$AUXTAP" crash --source qemu -o data -- ./origin $what >out 2>err </dev/null
+		"$AUXTAP" report --calls 60 data >$what.txt
+		"$AUXTAP" report --calls 60 --format json data >$what.json
+	done
+	python3 -B "$SRC/tests/tools/report_text_json.py" "$SRC/docs/report.schema.json" \
+		./*.json || fail "JSON: see above"
+}
+finish
