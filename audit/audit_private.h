@@ -121,8 +121,8 @@ struct unit_extent {
 	uint64_t off, end;
 	uint64_t time, line;
 	const char *log;
-	bool unknown; /* events are missing: it may have written this */
-	bool held;    /* against a ring of the recording */
+	bool unknown;  /* events are missing: it may have written this */
+	bool compared; /* with a ring of the recording */
 };
 
 /* From the driver's switching it on to its switching it off. */
@@ -133,7 +133,7 @@ struct unit_transaction {
 	const char *log;
 	uint64_t nr_lost;
 	bool hole, has_limit, at_limit;
-	bool doubtful; /* events are missing */
+	bool incomplete; /* events are missing */
 };
 
 struct unit_history {
@@ -143,26 +143,25 @@ struct unit_history {
 	size_t nr_transactions, max_transactions;
 	char **paths;
 	size_t nr_paths, max_paths;
-	bool threads_doubtful; /* events are missing, of threads' rings */
+	bool threads_incomplete; /* events are missing, of threads' rings */
 };
 
 /* What the rules demand of a family of trace: families.c. */
 struct audit_family {
 	const char *name;   /* "intel_pt" */
 	uint64_t page_size; /* unless it is known: the largest that its machines have */
-	/* between two records so many pages, less a byte, may be without a record; of these bytes:
-	 */
+	/* bytes between two records that no record covers: at most so many pages, less a byte */
 	unsigned int max_skip_pages;
-	unsigned char pad;
+	unsigned char pad;	  /* what the driver writes there */
 	bool fills_ring;	  /* H4: STOP is at the end of a page, so no byte stays free */
 	bool stops_at_page;	  /* H8, H12: it is truncated there, and never collides */
 	bool interrupts_at_pages; /* H5: at each watermark that is a power of two of pages */
 	bool limit;		  /* I4: it stops at the page of its watermark */
 	/* J2, J3: so does a unit whose records have this format; 0: none */
 	uint64_t limit_format;
-	bool formats;	  /* J3: records may have a format */
-	bool wraps;	  /* J4: COLLISION is of a unit at its limit */
-	bool silent_loss; /* I10: what is lost at the limit has no flag */
+	bool formats;		/* J3: records may have a format */
+	bool collides_at_limit; /* J4: COLLISION is of a unit at its limit */
+	bool silent_loss;	/* I10: what is lost at the limit has no flag */
 };
 /* By AUXTRACE_INFO's type (0: the file has no such record), or by name; never NULL. */
 const struct audit_family *audit_family_of(uint64_t type);
@@ -179,7 +178,7 @@ struct auxtap_audit {
 	struct auxtap_audit_facts facts;
 	const struct audit_family *family; /* never NULL */
 	char unit[64];
-	bool incomplete; /* the file ends early: what is missing at its end is no wonder */
+	bool incomplete; /* the file ends early: what is missing at its end is expected */
 	struct entry *entries;
 	size_t nr_entries, max_entries;
 	/* AUX and LOST records by ring and time, once a noted gap is compared with them */
@@ -195,8 +194,8 @@ struct auxtap_audit {
 	/* of the ring that is looked at: what no record covers, and may be so */
 	struct trace_span *skips;
 	size_t nr_skips, max_skips;
-	bool late_disable; /* D21: of this kernel it is known */
-	bool cpu0_disable; /* of CPU 0 alone */
+	bool late_disable; /* D21: this kernel disables a truncated event late, or never */
+	bool cpu0_disable; /* the same of CPU 0 only */
 	bool by_auxtap;	   /* it has recorded this */
 	bool old_partial;  /* a kernel before 4.12, which has no PARTIAL */
 	struct {

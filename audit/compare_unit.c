@@ -108,7 +108,7 @@ static void bytes(const struct ring_view *ring, const struct unit_extent *extent
 			written[nr_written++] =
 				(struct trace_span){extents[i].off, extents[i].end, &extents[i]};
 	trace_spans_sort(reported, nr_reported);
-	if (ring->entries[0].key < KEY_THREAD || !ring->audit->units.threads_doubtful)
+	if (ring->entries[0].key < KEY_THREAD || !ring->audit->units.threads_incomplete)
 		trace_spans_uncovered(reported, nr_reported, written, nr_written, not_written,
 				      (void *)ring);
 	trace_spans_uncovered(written, nr_written, reported, nr_reported, not_reported,
@@ -149,7 +149,7 @@ static void check_flags(const struct ring_view *ring, const struct unit_transact
 		return;
 	}
 	/* J4; a collision of SPE's is not in the log */
-	if (audit->family->wraps)
+	if (audit->family->collides_at_limit)
 		mask |= PERF_AUX_FLAG_COLLISION;
 	/* H6, I5: a record of nothing may be that of a begin that found too little space */
 	if (!(flags & mask) || transaction->nr_lost || transaction->at_limit ||
@@ -203,7 +203,7 @@ static void flags(const struct ring_view *ring, const struct unit_transaction *t
 		if (transaction->end == transaction->begin && !happened)
 			continue;
 		e = record_of(ring, transaction, &at);
-		if (transaction->doubtful)
+		if (transaction->incomplete)
 			continue;
 		if (e)
 			check_flags(ring, transaction, e);
@@ -223,7 +223,7 @@ void audit_unit(const struct ring_view *ring)
 	while (extent < u->nr_extents && u->extents[extent].key != key)
 		extent++;
 	while (extent + nr_extents < u->nr_extents && u->extents[extent + nr_extents].key == key)
-		u->extents[extent + nr_extents++].held = true;
+		u->extents[extent + nr_extents++].compared = true;
 	while (transaction < u->nr_transactions && u->transactions[transaction].key != key)
 		transaction++;
 	while (transaction + nr_transactions < u->nr_transactions &&
@@ -254,7 +254,7 @@ void audit_unit_rest(struct auxtap_audit *audit)
 			nr += u->extents[next].unknown ?
 				      0 :
 				      u->extents[next].end - u->extents[next].off;
-		if (extent->held || !nr || audit->incomplete)
+		if (extent->compared || !nr || audit->incomplete)
 			continue;
 		if (extent->key >= KEY_THREAD)
 			whose.tid = (int32_t)(uint32_t)extent->key;

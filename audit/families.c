@@ -32,7 +32,7 @@ static const struct audit_family families[] = {
 			.pad = 0x70,
 			.formats = true,
 			.limit_format = PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW,
-			.wraps = true,
+			.collides_at_limit = true,
 		},
 	[AUXTAP_AUXTRACE_ARM_SPE] =
 		{

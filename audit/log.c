@@ -156,8 +156,8 @@ static void events_missing(struct log *log)
 	audit_add_finding(log->audit, INV_LOG_GAP, log->ring, &log->line, 0,
 			  "from here on, up to the next begin");
 	if (u->nr_transactions && u->transactions[u->nr_transactions - 1].log == log->line.log)
-		u->transactions[u->nr_transactions - 1].doubtful = true;
-	u->threads_doubtful |= log->key >= KEY_THREAD;
+		u->transactions[u->nr_transactions - 1].incomplete = true;
+	u->threads_incomplete |= log->key >= KEY_THREAD;
 	if (!log->missing)
 		log->missing_from = log->write;
 	log->missing = true;

@@ -8,20 +8,21 @@
 	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL | \
 	 PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
 #define IDLE_MIN  8
-#define AGAIN_MIN 3	     /* one is the driver's, before the event can be disabled */
+#define AGAIN_MIN 3	     /* the driver may begin once more before irq_work disables the event */
 #define RESUME_NS 1000000000 /* a reader that takes longer has stopped reading */
 
-struct check {
+struct stream_check {
 	const struct ring_view *ring;
 	const struct entry *last;      /* AUX record; NULL: none yet */
 	const struct entry *truncated; /* not resumed yet */
 	uint64_t end;		       /* of all so far */
 	uint64_t nr_lost;	       /* by LOST since the last AUX record */
 	uint64_t format;	       /* of the first one */
-	uint64_t saved;		       /* up to here the reader has saved */
+	uint64_t read_up_to;	       /* end of what the reader has read */
 	const struct entry *idle;      /* the first of several records in a row that move nothing */
 	uint64_t nr_idle;
-	const struct entry *stopped; /* a record with bytes, truncated; read is nothing since */
+	const struct entry
+		*stopped; /* a truncated record with bytes, after which nothing was read */
 	uint64_t nr_again;
 	bool one_event;
 };
@@ -32,55 +33,55 @@ uint64_t audit_skip_max(const struct auxtap_audit *audit)
 }
 
 /* D11, D12, F3: where a record begins. */
-static void check_start(struct check *w, const struct entry *e)
+static void check_start(struct stream_check *check, const struct entry *e)
 {
-	struct auxtap_audit *audit = w->ring->audit;
-	struct auxtap_audit_ring *sums = w->ring->sums;
+	struct auxtap_audit *audit = check->ring->audit;
+	struct auxtap_audit_ring *sums = check->ring->sums;
 	uint64_t hole;
 
-	if (!w->last)
+	if (!check->last)
 		return;
-	if (e->off < w->end) {
-		if (audit_end(e->off, e->size) <= w->last->off && e->off < w->last->off)
+	if (e->off < check->end) {
+		if (audit_end(e->off, e->size) <= check->last->off && e->off < check->last->off)
 			audit_add_finding(audit, INV_AUX_ORDER, sums, e, e->size,
 					  "bytes 0x%" PRIx64 " to 0x%" PRIx64
 					  " come after a record of those from 0x%" PRIx64 " on",
-					  e->off, audit_end(e->off, e->size), w->last->off);
+					  e->off, audit_end(e->off, e->size), check->last->off);
 		else
-			audit_add_finding(audit, INV_AUX_OVERLAP, sums, e, w->end - e->off,
+			audit_add_finding(audit, INV_AUX_OVERLAP, sums, e, check->end - e->off,
 					  "begins at 0x%" PRIx64 ", %" PRIu64
 					  " bytes before the end of the one before (at 0x%" PRIx64
 					  ")",
-					  e->off, w->end - e->off, w->last->file_off);
+					  e->off, check->end - e->off, check->last->file_off);
 		return;
 	}
-	hole = e->off - w->end;
+	hole = e->off - check->end;
 	if (!hole)
 		return;
-	if (w->nr_lost) {
+	if (check->nr_lost) {
 		audit_add_finding(audit, INV_RECORD_LOST, sums, e, hole,
 				  "%" PRIu64 " bytes from 0x%" PRIx64
 				  " on are covered by no record; LOST counts %" PRIu64,
-				  hole, w->end, w->nr_lost);
+				  hole, check->end, check->nr_lost);
 	} else if (hole < audit_skip_max(audit)) {
 		sums->nr_skipped_bytes += hole;
-		audit_watermark_skipped(w->ring, e, w->end);
-		audit_skipped(audit, e, w->end, e->off);
+		audit_watermark_skipped(check->ring, e, check->end);
+		audit_skipped(audit, e, check->end, e->off);
 		audit_add_finding(audit, INV_SKIPPED, sums, e, hole,
 				  "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole, e->off);
 	} else {
 		audit_add_finding(audit, INV_AUX_HOLE, sums, e, hole,
 				  "%" PRIu64 " bytes from 0x%" PRIx64
 				  " on are covered by no record, and no LOST says why",
-				  hole, w->end);
+				  hole, check->end);
 	}
 }
 
 /* D14, L2, J3 */
-static void flags(struct check *w, const struct entry *e)
+static void check_flags(struct stream_check *check, const struct entry *e)
 {
-	struct auxtap_audit *audit = w->ring->audit;
-	struct auxtap_audit_ring *sums = w->ring->sums;
+	struct auxtap_audit *audit = check->ring->audit;
+	struct auxtap_audit_ring *sums = check->ring->sums;
 	uint64_t format = e->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
 
 	if (e->flags & ~(uint64_t)KNOWN_FLAGS)
@@ -90,20 +91,20 @@ static void flags(struct check *w, const struct entry *e)
 		audit_add_finding(audit, INV_FLAG_FORMAT, sums, e, 0,
 				  "format 0x%" PRIx64 " in a record of %s", format, audit->unit);
 	} else {
-		if (w->last && format != w->format)
+		if (check->last && format != check->format)
 			audit_add_finding(audit, INV_FLAG_FORMAT, sums, e, 0,
 					  "format 0x%" PRIx64 ", 0x%" PRIx64 " before", format,
-					  w->format);
-		w->format = format;
+					  check->format);
+		check->format = format;
 	}
-	if (w->last &&
-	    !(e->flags & PERF_AUX_FLAG_OVERWRITE) != !(w->last->flags & PERF_AUX_FLAG_OVERWRITE))
+	if (check->last && !(e->flags & PERF_AUX_FLAG_OVERWRITE) !=
+				   !(check->last->flags & PERF_AUX_FLAG_OVERWRITE))
 		audit_add_finding(audit, INV_MODE_MIXED, sums, e, 0,
 				  "OVERWRITE is %s before (at 0x%" PRIx64 ")",
 				  e->flags & PERF_AUX_FLAG_OVERWRITE ?
 					  "set, and was not in the record" :
 					  "not set, and was in the record",
-				  w->last->file_off);
+				  check->last->file_off);
 	if (!e->size && !e->flags)
 		audit_add_finding(audit, INV_EMPTY_RECORD, sums, e, 0,
 				  "size 0 and no flag: the kernel writes none");
@@ -112,17 +113,17 @@ static void flags(struct check *w, const struct entry *e)
 				  format);
 }
 
-static void resumed(struct check *w, const struct entry *e)
+static void note_resumed(struct stream_check *check, const struct entry *e)
 {
-	if (w->truncated && e->time > w->truncated->time)
-		w->ring->sums->off_ns += e->time - w->truncated->time;
-	w->truncated = NULL;
+	if (check->truncated && e->time > check->truncated->time)
+		check->ring->sums->off_ns += e->time - check->truncated->time;
+	check->truncated = NULL;
 }
 
-static void losses(struct check *w, const struct entry *e)
+static void note_losses(struct stream_check *check, const struct entry *e)
 {
-	struct auxtap_audit *audit = w->ring->audit;
-	struct auxtap_audit_ring *sums = w->ring->sums;
+	struct auxtap_audit *audit = check->ring->audit;
+	struct auxtap_audit_ring *sums = check->ring->sums;
 
 	if (e->flags & PERF_AUX_FLAG_PARTIAL) {
 		sums->nr_partial++;
@@ -136,7 +137,7 @@ static void losses(struct check *w, const struct entry *e)
 	}
 	if (e->flags & PERF_AUX_FLAG_TRUNCATED) {
 		sums->nr_truncated++;
-		w->truncated = e;
+		check->truncated = e;
 		audit_add_finding(audit, INV_TRUNCATED, sums, e, 0,
 				  "stopped at 0x%" PRIx64
 				  "; the kernel does not report how much was lost",
@@ -144,64 +145,66 @@ static void losses(struct check *w, const struct entry *e)
 	}
 }
 
-static void idle_ends(struct check *w)
+static void idle_ends(struct stream_check *check)
 {
-	if (w->nr_idle >= IDLE_MIN)
-		audit_add_finding(w->ring->audit, INV_NO_PROGRESS, w->ring->sums, w->idle, 0,
+	if (check->nr_idle >= IDLE_MIN)
+		audit_add_finding(check->ring->audit, INV_NO_PROGRESS, check->ring->sums,
+				  check->idle, 0,
 				  "%" PRIu64
 				  " truncated records in a row cover no bytes, at 0x%" PRIx64
 				  ", and the reader had read all that was there",
-				  w->nr_idle, w->idle->off);
-	w->nr_idle = 0;
+				  check->nr_idle, check->idle->off);
+	check->nr_idle = 0;
 }
 
 /*
  * A ring that was read to its head has space (D5), so the next transaction stores something. Some
  * records may be older than that read: they came while the reader read.
  */
-static void progress(struct check *w, const struct entry *e)
+static void check_progress(struct stream_check *check, const struct entry *e)
 {
-	bool idle = !e->size && e->flags & PERF_AUX_FLAG_TRUNCATED && w->saved >= e->off;
+	bool idle = !e->size && e->flags & PERF_AUX_FLAG_TRUNCATED && check->read_up_to >= e->off;
 
-	if (!idle || (w->nr_idle && w->idle->off != e->off))
-		idle_ends(w);
-	if (idle && !w->nr_idle++)
-		w->idle = e;
+	if (!idle || (check->nr_idle && check->idle->off != e->off))
+		idle_ends(check);
+	if (idle && !check->nr_idle++)
+		check->idle = e;
 }
 
 /*
  * D21: a transaction that was truncated while it ran has disabled its event, so nothing follows
- * before the reader has read and enabled it; but for what the driver tried at once (H6, H13). One
- * that is truncated while it begins disables nothing: a row of those alone is no fault.
+ * before the reader has read and enabled it; but for what the driver tried at once (H6, H13). A
+ * transaction that the driver ends at once, with 0 bytes, because its begin found no space disables
+ * nothing: several of those in a row are no fault.
  */
-static void again(struct check *w, const struct entry *e)
+static void check_truncated_again(struct stream_check *check, const struct entry *e)
 {
-	struct auxtap_audit *audit = w->ring->audit;
+	struct auxtap_audit *audit = check->ring->audit;
 	bool known = audit->late_disable || (audit->cpu0_disable && e->cpu == 0);
 
-	if (!w->one_event)
+	if (!check->one_event)
 		return;
 	if (!(e->flags & PERF_AUX_FLAG_TRUNCATED)) {
-		w->stopped = NULL;
+		check->stopped = NULL;
 	} else if (e->size) {
-		w->stopped = e;
-		w->nr_again = 0;
-	} else if (!w->stopped || w->saved >= e->off ||
-		   e->off != audit_end(w->stopped->off, w->stopped->size)) {
-		w->stopped = NULL;
-	} else if (++w->nr_again == AGAIN_MIN) {
+		check->stopped = e;
+		check->nr_again = 0;
+	} else if (!check->stopped || check->read_up_to >= e->off ||
+		   e->off != audit_end(check->stopped->off, check->stopped->size)) {
+		check->stopped = NULL;
+	} else if (++check->nr_again == AGAIN_MIN) {
 		audit_add_finding(audit, known ? INV_NOT_DISABLED : INV_TRUNCATED_AGAIN,
-				  w->ring->sums, e, 0,
+				  check->ring->sums, e, 0,
 				  "truncated at 0x%" PRIx64 " (at 0x%" PRIx64
 				  "), and %d times more, before anything was read",
-				  e->off, w->stopped->file_off, AGAIN_MIN);
+				  e->off, check->stopped->file_off, AGAIN_MIN);
 	}
 }
 
-static void one(struct check *w, const struct entry *e)
+static void check_record(struct stream_check *check, const struct entry *e)
 {
-	struct auxtap_audit *audit = w->ring->audit;
-	struct auxtap_audit_ring *sums = w->ring->sums;
+	struct auxtap_audit *audit = check->ring->audit;
+	struct auxtap_audit_ring *sums = check->ring->sums;
 	uint64_t end = audit_end(e->off, e->size), size = audit->facts.aux_size;
 
 	if (e->off + e->size < e->off) { /* nothing in it can be believed */
@@ -213,13 +216,13 @@ static void one(struct check *w, const struct entry *e)
 		sums->first_off = e->off;
 	sums->nr_records++;
 	sums->nr_bytes += e->size;
-	if (w->last && e->time && w->last->time && e->time < w->last->time)
+	if (check->last && e->time && check->last->time && e->time < check->last->time)
 		audit_add_finding(audit, INV_TIME_BACK, sums, e, 0,
 				  "%" PRIu64 " ns before the record before",
-				  w->last->time - e->time);
-	flags(w, e);
+				  check->last->time - e->time);
+	check_flags(check, e);
 	if (!sums->overwrite) {
-		check_start(w, e);
+		check_start(check, e);
 		/*
 		 * H4: PT's STOP lies at the end of the last page, so the byte that D5 keeps is
 		 * written, too
@@ -227,31 +230,31 @@ static void one(struct check *w, const struct entry *e)
 		if (size && (e->size > size || (e->size == size && !audit->family->fills_ring)))
 			audit_add_finding(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
 					  "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
-		audit_watermark(w->ring, e);
-		progress(w, e);
-		again(w, e);
+		audit_watermark(check->ring, e);
+		check_progress(check, e);
+		check_truncated_again(check, e);
 	}
-	audit_flags_pt(w->ring, e);
-	resumed(w, e);
-	losses(w, e);
-	w->last = e;
-	w->nr_lost = 0;
-	if (end > w->end)
-		w->end = end;
+	audit_flags_pt(check->ring, e);
+	note_resumed(check, e);
+	note_losses(check, e);
+	check->last = e;
+	check->nr_lost = 0;
+	if (end > check->end)
+		check->end = end;
 }
 
 /* D21, K1: the last record of the ring is truncated. Did the recording go on? */
-static void stopped(const struct check *w)
+static void check_resumed(const struct stream_check *check)
 {
-	struct auxtap_audit *audit = w->ring->audit;
+	struct auxtap_audit *audit = check->ring->audit;
 	uint64_t left;
 
-	if (!w->truncated || !w->truncated->time)
+	if (!check->truncated || !check->truncated->time)
 		return;
-	left = audit->facts.time_end - w->truncated->time;
+	left = audit->facts.time_end - check->truncated->time;
 	if (left >= RESUME_NS)
 		audit_add_finding(
-			audit, INV_NOT_RESUMED, w->ring->sums, w->truncated, 0,
+			audit, INV_NOT_RESUMED, check->ring->sums, check->truncated, 0,
 			"nothing came from this ring in the %" PRIu64 ".%03" PRIu64
 			" s that were recorded after it: the program ended, or the event was not enabled again",
 			left / 1000000000, left / 1000000 % 1000);
@@ -269,7 +272,7 @@ static bool has_one_event(const struct ring_view *ring)
 	const struct entry *first = NULL;
 	/*
 	 * perf's CPU-wide events are inherited, too, but their trace names no task. auxtap's are
-	 * not, and its trace never names one. Whose a file is that was cut is not known.
+	 * not, and its trace never names one. A truncated file does not say who recorded it.
 	 */
 	bool of_tasks = audit->by_auxtap || audit->incomplete, inherited = false, several = false;
 
@@ -291,7 +294,7 @@ static bool has_one_event(const struct ring_view *ring)
 void audit_stream(const struct ring_view *ring)
 {
 	struct auxtap_audit_ring *sums = ring->sums;
-	struct check w = {.ring = ring, .one_event = has_one_event(ring)};
+	struct stream_check check = {.ring = ring, .one_event = has_one_event(ring)};
 	uint64_t nr_overwrite = 0, nr = 0;
 
 	for (size_t i = 0; i < ring->nr; i++) {
@@ -300,24 +303,24 @@ void audit_stream(const struct ring_view *ring)
 		nr++;
 		nr_overwrite += ring->entries[i].flags & PERF_AUX_FLAG_OVERWRITE ? 1 : 0;
 	}
-	sums->overwrite = nr && 2 * nr_overwrite > nr; /* one wrong flag makes no snapshot */
+	sums->overwrite = nr && 2 * nr_overwrite > nr; /* what most records say */
 	for (size_t i = 0; i < ring->nr; i++) {
 		const struct entry *e = &ring->entries[i];
 
 		switch (e->kind) {
 		case ENTRY_AUX:
-			one(&w, e);
+			check_record(&check, e);
 			break;
 		case ENTRY_TRACE:
 			sums->nr_reads++;
 			sums->nr_read_bytes += e->size;
 			if (e->size > sums->largest_unread)
 				sums->largest_unread = e->size;
-			if (audit_end(e->off, e->size) > w.saved)
-				w.saved = audit_end(e->off, e->size);
+			if (audit_end(e->off, e->size) > check.read_up_to)
+				check.read_up_to = audit_end(e->off, e->size);
 			break;
 		case ENTRY_LOST:
-			w.nr_lost += e->size;
+			check.nr_lost += e->size;
 			sums->nr_lost_records += e->size;
 			break;
 		case ENTRY_START:
@@ -325,8 +328,8 @@ void audit_stream(const struct ring_view *ring)
 			break;
 		}
 	}
-	sums->last_end = w.end;
-	idle_ends(&w);
-	stopped(&w);
+	sums->last_end = check.end;
+	idle_ends(&check);
+	check_resumed(&check);
 	audit_flags_ends(ring);
 }

@@ -233,7 +233,13 @@ static int add_jump(struct history *h, struct history_thread *t, const struct au
 	return forget_calls(h, t, ev->addr);
 }
 
-/* ---- tracing off and on: system calls, signals ---- */
+/*
+ * ---- tracing off and on: system calls, signals ----
+ *
+ * Where the kernel runs, tracing is off. If it goes on elsewhere than after the system call, or
+ * where it stopped, a signal handler was entered: that is a call, and the system call at the
+ * handler's end returns from it.
+ */
 
 static uint64_t after_stop(const struct history_thread *t, enum auxtap_isa isa)
 {
@@ -242,8 +248,8 @@ static uint64_t after_stop(const struct history_thread *t, enum auxtap_isa isa)
 	return t->in_syscall ? t->stop_ip + size : t->stop_ip;
 }
 
-static int goes_on(struct history *h, struct history_thread *t, const struct auxtap_event *ev,
-		   uint64_t ip)
+static int trace_resumes(struct history *h, struct history_thread *t, const struct auxtap_event *ev,
+			 uint64_t ip)
 {
 	uint64_t expected = after_stop(t, ev->isa);
 	bool stopped = t->stopped, in_sigreturn = t->in_sigreturn;
@@ -257,7 +263,7 @@ static int goes_on(struct history *h, struct history_thread *t, const struct aux
 	return push_call(h, t, ENTRY_SIGNAL, expected, ip);
 }
 
-static void stops(struct history_thread *t, uint64_t ip, bool in_syscall)
+static void trace_stops(struct history_thread *t, uint64_t ip, bool in_syscall)
 {
 	t->stopped = true;
 	t->stop_ip = ip;
@@ -267,9 +273,9 @@ static void stops(struct history_thread *t, uint64_t ip, bool in_syscall)
 static int add_trace(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
 {
 	if (ev->trace_on)
-		return ev->has_addr ? goes_on(h, t, ev, ev->addr) : 0;
+		return ev->has_addr ? trace_resumes(h, t, ev, ev->addr) : 0;
 	if (ev->has_ip && !t->stopped)
-		stops(t, ev->ip, false);
+		trace_stops(t, ev->ip, false);
 	return 0;
 }
 
@@ -277,16 +283,16 @@ static int add_async(struct history *h, struct history_thread *t, const struct a
 {
 	if (!ev->has_ip)
 		return 0;
-	stops(t, ev->ip, false);
-	return ev->has_addr ? goes_on(h, t, ev, ev->addr) : 0;
+	trace_stops(t, ev->ip, false);
+	return ev->has_addr ? trace_resumes(h, t, ev, ev->addr) : 0;
 }
 
 static int add_branch(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
 {
 	if (branch_enters_kernel(ev->kind)) {
-		stops(t, ev->ip, true);
+		trace_stops(t, ev->ip, true);
 		/* an ETM traces the kernel's exception and no stop */
-		return ev->has_addr ? goes_on(h, t, ev, ev->addr) : 0;
+		return ev->has_addr ? trace_resumes(h, t, ev, ev->addr) : 0;
 	}
 	return ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT ? add_jump(h, t, ev) : 0;
 }

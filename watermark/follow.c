@@ -36,21 +36,28 @@ struct follow {
 	struct auxtap_watermark_result result;
 	struct reported reported;
 	char violation[200];
-	/* the reader's tails; all before known were there when its records were last looked at */
+	/*
+	 * The reader's tails, by the number of the read:
+	 *
+	 *	0 ... saved.least_reads ... nr_known ... nr_reads
+	 *
+	 * A transaction began with one of those from least_reads to nr_reads; one whose record
+	 * was not there when the reader last looked, with nr_known at least.
+	 */
 	u64 reads[MAX_READS];
 	u64 nr_reads, nr_known;
 	/* the state before the end of the transaction whose record came last */
 	struct core_range ranges[MAX_RANGES];
 	size_t nr_ranges;
-	struct image {
+	struct saved_state {
 		u8 *bytes;
 		struct reported reported;
-		u64 least_reads; /* that the transaction after it knew */
+		u64 least_reads; /* that the transaction after it began with */
 		u64 end;	 /* of that record */
 		u64 head;	 /* what the reader could see */
 		bool written;	 /* the model has that record, too (L2) */
-	} image, next;		 /* next: of the record that is being looked at */
-	/* so many are known between the end of a transaction and the next begin */
+	} saved, next;		 /* next: of the record that is being looked at */
+	/* reads up to this come between the end of a transaction and the next begin */
 	u64 reads_at_end;
 	bool can_repeat;
 };
@@ -88,31 +95,31 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 
 /* ---- states ---- */
 
-static void image_take(struct follow *f, struct image *image)
+static void state_save(struct follow *f, struct saved_state *state)
 {
-	u8 *at = image->bytes;
+	u8 *at = state->bytes;
 
 	for (size_t i = 0; i < f->nr_ranges; i++) {
 		memcpy(at, f->ranges[i].at, f->ranges[i].size);
 		at += f->ranges[i].size;
 	}
-	image->reported = f->reported;
-	image->least_reads = f->reported.nr_reads;
-	image->head = reader_head(f->sim);
+	state->reported = f->reported;
+	state->least_reads = f->reported.nr_reads;
+	state->head = reader_head(f->sim);
 }
 
-static void image_put(struct follow *f)
+static void state_restore(struct follow *f)
 {
-	const u8 *at = f->image.bytes;
+	const u8 *at = f->saved.bytes;
 
 	for (size_t i = 0; i < f->nr_ranges; i++) {
 		memcpy(f->ranges[i].at, at, f->ranges[i].size);
 		at += f->ranges[i].size;
 	}
-	f->reported = f->image.reported;
+	f->reported = f->saved.reported;
 }
 
-static int image_open(struct follow *f)
+static int states_open(struct follow *f)
 {
 	size_t size = 1; /* never nothing */
 
@@ -121,9 +128,9 @@ static int image_open(struct follow *f)
 		return -E2BIG;
 	for (size_t i = 0; i < f->nr_ranges; i++)
 		size += f->ranges[i].size;
-	f->image.bytes = malloc(size);
+	f->saved.bytes = malloc(size);
 	f->next.bytes = malloc(size);
-	return f->image.bytes && f->next.bytes ? 0 : -ENOMEM;
+	return f->saved.bytes && f->next.bytes ? 0 : -ENOMEM;
 }
 
 /* ---- steps of the model ---- */
@@ -219,11 +226,11 @@ static void drop_empty(struct follow *f, const struct follow_record *seen)
 		drop_expected(f);
 }
 
-/* A record of the model's against the one that was seen. */
+/* Compares a record of the model's with the one that was seen. */
 static bool same_record(struct follow *f, struct follow_record *r)
 {
 	const struct expected e = f->reported.expected[0];
-	char is[64], due[64];
+	char is[64], expected[64];
 
 	drop_expected(f);
 	if (e.offset != r->offset)
@@ -232,7 +239,7 @@ static bool same_record(struct follow *f, struct follow_record *r)
 		return differs(r, "has %llu bytes, expected %llu", (LL)r->nr_bytes, (LL)e.nr_bytes);
 	if (e.flags != r->flags)
 		return differs(r, "flags %s, expected %s", flag_names(r->flags, is, sizeof(is)),
-			       flag_names(e.flags, due, sizeof(due)));
+			       flag_names(e.flags, expected, sizeof(expected)));
 	return true;
 }
 
@@ -257,12 +264,12 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 	if (r->offset != m->head)
 		return differs(r, "begins at %llu, expected at %llu", (LL)r->offset, (LL)m->head);
 	if (end > m->pos) {
-		u64 due = end - m->pos;
+		u64 nr_left = end - m->pos;
 
-		stored = produce(f->sim, due);
-		if (stored < due)
+		stored = produce(f->sim, nr_left);
+		if (stored < nr_left)
 			return differs(r, "ends at %llu, %llu bytes past its limit %llu", (LL)end,
-				       (LL)(due - stored), (LL)r->limit);
+				       (LL)(nr_left - stored), (LL)r->limit);
 	}
 	r->by_interrupt = f->sim->nr_irqs != 0;
 	if (r->by_interrupt && end > due_at(r))
@@ -274,9 +281,9 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 }
 
 /* The next record, from the state that there is now: is it as the model has it? */
-static bool take(struct follow *f, struct follow_record *r, bool off)
+static bool next_record(struct follow *f, struct follow_record *r, bool off)
 {
-	struct image swap = f->image;
+	struct saved_state swap = f->saved;
 
 	drop_empty(f, r);
 	if (f->reported.nr_expected) { /* it came with the one before */
@@ -288,7 +295,7 @@ static bool take(struct follow *f, struct follow_record *r, bool off)
 	know_reads(f, f->nr_known);
 	if (!reach_end(f, r, off))
 		return false;
-	image_take(f, &f->next);
+	state_save(f, &f->next);
 	f->next.end = r->offset + r->nr_bytes;
 	end_transaction(f);
 	drop_empty(f, r);
@@ -297,36 +304,41 @@ static bool take(struct follow *f, struct follow_record *r, bool off)
 	f->next.written = f->reported.nr_expected;
 	if (f->next.written && !same_record(f, r))
 		return false;
-	f->image = f->next;
+	f->saved = f->next;
 	f->next = swap;
 	f->can_repeat = true;
 	return true;
 }
 
 /*
- * The last end once more, where the next transaction knew so many reads: those of older trace may
- * have come before it, one of its own bytes at the earliest between it and the next begin.
+ * The last end once more, where nr_reads reads had come before the next transaction began. A read
+ * of trace that was there before the transaction's end may have come before that end; one of bytes
+ * that became visible with the end came after it.
  */
 static bool repeat_end(struct follow *f, u64 nr_reads)
 {
 	u64 before = nr_reads;
 
-	while (before > f->image.reported.nr_reads &&
-	       f->reads[(before - 1) % MAX_READS] > f->image.head)
+	while (before > f->saved.reported.nr_reads &&
+	       f->reads[(before - 1) % MAX_READS] > f->saved.head)
 		before--;
-	if (before < nr_reads && f->reads[(nr_reads - 1) % MAX_READS] > f->image.end)
+	if (before < nr_reads && f->reads[(nr_reads - 1) % MAX_READS] > f->saved.end)
 		return false; /* it has read what the next begin has padded */
-	image_put(f);
+	state_restore(f);
 	f->reads_at_end = nr_reads;
 	know_reads(f, before);
 	end_transaction(f);
 	f->reads_at_end = 0;
 	know_reads(f, nr_reads);
-	if (f->reported.nr_expected && f->image.written) /* it agreed before */
+	if (f->reported.nr_expected && f->saved.written) /* it agreed before */
 		drop_expected(f);
 	return true;
 }
 
+/*
+ * Tries each number of reads that the next transaction may have begun with, the smallest first,
+ * until the model has this record.
+ */
 void follow_record(struct follow *f, struct follow_record *r, bool off)
 {
 	const struct follow_record seen = {
@@ -337,14 +349,14 @@ void follow_record(struct follow *f, struct follow_record *r, bool off)
 		.limit = NO_OFFSET,
 	};
 	bool repeat = f->can_repeat;
-	u64 from = f->image.least_reads, nr = from;
+	u64 from = f->saved.least_reads, nr = from;
 
 	do {
 		struct follow_record now = seen;
 
 		if (repeat && !repeat_end(f, nr))
 			return;
-		now.agrees = take(f, &now, off);
+		now.agrees = next_record(f, &now, off);
 		if (now.agrees || nr == from) /* of what differs: what was supposed first */
 			*r = now;
 	} while (!r->agrees && repeat && nr++ < f->nr_reads);
@@ -355,8 +367,8 @@ void follow_record(struct follow *f, struct follow_record *r, bool off)
 void follow_read(struct follow *f, uint64_t tail)
 {
 	f->reads[f->nr_reads++ % MAX_READS] = tail;
-	if (f->nr_reads > f->image.least_reads + MAX_READS)
-		f->image.least_reads = f->nr_reads - MAX_READS;
+	if (f->nr_reads > f->saved.least_reads + MAX_READS)
+		f->saved.least_reads = f->nr_reads - MAX_READS;
 }
 
 void follow_drained(struct follow *f)
@@ -368,7 +380,7 @@ bool follow_may_be_off(struct follow *f)
 {
 	if (!f->sim->mon.open)
 		return true;
-	for (u64 nr = f->image.least_reads; f->can_repeat && nr <= f->nr_reads; nr++) {
+	for (u64 nr = f->saved.least_reads; f->can_repeat && nr <= f->nr_reads; nr++) {
 		if (!repeat_end(f, nr))
 			break;
 		if (!f->sim->mon.open)
@@ -402,7 +414,7 @@ bool follow_expects(struct follow *f, struct follow_record *first)
 	const struct expected *e = &f->reported.expected[0];
 	const struct follow_record nothing = {0};
 
-	for (u64 nr = f->image.least_reads;; nr++) {
+	for (u64 nr = f->saved.least_reads;; nr++) {
 		drop_empty(f, &nothing);
 		if (!f->reported.nr_expected)
 			return false;
@@ -443,7 +455,7 @@ struct follow *follow_open(const struct auxtap_watermark_config *config, char *r
 	}
 	f->sim->on_event = on_event;
 	f->sim->ctx = f;
-	ret = image_open(f);
+	ret = states_open(f);
 	if (!ret)
 		return f;
 	auxtap_error_set(err, ret, "prediction", "%s", strerror(-ret));
@@ -458,7 +470,7 @@ void follow_close(struct follow *f)
 	if (f->sim->running && !f->result.refused)
 		machine_sched(f->sim, false);
 	sim_free(f->sim);
-	free(f->image.bytes);
+	free(f->saved.bytes);
 	free(f->next.bytes);
 	free(f);
 }

@@ -32,8 +32,9 @@ void follow_close(struct follow *f);
 
 /*
  * What the reader does and sees, in its order. drained: it looked for records, and all that
- * were there then have been handed in: later ones know every read before. off: the event has been
- * switched off, so the last transaction may have ended anywhere.
+ * were there then have been handed in: the transactions of later ones begin with a tail at least as
+ * new as the newest so far. off: the event has been switched off, so the last transaction may have
+ * ended anywhere.
  */
 void follow_record(struct follow *f, struct follow_record *record, bool off);
 void follow_read(struct follow *f, uint64_t tail);
@@ -44,7 +45,7 @@ void follow_enable(struct follow *f);
 /* Of the model, as far as it has come: trace is off, for all that is known, until it is enabled. */
 bool follow_may_be_off(struct follow *f);
 uint64_t follow_wakeups(const struct follow *f);
-/* There must be another record, whatever the last transaction knew of the reader. */
+/* There must be another record, with whatever tail the last transaction began. */
 bool follow_expects(struct follow *f, struct follow_record *first);
 /* The first invariant that the model itself violates; NULL: none. */
 const char *follow_violation(const struct follow *f);

@@ -11,7 +11,7 @@ struct flow_gap {
 	struct flow_gap *next; /* of another cause, touching this one: delivered right after it */
 	struct auxtap_gap gap;
 	char text[96];
-	bool cut; /* the bytes end inside of something: what follows may show why */
+	bool cut_short; /* the bytes end inside of something: what follows may show why */
 };
 
 /* struct auxtap_event, compact. */

@@ -148,10 +148,10 @@ void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_targ
 {
 	struct pt_pending *p = &w->pending;
 
-	if (p->inherited) {
+	if (p->maybe_inherited) {
 		struct flow_event *ev = put(w, PT_BOUNDARY_BRANCH);
 
-		p->inherited = false;
+		p->maybe_inherited = false;
 		if (!ev)
 			return;
 		ev->addr = has_target ? target : 0;
@@ -186,9 +186,9 @@ void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_targ
 
 void pt_emit_no_branch(struct pt_segment_decoder *w)
 {
-	if (w->pending.inherited)
+	if (w->pending.maybe_inherited)
 		put(w, PT_BOUNDARY_NO_BRANCH);
-	w->pending.inherited = w->pending.valid = false;
+	w->pending.maybe_inherited = w->pending.valid = false;
 }
 
 void pt_emit_trace(struct pt_segment_decoder *w, bool on, uint64_t ip, bool has_ip)
@@ -229,7 +229,7 @@ struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause
 	struct flow_event *ev = put(w, PT_GAP_OPENS);
 	va_list args;
 
-	w->pending.valid = w->pending.inherited = false;
+	w->pending.valid = w->pending.maybe_inherited = false;
 	w->in_gap = true;
 	if (!ev)
 		return NULL;

@@ -329,7 +329,7 @@ static int cut(struct pt_jobs *jobs, struct pt_queue *q, size_t nr_open)
 
 	if (jobs->nr && !ahead)
 		ahead = 1;
-	while (!q->cut_all && q->nr_jobs <= ahead &&
+	while (!q->all_cut && q->nr_jobs <= ahead &&
 	       (!q->nr_jobs || jobs->nr_bytes < BYTES_AHEAD)) {
 		struct pt_job *job = pt_queue_cut(q);
 
@@ -380,7 +380,7 @@ static struct pt_batch *next_batch(struct pt_jobs *jobs, struct pt_job *job)
 static void end_queue(struct pt_jobs *jobs, struct pt_queue *q)
 {
 	q->done = true;
-	q->cut_all = true;
+	q->all_cut = true;
 	pt_stream_release(&q->stream);
 	pthread_mutex_lock(&jobs->lock);
 	drop_jobs(jobs, q);
@@ -389,7 +389,7 @@ static void end_queue(struct pt_jobs *jobs, struct pt_queue *q)
 
 static void leave(struct pt_jobs *jobs, struct pt_queue *q, struct pt_job *job)
 {
-	pt_queue_leave(q, job);
+	pt_queue_take_end(q, job);
 	q->jobs = job->next;
 	q->nr_jobs--;
 	pthread_mutex_lock(&jobs->lock);
@@ -419,9 +419,10 @@ static void shrink(struct pt_jobs *jobs, struct pt_merge_queue *queue)
 
 /*
  * The queue's next batch of finished events into queue->front; false: the queue is over. For each
- * job in order: pt_queue_enter() reports what the stream says of it (once, before its events),
- * then its batches are merged as they come, and pt_queue_join() runs before the first of them, when
- * the decode has begun and job->start is known. pt_queue_*() run in the reader's thread alone.
+ * job in order: pt_queue_begin_segment() reports what the stream says of it (once, before its
+ * events), then its batches are merged as they come, and pt_queue_take_start() runs before the
+ * first of them, when the decode has begun and job->start is known. pt_queue_*() run in the
+ * reader's thread alone.
  */
 bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue)
 {
@@ -439,9 +440,9 @@ bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue)
 		}
 		job = q->jobs;
 		pthread_mutex_lock(&jobs->lock);
-		if (!job->entered) {
+		if (!job->reported) {
 			batch = get_batch(jobs);
-			if (batch && !pt_queue_enter(q, job, batch)) {
+			if (batch && !pt_queue_begin_segment(q, job, batch)) {
 				put_batch(jobs, queue->front);
 				queue->front = batch;
 				pthread_mutex_unlock(&jobs->lock);
@@ -460,9 +461,9 @@ bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue)
 			queue->front = batch;
 		}
 		pthread_mutex_unlock(&jobs->lock);
-		if (!job->joined && job->begun) {
-			job->joined = true;
-			pt_queue_join(q, job);
+		if (!job->start_taken && job->begun) {
+			job->start_taken = true;
+			pt_queue_take_start(q, job);
 		}
 		if (batch) {
 			pt_queue_finish_batch(q, batch);

@@ -96,7 +96,7 @@ struct pt_job *pt_queue_cut(struct pt_queue *q)
 	if (ret <= 0) {
 		job->last = true;
 		job->error = ret;
-		q->cut_all = true;
+		q->all_cut = true;
 		pt_stream_release(&q->stream);
 		return job;
 	}
@@ -128,11 +128,11 @@ struct pt_job *pt_queue_cut(struct pt_queue *q)
  * Trace that ends inside a packet (the area was full) has the cause of the gap that follows; the
  * provisional one is dropped.
  */
-static void drop_cut(struct flow_gap **list)
+static void drop_cut_short(struct flow_gap **list)
 {
 	struct flow_gap **at = list;
 
-	while (*at && !(*at)->cut)
+	while (*at && !(*at)->cut_short)
 		at = &(*at)->next;
 	if (!*at)
 		return;
@@ -155,7 +155,7 @@ static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 		return;
 	if (q->gap)
 		where = q->gap->gap;
-	drop_cut(&q->gap);
+	drop_cut_short(&q->gap);
 	gap->gap.cpu = where.cpu;
 	gap->gap.pid = where.pid;
 	gap->gap.tid = where.tid;
@@ -222,21 +222,22 @@ static void gap_ends(struct pt_queue *q, struct flow_event *ev)
 
 /* ---- segment boundaries ---- */
 
-static void run_starts(struct pt_queue *q, const struct pt_segment *seg)
+static void extent_starts(struct pt_queue *q, const struct pt_segment *seg)
 {
-	const struct trace_extent *run = seg->run;
+	const struct trace_extent *extent = seg->extent;
 	const char *whose =
-		run->unsure ? "; the record of the loss names no thread, it may be another's" : "";
+		extent->unsure ? "; the record of the loss names no thread, it may be another's" :
+				 "";
 
-	if (run->border == TRACE_STARTS && !seg->nr_skipped)
+	if (extent->border == TRACE_STARTS && !seg->nr_skipped)
 		return;
 	if (seg->nr_skipped)
-		boundary_gap(q, run->cause, run->nr_lost + seg->nr_skipped, run->exact,
+		boundary_gap(q, extent->cause, extent->nr_lost + seg->nr_skipped, extent->exact,
 			     "%llu bytes before the first synchronisation point at offset 0x%llx%s",
 			     (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off,
 			     whose);
 	else
-		boundary_gap(q, run->cause, run->nr_lost, run->exact,
+		boundary_gap(q, extent->cause, extent->nr_lost, extent->exact,
 			     "the trace goes on at offset 0x%llx%s", (unsigned long long)seg->off,
 			     whose);
 }
@@ -253,18 +254,18 @@ static bool finish(struct pt_queue *q, struct pt_batch *out)
 	return false;
 }
 
-bool pt_queue_enter(struct pt_queue *q, struct pt_job *job, struct pt_batch *out)
+bool pt_queue_begin_segment(struct pt_queue *q, struct pt_job *job, struct pt_batch *out)
 {
 	const struct pt_segment *seg = &job->seg;
 
-	job->entered = true;
+	job->reported = true;
 	q->sum.bytes = job->nr_bytes;
 	if (job->last) {
 		q->error = q->error ? q->error : job->error;
 		return finish(q, out);
 	}
-	if (seg->starts_run) {
-		run_starts(q, seg);
+	if (seg->starts_extent) {
+		extent_starts(q, seg);
 		q->pending.valid = false;
 	} else if (seg->nr_skipped) {
 		boundary_gap(q, AUXTAP_GAP_DECODE_ERROR, seg->nr_skipped, true,
@@ -288,7 +289,7 @@ static void set_time(struct pt_queue *q, uint64_t time)
 		q->time = time;
 }
 
-void pt_queue_join(struct pt_queue *q, const struct pt_job *job)
+void pt_queue_take_start(struct pt_queue *q, const struct pt_job *job)
 {
 	bool was_on = q->enabled, lost = q->shared->sideband->nr_lost;
 
@@ -296,14 +297,14 @@ void pt_queue_join(struct pt_queue *q, const struct pt_job *job)
 	q->pid = job->start.pid;
 	q->tid = job->start.tid;
 	/* Tracing was on and is off at this PSB, without a packet or record that says so. */
-	if (was_on && !q->enabled && !job->seg.starts_run && !q->gap)
+	if (was_on && !q->enabled && !job->seg.starts_extent && !q->gap)
 		boundary_gap(q, lost ? AUXTAP_GAP_RECORD_LOST : AUXTAP_GAP_UNKNOWN, 0, false,
 			     "tracing ended unannounced before offset 0x%llx",
 			     (unsigned long long)job->seg.off);
 	set_time(q, job->start.time);
 }
 
-void pt_queue_leave(struct pt_queue *q, const struct pt_job *job)
+void pt_queue_take_end(struct pt_queue *q, const struct pt_job *job)
 {
 	const struct pt_boundary *end = &job->end;
 
@@ -319,7 +320,7 @@ void pt_queue_leave(struct pt_queue *q, const struct pt_job *job)
 	set_time(q, end->time);
 	if (end->last_ip)
 		q->last_ip = end->last_ip;
-	if (!end->pending.inherited)
+	if (!end->pending.maybe_inherited)
 		q->pending = end->pending;
 	q->insns_since += end->nr_insns;
 }

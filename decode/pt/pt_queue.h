@@ -23,8 +23,8 @@
 #define PT_BATCH 1024
 
 /*
- * Types of flow_event besides AUXTAP_EVENT_…: a segment decoder's messages to its queue. 0 is an
- * event that is not one (any more).
+ * Types of flow_event besides AUXTAP_EVENT_…: a segment decoder's messages to its queue. Of type 0
+ * is a slot that is empty, or not used any more.
  */
 /* the branch pending before the segment went to addr; an empty slot follows */
 #define PT_BOUNDARY_BRANCH    0x10000
@@ -51,7 +51,7 @@ struct pt_shared {
 /* A branch whose target is not known yet. */
 struct pt_pending {
 	bool valid;
-	bool inherited; /* the segment before may have left one: only the queue knows */
+	bool maybe_inherited; /* the segment before may have left one: only the queue knows */
 	bool fetches_ip;
 	uint8_t kind; /* enum auxtap_branch_kind */
 	uint8_t size;
@@ -99,7 +99,7 @@ struct pt_job {
 	uint64_t nr_insns, nr_branches;
 	int error;
 	/* the queue's */
-	bool entered, joined;
+	bool reported, start_taken;
 };
 
 /* Decodes segments, one at a time; it keeps nothing between them but caches. */
@@ -134,7 +134,7 @@ struct pt_queue {
 	/* cutting */
 	struct pt_stream stream;
 	uint64_t psb_tsc;
-	bool cut_all;
+	bool all_cut;
 	/* merging */
 	struct pt_job *jobs, *newest_job; /* cut and not yet left */
 	unsigned int nr_jobs;
@@ -179,12 +179,12 @@ uint64_t pt_queue_first_time(struct pt_queue *q);
 /* The next segment of the stream; NULL: out of memory. */
 struct pt_job *pt_queue_cut(struct pt_queue *q);
 /* Before anything of the job is used. False: the queue is over, its last event is in out. */
-bool pt_queue_enter(struct pt_queue *q, struct pt_job *job, struct pt_batch *out);
+bool pt_queue_begin_segment(struct pt_queue *q, struct pt_job *job, struct pt_batch *out);
 /* job->start is known. */
-void pt_queue_join(struct pt_queue *q, const struct pt_job *job);
+void pt_queue_take_start(struct pt_queue *q, const struct pt_job *job);
 /* The segment's next events: from messages to events, in place. */
 void pt_queue_finish_batch(struct pt_queue *q, struct pt_batch *batch);
 /* The job is done, and all its events were taken. */
-void pt_queue_leave(struct pt_queue *q, const struct pt_job *job);
+void pt_queue_take_end(struct pt_queue *q, const struct pt_job *job);
 
 #endif

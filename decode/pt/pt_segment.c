@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * One segment as events, whatever came before it. Nothing is listed that a later packet
- * does not confirm: at the end of a run the flow stops after the last packet; where the
+ * does not confirm: at the end of joined extents the flow stops after the last packet; where the
  * next PSB+ names an address, it goes on straight up to there. Where the flow is lost, a gap
  * lasts up to where it goes on.
  */
@@ -138,7 +138,7 @@ static struct flow_gap *decode_error(struct pt_segment_decoder *w, const struct 
 	gap = pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx%s", step->why,
 			  (unsigned long long)step->pos, at_ip);
 	if (gap)
-		gap->cut = step->loss == FLOW_LOSS_CUT;
+		gap->cut_short = step->loss == FLOW_LOSS_CUT;
 	return gap;
 }
 
@@ -161,7 +161,7 @@ static void on_lost(struct pt_segment_decoder *w, const struct flow_step *step)
 		gap = decode_error(w, step, ip);
 	}
 	/* the queue gets the gap when this batch is full: until then it is ours */
-	if (gap && !gap->cut && step->next > step->pos) {
+	if (gap && !gap->cut_short && step->next > step->pos) {
 		gap->gap.nr_bytes = step->next - step->pos;
 		gap->gap.exact = true;
 	}
@@ -321,7 +321,7 @@ void pt_segment_decoder_start(struct pt_segment_decoder *w, struct pt_job *job)
 	w->tid = w->queue->queue_tid;
 	w->tsc = w->time = w->last_ip = 0;
 	memset(&w->pending, 0, sizeof(w->pending));
-	w->pending.inherited = true;
+	w->pending.maybe_inherited = true;
 	w->in_gap = true;
 	w->insns_since = 0;
 	w->nr_steps = 0;

@@ -72,7 +72,7 @@ static int make_space(struct pt_stream *stream, size_t need)
 	return vector_grow_by(stream->mem, stream->end, need, stream->mem_size);
 }
 
-/* Appends bytes of the current run. 1: some; 0: the run is over. */
+/* Appends bytes of the current extents, which join. 1: some; 0: they are over. */
 static int read_more(struct pt_stream *stream)
 {
 	for (;;) {
@@ -154,16 +154,16 @@ static void consume(struct pt_stream *stream, size_t nr)
 
 static bool next_run(struct pt_stream *stream, struct pt_segment *seg)
 {
-	if (stream->in_run)
+	if (stream->in_extents)
 		stream->extent++;
-	stream->in_run = true;
+	stream->in_extents = true;
 	if (stream->extent >= stream->nr_extents)
 		return false;
 	stream->extent_pos = 0;
 	stream->begin = stream->end = PT_STREAM_HEADROOM;
 	stream->begin_off = stream->extents[stream->extent].off;
-	seg->starts_run = true;
-	seg->run = &stream->extents[stream->extent];
+	seg->starts_extent = true;
+	seg->extent = &stream->extents[stream->extent];
 	return true;
 }
 
@@ -183,7 +183,7 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 	int ret;
 
 	memset(seg, 0, sizeof(*seg));
-	if (!stream->in_run && !next_run(stream, seg))
+	if (!stream->in_extents && !next_run(stream, seg))
 		return 0;
 	for (;;) {
 		size_t have;
@@ -202,13 +202,13 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 			continue;
 		}
 		seg->nr_skipped += not_padding(stream->mem + stream->begin, have);
-		if (seg->nr_skipped || seg->starts_run) {
-			/* report the run's gap and bytes before going to the next */
+		if (seg->nr_skipped || seg->starts_extent) {
+			/* report the extent's gap and bytes before going to the next */
 			stream->begin = stream->end;
-			stream->in_run = true;
+			stream->in_extents = true;
 			seg->data = NULL;
 			seg->off = stream->begin_off;
-			if (seg->nr_skipped || seg->run)
+			if (seg->nr_skipped || seg->extent)
 				goto empty;
 		}
 		if (!next_run(stream, seg))
@@ -223,7 +223,7 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 	if (found == SIZE_MAX) {
 		seg->size = stream->end - stream->begin;
 		seg->total = seg->size;
-		seg->cut = seg->size >= PT_STREAM_MAX_SEGMENT;
+		seg->too_long = seg->size >= PT_STREAM_MAX_SEGMENT;
 	} else {
 		size_t have;
 
@@ -243,7 +243,7 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 	consume(stream, seg->size);
 	return 1;
 empty:
-	/* A run without a PSB: an empty segment carries its gap. */
+	/* Joined extents without a PSB: an empty segment carries their gap. */
 	seg->size = seg->total = 0;
 	return 1;
 }

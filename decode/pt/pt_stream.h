@@ -27,25 +27,25 @@ struct pt_stream {
 	size_t mem_size;
 	size_t begin, end;  /* of what is buffered, in mem */
 	uint64_t begin_off; /* stream offset of mem[begin] */
-	bool in_run, short_read;
+	bool in_extents, short_read;
 	uint64_t nr_bytes; /* read so far */
 };
 
 struct pt_segment {
 	uint8_t *data;
-	size_t size;	 /* of the segment */
-	size_t total;	 /* with the next PSB+ */
-	uint64_t off;	 /* in the stream */
-	bool starts_run; /* a run: an extent that does not join, and those that join it */
-	const struct trace_extent *run; /* if so: the extent with its gap */
-	uint64_t nr_skipped;		/* bytes before the PSB that belong to no segment */
-	bool cut;			/* ends because no PSB came for too long */
+	size_t size;			   /* of the segment */
+	size_t total;			   /* with the next PSB+ */
+	uint64_t off;			   /* in the stream */
+	bool starts_extent;		   /* one that does not join the extent before */
+	const struct trace_extent *extent; /* if so: that one, with its gap */
+	uint64_t nr_skipped;		   /* bytes before the PSB that belong to no segment */
+	bool too_long;			   /* it ends because no PSB came for too long */
 };
 
 int pt_stream_add(struct pt_stream *stream, const struct trace_extent *extent);
 /*
- * 1: *seg, valid until the next call; its size is 0 where a run has no PSB (its gap is in run). 0:
- * end; negative errno.
+ * 1: *seg, valid until the next call; its size is 0 where joined extents have no PSB (their gap is
+ * in extent). 0: end; negative errno.
  */
 int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg);
 void pt_stream_free(struct pt_stream *stream);

@@ -24,19 +24,21 @@ struct call_tree {
 	uint32_t code_generation; /* counts changes of the code */
 	bool by_function;	  /* calls are equal whatever they called */
 	uint64_t budget; /* nodes that searches may still look at, beyond the first of each */
-	/* open calls between the node 'above' and its youngest child; above: NULL without such */
+	/* open calls between the node 'spill_parent' and its youngest child; that is NULL without
+	 * such */
 	struct call_spilled *spilled;
 	size_t nr_spilled, max_spilled;
-	struct call_node *above;
+	struct call_node *spill_parent;
 	size_t nr_forgotten; /* callers of the outermost node, no longer kept */
-	bool some_forgotten; /* or only some of these are still open */
+	bool some_forgotten; /* nr_forgotten is a maximum: some of them may have returned */
 	char gap[192];	     /* the newest after which no callers are known; "": none */
 	uint64_t off_ip;     /* where tracing went off last */
 	bool off_async;
 	uint64_t run; /* where the code begins that has run since the last branch; 0: unknown */
 	bool run_returned; /* a return led there, to its call: that is the instruction before */
-	struct auxtap_event nowhere; /* a return to no function, after which nothing ran; type 0 */
-	struct call_counts *counts;  /* NULL: functions are not counted */
+	struct auxtap_event
+		bad_return;	    /* a return to no function, after which nothing ran; type 0 */
+	struct call_counts *counts; /* NULL: functions are not counted */
 	const struct call_code_ops *ops;
 	void *ctx;
 	struct code_cache {
@@ -72,7 +74,7 @@ void call_node_drop_oldest(struct call_tree *tree, struct call_node *node);
 void call_nodes_spill(struct call_tree *tree);
 /* The innermost of these are nodes again. The parent of inner, which is called by the last. */
 struct call_node *call_spilled_back(struct call_tree *tree, const struct call_node *inner);
-/* They are no longer open, as far as that is known. */
+/* After a gap it is not known whether they returned: they are dropped, and their number is kept. */
 void call_spilled_lost(struct call_tree *tree);
 
 /*
@@ -103,8 +105,9 @@ static inline uint64_t call_node_newest(const struct call_node *node)
 static inline struct call_node *call_node_caller(struct call_tree *tree,
 						 const struct call_node *node)
 {
-	return tree->above && node->parent == tree->above ? call_spilled_back(tree, node) :
-							    node->parent;
+	return tree->spill_parent && node->parent == tree->spill_parent ?
+		       call_spilled_back(tree, node) :
+		       node->parent;
 }
 
 /*

@@ -5,6 +5,8 @@
  *
  *      root - main - f - f ... f [ f f f f f f f f f f ] f ... f - f
  *                         outer         spilled          inner nodes
+ *
+ * tree->spill_parent is the last of the outer ones; its child is the first of the inner ones.
  */
 #include "call_nodes.h"
 #include "util/vector.h"
@@ -19,7 +21,7 @@
 /* A stack of 8 MiB has at most so many frames. */
 #define MAX_SPILLED (1u << 19)
 
-static struct call_spilled to_spilled(const struct call_node *node)
+static struct call_spilled spilled_of(const struct call_node *node)
 {
 	struct call_spilled spilled = {
 		.addr = node->addr,
@@ -49,7 +51,7 @@ static struct call_spilled to_spilled(const struct call_node *node)
 	return spilled;
 }
 
-static void to_node(const struct call_spilled *spilled, struct call_node *node)
+static void unspill_one(const struct call_spilled *spilled, struct call_node *node)
 {
 	node->repeat = 1;
 	node->addr = spilled->addr;
@@ -72,10 +74,10 @@ static void to_node(const struct call_spilled *spilled, struct call_node *node)
 	node->by_fall = spilled->by_fall;
 }
 
-/* Those spilled from 'first' on become nodes between 'above' and the first inner one. */
-static bool to_nodes(struct call_tree *tree, struct call_node *above, size_t first, size_t nr)
+/* Those spilled from 'first' on become nodes between 'outer' and its youngest child. */
+static bool unspill(struct call_tree *tree, struct call_node *outer, size_t first, size_t nr)
 {
-	struct call_node *inner = above->last, *parent = above;
+	struct call_node *inner = outer->last, *parent = outer;
 
 	call_node_unlink(inner);
 	for (size_t i = first; i < first + nr; i++) {
@@ -83,23 +85,23 @@ static bool to_nodes(struct call_tree *tree, struct call_node *above, size_t fir
 
 		if (!node)
 			break;
-		to_node(&tree->spilled[i], node);
+		unspill_one(&tree->spilled[i], node);
 		if (tree->counts)
 			call_counts_back(tree, node);
 		call_node_put_last(parent, node);
 		parent = node;
 	}
 	call_node_put_last(parent, inner);
-	return parent != above;
+	return parent != outer;
 }
 
 /* More are spilled than are kept: the outer ones are forgotten, with the nodes farther out. */
 static void forget_outer(struct call_tree *tree)
 {
 	size_t drop = tree->nr_spilled / 2, most = tree->nr_spilled - NR_OUTER - 1, keep;
-	struct call_node *inner = tree->above->last;
+	struct call_node *inner = tree->spill_parent->last;
 
-	for (struct call_node *n = tree->above; n != &tree->root; n = n->parent)
+	for (struct call_node *n = tree->spill_parent; n != &tree->root; n = n->parent)
 		tree->nr_forgotten += !n->tail;
 	call_node_unlink(inner);
 	while (tree->root.first)
@@ -111,8 +113,8 @@ static void forget_outer(struct call_tree *tree)
 	tree->spilled[drop].tail = false;
 	for (size_t i = 0; i < drop; i++)
 		tree->nr_forgotten += !tree->spilled[i].tail;
-	to_nodes(tree, &tree->root, drop, NR_OUTER);
-	tree->above = inner->parent;
+	unspill(tree, &tree->root, drop, NR_OUTER);
+	tree->spill_parent = inner->parent;
 	keep = tree->nr_spilled - drop - NR_OUTER;
 	memmove(tree->spilled, tree->spilled + drop + NR_OUTER, keep * sizeof(*tree->spilled));
 	tree->nr_spilled = keep;
@@ -123,29 +125,31 @@ void call_nodes_spill(struct call_tree *tree)
 	size_t nr = 0, skip;
 	struct call_node *node, *next;
 
-	for (node = tree->current; node != &tree->root && node != tree->above; node = node->parent)
+	for (node = tree->current; node != &tree->root && node != tree->spill_parent;
+	     node = node->parent)
 		nr++;
-	skip = tree->above ? 0 : NR_OUTER;
+	/* the first time the outermost stay nodes */
+	skip = tree->spill_parent ? 0 : NR_OUTER;
 	if (nr <= NR_INNER + skip)
 		return;
 	nr -= NR_INNER + skip;
-	if (!tree->above) {
-		tree->above = &tree->root;
+	if (!tree->spill_parent) {
+		tree->spill_parent = &tree->root;
 		for (; skip; skip--)
-			tree->above = tree->above->last;
+			tree->spill_parent = tree->spill_parent->last;
 	}
-	for (node = tree->above->last; nr; nr--, node = next) {
+	for (node = tree->spill_parent->last; nr; nr--, node = next) {
 		next = node->last;
 		if (vector_grow(tree->spilled, tree->nr_spilled, tree->max_spilled))
 			break;
 		call_node_unlink(next);
-		tree->spilled[tree->nr_spilled++] = to_spilled(node);
+		tree->spilled[tree->nr_spilled++] = spilled_of(node);
 		call_node_unlink(node);
 		call_node_free(tree, node);
-		call_node_put_last(tree->above, next);
+		call_node_put_last(tree->spill_parent, next);
 	}
 	if (!tree->nr_spilled)
-		tree->above = NULL;
+		tree->spill_parent = NULL;
 	else if (tree->nr_spilled > MAX_SPILLED)
 		forget_outer(tree);
 }
@@ -155,26 +159,26 @@ struct call_node *call_spilled_back(struct call_tree *tree, const struct call_no
 	size_t nr = tree->nr_spilled < NR_BACK ? tree->nr_spilled : NR_BACK;
 
 	/* no memory: what is lost is as if it had been forgotten */
-	if (!to_nodes(tree, tree->above, tree->nr_spilled - nr, nr)) {
+	if (!unspill(tree, tree->spill_parent, tree->nr_spilled - nr, nr)) {
 		tree->nr_forgotten += tree->nr_spilled;
 		tree->some_forgotten = true;
 		nr = tree->nr_spilled;
 	}
 	tree->nr_spilled -= nr;
 	if (!tree->nr_spilled)
-		tree->above = NULL;
+		tree->spill_parent = NULL;
 	return inner->parent;
 }
 
 void call_spilled_lost(struct call_tree *tree)
 {
-	if (tree->above)
-		tree->above->last->nr_above = tree->nr_spilled;
-	tree->above = NULL;
+	if (tree->spill_parent)
+		tree->spill_parent->last->nr_above = tree->nr_spilled;
+	tree->spill_parent = NULL;
 	tree->nr_spilled = 0;
 }
 
-static struct call_open of_spilled(const struct call_spilled *spilled)
+static struct call_open open_of_spilled(const struct call_spilled *spilled)
 {
 	return (struct call_open){
 		.addr = spilled->addr,
@@ -189,7 +193,7 @@ static struct call_open of_spilled(const struct call_spilled *spilled)
 	};
 }
 
-static struct call_open of_node(struct call_node *node)
+static struct call_open open_of_node(struct call_node *node)
 {
 	struct call_open open = {
 		.node = node,
@@ -221,23 +225,23 @@ size_t call_tree_open_calls(struct call_tree *tree, struct call_node *from, stru
 		return 0;
 	nr = 0;
 	for (struct call_node *n = from; n != &tree->root; n = n->parent) {
-		at[nr++] = of_node(n);
-		if (!tree->above || n->parent != tree->above)
+		at[nr++] = open_of_node(n);
+		if (!tree->spill_parent || n->parent != tree->spill_parent)
 			continue;
 		for (size_t i = tree->nr_spilled; i; i--)
-			at[nr++] = of_spilled(&tree->spilled[i - 1]);
+			at[nr++] = open_of_spilled(&tree->spilled[i - 1]);
 	}
 	return nr;
 }
 
 /* ---- recursions ---- */
 
-/* So many functions may call each other, in a circle; so often at least. */
-#define MAX_CIRCLE  8
-#define MIN_CIRCLES 4
+/* So many functions may call each other, in a cycle; so often at least. */
+#define MAX_CYCLE  8
+#define MIN_CYCLES 4
 
-/* From 'at' on: how many calls are those of 'period' functions in a circle? */
-static size_t circle(const struct call_open *open, size_t nr, size_t at, size_t period)
+/* From 'at' on: how many calls are those of 'period' functions in a cycle? */
+static size_t cycle(const struct call_open *open, size_t nr, size_t at, size_t period)
 {
 	size_t end = at + period;
 
@@ -248,16 +252,16 @@ static size_t circle(const struct call_open *open, size_t nr, size_t at, size_t 
 
 size_t call_open_period(const struct call_open *open, size_t nr, size_t at, size_t *len)
 {
-	for (size_t period = 1; period <= MAX_CIRCLE; period++) {
-		*len = circle(open, nr, at, period);
-		if (*len >= MIN_CIRCLES * period)
+	for (size_t period = 1; period <= MAX_CYCLE; period++) {
+		*len = cycle(open, nr, at, period);
+		if (*len >= MIN_CYCLES * period)
 			return period;
 	}
 	return 0;
 }
 
 /* An open call that is no node becomes one, below the next one farther out that is. */
-static struct call_node *node_of(struct call_tree *tree, struct call_open *open, size_t at)
+static struct call_node *ensure_node(struct call_tree *tree, struct call_open *open, size_t at)
 {
 	struct call_node *node = open[at].node, *inner, *parent;
 	size_t in = at;
@@ -289,10 +293,10 @@ static struct call_node *node_of(struct call_tree *tree, struct call_open *open,
 }
 
 /* The row of the call at 'at', and of the others every 'period' calls farther out, up to 'end'. */
-static struct call_node *row_of(struct call_tree *tree, struct call_open *open, size_t at,
-				size_t end, size_t period)
+static struct call_node *ensure_row(struct call_tree *tree, struct call_open *open, size_t at,
+				    size_t end, size_t period)
 {
-	struct call_node *node = node_of(tree, open, at);
+	struct call_node *node = ensure_node(tree, open, at);
 
 	if (!node)
 		return NULL;
@@ -320,7 +324,7 @@ size_t call_open_fold(struct call_tree *tree, struct call_open *open, size_t nr,
 		if (!period)
 			period = len = 1;
 		for (size_t i = at; i < at + period; i++) {
-			struct call_node *node = row_of(tree, open, i, at + len, period);
+			struct call_node *node = ensure_row(tree, open, i, at + len, period);
 
 			if (!node)
 				continue;

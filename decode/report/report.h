@@ -363,7 +363,7 @@ size_t call_tree_open_calls(struct call_tree *tree, struct call_node *from,
 size_t call_open_fold(struct call_tree *tree, struct call_open *open, size_t nr, bool fold,
 		      struct call_node **rows);
 /*
- * How many functions call each other in a circle, from the call at 'at' outwards, and *len, in how
+ * How many functions call each other in a cycle, from the call at 'at' outwards, and *len, in how
  * many calls; 0: it is no recursion.
  */
 size_t call_open_period(const struct call_open *open, size_t nr, size_t at, size_t *len);

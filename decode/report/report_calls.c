@@ -240,7 +240,7 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 	}
 	/* to no function at all: the return address was overwritten */
 	if (node->known_caller && tree->ops && !call_tree_body(tree, ev->addr)) {
-		tree->nowhere = *ev;
+		tree->bad_return = *ev;
 		return 0;
 	}
 	if (n->known_caller && n->parent != &tree->root)
@@ -646,7 +646,7 @@ static void note_run(struct call_tree *tree, const struct auxtap_event *ev)
 static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	if (ev->type != AUXTAP_EVENT_ASYNC && (ev->type != AUXTAP_EVENT_TRACE || ev->trace_on))
-		tree->nowhere.type = 0;
+		tree->bad_return.type = 0;
 	switch (ev->type) {
 	case AUXTAP_EVENT_CALL:
 		return enter(tree, ev, BY_CALL, ev->ip, ev->addr);
@@ -725,7 +725,7 @@ static void handler_ended(struct call_tree *tree, uint64_t ip)
 
 int call_tree_died(struct call_tree *tree, uint64_t ip)
 {
-	const struct auxtap_event *ev = &tree->nowhere;
+	const struct auxtap_event *ev = &tree->bad_return;
 
 	handler_ended(tree, ip);
 	/* where no such address exists the return itself died */

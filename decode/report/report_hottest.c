@@ -64,14 +64,14 @@ static void fold(struct call_tree *tree, struct call_node *root, unsigned int nr
 	}
 }
 
-/* So many functions may call each other, in a circle. */
-#define MAX_CIRCLE 8
+/* So many functions may call each other, in a cycle. */
+#define MAX_CYCLE 8
 
 static bool is_recursion(const struct call_node *node)
 {
 	const struct call_node *up = node->parent;
 
-	for (unsigned int i = 0; node->addr && i < MAX_CIRCLE && up->parent; i++, up = up->parent)
+	for (unsigned int i = 0; node->addr && i < MAX_CYCLE && up->parent; i++, up = up->parent)
 		if (up->addr == node->addr && !up->is_open)
 			return true;
 	return false;

@@ -184,7 +184,7 @@ struct emu {
 void emu_task_start_unit(struct emu_task *task);
 void emu_task_kernel_exit(struct emu_task *task, u64 ip); /* returns to user mode at ip */
 void emu_task_schedule(struct emu_task *task, bool in);
-/* Handles what is pending in task->attention, before the instruction at ip. */
+/* Handles what is pending in task->pending_work, before the instruction at ip. */
 void emu_task_take_pending(struct emu_task *task, u64 ip);
 /* Capture enabled or disabled the task's trace event; user mode is left. */
 void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing);
