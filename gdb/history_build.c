@@ -46,7 +46,7 @@ static bool has_chunk(const struct history_thread *t)
 }
 
 /* Drops the oldest chunks of whichever thread has the most, until the rest fits. */
-static void keep_bound(struct history *h)
+static void enforce_limit(struct history *h)
 {
 	while (h->nr_bytes > h->max_bytes) {
 		struct history_thread *most = NULL;
@@ -79,7 +79,7 @@ static int close_chunk(struct history *h, struct history_thread *t)
 		return -ENOMEM;
 	t->nr_chunks++;
 	t->nr_partial = 0;
-	keep_bound(h);
+	enforce_limit(h);
 	return 0;
 }
 

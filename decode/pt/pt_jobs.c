@@ -22,7 +22,7 @@ struct pt_jobs {
 	const struct pt_shared *shared;
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work, done;
-	struct pt_job *line, *line_end;	     /* waiting */
+	struct pt_job *waiting, *waiting_end;
 	const struct pt_job *wanted;	     /* by the reader, which sleeps */
 	struct pt_segment_decoder *decoders; /* idle */
 	struct pt_batch *batches;	     /* idle */
@@ -36,33 +36,33 @@ struct pt_jobs {
 
 /* ---- the line of waiting jobs ---- */
 
-static void line_up(struct pt_jobs *jobs, struct pt_job *job, bool in_front)
+static void enqueue(struct pt_jobs *jobs, struct pt_job *job, bool in_front)
 {
 	job->state = PT_JOB_WAITING;
-	job->line_prev = in_front ? NULL : jobs->line_end;
-	job->line_next = in_front ? jobs->line : NULL;
-	if (job->line_prev)
-		job->line_prev->line_next = job;
+	job->waiting_prev = in_front ? NULL : jobs->waiting_end;
+	job->waiting_next = in_front ? jobs->waiting : NULL;
+	if (job->waiting_prev)
+		job->waiting_prev->waiting_next = job;
 	else
-		jobs->line = job;
-	if (job->line_next)
-		job->line_next->line_prev = job;
+		jobs->waiting = job;
+	if (job->waiting_next)
+		job->waiting_next->waiting_prev = job;
 	else
-		jobs->line_end = job;
+		jobs->waiting_end = job;
 	if (jobs->nr)
 		pthread_cond_signal(&jobs->work);
 }
 
-static void leave_line(struct pt_jobs *jobs, struct pt_job *job)
+static void dequeue(struct pt_jobs *jobs, struct pt_job *job)
 {
-	if (job->line_prev)
-		job->line_prev->line_next = job->line_next;
+	if (job->waiting_prev)
+		job->waiting_prev->waiting_next = job->waiting_next;
 	else
-		jobs->line = job->line_next;
-	if (job->line_next)
-		job->line_next->line_prev = job->line_prev;
+		jobs->waiting = job->waiting_next;
+	if (job->waiting_next)
+		job->waiting_next->waiting_prev = job->waiting_prev;
 	else
-		jobs->line_end = job->line_prev;
+		jobs->waiting_end = job->waiting_prev;
 }
 
 /* ---- what is used again ---- */
@@ -210,7 +210,7 @@ static void decode_job(struct pt_jobs *jobs, struct pt_job *job, unsigned int ma
 		else if (job->nr_batches >= most_batches(jobs))
 			job->state = PT_JOB_FULL;
 		else if (!--max || jobs->stop)
-			line_up(jobs, job, true);
+			enqueue(jobs, job, true);
 		else if (jobs->wanted == job)
 			pthread_cond_signal(&jobs->done);
 	}
@@ -228,12 +228,12 @@ static void *worker(void *arg)
 	for (;;) {
 		struct pt_job *job;
 
-		while (!jobs->line && !jobs->stop)
+		while (!jobs->waiting && !jobs->stop)
 			pthread_cond_wait(&jobs->work, &jobs->lock);
 		if (jobs->stop)
 			break;
-		job = jobs->line;
-		leave_line(jobs, job);
+		job = jobs->waiting;
+		dequeue(jobs, job);
 		decode_job(jobs, job, UINT32_MAX);
 		if (job->cancelled)
 			free_job(jobs, job);
@@ -277,7 +277,7 @@ static void drop_jobs(struct pt_jobs *jobs, struct pt_queue *q)
 			continue;
 		}
 		if (job->state == PT_JOB_WAITING)
-			leave_line(jobs, job);
+			dequeue(jobs, job);
 		free_job(jobs, job);
 	}
 	q->nr_jobs = 0;
@@ -345,7 +345,7 @@ static int cut(struct pt_jobs *jobs, struct pt_queue *q, size_t nr_open)
 		pthread_mutex_lock(&jobs->lock);
 		jobs->nr_bytes += job->mem_size;
 		if (!job->skip && !job->last)
-			line_up(jobs, job, false);
+			enqueue(jobs, job, false);
 		pthread_mutex_unlock(&jobs->lock);
 	}
 	return 0;
@@ -358,7 +358,7 @@ static struct pt_batch *next_batch(struct pt_jobs *jobs, struct pt_job *job)
 
 	while (!job->first && job->state != PT_JOB_DONE) {
 		if (job->state == PT_JOB_WAITING) {
-			leave_line(jobs, job);
+			dequeue(jobs, job);
 			decode_job(jobs, job, 1);
 			continue;
 		}
@@ -372,7 +372,7 @@ static struct pt_batch *next_batch(struct pt_jobs *jobs, struct pt_job *job)
 	job->first = batch->next;
 	job->nr_batches--;
 	if (job->state == PT_JOB_FULL && job->nr_batches <= most_batches(jobs) / 2)
-		line_up(jobs, job, true);
+		enqueue(jobs, job, true);
 	return batch;
 }
 

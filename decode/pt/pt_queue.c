@@ -140,7 +140,7 @@ static void drop_cut_short(struct flow_gap **list)
 	*at = NULL; /* it is the last: nothing was added since */
 }
 
-/* Takes the gap. Those that touch are delivered together, each cause with its size. */
+/* Takes the gap. Adjacent gaps are delivered as one event, each cause with its size. */
 static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 {
 	struct auxtap_gap where = {.cpu = q->cpu,

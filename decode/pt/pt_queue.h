@@ -89,7 +89,7 @@ struct pt_job {
 	/* pt_jobs.c, under its lock */
 	enum pt_job_state state;
 	bool cancelled;
-	struct pt_job *line_prev, *line_next;
+	struct pt_job *waiting_prev, *waiting_next;
 	struct pt_batch *first, *newest; /* decoded, not yet taken */
 	unsigned int nr_batches;
 	struct pt_segment_decoder *decoder;

@@ -64,7 +64,7 @@ static uint64_t map_time(const struct pt_segment_decoder *w)
 }
 
 /* Who runs, and what it has mapped: may have changed whenever tracing was off. */
-static void look_around(struct pt_segment_decoder *w)
+static void update_context(struct pt_segment_decoder *w)
 {
 	const struct sideband *sb = w->shared->sideband;
 
@@ -117,7 +117,7 @@ static struct pt_boundary boundary(const struct pt_segment_decoder *w)
 static void on_sync(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	w->enabled = step->on;
-	look_around(w);
+	update_context(w);
 	if (w->job->begun)
 		return;
 	w->job->begun = true;
@@ -171,7 +171,7 @@ static void on_overflow(struct pt_segment_decoder *w, const struct flow_step *st
 {
 	pt_gap_open(w, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's buffer overflowed");
 	w->enabled = step->on;
-	look_around(w);
+	update_context(w);
 	if (w->enabled)
 		pt_gap_close(w);
 }
@@ -180,7 +180,7 @@ static void on_overflow(struct pt_segment_decoder *w, const struct flow_step *st
  * The flow came to the step's ip. Endless loops and recursion by direct branches have no packets:
  * the decode stops the first time that it comes to ip, the program may have passed it often.
  */
-static void arrive(struct pt_segment_decoder *w, const struct flow_step *step)
+static void report_uncounted_loop(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	if (step->may_loop)
 		pt_gap_open(
@@ -201,7 +201,7 @@ static void on_on(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	w->enabled = true;
 	pt_emit_no_branch(w);
-	look_around(w);
+	update_context(w);
 	not_idle(w, step->ip);
 	pt_gap_close(w);
 	pt_emit_trace(w, true, step->ip, true);
@@ -219,11 +219,11 @@ static void on_async(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	pt_gap_close(w);
 	pt_emit_branch(w, step->ip, true);
-	arrive(w, step);
+	report_uncounted_loop(w, step);
 	pt_emit_async(w, step->ip, step->to, step->has_to);
 	w->enabled = step->on;
 	if (w->enabled)
-		look_around(w);
+		update_context(w);
 	else
 		pt_emit_trace(w, false, step->ip, true);
 }
@@ -232,7 +232,7 @@ static void on_end(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	if (step->has_ip)
 		pt_emit_branch(w, step->ip, true);
-	arrive(w, step);
+	report_uncounted_loop(w, step);
 	w->enabled = step->on;
 	end_segment(w);
 }
@@ -287,7 +287,7 @@ static void take_step(struct pt_segment_decoder *w, const struct flow_step *step
 		on_async(w, step);
 		break;
 	case FLOW_CONTEXT:
-		look_around(w);
+		update_context(w);
 		break;
 	case FLOW_OVERFLOW:
 		on_overflow(w, step);
@@ -326,7 +326,7 @@ void pt_segment_decoder_start(struct pt_segment_decoder *w, struct pt_job *job)
 	w->insns_since = 0;
 	w->nr_steps = 0;
 	set_time(w, job->tsc);
-	look_around(w);
+	update_context(w);
 	w->shared->flow_ops->start(w->flow, &bytes);
 }
 

@@ -266,7 +266,7 @@ struct call_node {
 	bool lost;	   /* it was open when a gap began: whether it returned is not known */
 	bool null;	   /* the function called is at address 0 */
 	bool known_caller; /* entered by a call that was traced */
-	bool gap;	   /* not a call: a gap in the trace; text tells */
+	bool gap;	   /* not a call: a gap in the trace, described by text */
 	bool exec;	   /* with gap: no gap but an exec */
 	bool ends;	   /* with gap: calls before it and after it have no known relation */
 	bool folded;	   /* report_hottest.c: a recursion, within a line of the same function */

@@ -18,7 +18,7 @@
 struct emu;
 struct emu_task;
 
-/* Whether emu_task_run() may take the block. */
+/* Whether emu_task_blocks() may take the block. */
 enum emu_run {
 	EMU_RUN_NO,
 	EMU_RUN_YES,
@@ -65,9 +65,9 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block);
  * that is taken, which is returned: its outcome is not known yet. The first nr_done of them are
  * taken; if that is 0 nothing was done, and held is returned.
  */
-const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_block *held,
-				     const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
-				     u32 nr, u32 *nr_done);
+const struct emu_block *emu_task_blocks(struct emu_task *task, const struct emu_block *held,
+					const struct emu_block *blocks, u32 nr_blocks,
+					const u32 *id, u32 nr, u32 *nr_done);
 /*
  * The order in which other threads and this one ran may matter here: the trace gets the time, after
  * the branches that were reported and before that of the block which began last. (PT only.)
@@ -176,7 +176,7 @@ pid_t emu_over_memory(struct emu *emu);
  */
 void emu_memory_attached(struct emu *emu);
 void emu_task_over_memory(struct emu_task *task);
-void emu_untraced(struct emu *emu, pid_t pid, const char *why); /* a gap capture must report */
+void emu_report_problem(struct emu *emu, pid_t pid, const char *why); /* capture must report it */
 /* The process is traced, but something is missing: what (AUXTAP_UNTRACED_…). */
 void emu_lacks(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why);
 /*

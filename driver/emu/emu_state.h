@@ -187,7 +187,7 @@ void emu_task_schedule(struct emu_task *task, bool in);
 /* Handles what is pending in task->pending_work, before the instruction at ip. */
 void emu_task_take_pending(struct emu_task *task, u64 ip);
 /* Capture enabled or disabled the task's trace event; user mode is left. */
-void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing);
+void emu_task_set_enabled(struct emu_task *task, bool wanted, bool was_tracing);
 /* Whether packets of code that runs now would reach memory. */
 bool emu_task_tracing(const struct emu_task *task);
 void emu_task_trace_closed(struct emu_task *task);

@@ -96,7 +96,7 @@ void emu_unit_check(struct emu_task *task)
 			continue;
 		snprintf(why, sizeof(why), "%s code, which %s does not trace; -e %s//u does",
 			 a64 ? "AArch64" : "x86-64", ev->family->pmu, pmu_of(task->arch));
-		emu_untraced(emu, task->core.pid, why);
+		emu_report_problem(emu, task->core.pid, why);
 		return;
 	}
 }

@@ -115,7 +115,7 @@ static void hw_write(int cpu, u32 msr, u64 value)
 		/* a kernel would log 'unchecked MSR access error' and continue */
 		snprintf(why, sizeof(why), "driver: refused write of %#llx to MSR %#x",
 			 (unsigned long long)value, msr);
-		emu_untraced(machine, task->core.pid, why);
+		emu_report_problem(machine, task->core.pid, why);
 		return;
 	}
 	if (msr == MSR_RTIT_CTL && (value & RTIT_CTL_TRACEEN)) {
@@ -131,7 +131,7 @@ bool emu_task_tracing(const struct emu_task *task)
 	       !(task->unit.out.status & RTIT_STATUS_STOPPED);
 }
 
-void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing)
+void emu_task_set_enabled(struct emu_task *task, bool wanted, bool was_tracing)
 {
 	/* if it was off for lack of space, what runs now belongs to that loss */
 	if (!wanted && !task->paused && was_tracing) {
@@ -180,7 +180,7 @@ static void machine_wakeup(void *ctx, struct perf_event *event)
 
 	/* EAGAIN: the counter is full, so it is readable already */
 	if (ev && write(ev->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-		emu_untraced(ctx, ev->task->core.pid, "wakeup failed");
+		emu_report_problem(ctx, ev->task->core.pid, "wakeup failed");
 }
 
 int emu_pmu_start(struct emu *emu)

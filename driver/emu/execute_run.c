@@ -179,9 +179,9 @@ static const struct emu_block *run_a64(struct emu_task *task, const struct emu_b
 	return held;
 }
 
-const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_block *held,
-				     const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
-				     u32 nr, u32 *nr_done)
+const struct emu_block *emu_task_blocks(struct emu_task *task, const struct emu_block *held,
+					const struct emu_block *blocks, u32 nr_blocks,
+					const u32 *id, u32 nr, u32 *nr_done)
 {
 	*nr_done = 0;
 	if (!task->pending.run || !held->run || task->pending_work || !task->in_user)

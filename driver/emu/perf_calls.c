@@ -215,9 +215,9 @@ static void do_ioctl(void *arg)
 	if (c->result || !c->ev->is_trace)
 		return;
 	if (c->request == PERF_EVENT_IOC_ENABLE)
-		emu_task_want(c->ev->task, true, tracing);
+		emu_task_set_enabled(c->ev->task, true, tracing);
 	else if (c->request == PERF_EVENT_IOC_DISABLE)
-		emu_task_want(c->ev->task, false, tracing);
+		emu_task_set_enabled(c->ev->task, false, tracing);
 }
 
 static int call_ioctl(struct emu *emu, struct emu_event *ev, const struct emu_request *req,

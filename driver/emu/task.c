@@ -164,7 +164,7 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 	struct emu *emu = task->emu;
 
 	if (!rec) {
-		emu_untraced(emu, task->core.pid, "no memory for an MMAP2 record");
+		emu_report_problem(emu, task->core.pid, "no memory for an MMAP2 record");
 		return;
 	}
 	*rec = (struct mmap2_record){
@@ -265,7 +265,7 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	struct emu_task *task = emu_task_alloc(emu);
 
 	if (!task) {
-		emu_untraced(emu, pid, "no memory for a task");
+		emu_report_problem(emu, pid, "no memory for a task");
 		return NULL;
 	}
 	task->nr_refs = 1;
@@ -368,7 +368,7 @@ void emu_task_exit(struct emu_task *task)
 
 		if (e && e->task == task && write(e->wake_fd, &one, sizeof(one)) < 0 &&
 		    errno != EAGAIN)
-			emu_untraced(emu, task->core.pid, "wakeup failed");
+			emu_report_problem(emu, task->core.pid, "wakeup failed");
 	}
 	emu_send_event(emu, &ev);
 	emu_task_put(task);
@@ -442,7 +442,7 @@ void emu_lacks(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char
 	emu_send_event(emu, &ev);
 }
 
-void emu_untraced(struct emu *emu, pid_t pid, const char *why)
+void emu_report_problem(struct emu *emu, pid_t pid, const char *why)
 {
 	emu_lacks(emu, pid, AUXTAP_UNTRACED_PROCESS, why);
 }

@@ -318,7 +318,7 @@ static bool forget_vanished(struct ptrace_engine *e)
 			ptrace_thread_free(e->threads[i]);
 		}
 	while (e->processes) {
-		emu_untraced(e->emu, e->processes->pid, "ended while it could not be traced");
+		emu_report_problem(e->emu, e->processes->pid, "ended while it could not be traced");
 		emu_process_exit(e->emu, e->processes->pid, UNKNOWN_STATUS);
 		ptrace_process_free(e->processes);
 	}

@@ -177,8 +177,8 @@ bool ptrace_find_lost(struct ptrace_thread *t, const struct user_regs_struct *re
 	/* another thread may have changed the operand since it was read */
 	if (t->foreseen && was_last(t, t->ip, &t->insn, regs))
 		return true;
-	emu_untraced(t->engine->emu, t->proc->pid,
-		     "a single step went further than one instruction");
+	emu_report_problem(t->engine->emu, t->proc->pid,
+			   "a single step went further than one instruction");
 	t->reported = false;
 	emu_task_async(t->task, t->ip, true);
 	return false;

@@ -162,7 +162,7 @@ static bool begin_anew(struct ptrace_thread *t)
 
 static void become_passive(struct ptrace_thread *t, const char *why)
 {
-	emu_untraced(t->engine->emu, t->proc->pid, why);
+	emu_report_problem(t->engine->emu, t->proc->pid, why);
 	t->proc->passive = true;
 	t->reported = false;
 	t->late_ip = 0;
@@ -367,13 +367,13 @@ static void clone_event(struct ptrace_thread *t)
 	if (!child)
 		child = ptrace_thread_new(t->engine, (pid_t)tid, NULL);
 	if (!child) {
-		emu_untraced(t->engine->emu, t->proc->pid, "no memory for a new thread");
+		emu_report_problem(t->engine->emu, t->proc->pid, "no memory for a new thread");
 		goto go;
 	}
 	err = first_stop(child, &status);
 	if (err == -ETIMEDOUT) {
-		emu_untraced(t->engine->emu, t->proc->pid,
-			     "a new thread or process did not stop in time");
+		emu_report_problem(t->engine->emu, t->proc->pid,
+				   "a new thread or process did not stop in time");
 		child->late = true;
 		child->affinity = t->affinity;
 		child->pinned = t->pinned;
@@ -386,7 +386,7 @@ static void clone_event(struct ptrace_thread *t)
 	}
 	proc = process_of_child(t, (pid_t)tid);
 	if (!proc) {
-		emu_untraced(t->engine->emu, (pid_t)tid, "no memory for a new process");
+		emu_report_problem(t->engine->emu, (pid_t)tid, "no memory for a new process");
 		ptrace(PTRACE_DETACH, (pid_t)tid, 0, 0);
 		ptrace_thread_free(child);
 		goto go;
@@ -443,7 +443,7 @@ static void report_unprivileged(const struct ptrace_thread *t)
 		return;
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "Uid: %*u %u", &euid) == 1 && euid != st.st_uid)
-			emu_untraced(
+			emu_report_problem(
 				t->engine->emu, t->proc->pid,
 				"set-user-ID program: runs without its privileges while traced");
 	fclose(f);
@@ -651,8 +651,8 @@ void ptrace_orphans(struct ptrace_engine *e)
 			next = t->hash_next;
 			if (t->state != PTRACE_TASK_ORPHAN || t->proc || maker_is_known(e, t->tid))
 				continue;
-			emu_untraced(e->emu, t->tid,
-				     "its parent was killed before it reported the fork");
+			emu_report_problem(e->emu, t->tid,
+					   "its parent was killed before it reported the fork");
 			ptrace_detach_thread(t, 0);
 		}
 	}

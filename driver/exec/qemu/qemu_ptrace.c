@@ -161,14 +161,14 @@ static void do_child(struct qemu_engine *q, struct qemu_thread *parent, pid_t ti
 		p->guest_base = parent->process->guest_base;
 		p->arch = parent->process->arch;
 		if (guest && qemu_maps_copy(p, parent->process))
-			emu_untraced(q->emu, tid, "no memory for the map of a process");
+			emu_report_problem(q->emu, tid, "no memory for the map of a process");
 		if (guest)
 			qemu_code_copy(q, p, parent->process);
 	}
 	if (!child) {
 		child = qemu_thread_new(q, p, tid);
 		if (!child) {
-			emu_untraced(q->emu, tid, "no memory for a thread");
+			emu_report_problem(q->emu, tid, "no memory for a thread");
 			return;
 		}
 		child->initial = true; /* its first stop will be reported */
@@ -207,7 +207,8 @@ static void do_exec(struct qemu_engine *q, struct qemu_thread *t, pid_t former)
 	if (rec)
 		rec->text[sizeof(rec->text) - 1] = 0;
 	if (native && !p->native)
-		emu_untraced(q->emu, p->pid, rec ? rec->text : "exec of a program outside qemu");
+		emu_report_problem(q->emu, p->pid,
+				   rec ? rec->text : "exec of a program outside qemu");
 	if (old && old->task) {
 		/* the thread that called exec continues as the leader */
 		if (t->task)
@@ -244,8 +245,8 @@ static void do_exit(struct qemu_engine *q, struct qemu_thread *t)
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 
 	if (t->task && !rec && __atomic_exchange_n(&q->shm->nr_unrecorded, 0, __ATOMIC_RELAXED))
-		emu_untraced(q->emu, t->process->pid,
-			     "more threads than records: some were not traced");
+		emu_report_problem(q->emu, t->process->pid,
+				   "more threads than records: some were not traced");
 	if (t->task)
 		qemu_death_flush(q, t, rec && rec->dying, false);
 	task_gone(q, t);
@@ -519,7 +520,7 @@ static void adopt(struct qemu_engine *q, struct qemu_thread *t)
 		if (t->process)
 			t->process->native = true;
 	}
-	emu_untraced(q->emu, t->tid, "its parent was killed before it reported the fork");
+	emu_report_problem(q->emu, t->tid, "its parent was killed before it reported the fork");
 	qemu_ptrace_continue(t, 0);
 }
 
@@ -585,8 +586,8 @@ bool qemu_ptrace_reap(struct qemu_engine *q)
 			if (t->gone || t->todo == QEMU_TODO_GONE)
 				continue;
 			if (t->process && t->process->announced)
-				emu_untraced(q->emu, t->process->pid,
-					     "ended while it could not be traced");
+				emu_report_problem(q->emu, t->process->pid,
+						   "ended while it could not be traced");
 			t->stopped = false;
 			t->frozen = true;
 			set_todo(q, t, QEMU_TODO_GONE, UNKNOWN_STATUS);
@@ -631,8 +632,8 @@ void qemu_ptrace_over_memory(struct qemu_engine *q)
 		if (t->process == p && t->task && !t->todo && !t->nr_resumes && !t->exited)
 			break;
 	if (!t) {
-		emu_untraced(q->emu, p->pid,
-			     "killed for its memory use while it had no traced thread");
+		emu_report_problem(q->emu, p->pid,
+				   "killed for its memory use while it had no traced thread");
 		kill(p->pid, SIGKILL);
 		return;
 	}

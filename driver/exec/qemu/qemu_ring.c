@@ -159,7 +159,7 @@ static void lost(struct qemu_engine *q, const struct qemu_thread *t, const char 
 	const struct qemu_process *p = t && t->process ? t->process : q->processes;
 
 	if (p)
-		emu_untraced(q->emu, p->pid, why);
+		emu_report_problem(q->emu, p->pid, why);
 }
 
 /*
@@ -252,8 +252,9 @@ bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks)
 		if (qemu_load(&shm->damaged) || tail - head > (u64)q->max_slots + QEMU_NR_RECS) {
 			/* each thread holds at most one ticket: the counter was overwritten */
 			for (struct qemu_process *p = q->processes; p; p = p->next)
-				emu_untraced(q->emu, p->pid,
-					     "the program overwrote the memory shared with qemu");
+				emu_report_problem(
+					q->emu, p->pid,
+					"the program overwrote the memory shared with qemu");
 			qemu_ring_close(q);
 			break;
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Decodes the chunk stream of a thread: block ids become emu_task_run(), or
+ * Decodes the chunk stream of a thread: block ids become emu_task_blocks(), or
  * emu_task_block() one at a time, messages the other calls of emu.h. Everything is checked, because
  * the guest can write to the shared memory.
  */
@@ -148,8 +148,8 @@ static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word
 static void damaged(struct qemu_engine *q, struct qemu_thread *t)
 {
 	if (!t->process->damaged)
-		emu_untraced(q->emu, t->process->pid,
-			     "the program overwrote the memory shared with qemu");
+		emu_report_problem(q->emu, t->process->pid,
+				   "the program overwrote the memory shared with qemu");
 	t->process->damaged = true;
 }
 
@@ -240,7 +240,7 @@ static inline u32 hold_run(struct qemu_engine *q, struct qemu_thread *t, const u
 
 	if (!t->task || !t->held || !t->held->run || t->has_sample || t->order_due)
 		return 0;
-	t->held = emu_task_run(t->task, t->held, q->block, QEMU_MAX_BLOCKS, word, nr, &nr_done);
+	t->held = emu_task_blocks(t->task, t->held, q->block, QEMU_MAX_BLOCKS, word, nr, &nr_done);
 	if (nr_done)
 		t->in_kernel = false;
 	return nr_done;

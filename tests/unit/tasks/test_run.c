@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * emu_task_run() against emu_task_block(): the same random sequences of blocks must leave the
+ * emu_task_blocks() against emu_task_block(): the same random sequences of blocks must leave the
  * same bytes in memory, the same emulated time, the same list of executed addresses and the
  * same state of the trace unit, whatever stops the runs.
  */
@@ -218,7 +218,7 @@ static u32 feed_in_runs(struct emu_task *task, struct outcome *out)
 			saved = *message;
 			*message = MESSAGE;
 		}
-		held = emu_task_run(task, held, table, NR_BLOCKS, &ids[at], nr, &done);
+		held = emu_task_blocks(task, held, table, NR_BLOCKS, &ids[at], nr, &done);
 		assert_true(done <= nr);
 		if (message) {
 			assert_true(done <= nr / 2);
@@ -364,7 +364,7 @@ static void test_alone(void **state)
 		 .nr_insns = 1,
 		 .last_len = 4,
 		 .last_cls = X86_CALL,
-		 /* not in the table passed to emu_task_run() */
+		 /* not in the table passed to emu_task_blocks() */
 		 .run = EMU_RUN_YES,
 		 .lens = one},
 	};
@@ -374,14 +374,15 @@ static void test_alone(void **state)
 
 	(void)state;
 	emu_task_block(task, &blocks[0]);
-	assert_ptr_equal(emu_task_run(task, &blocks[0], blocks, 4, &id[1], 1, &done), &blocks[0]);
+	assert_ptr_equal(emu_task_blocks(task, blocks, blocks, 4, &id[1], 1, &done), blocks);
 	assert_int_equal(done, 0);
-	assert_ptr_equal(emu_task_run(task, &blocks[0], blocks, 4, &id[2], 1, &done), &blocks[0]);
+	assert_ptr_equal(emu_task_blocks(task, blocks, blocks, 4, &id[2], 1, &done), blocks);
 	assert_int_equal(done, 0);
-	assert_ptr_equal(emu_task_run(task, &blocks[0], blocks, 4, &id[3], 1, &done), &blocks[3]);
+	assert_ptr_equal(emu_task_blocks(task, blocks, blocks, 4, &id[3], 1, &done), &blocks[3]);
 	assert_int_equal(done, 1);
 	/* and a number that is no block */
-	assert_ptr_equal(emu_task_run(task, &blocks[3], blocks, 4, &id[4], 1, &done), &blocks[3]);
+	assert_ptr_equal(emu_task_blocks(task, &blocks[3], blocks, 4, id + 4, 1, &done),
+			 &blocks[3]);
 	assert_int_equal(done, 0);
 	emu_task_exit(task);
 }
