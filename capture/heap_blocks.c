@@ -226,6 +226,14 @@ static size_t allocation_of(const struct blocks *b, uint64_t addr, size_t end)
 	return end;
 }
 
+/* One call of realloc(), which left the block where it was. */
+static bool is_resized(const struct auxtap_heap_event *freed,
+		       const struct auxtap_heap_event *allocated)
+{
+	return freed->addr == allocated->addr && freed->caller == allocated->caller &&
+	       freed->tid == allocated->tid;
+}
+
 /* Which block, freed before event number nr allocated this one, the pointer would be in. */
 static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 		       struct heap_block *block)
@@ -239,7 +247,8 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 		/* an own allocator's block has this one within it */
 		if (e->kind == AUXTAP_HEAP_ALLOCATED && is_inside(pointer, e))
 			return;
-		if (e->kind != AUXTAP_HEAP_FREED || e->addr > pointer)
+		if (e->kind != AUXTAP_HEAP_FREED || e->addr > pointer ||
+		    is_resized(e, &b->event[nr]))
 			continue;
 		allocated = allocation_of(b, e->addr, i);
 		if (allocated == i || !is_inside(pointer, &b->event[allocated]))

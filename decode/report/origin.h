@@ -23,7 +23,8 @@ struct origin_flow {
 	struct origin_run run[ORIGIN_RUNS];
 	int nr;
 	uint64_t insn_ip; /* that faulted, or that went to the bad address */
-	bool is_branch;	  /* it did the latter, and was executed */
+	bool is_branch;	  /* it did the latter, and was executed: to 'target' */
+	uint64_t target;
 };
 
 /* Is addr in a function of a library's header, as operator*() of an iterator is? */

@@ -489,7 +489,10 @@ static void follow_target(const struct trail *t, const struct executed *e,
 	int index = -1, base;
 	uint64_t addr;
 
+	origin->has_value = t->flow->is_branch;
+	origin->value = t->flow->target;
 	if (is_reg64(op)) {
+		origin->has_value = true;
 		origin->value = t->flow->regs->reg[x86_reg_index(op->reg.value)];
 		follow(t, -1, x86_reg_index(op->reg.value), origin);
 	} else if (is_word(op) && address_before(t, e, -1, op, MAX_DEPTH, &addr)) {
@@ -518,6 +521,7 @@ bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
 		;
 	base = base_of_access(&e, &fault->access);
 	if (!flow->is_branch && fault->access.known && base >= 0) {
+		origin->has_value = true;
 		origin->value = flow->regs->reg[base];
 		follow(&t, -1, base, origin);
 	} else if (!fault->access.known && (e.insn.info.mnemonic == ZYDIS_MNEMONIC_CALL ||

@@ -747,7 +747,8 @@ enum report_origin_kind {
 /* report_origin.c: where the pointer came from that the dying thread used. */
 struct report_origin {
 	enum report_origin_kind kind;
-	bool is_code;	/* it called, or jumped, there */
+	bool is_code; /* it called, or jumped, there */
+	bool has_value;
 	uint64_t value; /* the pointer, before constants were added to it */
 	uint64_t ip;	/* of the instruction that read it, or returned */
 	uint64_t addr;

@@ -78,6 +78,7 @@ void report_origin_find(const struct report_out *ro, const struct report_facts *
 			       (head->last->kind != AUXTAP_BRANCH_CALL_INDIRECT &&
 				head->last->kind != AUXTAP_BRANCH_JUMP_INDIRECT)))
 		return;
+	flow.target = head->ip;
 	flow.insn_ip = flow.is_branch ? head->last->from : head->ip;
 	collect_runs(head->branches, flow.insn_ip, &flow);
 	if (!origin_x86_find(&flow, fault, origin))
@@ -142,7 +143,10 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 	json_out_open(j, "pointer_origin", '{');
 	json_out_text(j, "kind", is_read ? "read" : "returned");
 	json_out_bool(j, "is_code", origin->is_code);
-	json_out_hex(j, "value", origin->value);
+	if (origin->has_value)
+		json_out_hex(j, "value", origin->value);
+	else
+		json_out_null(j, "value");
 	if (is_read) {
 		const struct auxtap_crash_block *block = block_at(&json->r->facts, origin->addr);
 

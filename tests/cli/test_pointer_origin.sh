@@ -105,7 +105,9 @@ int main(int argc, char **argv)
 		return (int)member(last);
 	if (!strcmp(what, "passed"))
 		return (int)passed(last);
-	if (!strcmp(what, "called"))
+	if (!strcmp(what, "wild"))
+		node->call = (long (*)(struct node *))0x123450;
+	if (!strcmp(what, "called") || !strcmp(what, "wild"))
 		return (int)called(node);
 	if (!strcmp(what, "computed"))
 		return (int)computed(node);
@@ -154,6 +156,10 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	says origin member 'null pointer was read from byte 0 of the block of 24 bytes at X'
 	says origin passed 'null pointer was read from byte 0 of the block of 24 bytes at X'
 	says origin called 'address was read from byte 16 of the block of 24 bytes at X'
+	says origin wild 'address was read from byte 16 of the block of 24 bytes at X'
+	"$AUXTAP" report --format json data >json
+	grep -A 3 '"pointer_origin"' json | grep -q '"value": *"0x123450"' ||
+		fail "$cc wild: $(grep -A 4 pointer_origin json)"
 	says origin freed 'pointer was read from byte 0 of the freed block of 24 bytes at X'
 	says origin reused 'pointer was read from byte 0 of the block of 24 bytes at X'
 	sed -n '/^Memory that it points to/,/^$/p' data.report.txt | grep -v '^ *from ' >section

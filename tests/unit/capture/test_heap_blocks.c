@@ -417,6 +417,17 @@ static void before_it(void **state)
 	assert_int_equal(find(0x1018), 1);
 	assert_int_equal(found[0].record.addr, 0x1010);
 	assert_int_equal(found[0].was_freed, -1);
+	/* realloc() left it where it was */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	events[nr_events - 1].caller = events[nr_events - 2].caller;
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(found[0].was_freed, -1);
+	events[nr_events - 1].tid = OTHER; /* another's call */
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(found[0].was_freed, 1);
 	/* its allocation was missed */
 	start(NULL);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
