@@ -387,9 +387,14 @@ static bool value_before(const struct trail *t, int index, int reg, int depth, u
 
 /* ---- the search ---- */
 
-/* The register that was stored there before 'index'; -1: it is not known. */
+/*
+ * The register that was stored there before 'index'; -1: it is not known, as where other threads
+ * may have written since.
+ */
 static int stored_from(const struct trail *t, int *index, uint64_t addr)
 {
+	if (!is_own_stack(t, addr))
+		return -1;
 	for (int i = *index + 1; i < t->nr; i++) {
 		const struct executed *e = &t->at[i];
 		const ZydisDecodedOperand *from = &e->insn.op[1];
@@ -410,6 +415,32 @@ static int stored_from(const struct trail *t, int *index, uint64_t addr)
 	return -1;
 }
 
+static bool is_call(const struct report_branch *b)
+{
+	return b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT;
+}
+
+/*
+ * Did the function that was left at an index, by a return, write to rax? Its caller may know that
+ * it does not, and keep a value there.
+ */
+static bool wrote_result(const struct trail *t, int index)
+{
+	unsigned int depth = 0;
+
+	for (int i = index; i < t->nr; i++) {
+		const struct report_branch *b = t->at[i].branch;
+
+		if (b && is_call(b) && !--depth)
+			return false;
+		if (b && b->kind == AUXTAP_BRANCH_RETURN)
+			depth++;
+		if (writes_reg(&t->at[i], AUXTAP_X86_AX))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Before 'index' the register was last written by *by; or the function returned it that this branch
  * left.
@@ -420,7 +451,7 @@ static const struct report_branch *written_by(const struct trail *t, int index, 
 		const struct report_branch *b = t->at[i].branch;
 
 		if (b && b->kind == AUXTAP_BRANCH_RETURN && reg == AUXTAP_X86_AX &&
-		    !origin_is_helper(t->flow->ro, b->from))
+		    !origin_is_helper(t->flow->ro, b->from) && wrote_result(t, i))
 			return b;
 		if (writes_reg(&t->at[i], reg)) {
 			*by = i;

@@ -42,6 +42,18 @@ static NOINLINE long returned(struct node *node)
 {
 	return find(node, 5)->value;
 }
+/* A compiler that knows it keeps a value in rax over its call. */
+static NOINLINE void note(struct node *node)
+{
+	node->call = NULL;
+}
+static NOINLINE long over_a_call(struct node *node)
+{
+	struct node *found = find(node, 5);
+
+	note(node);
+	return found->value;
+}
 static NOINLINE long stored(struct node *node)
 {
 	node->next = find(node, 5);
@@ -99,6 +111,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (!strcmp(what, "returned"))
 		return (int)returned(node);
+	if (!strcmp(what, "over"))
+		return (int)over_a_call(node);
 	if (!strcmp(what, "stored"))
 		return (int)stored(node);
 	if (!strcmp(what, "member"))
@@ -173,6 +187,8 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 		line origin $what
 		[ ! -s line ] || fail "$cc $what: $(cat line)"
 	done
+	line origin over
+	! grep -v 'returned by find' line || fail "$cc over: $(cat line)"
 	line origin stored
 	grep -qE '^null pointer was (returned by find at|read from byte 0 of the block)' line ||
 		fail "$cc stored: $(cat line)"
