@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Of the records of blocks, and of who allocated and freed them, what a damaged file has is left
  * out. */
-#include "decode/report/report_facts.h"
+#include "decode/report/report.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <cmocka.h>
@@ -100,6 +101,64 @@ static void overruns(void **state)
 	assert_int_equal(facts.blocks[0].record.addr, 0x3000);
 }
 
+/* The block that had been in the memory of one in use. */
+static void before(void **state)
+{
+	const size_t whole_size = sizeof(struct auxtap_crash_block);
+
+	(void)state;
+	add_block(AUXTAP_BLOCK_BEFORE, 0x1000, whole_size); /* of none */
+	add_block(0, 0x1000, whole_size);
+	add_block(AUXTAP_BLOCK_BEFORE, 0x1018, whole_size); /* right after it */
+	add_block(AUXTAP_BLOCK_BEFORE, 0xfe8, whole_size);  /* right before it */
+	assert_int_equal(facts.nr_blocks, 1);
+	assert_int_equal(facts.blocks[0].before.size, 0);
+	add_block(AUXTAP_BLOCK_BEFORE, 0x1010, whole_size);
+	assert_int_equal(facts.blocks[0].before.addr, 0x1010);
+	add_block(AUXTAP_BLOCK_FREED, 0x2000, whole_size);
+	add_block(AUXTAP_BLOCK_BEFORE, 0x2000, whole_size);
+	assert_int_equal(facts.nr_blocks, 2);
+	assert_int_equal(facts.blocks[1].before.size, 0);
+}
+
+/* A fault by a pointer that was read from 'origin', with rdx in the block, too. */
+static bool shows_before(const char *insn, uint64_t origin)
+{
+	struct report_origin from = {.kind = origin ? REPORT_ORIGIN_READ : REPORT_ORIGIN_UNKNOWN,
+				     .addr = origin};
+	struct auxtap_regs regs = {.arch = AUXTAP_ARCH_X86_64, .valid = 1ull << AUXTAP_X86_DX};
+	const struct auxtap_image_set_opts opts = {.size = sizeof(opts)};
+	const size_t whole_size = sizeof(struct auxtap_crash_block);
+	struct unwind_frames frames = {.nr = 0};
+	struct report_out ro = {.pid = 1};
+	bool shown;
+
+	start(NULL);
+	assert_int_equal(auxtap_image_set_new(&ro.images, &opts, NULL), 0);
+	add_block(0, 0x1000, whole_size);
+	add_block(AUXTAP_BLOCK_BEFORE, 0x1010, whole_size);
+	facts.crash.signo = SIGSEGV;
+	facts.crash.si_code = SEGV_MAPERR;
+	regs.reg[AUXTAP_X86_DX] = 0x1014;
+	report_blocks_choose(&ro, &facts, &regs, insn, &frames, &from);
+	assert_int_equal(facts.nr_blocks, 1);
+	shown = facts.blocks[0].before.size;
+	auxtap_image_set_free(ro.images);
+	report_facts_free(&facts);
+	return shown;
+}
+
+/* It is shown if the pointer that the fault is about would be in it. */
+static void before_a_pointer(void **state)
+{
+	(void)state;
+	assert_true(shows_before("movl (%rdx), %eax", 0));
+	assert_true(shows_before("movl (%rax), %eax", 0x1010));
+	assert_true(shows_before("movl (%rax), %eax", 0x1017));
+	assert_false(shows_before("movl (%rax), %eax", 0x100f));
+	assert_false(shows_before("movl (%rdx), %eax", 0x1008));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +166,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(damaged, start, end),
 		cmocka_unit_test_setup_teardown(too_many, start, end),
 		cmocka_unit_test_setup_teardown(overruns, start, end),
+		cmocka_unit_test_setup_teardown(before, start, end),
+		cmocka_unit_test(before_a_pointer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
