@@ -173,17 +173,23 @@ const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT])
 	return buf;
 }
 
-/* What is said of a pointer to nowhere, which may be a part of a text. */
+/*
+ * What is said of a pointer to nowhere, which may be a part of a text: if a register has that, not
+ * if only the sum of several does.
+ */
 static const char *with_text(const char *what, const struct fault_access *a, uint64_t addr,
 			     char *buf, size_t size)
 {
 	char text[FAULT_TEXT];
 
-	if (a->known && a->base_reg[0] && a->base != addr && *fault_text(",", a->base, text))
-		snprintf(buf, size, "%s; %s is 0x%llx%s", what, a->base_reg,
-			 (unsigned long long)a->base, text);
-	else
+	if (a->known && a->text_reg[0] && a->text_value != addr &&
+	    *fault_text(",", a->text_value, text))
+		snprintf(buf, size, "%s; %s is 0x%llx%s", what, a->text_reg,
+			 (unsigned long long)a->text_value, text);
+	else if (a->known && a->text_reg[0] && a->text_value == addr)
 		snprintf(buf, size, "%s%s", what, fault_text("; it is", addr, text));
+	else
+		snprintf(buf, size, "%s", what);
 	return buf;
 }
 
@@ -260,7 +266,7 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 		snprintf(fault->where, sizeof(fault->where), "%s%s",
 			 fault_canonical(regs, ip) ? "where nothing is mapped" :
 						     "which is no address at all",
-			 fault_canonical(regs, ip) ? "" : fault_text(" but", ip, text));
+			 fault_text(fault_canonical(regs, ip) ? ":" : " but", ip, text));
 	else if (regs->arch == AUXTAP_ARCH_AARCH64 && ip & 3)
 		snprintf(fault->where, sizeof(fault->where),
 			 "where no instruction begins: their addresses are multiples of 4");

@@ -275,7 +275,9 @@ void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs
 			strcpy(found.base_reg, "sp");
 		else if (!a.no_base)
 			snprintf(found.base_reg, sizeof(found.base_reg), "x%u", rn);
-
+		/* of a sum the base: an index is seldom the pointer */
+		snprintf(found.text_reg, sizeof(found.text_reg), rn == 31 ? "sp" : "x%u", rn);
+		found.text_value = found.base;
 		if (fault_explains(facts, regs, &found))
 			fault->access = found;
 	}

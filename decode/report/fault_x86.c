@@ -60,6 +60,16 @@ static bool effective_address(const struct auxtap_regs *regs, const struct x86_i
 	return true;
 }
 
+static void set_text_reg(struct fault_access *a, ZydisRegister reg, uint64_t value)
+{
+	char text[9];
+
+	if (a->text_reg[0] && !report_word_text(value, text))
+		return;
+	snprintf(a->text_reg, sizeof(a->text_reg), "%s", ZydisRegisterGetString(reg));
+	a->text_value = value;
+}
+
 static void set_base(const struct auxtap_regs *regs, const struct x86_insn *insn,
 		     const ZydisDecodedOperand *op, struct fault_access *a)
 {
@@ -71,12 +81,14 @@ static void set_base(const struct auxtap_regs *regs, const struct x86_insn *insn
 	a->constant = base == ZYDIS_REGISTER_NONE && op->mem.index == ZYDIS_REGISTER_NONE &&
 		      op->mem.segment != ZYDIS_REGISTER_FS && op->mem.segment != ZYDIS_REGISTER_GS;
 	if (base == ZYDIS_REGISTER_NONE || base == ZYDIS_REGISTER_RIP ||
-	    base == ZYDIS_REGISTER_EIP || op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
-	    op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS ||
-	    !reg_value(regs, insn, base, &a->base))
+	    base == ZYDIS_REGISTER_EIP || op->mem.segment == ZYDIS_REGISTER_FS ||
+	    op->mem.segment == ZYDIS_REGISTER_GS || !reg_value(regs, insn, base, &a->base) ||
+	    !reg_value(regs, insn, op->mem.index, &index))
 		return;
-	/* with an index that is not 0 either register may be the pointer */
-	if (!reg_value(regs, insn, op->mem.index, &index))
+	if (index) /* either register may be the pointer */
+		set_text_reg(a, op->mem.index, index);
+	set_text_reg(a, base, a->base);
+	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
 		return;
 	if (!index)
 		snprintf(a->base_reg, sizeof(a->base_reg), "%s", ZydisRegisterGetString(base));

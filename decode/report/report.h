@@ -47,6 +47,9 @@ struct fault_access {
 	uint64_t base;
 	bool constant;	    /* addr is in the instruction; no register is used */
 	char both_regs[64]; /* base and index with their values, if both are in use */
+	/* the register that may have the bytes of a text instead of a pointer; "": none */
+	char text_reg[8];
+	uint64_t text_value;
 	bool stack_segment; /* x86: by rsp or rbp */
 };
 
