@@ -223,6 +223,9 @@ void report_jump_explain(const struct report_out *ro, const struct report_facts 
 		/* by a jump, a call, a return or the kernel: the trace does not show it */
 		snprintf(fault->why, sizeof(fault->why), "it went on at 0x%" PRIx64 ", %s", ip,
 			 fault->where);
+	} else if (b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT) {
+		snprintf(fault->why, sizeof(fault->why), "it called 0x%" PRIx64 ", %s", ip,
+			 fault->where);
 	} else if (b->kind == AUXTAP_BRANCH_RETURN) {
 		if (r && r->from == b->from && r->to == b->to) {
 			explain_return(ro, facts, regs, r, ip, fault);

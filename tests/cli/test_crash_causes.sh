@@ -177,7 +177,7 @@ for engine in "${engines[@]}"; do
 	frames_are '0x5550' interpret main
 	jump "$engine" tail ', from tail at' 'it jumped to 0x5550, where nothing is mapped$'
 	frames_are '0x5550' before_tail main
-	jump "$engine" data 'it jumped to .* mapped rw-p, .*/jumps, not executable; it is in price (jumps.c:[0-9]*)$'
+	jump "$engine" data 'it called .* mapped rw-p, .*/jumps, not executable; it is in price (jumps.c:[0-9]*)$'
 	jump "$engine" raise 'that instruction faults again: it wrote to 0x60 (1 byte); nothing is mapped there'
 	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
 		fail "$engine raise: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"

@@ -251,7 +251,7 @@ calls --calls 4000 reload.data >calls
 	|| fail "reload: $(grep -E ' (alpha|beta) ' calls)"
 "$AUXTAP" crash -o unload.data -- ./reload unload ./a.so >stdout 2>stderr </dev/null
 sed -n 2p unload.data.report.txt |
-	grep -qE '^  it jumped to 0x[0-9a-f]+, where nothing is mapped; a\.so, which is unloaded, had apply \(plugin\.c:2\) there$' \
+	grep -qE '^  it called 0x[0-9a-f]+, where nothing is mapped; a\.so, which is unloaded, had apply \(plugin\.c:2\) there$' \
 	|| fail "unload: $(head -n 3 unload.data.report.txt)"
 grep -q '^  #0  apply at .*plugin.c:2 (unloaded)$' unload.data.report.txt &&
 	grep -qE '^ +0 +apply .*<- SIGSEGV here \(unloaded\)$' unload.data.report.txt &&
