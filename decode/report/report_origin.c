@@ -156,6 +156,6 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 		json_out_null(j, "block");
 		json_out_null(j, "offset");
 	}
-	report_json_location(json, &json->r->ro, "location", origin->ip, true);
+	report_json_location(json, &json->r->ro, "location", origin->ip, !is_read);
 	json_out_close(j, '}');
 }
