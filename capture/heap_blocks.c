@@ -244,9 +244,12 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 
 		if (e->kind == AUXTAP_HEAP_KEPT || is_mapping(e))
 			continue;
-		/* an own allocator's block has this one within it */
-		if (e->kind == AUXTAP_HEAP_ALLOCATED && is_inside(pointer, e))
+		/* an own allocator's block has this one within it; operator new calls malloc */
+		if (e->kind == AUXTAP_HEAP_ALLOCATED && is_inside(pointer, e)) {
+			if (e->addr == b->event[nr].addr)
+				continue;
 			return;
+		}
 		if (e->kind != AUXTAP_HEAP_FREED || e->addr > pointer ||
 		    is_resized(e, &b->event[nr]))
 			continue;

@@ -230,24 +230,13 @@ static bool is_before_at(const struct report_block *block, uint64_t addr)
 }
 
 /* The block before is of interest if the pointer that the fault is about would be in it. */
-static void check_before(const struct report_facts *facts, const struct auxtap_regs *regs,
-			 const char *insn, const struct report_origin *origin,
+static void check_before(const struct report_facts *facts, const struct report_origin *origin,
 			 struct report_block *block)
 {
-	const struct auxtap_crash_block *b = &block->record;
-	bool is_there = false;
-	struct pointers p;
+	const bool has_addr = facts->crash.flags & AUXTAP_CRASH_ADDR_VALID;
 
-	if (has_origin(b, origin)) {
-		is_there = is_before_at(block, origin->addr);
-	} else {
-		find_pointers(facts, regs, block, &p);
-		for (int i = 0; i < p.nr; i++)
-			if (!p.at[i].is_variable &&
-			    (!p.at[i].name || is_in_insn(insn, p.at[i].name)))
-				is_there |= is_before_at(block, b->addr + p.at[i].offset);
-	}
-	if (!is_there)
+	if (!(has_origin(&block->record, origin) && is_before_at(block, origin->addr)) &&
+	    !(has_addr && is_before_at(block, facts->crash.fault_addr)))
 		block->before.size = 0;
 }
 
@@ -274,7 +263,7 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 
 		if (is_fault && rank > RANK_OPERAND && has_origin(b, origin))
 			rank = RANK_OPERAND;
-		check_before(facts, regs, insn, origin, &blocks[i]);
+		check_before(facts, origin, &blocks[i]);
 		if (is_bad && !b->bad_free_offset && !is_own_free(ro, facts, regs, b)) {
 			b->flags &= ~(uint32_t)AUXTAP_BLOCK_BAD_FREE;
 			is_bad = false;

@@ -417,6 +417,14 @@ static void before_it(void **state)
 	assert_int_equal(find(0x1018), 1);
 	assert_int_equal(found[0].record.addr, 0x1010);
 	assert_int_equal(found[0].was_freed, -1);
+	/* operator new calls malloc, and delete free: both are events */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 32, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 24, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 24, DYING);
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(found[0].was_freed, 1);
 	/* realloc() left it where it was */
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);

@@ -121,8 +121,8 @@ static void before(void **state)
 	assert_int_equal(facts.blocks[1].before.size, 0);
 }
 
-/* A fault by a pointer that was read from 'origin', with rdx in the block, too. */
-static bool shows_before(const char *insn, uint64_t origin)
+/* A fault at an address, by a pointer that was read from 'origin'; rdx is in the block, too. */
+static bool shows_before(uint64_t addr, uint64_t origin)
 {
 	struct report_origin from = {.kind = origin ? REPORT_ORIGIN_READ : REPORT_ORIGIN_UNKNOWN,
 				     .addr = origin};
@@ -138,9 +138,11 @@ static bool shows_before(const char *insn, uint64_t origin)
 	add_block(0, 0x1000, whole_size);
 	add_block(AUXTAP_BLOCK_BEFORE, 0x1010, whole_size);
 	facts.crash.signo = SIGSEGV;
-	facts.crash.si_code = SEGV_MAPERR;
+	facts.crash.si_code = SEGV_ACCERR;
+	facts.crash.fault_addr = addr;
+	facts.crash.flags = addr ? AUXTAP_CRASH_ADDR_VALID : 0;
 	regs.reg[AUXTAP_X86_DX] = 0x1014;
-	report_blocks_choose(&ro, &facts, &regs, insn, &frames, &from);
+	report_blocks_choose(&ro, &facts, &regs, "movl (%rdx), %eax", &frames, &from);
 	assert_int_equal(facts.nr_blocks, 1);
 	shown = facts.blocks[0].before.size;
 	auxtap_image_set_free(ro.images);
@@ -152,11 +154,12 @@ static bool shows_before(const char *insn, uint64_t origin)
 static void before_a_pointer(void **state)
 {
 	(void)state;
-	assert_true(shows_before("movl (%rdx), %eax", 0));
-	assert_true(shows_before("movl (%rax), %eax", 0x1010));
-	assert_true(shows_before("movl (%rax), %eax", 0x1017));
-	assert_false(shows_before("movl (%rax), %eax", 0x100f));
-	assert_false(shows_before("movl (%rdx), %eax", 0x1008));
+	assert_false(shows_before(0, 0));
+	assert_true(shows_before(0x1010, 0));
+	assert_true(shows_before(0, 0x1010));
+	assert_true(shows_before(0x5000, 0x1017));
+	assert_false(shows_before(0x5000, 0x100f));
+	assert_false(shows_before(0x100f, 0));
 }
 
 int main(void)
