@@ -93,6 +93,7 @@ static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec
 		if (rec == &qp_sink)
 			goto sink;
 		rec->env = (u64)(uintptr_t)env;
+		qp_env = env;
 		if (!qp.started)
 			qp_start(rec, env, ip);
 		else

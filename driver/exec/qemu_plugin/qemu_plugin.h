@@ -42,6 +42,12 @@ extern struct qp qp __attribute__((visibility("hidden")));
  */
 extern __thread struct qemu_rec *qp_rec
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+/*
+ * qemu's state of this thread's CPU; NULL: not known. It is in rec->env, too, which the program may
+ * overwrite.
+ */
+extern __thread union qemu_env *qp_env
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 extern struct qemu_rec qp_no_rec __attribute__((visibility("hidden")));
 extern struct qemu_rec qp_sink __attribute__((visibility("hidden")));
 

@@ -82,12 +82,12 @@ static void note_jump(const void *buffer)
 {
 	struct qemu_rec *rec = qp_rec;
 
-	if (!qp_recording() || rec->env - (u64)(uintptr_t)buffer >= CPU_SIZE)
+	if (!qp_recording() || (uintptr_t)qp_env - (uintptr_t)buffer >= CPU_SIZE)
 		return;
 	left = position_of(rec);
 	rec->left_flushes = rec->nr_flushes;
 	rec->left_nr = rec->nr;
-	qp_values_left(qp.arch->ip((const union qemu_env *)(uintptr_t)rec->env));
+	qp_values_left(qp.arch->ip(qp_env));
 }
 
 void siglongjmp(sigjmp_buf env, int value)

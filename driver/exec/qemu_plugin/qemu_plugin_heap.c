@@ -208,7 +208,7 @@ static const union qemu_env *current_env(void)
 {
 	if (!heap || !qp_recording() || !qp_rec->regs_valid)
 		return NULL;
-	return (const union qemu_env *)(uintptr_t)qp_rec->env;
+	return qp_env;
 }
 
 static bool read_state(struct state *s)
@@ -600,7 +600,7 @@ static void drop_hooks(u64 addr, u64 len)
 /* Who called the function that has made this system call; 0: none that is known. */
 static u64 mapping_caller(void)
 {
-	const union qemu_env *env = (const union qemu_env *)(uintptr_t)qp_rec->env;
+	const union qemu_env *env = qp_env;
 	u64 caller = calls.mapping_caller, sp;
 
 	calls.mapping_caller = 0;

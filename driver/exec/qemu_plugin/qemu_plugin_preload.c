@@ -90,7 +90,7 @@ char *getenv(const char *name)
 static void mend_delivery(struct qemu_rec *rec)
 {
 	static __thread bool was_in_code; /* at the last call */
-	union qemu_env *env = (union qemu_env *)(uintptr_t)rec->env;
+	union qemu_env *env = qp_env;
 	struct qemu_frame frame;
 	bool no_handler;
 
@@ -170,7 +170,7 @@ void qp_take_core_signals(void)
  */
 static int signal_of_death(struct qemu_rec *rec, int signo)
 {
-	const union qemu_env *env = (const union qemu_env *)(uintptr_t)rec->env;
+	const union qemu_env *env = qp_env;
 	struct sigaction act = {.sa_handler = SIG_DFL};
 	sigset_t segv;
 

@@ -23,6 +23,7 @@ struct qp qp;
 struct qemu_rec qp_no_rec;
 struct qemu_rec qp_sink = {.limit = QEMU_CHUNK_LIMIT};
 __thread struct qemu_rec *qp_rec = &qp_no_rec;
+__thread union qemu_env *qp_env;
 
 static void futex_wait(u32 *word, u32 value)
 {
@@ -105,6 +106,7 @@ struct qemu_rec *qp_rec_claim(void)
 	pid_t tid = (pid_t)syscall(SYS_gettid);
 	struct qemu_rec *rec;
 
+	qp_env = NULL;
 	if (is_closed())
 		return qp_rec = &qp_sink;
 	for (u32 i = 0; i < QEMU_NR_RECS; i++) {

@@ -107,8 +107,8 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 		qp.threaded = true;
 	if (!qp_recording())
 		return;
-	if (qp.arch->enter_call && rec->regs_valid && rec->env)
-		qp.arch->enter_call((union qemu_env *)(uintptr_t)rec->env);
+	if (qp.arch->enter_call && rec->regs_valid && qp_env)
+		qp.arch->enter_call(qp_env);
 	call_arg[0] = a1;
 	call_arg[1] = a2;
 	call_arg[2] = a3;

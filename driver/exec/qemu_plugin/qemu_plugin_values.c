@@ -209,7 +209,7 @@ static u64 reg_of(const union qemu_env *env, u8 reg)
 static void on_unseen(unsigned int cpu, void *arg)
 {
 	u64 packed = (u64)(uintptr_t)arg, word[2] = {0, ~0ull};
-	const union qemu_env *env = (const union qemu_env *)(uintptr_t)qp_rec->env;
+	const union qemu_env *env = qp_env;
 	u32 insn = packed & 0x3ff;
 
 	(void)cpu;
