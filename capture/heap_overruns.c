@@ -253,7 +253,9 @@ static struct heap_block found_block(const struct auxtap_heap_event *event,
 					      .after_end = after},
 				   .allocated = (ssize_t)b->event,
 				   .freed = -1,
-				   .bad_free = -1};
+				   .bad_free = -1,
+				   .was_allocated = -1,
+				   .was_freed = -1};
 }
 
 int heap_overruns_find(const struct auxtap_heap_event *event, size_t nr_events,
