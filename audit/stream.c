@@ -21,8 +21,8 @@ struct stream_check {
 	uint64_t read_up_to;	       /* end of what the reader has read */
 	const struct entry *idle;      /* the first of several records in a row that move nothing */
 	uint64_t nr_idle;
-	const struct entry
-		*stopped; /* a truncated record with bytes, after which nothing was read */
+	/* a truncated record with bytes, after which nothing was read */
+	const struct entry *stopped;
 	uint64_t nr_again;
 	bool one_event;
 };

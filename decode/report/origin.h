@@ -12,7 +12,6 @@
 struct origin_run {
 	uint64_t first, end;		    /* end: of the next one, not executed in this run */
 	const struct report_branch *branch; /* that ended it; NULL: the fault did */
-	const struct report_branch *before; /* that led to it */
 };
 
 /* What was executed before the faulting instruction, the newest run first. */

@@ -42,10 +42,8 @@ static void collect_runs(const struct report_branches *branches, uint64_t end,
 		for (unsigned int i = 0; i < b->repeat; i++) {
 			if (flow->nr == ORIGIN_RUNS)
 				return;
-			flow->run[flow->nr++] = (struct origin_run){.first = b->to,
-								    .end = end,
-								    .branch = ended,
-								    .before = b};
+			flow->run[flow->nr++] =
+				(struct origin_run){.first = b->to, .end = end, .branch = ended};
 			end = b->from;
 			ended = b;
 		}
