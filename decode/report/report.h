@@ -774,6 +774,9 @@ struct report_headline {
 /* Finds head->origin. */
 void report_origin_find(const struct report_out *ro, const struct report_facts *facts,
 			struct report_headline *head);
+/* Was it read from this block of the heap? */
+bool report_origin_is_in(const struct auxtap_crash_block *block,
+			 const struct report_origin *origin);
 /* Of the blocks that were chosen to be printed one must have it, if it was read from memory. */
 void report_origin_check(const struct report_facts *facts, struct report_origin *origin);
 void report_origin_print(const struct report_out *ro, const struct report_facts *facts,

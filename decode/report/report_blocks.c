@@ -178,13 +178,6 @@ static enum block_rank rank_pointers(const struct auxtap_crash_block *b, const s
 	return p->nr ? rank : RANK_NONE;
 }
 
-/* The bad pointer was read from it. */
-static bool has_origin(const struct auxtap_crash_block *b, const struct report_origin *origin)
-{
-	return origin->kind == REPORT_ORIGIN_READ && !(b->flags & AUXTAP_BLOCK_MAPPING) &&
-	       origin->addr >= b->addr && origin->addr - b->addr < b->nr_bytes;
-}
-
 /* A block of the heap is in the mapping. */
 static bool has_block(const struct report_facts *facts, const struct auxtap_crash_block *mapping)
 {
@@ -235,7 +228,7 @@ static void check_before(const struct report_facts *facts, const struct report_o
 {
 	const bool has_addr = facts->crash.flags & AUXTAP_CRASH_ADDR_VALID;
 
-	if (!(has_origin(&block->record, origin) && is_before_at(block, origin->addr)) &&
+	if (!(report_origin_is_in(&block->record, origin) && is_before_at(block, origin->addr)) &&
 	    !(has_addr && is_before_at(block, facts->crash.fault_addr)))
 		block->before.size = 0;
 }
@@ -261,7 +254,7 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 				       is_abort && blocks[i].variable[0] ? RANK_FREED :
 									   RANK_NONE;
 
-		if (is_fault && rank > RANK_OPERAND && has_origin(b, origin))
+		if (is_fault && rank > RANK_OPERAND && report_origin_is_in(b, origin))
 			rank = RANK_OPERAND;
 		check_before(facts, origin, &blocks[i]);
 		if (is_bad && !b->bad_free_offset && !is_own_free(ro, facts, regs, b)) {

@@ -84,22 +84,25 @@ void report_origin_find(const struct report_out *ro, const struct report_facts *
 	origin->is_code = flow.is_branch || !fault->access.known;
 }
 
-/* The block of the heap that it was read from; NULL: none is known there. */
-static const struct auxtap_crash_block *block_at(const struct report_facts *facts, uint64_t addr)
+bool report_origin_is_in(const struct auxtap_crash_block *block, const struct report_origin *origin)
 {
-	for (size_t i = 0; i < facts->nr_blocks; i++) {
-		const struct auxtap_crash_block *b = &facts->blocks[i].record;
+	return origin->kind == REPORT_ORIGIN_READ && !(block->flags & AUXTAP_BLOCK_MAPPING) &&
+	       origin->addr >= block->addr && origin->addr - block->addr < block->nr_bytes;
+}
 
-		if (!(b->flags & AUXTAP_BLOCK_MAPPING) && addr >= b->addr &&
-		    addr - b->addr < b->nr_bytes)
-			return b;
-	}
+/* The block of the heap that it was read from; NULL: none is known there. */
+static const struct auxtap_crash_block *block_of(const struct report_facts *facts,
+						 const struct report_origin *origin)
+{
+	for (size_t i = 0; i < facts->nr_blocks; i++)
+		if (report_origin_is_in(&facts->blocks[i].record, origin))
+			return &facts->blocks[i].record;
 	return NULL;
 }
 
 void report_origin_check(const struct report_facts *facts, struct report_origin *origin)
 {
-	if (origin->kind == REPORT_ORIGIN_READ && !block_at(facts, origin->addr))
+	if (origin->kind == REPORT_ORIGIN_READ && !block_of(facts, origin))
 		origin->kind = REPORT_ORIGIN_UNKNOWN;
 }
 
@@ -118,7 +121,7 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 		fputc('\n', ro->out);
 		break;
 	case REPORT_ORIGIN_READ:
-		block = block_at(facts, origin->addr);
+		block = block_of(facts, origin);
 		fprintf(ro->out,
 			"  The %s was read from byte %" PRIu64 " of the %s of %" PRIu64
 			" bytes at 0x%" PRIx64 "\n",
@@ -146,7 +149,7 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 	else
 		json_out_null(j, "value");
 	if (is_read) {
-		const struct auxtap_crash_block *block = block_at(&json->r->facts, origin->addr);
+		const struct auxtap_crash_block *block = block_of(&json->r->facts, origin);
 
 		json_out_hex(j, "block", block->addr);
 		json_out_u64(j, "offset", origin->addr - block->addr);
