@@ -111,6 +111,10 @@ static void freed_twice(void **state)
 	assert_int_equal(found[0].record.freed_at, 1001);
 	assert_int_equal(found[0].record.bad_free_at, 1003);
 	assert_int_equal(found[0].record.bad_free_offset, 0);
+	/* an exception is not a call of the heap's functions */
+	event(AUXTAP_HEAP_THROWN, 0x7000, 0, DYING);
+	assert_int_equal(find(0), 1);
+	assert_int_equal(found[0].record.bad_free_at, 1003);
 	/* as the thread ends, the C library frees its cache */
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	assert_int_equal(find(0), 1);
@@ -172,6 +176,20 @@ static void freed_inside(void **state)
 	assert_int_equal(found[0].record.addr, 0x1000);
 	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_BAD_FREE);
 	assert_int_equal(found[0].record.bad_free_offset, 8);
+	/* the block had been freed */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1008, 0, DYING);
+	assert_int_equal(find(0x1000), 1);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	/* that was not the last thing the thread did, or not known to be */
+	start(NULL);
+	event(AUXTAP_HEAP_FREED, 0x1008, 0, DYING);
+	event(AUXTAP_HEAP_MISSED, 0, 0, OTHER);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, OTHER);
+	assert_int_equal(find(0x1000), 1);
+	assert_int_equal(found[0].record.flags, 0);
 }
 
 /* Its allocation is too old: only the first byte's address is known. */
@@ -193,6 +211,14 @@ static void free_without_allocation(void **state)
 	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
 	assert_int_equal(found[0].record.nr_bytes, 0);
 	assert_int_equal(find(0x1020), 0);
+	/* of the newest block there: an older one had been freed, too */
+	start(NULL);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 100, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1040, 16, DYING);
+	assert_int_equal(find(0x1000), 1);
+	assert_int_equal(found[0].record.freed_at, 1002);
 }
 
 /* What was missed may have been any block; what is no event may be a trace of that. */
@@ -216,6 +242,12 @@ static void nothing_before_a_miss(void **state)
 		assert_int_equal(find(0x1000), 1);
 		assert_int_equal(found[0].record.nr_bytes, 32);
 	}
+	/* not after a mapping that was made before, either */
+	start(NULL);
+	event(AUXTAP_HEAP_MAPPED, 0x1000, 0x1000, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_MISSED, 0, 0, DYING);
+	assert_int_equal(find(0x1008), 0);
 }
 
 static void a_mapping_ends_blocks(void **state)
@@ -298,6 +330,15 @@ static void a_part_of_a_mapping(void **state)
 	assert_int_equal(find(0x12000), 1);
 	assert_int_equal(found[0].record.addr, 0x11000);
 	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_MAPPING | AUXTAP_BLOCK_FREED);
+	/* another is mapped over its end, or from there on, by code that is not known */
+	start(NULL);
+	event(AUXTAP_HEAP_MAPPED, 0x10000, 0x2000, DYING);
+	event(AUXTAP_HEAP_MAPPED, 0x11000, 0x2000, DYING);
+	events[1].caller = 0;
+	assert_int_equal(find(0x12000), 0);
+	events[1].addr = 0x12000;
+	assert_int_equal(find(0x12000), 1);
+	assert_int_equal(found[0].record.addr, 0x10000);
 	/* what was unmapped, and mapped again in part */
 	start(NULL);
 	event(AUXTAP_HEAP_UNMAPPED, 0x10000, 0x4000, DYING);
@@ -322,6 +363,22 @@ static void each_once_and_not_more_than_fit(void **state)
 	pointer[1] = pointer[0] + 1;
 	assert_int_equal(heap_blocks_find(events, nr_events, DYING, pointer, 2, found), 1);
 	assert_int_equal(heap_blocks_find(events, 0, DYING, pointer, 2, found), 0);
+}
+
+/* Those in use only where the innermost functions have their variables. */
+static void near_words(void)
+{
+	uint64_t word[129] = {0};
+
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	word[128] = 0x1000;
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 129, found, 0), 0);
+	word[127] = 0x1000;
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 129, found, 0), 1);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	word[127] = 0;
+	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 129, found, 0), 1);
 }
 
 /* Words of a stack: first what was freed, then what is in use; nothing is there twice. */
@@ -361,6 +418,7 @@ static void blocks_of_words(void **state)
 	assert_int_equal(found[0].record.nr_bytes, 16);
 	event(AUXTAP_HEAP_MISSED, 0, 0, DYING);
 	assert_int_equal(heap_blocks_find_words(events, nr_events, word, 8, found, 0), 0);
+	near_words();
 	start(NULL);
 	for (uint64_t i = 0; i < 20; i++) {
 		event(AUXTAP_HEAP_ALLOCATED, 0x1000 + 0x100 * i, 16, DYING);
@@ -388,7 +446,9 @@ static void before_it(void **state)
 	assert_int_equal(found[0].before.flags, AUXTAP_BLOCK_BEFORE);
 	assert_int_equal(found[0].before.addr, 0x1000);
 	assert_int_equal(found[0].before.nr_bytes, 64);
+	assert_int_equal(found[0].before.allocated_at, 1000);
 	assert_int_equal(found[0].before.allocated_tid, OTHER);
+	assert_int_equal(found[0].before.freed_at, 1001);
 	assert_int_equal(found[0].before.freed_tid, DYING);
 	/* the newest one */
 	event(AUXTAP_HEAP_FREED, 0x1020, 0, DYING);
@@ -444,6 +504,115 @@ static void before_it(void **state)
 	assert_int_equal(found[0].was_freed, -1);
 }
 
+/* A smaller block, or a call of realloc() that moved another, between the two is passed over. */
+static void before_others(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, OTHER);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 8, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	assert_int_equal(find(0x1020), 1);
+	assert_int_equal(found[0].was_allocated, 0);
+	assert_int_equal(found[0].was_freed, 1);
+	/* one call of realloc(), which took a block out of another one's memory */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1020, 16, DYING);
+	events[2].caller = events[1].caller;
+	assert_int_equal(find(0x1028), 1);
+	assert_int_equal(found[0].was_freed, 1);
+	/* the pointer is right past the block in use: nothing is said of what was there */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	assert_int_equal(find(0x1010), 1);
+	assert_int_equal(found[0].record.flags, 0);
+	assert_int_equal(found[0].was_freed, -1);
+}
+
+/* What it was allocated by is an allocation, and not from before events that are missing. */
+static void before_unknown(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	assert_int_equal(find(0x1000), 1);
+	assert_int_equal(found[0].was_allocated, 0);
+	assert_int_equal(found[0].was_freed, 2);
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_MISSED, 0, 0, OTHER);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(found[0].was_freed, -1);
+}
+
+/* Memory beside a block may be used anew; what is in it is of an own allocator, or was freed. */
+static void reused(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0xff0, 16, DYING);
+	assert_int_equal(find(0x1008), 1);
+	assert_int_equal(found[0].record.addr, 0x1000);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	/* in use: no free was between */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0xf00, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1020, 8, DYING);
+	assert_int_equal(find(0x1004), 1);
+	assert_int_equal(found[0].record.addr, 0x1000);
+	/* what was freed may have been the whole that it is in, if that is not too far away */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x10000, 64, DYING);
+	event(AUXTAP_HEAP_FREED, 0x10000 - 4097, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x10020, 8, DYING);
+	assert_int_equal(find(0x10004), 1);
+	assert_int_equal(found[0].record.flags, 0);
+	events[1].addr = 0x10000 - 4096;
+	assert_int_equal(find(0x10004), 0);
+}
+
+/* How far before an own allocator's block the whole may begin, and that it reaches there. */
+static void a_part_far_inside(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 0x3000, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x2000, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	assert_int_equal(find(0x2008), 1);
+	assert_int_equal(found[0].record.addr, 0x2000);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	events[1].addr = 0x2001;
+	assert_int_equal(find(0x2008), 1);
+	assert_int_equal(found[0].record.flags, 0);
+	/* it ends where the other begins */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	assert_int_equal(find(0x1018), 1);
+	assert_int_equal(found[0].record.flags, 0);
+	/* its size is not known */
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_MISSED, 0, 0, OTHER);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	assert_int_equal(find(0x1018), 1);
+	assert_int_equal(found[0].record.flags, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -463,6 +632,10 @@ int main(void)
 		cmocka_unit_test_setup(each_once_and_not_more_than_fit, start),
 		cmocka_unit_test_setup(blocks_of_words, start),
 		cmocka_unit_test_setup(before_it, start),
+		cmocka_unit_test_setup(before_others, start),
+		cmocka_unit_test_setup(before_unknown, start),
+		cmocka_unit_test_setup(reused, start),
+		cmocka_unit_test_setup(a_part_far_inside, start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
