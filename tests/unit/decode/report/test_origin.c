@@ -1,29 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where a bad pointer came from, backwards through x86 instructions that are assembled here: each
- * program ends with the instruction that faults, "movl (%rdx), %eax", or a call.
+ * Where a bad pointer came from, backwards through x86 instructions: each program ends with the
+ * instruction that faults, "movl (%rdx), %eax", or a call.
  */
-#include "decode/report/report.h"
-#include <auxtap/image.h>
-
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
 #if defined(__x86_64__)
-#define CODE(name, text)                                           \
-	__asm__(".pushsection .text\n" #name ":\n" text "\n" #name \
-		"_end:\n .skip 16\n.popsection");                  \
-	extern const char name[], name##_end[]
-
-#define BASE  0x400000
-#define STACK 0x7000 /* what rsp is */
-#define HEAP  0x100000
+#include "support_origin.h"
 
 /* clang-format off */
 CODE(load, "movq 24(%rbx), %rdx; load_fault: movl (%rdx), %eax");
@@ -85,97 +66,6 @@ CODE(calls_mem, "nop; calls_mem_fault: call *16(%rbx)");
 CODE(calls_stack, "nop; calls_stack_fault: call *8(%rsp)");
 /* clang-format on */
 
-static struct report_facts facts;
-static char no_name[] = "";
-static struct report_map maps[] =
-	{{.start = 0x6000, .end = 0x8000, .perms = "rw-p", .name = no_name},
-	 {.start = HEAP, .end = HEAP + 0x1000, .perms = "rw-p", .name = no_name}};
-static uint64_t stack_words[16];
-static uint64_t heap_words[] = {HEAP + 0x400};
-static struct report_memory memory[] =
-	{{.addr = STACK, .nr_bytes = sizeof(stack_words), .bytes = (unsigned char *)stack_words},
-	 {.addr = HEAP, .nr_bytes = sizeof(heap_words), .bytes = (unsigned char *)heap_words}};
-static struct report_branches branches;
-static struct auxtap_regs regs;
-static struct auxtap_image_set *images;
-static struct report_origin origin;
-static const char *code;
-
-static uint64_t at(const char *label)
-{
-	return BASE + (uint64_t)(label - code);
-}
-
-static void branch(uint64_t from, uint64_t to, enum auxtap_branch_kind kind)
-{
-	branches.at[branches.nr++] = (struct report_branch){.from = from,
-							    .to = to,
-							    .kind = kind,
-							    .has_from = true,
-							    .has_to = true,
-							    .repeat = 1,
-							    .gap = -1};
-}
-
-/* The program begins, after a call. */
-static void program(const char *begin, const char *end)
-{
-	const struct auxtap_image_set_opts opts = {.size = sizeof(opts)};
-	char path[] = "/tmp/auxtap-origin-XXXXXX";
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0 && write(fd, begin, (size_t)(end - begin) + 16) > 0 && !close(fd));
-	auxtap_image_set_free(images);
-	assert_int_equal(auxtap_image_set_new(&images, &opts, NULL), 0);
-	assert_int_equal(auxtap_image_set_raw(images, path, 0, 0, BASE, NULL), 0);
-	unlink(path);
-	code = begin;
-	memset(&branches, 0, sizeof(branches));
-	memset(&regs, 0, sizeof(regs));
-	memset(stack_words, 0, sizeof(stack_words));
-	regs.arch = AUXTAP_ARCH_X86_64;
-	regs.valid = UINT64_MAX;
-	regs.reg[AUXTAP_X86_BX] = HEAP;
-	regs.reg[AUXTAP_X86_CX] = 2;
-	regs.reg[AUXTAP_X86_SP] = STACK;
-	branch(0x1, BASE, AUXTAP_BRANCH_CALL);
-}
-
-static void find(const char *fault_label, bool went_there, uint64_t target)
-{
-	struct fault fault = {.has_insn = true, .insn_ip = at(fault_label)};
-	struct report_headline head = {.regs = &regs, .fault = &fault, .branches = &branches};
-	const struct report_out ro = {.images = images, .pid = -1};
-
-	memset(&facts, 0, sizeof(facts));
-	facts.crash.signo = SIGSEGV;
-	facts.crash.si_code = SEGV_MAPERR;
-	facts.maps = maps;
-	facts.nr_maps = 2;
-	facts.memory = memory;
-	facts.nr_memory = 2;
-	head.ip = went_there ? target : at(fault_label);
-	if (went_there) {
-		branch(at(fault_label), target, AUXTAP_BRANCH_CALL_INDIRECT);
-		fault.bad_ip = true;
-		head.last = &branches.at[branches.nr - 1];
-	} else {
-		fault.access = (struct fault_access){.known = true,
-						     .base_reg = "rdx",
-						     .base = regs.reg[AUXTAP_X86_DX]};
-	}
-	branch(head.ip, 0, AUXTAP_BRANCH_NONE);
-	branches.at[branches.nr - 1].async = true;
-	report_origin_find(&ro, &facts, &head);
-	origin = head.origin;
-}
-
-#define RUN(name)                             \
-	do {                                  \
-		program(name, name##_end);    \
-		find(name##_fault, false, 0); \
-	} while (0)
-
 #define FAULT_LABEL(name) extern const char name##_fault[]
 FAULT_LABEL(load);
 FAULT_LABEL(indexed);
@@ -216,18 +106,6 @@ extern const char other_reg_call[], other_reg_f[], other_reg_ret[], other_reg_ba
 extern const char returns_call[], returns_f[], returns_ret[], returns_back[];
 extern const char keeps_call[], keeps_f[], keeps_ret[], keeps_back[];
 extern const char keeps_read_call[], keeps_read_f[], keeps_read_ret[], keeps_read_back[];
-
-static void was_read(uint64_t addr)
-{
-	assert_int_equal(origin.kind, REPORT_ORIGIN_READ);
-	assert_int_equal(origin.addr, addr);
-	assert_false(origin.is_code);
-}
-
-static void is_unknown(void)
-{
-	assert_int_equal(origin.kind, REPORT_ORIGIN_UNKNOWN);
-}
 
 static void one_load(void **state)
 {
@@ -347,7 +225,7 @@ static void over_branches(void **state)
 static void not_over(void **state)
 {
 	(void)state;
-	for (int what = 0; what < 5; what++) {
+	for (int what = 0; what < 7; what++) {
 		struct report_branch *b;
 
 		program(jumped, jumped_end);
@@ -361,6 +239,10 @@ static void not_over(void **state)
 			b->async = true;
 		else if (what == 3)
 			b->kind = AUXTAP_BRANCH_SYSCALL;
+		else if (what == 4)
+			b->has_to = false;
+		else if (what == 5)
+			b->gap = AUXTAP_GAP_UNKNOWN;
 		else
 			b->has_from = false;
 		find(jumped_fault, false, 0);
@@ -446,6 +328,8 @@ int main(void)
 	return ret;
 }
 #else
+#include <stdio.h>
+
 int main(void)
 {
 	printf("skipped: its programs are for x86-64\n");
