@@ -194,6 +194,7 @@ static void user_records(void)
 	       ARG(24), "/bin/a");
 	record(AUXTAP_RECORD_BUILD_ID, 0, "BUILD_ID: 7  (cut: the record is too short)", "4*",
 	       ARG(7), ARG(4));
+	record(AUXTAP_RECORD_TRACING_DATA, 0, "TRACING_DATA: 24 bytes", "4", ARG(24));
 	record(AUXTAP_RECORD_ID_INDEX, 0, "ID_INDEX: nr 1", "88888", ARG(1), ARG(11), ARG(0),
 	       ARG(0), ARG(8));
 	record(AUXTAP_RECORD_AUXTRACE_INFO, 0,
@@ -261,7 +262,7 @@ static void records(void **state)
 			has(first, line);
 			all++;
 		}
-	assert_int_equal(all, 30);
+	assert_int_equal(all, 31);
 	has(first, "\n  unknown 100                   1\n  unknown 200                   2\n"
 		   "  unknown 300                   1\nrecords of unknown kind: 4\n");
 	snprintf(line, sizeof(line), "%s: perf.data, file form\ndata: offset 0x", path);
@@ -383,19 +384,26 @@ static void piped(FILE *f, uint32_t type, const char *layout, ...)
 	assert_int_equal(fwrite(&rec, 1, rec.header.size, f), rec.header.size);
 }
 
-/* What came through a pipe: attributes and features are records; their texts may be cut. */
-static void piped_features(void **state)
+static FILE *begin_pipe(void)
 {
 	const struct {
 		char magic[8];
 		uint64_t size;
 	} header = {{'P', 'E', 'R', 'F', 'I', 'L', 'E', '2'}, 16};
 	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(&header, 1, sizeof(header), f), sizeof(header));
+	return f;
+}
+
+/* What came through a pipe: attributes and features are records; their texts may be cut. */
+static void piped_features(void **state)
+{
+	FILE *f = begin_pipe();
 	char *text;
 
 	(void)state;
-	assert_non_null(f);
-	assert_int_equal(fwrite(&header, 1, sizeof(header), f), sizeof(header));
 	/* type, size, config, period, sample_type, read_format, flags: disabled, inherit; id */
 	piped(f, AUXTAP_RECORD_HEADER_ATTR, "44888888z8", ARG(1), ARG(64), ARG(9), ARG(100), ARG(2),
 	      ARG(0), ARG(3), ARG(0), ARG(8), ARG(77));
@@ -428,6 +436,58 @@ static void piped_features(void **state)
 	has(text, "feature 17 GROUP_DESC: 8 bytes\n");
 	has(text, "feature 21 SAMPLE_TIME: 5 6 ns\n");
 	has(text, "] FEATURE: SAMPLE_TIME (21), 16 bytes\n");
+	free(text);
+}
+
+/* Fewer strings than their number says: those that are there. */
+static void few_strings(void **state)
+{
+	FILE *f = begin_pipe();
+	char *text;
+
+	(void)state;
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "844s", ARG(11), ARG(3), ARG(8), "abcdefg");
+	assert_int_equal(fclose(f), 0);
+	text = list(true, 0);
+	has(text, "feature 11 CMDLINE: abcdefg\n");
+	free(text);
+	/* the second has more bytes than there are */
+	f = begin_pipe();
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "844s44s", ARG(11), ARG(3), ARG(4), "abc", ARG(100),
+	      ARG(4), "def");
+	assert_int_equal(fclose(f), 0);
+	text = list(true, 0);
+	has(text, "feature 11 CMDLINE: abc \n");
+	free(text);
+	/* not even their number */
+	f = begin_pipe();
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "8", ARG(11));
+	assert_int_equal(fclose(f), 0);
+	text = list(true, 0);
+	has(text, "feature 11 CMDLINE:\n");
+	free(text);
+}
+
+/* What tracepoints are is after the record, which says how much; then the next record begins. */
+static void tracing_data(void **state)
+{
+	static const struct {
+		struct perf_event_header header;
+		uint32_t nr_bytes;
+		char bytes[16];
+	} data = {.header = {AUXTAP_RECORD_TRACING_DATA, 0, 12},
+		  .nr_bytes = 11,
+		  .bytes = "\x17\x08\x44tracing"};
+	FILE *f = begin_pipe();
+	char *text;
+
+	(void)state;
+	assert_int_equal(fwrite(&data, 1, 12 + 16, f), 12 + 16);
+	piped(f, AUXTAP_RECORD_HEADER_FEATURE, "844s", ARG(3), ARG(4), ARG(0x74736f68), "");
+	assert_int_equal(fclose(f), 0);
+	text = list(true, 0);
+	has(text, "\n0x10 [0xc] TRACING_DATA: 11 bytes\n0x2c [");
+	has(text, "feature 3 HOSTNAME: host\n");
 	free(text);
 }
 
@@ -609,10 +669,11 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records),    cmocka_unit_test(sample_ids),
-		cmocka_unit_test(features),   cmocka_unit_test(piped_features),
-		cmocka_unit_test(joined),     cmocka_unit_test(long_buffer),
-		cmocka_unit_test(not_joined), cmocka_unit_test(raw),
+		cmocka_unit_test(records),     cmocka_unit_test(sample_ids),
+		cmocka_unit_test(features),    cmocka_unit_test(piped_features),
+		cmocka_unit_test(few_strings), cmocka_unit_test(tracing_data),
+		cmocka_unit_test(joined),      cmocka_unit_test(long_buffer),
+		cmocka_unit_test(not_joined),  cmocka_unit_test(raw),
 		cmocka_unit_test(damaged),
 	};
 
