@@ -165,6 +165,30 @@ static void test_kernels(void **state)
 			}
 }
 
+/*
+ * The event goes on for a while after its reader has slept (D21), so that the first check finds
+ * progress: only a second one enables it again.
+ */
+static void test_stall_checks(void **state)
+{
+	struct auxtap_watermark_config c = run_config("trbe");
+	struct auxtap_watermark_result r = {.size = sizeof(r)};
+
+	(void)state;
+	c.kernel = "6.18.44";
+	c.cpu = 1;
+	c.data_pages = 1;
+	c.reader_latency_ns = 900000;
+	c.irq_latency_ns = 1500000;
+	c.reader_rate = 0;
+	c.read_bytes = 4096;
+	c.switch_ns = 1300000;
+	c.max_bytes = 0;
+	c.max_ns = 40000000;
+	check_run(&c, &r);
+	assert_true(r.nr_reenabled > 2);
+}
+
 /* A small data ring loses records, and says how many bytes they covered. */
 static void test_lost_records(void **state)
 {
@@ -475,12 +499,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),	      cmocka_unit_test(test_kernels),
-		cmocka_unit_test(test_lost_records),  cmocka_unit_test(test_overwrite),
-		cmocka_unit_test(test_status),	      cmocka_unit_test(test_reader_rate),
-		cmocka_unit_test(test_times),	      cmocka_unit_test(test_no_progress),
-		cmocka_unit_test(test_thresholds),    cmocka_unit_test(test_seeds),
-		cmocka_unit_test(test_allocations),   cmocka_unit_test(test_sweep_configs),
-		cmocka_unit_test(test_sweep_readers), cmocka_unit_test(test_sweep_runs),
+		cmocka_unit_test(test_stall_checks),  cmocka_unit_test(test_lost_records),
+		cmocka_unit_test(test_overwrite),     cmocka_unit_test(test_status),
+		cmocka_unit_test(test_reader_rate),   cmocka_unit_test(test_times),
+		cmocka_unit_test(test_no_progress),   cmocka_unit_test(test_thresholds),
+		cmocka_unit_test(test_seeds),	      cmocka_unit_test(test_allocations),
+		cmocka_unit_test(test_sweep_configs), cmocka_unit_test(test_sweep_readers),
+		cmocka_unit_test(test_sweep_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

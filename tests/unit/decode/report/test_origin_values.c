@@ -233,7 +233,7 @@ static void runs(void **state)
 	was_read(HEAP + 24);
 }
 
-/* The kernel or nobody knows what; the trace ends elsewhere; a signal of another process. */
+/* The trace ends elsewhere or has no signal; another process sent it. */
 static void not_by_a_fault(void **state)
 {
 	struct fault fault = {.has_insn = true};
