@@ -24,6 +24,21 @@
 static char dir[] = "/tmp/auxtap-packw-XXXXXX";
 static char data[64], packed[64], old[64];
 
+/* So many calls of pread() more are made; those after them find the end of the file. -1: all are.
+ */
+static int nr_preads = -1;
+
+ssize_t __real_pread(int fd, void *buf, size_t size, off_t off);
+ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t off);
+
+ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t off)
+{
+	if (!nr_preads)
+		return 0;
+	nr_preads -= nr_preads > 0;
+	return __real_pread(fd, buf, size, off);
+}
+
 struct content {
 	uint8_t *bytes;
 	size_t size;
@@ -51,13 +66,16 @@ static void write_file(const char *path, const void *bytes, size_t size)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void record(uint64_t sample_type)
+/* nr_extra: bytes of a record more, if not 0 */
+static void record_more(uint64_t sample_type, uint16_t nr_extra)
 {
+	const struct perf_event_header more = {200, 0, nr_extra};
 	const struct perf_event_attr attr = {.size = sizeof(attr),
 					     .type = 1,
 					     .sample_type = sample_type};
 	const struct perf_event_header lost = {PERF_RECORD_LOST, 0, 24};
 	const uint64_t body[2] = {0, 77};
+	static const uint8_t zeros[1 << 16];
 	char *const argv[] = {"command", "secret"};
 	struct auxtap_perfdata_writer *w;
 
@@ -67,9 +85,18 @@ static void record(uint64_t sample_type)
 	assert_int_equal(auxtap_perfdata_writer_record(w, &lost, sizeof(lost), body, sizeof(body),
 						       NULL),
 			 0);
+	if (nr_extra)
+		assert_int_equal(auxtap_perfdata_writer_record(w, &more, sizeof(more), zeros,
+							       nr_extra - sizeof(more), NULL),
+				 0);
 	assert_int_equal(auxtap_perfdata_writer_cmdline(w, 2, argv), 0);
 	assert_int_equal(auxtap_perfdata_writer_metadata(w, AUXTAP_METADATA_MESSAGE, "gone", 4), 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(w, NULL), 0);
+}
+
+static void record(uint64_t sample_type)
+{
+	record_more(sample_type, 0);
 }
 
 static int create(struct auxtap_pack_writer **w, struct auxtap_perfdata **pd, const char *to,
@@ -272,6 +299,90 @@ static void refused(void **state)
 	auxtap_perfdata_close(pd);
 }
 
+/* The checksum is the first of the bytes that are read at once, or the last. */
+static void checksum_at_an_edge(void **state)
+{
+	const uint64_t in_record = 16 + offsetof(struct auxtap_pack_head, checksum);
+	struct auxtap_pack_head head;
+	struct content c;
+	uint64_t front;
+
+	(void)state;
+	record(PERF_SAMPLE_TID);
+	c = read_file(data);
+	front = metadata_of(&c);
+	free(c.bytes);
+	for (uint64_t at = 65536 - 8; at <= 65536; at += 8) {
+		record_more(PERF_SAMPLE_TID, (uint16_t)(at - in_record - front));
+		pack(packed, 0);
+		c = read_file(packed);
+		assert_int_equal(metadata_of(&c) + in_record, at);
+		assert_int_equal(state_of(packed, &head), 1);
+		assert_memory_equal(c.bytes + at, &head.checksum, 8);
+		/* each of its bytes counts, and those beside it */
+		for (uint64_t i = at - 1; i <= at + 8; i++) {
+			c.bytes[i] ^= 1;
+			write_file(packed, c.bytes, c.size);
+			assert_int_equal(state_of(packed, &head), -EBADMSG);
+			c.bytes[i] ^= 1;
+		}
+		free(c.bytes);
+	}
+}
+
+/* Only the files that were there before. */
+static void nothing_left(void)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "test -z \"$(ls %s | grep '[.]......$')\"", dir);
+	assert_int_equal(system(command), 0);
+}
+
+/* The recording was made shorter, or the new file, while it is packed: an error, not half a file.
+ */
+static void file_shrinks(void **state)
+{
+	struct auxtap_pack_writer *w;
+	struct auxtap_perfdata *pd;
+	int ret = -EBADMSG, last = 0;
+	struct stat st;
+
+	(void)state;
+	record(PERF_SAMPLE_TID);
+	remove(packed);
+	assert_int_equal(auxtap_perfdata_open(&pd, data, NULL), 0);
+	assert_int_equal(stat(data, &st), 0);
+	assert_int_equal(truncate(data, st.st_size / 2), 0);
+	assert_int_equal(auxtap_pack_writer_create(&w, pd, packed, 0, NULL), -EBADMSG);
+	assert_null(w);
+	auxtap_perfdata_close(pd);
+	nothing_left();
+	/* before each read of it, the last of which is that of the command line */
+	record(PERF_SAMPLE_TID);
+	for (int nr = 0; ret; nr++) {
+		last = ret;
+		assert_int_equal(auxtap_perfdata_open(&pd, data, NULL), 0);
+		nr_preads = nr;
+		ret = auxtap_pack_writer_create(&w, pd, packed, AUXTAP_PACK_REDACTED, NULL);
+		nr_preads = -1;
+		assert_true(ret <= 0 && !ret == !!w);
+		if (w)
+			auxtap_pack_writer_abort(w);
+		auxtap_perfdata_close(pd);
+		nothing_left();
+	}
+	assert_int_equal(last, -EIO);
+	/* as what was written is read back */
+	assert_int_equal(create(&w, &pd, packed, 0), 0);
+	nr_preads = 0;
+	assert_int_equal(auxtap_pack_writer_finish(w, NULL, NULL), -EIO);
+	nr_preads = -1;
+	auxtap_perfdata_close(pd);
+	nothing_left();
+	assert_int_equal(access(packed, F_OK), -1);
+}
+
 /* A failed write is an error, and ends. */
 static void too_large(void **state)
 {
@@ -341,8 +452,10 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole),   cmocka_unit_test(damaged), cmocka_unit_test(redacted),
-		cmocka_unit_test(refused), cmocka_unit_test(names),   cmocka_unit_test(too_large),
+		cmocka_unit_test(whole),	cmocka_unit_test(damaged),
+		cmocka_unit_test(redacted),	cmocka_unit_test(refused),
+		cmocka_unit_test(names),	cmocka_unit_test(checksum_at_an_edge),
+		cmocka_unit_test(file_shrinks), cmocka_unit_test(too_large),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
