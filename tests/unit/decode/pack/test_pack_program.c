@@ -80,6 +80,9 @@ static const struct far *middle(void)
 }
 
 int main(void);
+/* dwarf_before_5.c */
+unsigned int traced_3(unsigned int value);
+unsigned int traced_4(unsigned int value);
 
 /* ---- the recording ---- */
 
@@ -128,8 +131,12 @@ static void write_recording(void)
 	 * branches, elsewhere from then on; at last to where nothing is known.
 	 */
 	pt_psb(&pt, 0);
-	pt_pge(&pt, (uintptr_t)traced);
 	snprintf(pgd, sizeof(pgd), "61%012" PRIx64, __builtin_bswap64((uintptr_t)main) >> 16);
+	pt_pge(&pt, (uintptr_t)traced_3);
+	pt_raw(&pt, pgd);
+	pt_pge(&pt, (uintptr_t)traced_4);
+	pt_raw(&pt, pgd);
+	pt_pge(&pt, (uintptr_t)traced);
 	pt_raw(&pt, pgd);
 	snprintf(pgd, sizeof(pgd), "61%012" PRIx64, __builtin_bswap64((uintptr_t)traced) >> 16);
 	for (int i = 0; i < 100; i++) {
@@ -579,6 +586,42 @@ static void units_kept(void **state)
 	free(want);
 }
 
+/* DWARF before version 5, and a type that another unit has. */
+static void older_units_kept(void **state)
+{
+	static const char *const names[] = {"traced_3", "traced_4"};
+	struct auxtap_pack_result result;
+	uint8_t *elf;
+
+	(void)state;
+	copy_program();
+	elf_version(EV_CURRENT);
+	write_recording();
+	pack(data, false, &result);
+	elf = packed_image();
+	for (unsigned int i = 0; i < 2; i++) {
+		char unit[20], *want, *got;
+
+		snprintf(unit, sizeof(unit), "%s_unit.c", names[i]);
+		want = list_unit(original, original_size, unit);
+		assert_non_null(want);
+		/* lines, ranges, the type's tag, locations */
+		assert_non_null(strstr(want, " 41 "));
+		assert_non_null(strstr(want, " 43 "));
+		assert_non_null(strstr(want, names[i]));
+		assert_non_null(strstr(want, " type 24\n"));
+		assert_non_null(strstr(want, ":2 3"));
+		assert_non_null(strstr(want, ":1 9e"));
+		assert_non_null(strstr(want, ":1 91"));
+		got = list_unit(elf, packed_size, unit);
+		assert_non_null(got);
+		assert_string_equal(got, want);
+		free(want);
+		free(got);
+	}
+	free(elf);
+}
+
 /* Debug information in a file of its own is packed, too. */
 static void debug_file(void **state)
 {
@@ -735,8 +778,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(program_read), cmocka_unit_test(elf_kept),
-		cmocka_unit_test(units_kept),	cmocka_unit_test(debug_file),
-		cmocka_unit_test(redacted),
+		cmocka_unit_test(units_kept),	cmocka_unit_test(older_units_kept),
+		cmocka_unit_test(debug_file),	cmocka_unit_test(redacted),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
