@@ -3,6 +3,7 @@
  * The report's tree of calls, folded: runs, rounds of calls, calls in no order, and what is counted
  * of them.
  */
+#include "decode/report/call_nodes.h"
 #include "support_calls.h"
 
 #include <stdio.h>
@@ -89,6 +90,7 @@ static void runs_and_rounds(void **state)
 		/* a loop within: how often it runs is no difference */
 		{"abbabbbabab", "[4 a4 b7]"},
 		{"abbabbbabbb", "[3 a3 b8]"},
+		{"abbababb", "[3 a3 b5]"},
 		{"abcabcabcabcd", "[4 a4 b4 c4] d"},
 		{"abcdefghabcdefghabcdefgh", "[3 a3 b3 c3 d3 e3 f3 g3 h3]"},
 		/* the same calls within */
@@ -124,6 +126,7 @@ static void sums(void **state)
 	group = main_of(tree)->first;
 	assert_int_equal(group->repeat, 1000);
 	assert_int_equal(group->first->repeat, 333 * 2 * 2 + 334);
+	assert_int_equal(group->nr_children, 333 * 2 * 2 + 334);
 	assert_int_equal(group->nr_insns, 1000 * 2 + 333 * 2 * 2 + 334);
 	assert_int_equal(group->first->nr_insns, 2 * (333 * 2 * 2 + 334));
 	assert_int_equal(call_node_calls(main_of(tree)->first), 1000);
@@ -143,6 +146,11 @@ static void fits_lines(void **state)
 	expect(tree, "e [4 l4 a4(c4) u4 l4 a4(b4) u4] l a(c) u");
 	call_node_fit(tree, main_of(tree), 100);
 	expect(tree, "e [4 l4 a4(c4) u4 l4 a4(b4) u4] l a(c) u");
+	/* those within a group are lines, too */
+	call_node_fit(tree, main_of(tree), 11);
+	expect(tree, "e [4 l4 a4(c4) u4 l4 a4(b4) u4] l a(c) u");
+	call_node_fit(tree, main_of(tree), 10);
+	expect(tree, "e {l9 a9 u9}");
 	call_node_fit(tree, main_of(tree), 9);
 	assert_int_equal(call_node_insns(main_of(tree)), 3 * (1 + 9 * 4) + 0);
 	call_tree_free(tree);
@@ -156,8 +164,94 @@ static void first_rounds(void **state)
 	(void)state;
 	call(tree, "ela(y)ula(b)ula(b)ula(b)ula(c)ula(d)uf");
 	expect(tree, "e l a(y) [3 u3 l3 a3(b3)] u l a(c) u l a(d) u f");
+	call_node_fit(tree, main_of(tree), 15);
+	expect(tree, "e l a(y) [3 u3 l3 a3(b3)] u l a(c) u l a(d) u f");
 	call_node_fit(tree, main_of(tree), 6);
 	expect(tree, "e [6 l6 a6 u6] f");
+	call_tree_free(tree);
+	/* by one call */
+	tree = begin();
+	call(tree, "ea(y)ua(b)ua(b)ua(b)ua(c)uf");
+	expect(tree, "e a(y) [3 u3 a3(b3)] u a(c) u f");
+	call_node_fit(tree, main_of(tree), 5);
+	expect(tree, "e [5 a5 u5] f");
+	/* calls after that are compared with what they called again */
+	call(tree, "g(h)g(i)");
+	expect(tree, "e [5 a5 u5] f g(h) g(i)");
+	call_tree_free(tree);
+}
+
+static void call_at(struct call_tree *tree, uint64_t addr, uint64_t time)
+{
+	struct auxtap_event ev = {.type = AUXTAP_EVENT_CALL,
+				  .has_ip = true,
+				  .has_addr = true,
+				  .ip = 0x100010,
+				  .addr = addr,
+				  .time = time,
+				  .nr_insns = 1};
+
+	assert_int_equal(call_tree_event(tree, &ev), 0);
+	ev.type = AUXTAP_EVENT_RETURN;
+	ev.ip = addr + 0x30;
+	ev.addr = 0x100015;
+	ev.time++;
+	assert_int_equal(call_tree_event(tree, &ev), 0);
+}
+
+/* A run has the times of its first and its last call, a group that of its first. */
+static void times(void **state)
+{
+	struct call_tree *tree = begin();
+	const struct call_node *node;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++)
+		call_at(tree, 0x9000, 100 + 10 * i);
+	for (uint64_t i = 0; i < 6; i++)
+		call_at(tree, 0x1000 + 0x1000 * (i % 2), 200 + 10 * i);
+	expect(tree, "i3 [3 a3 b3]");
+	node = main_of(tree)->first;
+	assert_int_equal(node->time, 100);
+	assert_int_equal(call_node_newest(node), 120);
+	node = node->next;
+	assert_int_equal(node->time, 200);
+	assert_int_equal(node->first->time, 200);
+	assert_int_equal(call_node_newest(node->first), 240);
+	assert_int_equal(call_node_newest(node->last), 250);
+	call_tree_free(tree);
+}
+
+/* An interruption, or what a gap hides, is no call. */
+static void what_is_a_call(void **state)
+{
+	struct call_node node = {.repeat = 3}, other = {.repeat = 4}, group = {.group = true};
+
+	(void)state;
+	assert_int_equal(call_node_calls(&node), 3);
+	group.first = &node;
+	node.next = &other;
+	assert_int_equal(call_node_calls(&group), 7);
+	node.async = true;
+	assert_int_equal(call_node_calls(&node), 0);
+	assert_int_equal(call_node_calls(&group), 4);
+}
+
+/* Of very many functions only the most frequent are a group in no order. */
+static void many_kinds(void **state)
+{
+	struct call_tree *tree = begin();
+	unsigned int seed = 1, most = 0;
+
+	(void)state;
+	for (int i = 0; i < 6000; i++) {
+		seed = seed * 1103515245 + 12345;
+		call_at(tree, 0x1000 + 0x100 * (seed / 65536 % 80), 0);
+	}
+	call_node_fit(tree, main_of(tree), 5);
+	for (const struct call_node *c = main_of(tree)->first; c; c = c->next)
+		most = c->mixed && c->nr_items > most ? c->nr_items : most;
+	assert_in_range(most, 2, 64);
 	call_tree_free(tree);
 }
 
@@ -251,13 +345,11 @@ static void nothing_is_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_and_rounds),
-		cmocka_unit_test(sums),
-		cmocka_unit_test(fits_lines),
-		cmocka_unit_test(first_rounds),
-		cmocka_unit_test(seldom_calls_are_kept),
-		cmocka_unit_test(large_calls),
-		cmocka_unit_test(nothing_is_lost),
+		cmocka_unit_test(runs_and_rounds), cmocka_unit_test(sums),
+		cmocka_unit_test(fits_lines),	   cmocka_unit_test(first_rounds),
+		cmocka_unit_test(times),	   cmocka_unit_test(what_is_a_call),
+		cmocka_unit_test(many_kinds),	   cmocka_unit_test(seldom_calls_are_kept),
+		cmocka_unit_test(large_calls),	   cmocka_unit_test(nothing_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
