@@ -237,6 +237,39 @@ static void what_is_a_call(void **state)
 	assert_int_equal(call_node_calls(&group), 4);
 }
 
+/* Three common calls side by side are a group in no order; those that are seldom may stay. */
+static void mixed(void **state)
+{
+	struct call_tree *tree = begin();
+
+	(void)state;
+	call(tree, "abaxbaybab");
+	call_fold_mix(tree, main_of(tree), 10);
+	expect(tree, "a b a x b a y b a b");
+	call_fold_mix(tree, main_of(tree), 6); /* x, y, and one of a and b */
+	expect(tree, "a b a x b a y b a b");
+	call_fold_mix(tree, main_of(tree), 0);
+	expect(tree, "{a2 b} x b a y {b2 a}");
+	call_tree_free(tree);
+}
+
+/* What calls have called is forgotten, but for the youngest. */
+static void insides(void **state)
+{
+	struct call_tree *tree = begin();
+
+	(void)state;
+	call(tree, "a(b)a(c)xa(d)a(e)");
+	call_fold_insides(tree, main_of(tree), 5);
+	expect(tree, "a(b) a(c) x a(d) a(e)");
+	call_fold_insides(tree, main_of(tree), 1);
+	expect(tree, "a2 x a a(e)");
+	assert_int_equal(main_of(tree)->first->nr_dropped, 2);
+	call_fold_insides(tree, main_of(tree), 0);
+	expect(tree, "a2 x a2");
+	call_tree_free(tree);
+}
+
 /* Of very many functions only the most frequent are a group in no order. */
 static void many_kinds(void **state)
 {
@@ -348,6 +381,7 @@ int main(void)
 		cmocka_unit_test(runs_and_rounds), cmocka_unit_test(sums),
 		cmocka_unit_test(fits_lines),	   cmocka_unit_test(first_rounds),
 		cmocka_unit_test(times),	   cmocka_unit_test(what_is_a_call),
+		cmocka_unit_test(mixed),	   cmocka_unit_test(insides),
 		cmocka_unit_test(many_kinds),	   cmocka_unit_test(seldom_calls_are_kept),
 		cmocka_unit_test(large_calls),	   cmocka_unit_test(nothing_is_lost),
 	};
