@@ -150,7 +150,7 @@ struct unit_history {
 struct audit_family {
 	const char *name;   /* "intel_pt" */
 	uint64_t page_size; /* unless it is known: the largest that its machines have */
-	/* bytes between two records that no record covers: at most so many pages, less a byte */
+	/* most pages, less a byte, that may lie between two records without being in any */
 	unsigned int max_skip_pages;
 	unsigned char pad;	  /* what the driver writes there */
 	bool fills_ring;	  /* H4: STOP is at the end of a page, so no byte stays free */

@@ -46,7 +46,7 @@ static const struct audit_family families[] = {
 };
 #define NR_FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* Of another type: it has no formats, as far as is known. */
+/* Any other type: no formats of it are known. */
 static const struct audit_family other = {.name = "unknown", .page_size = 4096};
 
 const struct audit_family *audit_family_of(uint64_t type)

@@ -16,7 +16,7 @@
 
 #define PAGE	   4096 /* the smallest: each larger page ends at a multiple of it */
 #define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
-#define AT_END_MIN 3 /* so many records end with a page, and most do: not by chance */
+#define AT_END_MIN 3 /* records that end with a page, if most do, before it is no chance */
 
 /* H8, H12: PT is truncated at its STOP, which is at the end of a page, and never collides. */
 void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
@@ -101,7 +101,7 @@ static void add_unit(struct auxtap_audit *audit, int tid, uint64_t written)
 	audit->noted.units[audit->noted.nr_units++] = (struct unit_note){tid, written};
 }
 
-/* Of a full trace: snapshots' records are not those that the recorder has read all the time. */
+/* Full traces only: a snapshot's records are not the ones that the recorder read all the time. */
 void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
 {
 	const char *at = text;

@@ -22,7 +22,7 @@ struct core_thread {
 
 struct core_segment {
 	uint64_t addr, size;
-	uint64_t in_file, off; /* so many bytes of it are in the file, from off on */
+	uint64_t in_file, off; /* how many bytes of it are in the file, from off on */
 	bool code;
 };
 

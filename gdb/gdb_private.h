@@ -68,7 +68,7 @@ void gdb_code_init(struct gdb_session *s);
 /* A thread's number in the history; -1: it has none there, or nothing is decoded yet. */
 int gdb_thread(const struct gdb_session *s, int32_t tid);
 bool gdb_thread_exists(const struct gdb_session *s, int32_t tid);
-/* Thread number nr of the list; 0: there are not so many. */
+/* Thread number nr of the list; 0: nr is out of range. */
 int32_t gdb_thread_listed(const struct gdb_session *s, size_t nr);
 /* Its name; "": unknown. */
 const char *gdb_thread_name(const struct gdb_session *s, int32_t tid);

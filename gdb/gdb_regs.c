@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So many registers in a row, of so many bytes each; from: the index of the first in auxtap_regs.
- */
+/* nr registers in a row, of 'bytes' bytes each; from: the index of the first in auxtap_regs. */
 struct reg_group {
 	unsigned int nr, bytes;
 	int from; /* -1: they are not recorded; a core file has them (core_thread.other) */

@@ -16,7 +16,7 @@ bool replay_seek_back(struct replay *r, uint32_t thread);
 bool replay_seek_forward(struct replay *r, uint32_t thread);
 /* To the end of the slice before. */
 bool replay_prev_slice(struct replay *r);
-/* A thread moves past so many of its entries, which are within the slice at the point. */
+/* A thread moves past nr of its entries, which are within the slice at the point. */
 void replay_advance(struct replay *r, uint32_t thread, uint64_t nr);
 void replay_rewind(struct replay *r, uint32_t thread, uint64_t nr);
 

@@ -13,7 +13,7 @@
  * are explained)
  */
 #define MAX_STARVED 8
-#define BATCHES	    4 /* an area of so many watermarks is never full with a reader that keeps up */
+#define BATCHES	    4 /* watermarks in an area that is never full if the reader keeps up */
 
 static u64 copy_ns(const struct sim *sim)
 {

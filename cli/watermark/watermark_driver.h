@@ -19,7 +19,7 @@ struct wm_driver {
 	const char *stop_bit, *no_stop_bit;
 	bool wraps; /* then its pointer is at its base */
 };
-/* Of an unknown name, which the library refuses: the last one. */
+/* For an unknown name, which the library refuses, the last driver. */
 const struct wm_driver *wm_driver(const char *name);
 
 #endif

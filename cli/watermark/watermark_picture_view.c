@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Of what there is to draw, what is worth seeing first: some transactions, around what is wrong. */
+/* Chooses what the drawing shows first: some transactions, around what is wrong. */
 #include "watermark_picture.h"
 
 static uint64_t nth_begin_before(const struct pic_run *r, uint64_t t, unsigned int n)

@@ -27,7 +27,7 @@ struct cs_starts {
 	uint64_t elsewhere_off; /* the last of them */
 };
 
-/* Of one unit's bytes, not in frames, the first of which has offset off. 0 or -ENOMEM. */
+/* For one unit's bytes, without frames; the first has offset off. 0 or -ENOMEM. */
 int cs_starts_find(struct cs_starts *starts, const struct flow_ops *ops, void *shared,
 		   const struct cs_unit *unit, struct cs_bytes *bytes, uint64_t off);
 

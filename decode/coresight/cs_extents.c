@@ -239,8 +239,8 @@ static int add_extent(struct cover *c, const struct trace_aux *aux, uint64_t off
 
 /*
  * The end of a buffer's last AUXTRACE record without the zeros that it may be padded with: its
- * bytes up to end are covered by no record, and so many zeros are no packet. In one that another
- * goes on from they may be the start of one.
+ * bytes up to end are covered by no record, and zeros of that number are no packet. In a record
+ * that is continued by another they may be the start of one.
  */
 static uint64_t without_padding(const struct cover *c, uint64_t end)
 {

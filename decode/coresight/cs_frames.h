@@ -37,7 +37,7 @@ struct cs_bytes {
 	enum cs_format format;
 	uint64_t file_off, size; /* in the file */
 	uint64_t at;		 /* of size, done with */
-	size_t chunk;		 /* at most so many at a time; at least CS_DSTREAM_BLOCK */
+	size_t chunk;		 /* most bytes at a time; at least CS_DSTREAM_BLOCK */
 	uint8_t *buf;		 /* chunk bytes; the caller's */
 };
 

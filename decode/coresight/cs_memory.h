@@ -14,7 +14,7 @@ struct cs_dump {
 	const uint8_t *bytes; /* NULL: the file is not there */
 };
 
-/* Of a decoder. */
+/* The memory dumps of a decoder. */
 struct cs_dumps {
 	struct cs_dump *dumps; /* where two overlap the first holds */
 	size_t nr;

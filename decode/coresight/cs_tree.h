@@ -35,7 +35,7 @@ struct cs_tree_opts {
 
 struct cs_tree;
 
-/* Of the library: "1.3.3". */
+/* The library's version: "1.3.3". */
 const char *cs_tree_version(void);
 void cs_tree_name(char *text, size_t size); /* "OpenCSD 1.3.3" */
 uint32_t cs_tree_version_number(void);	    /* as CS_VERSION() of cs_limits.h */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Of a stream's trace: which thread ran, and between which times. See cs_stream.h. */
+/* Which thread ran during a stream's trace, and between which times. See cs_stream.h. */
 #include "cs_exec.h"
 #include "cs_stream.h"
 #include "decode/flow/decoder_private.h"

@@ -23,7 +23,7 @@ struct queue {
 	size_t nr_carry;
 };
 
-/* Of each AUXTRACE record: which extent of which queue it is. */
+/* Which extent of which queue an AUXTRACE record is. */
 struct trace_record {
 	size_t queue, extent;
 };

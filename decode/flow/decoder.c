@@ -218,7 +218,7 @@ static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t tim
 	return sideband_comm(&dec->sideband, tid, time);
 }
 
-/* Of gaps that touch the first was handed out: makes out the next one. */
+/* Where gaps touch, and the first was delivered: makes out the next one. */
 static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
 {
 	struct flow_gap *gap = dec->delivered;

@@ -11,7 +11,8 @@
 #include <string.h>
 
 /*
- * Of snapshots the recorder keeps less than the unit wrote; a CPU's units have no thread's number.
+ * In a snapshot the recorder keeps less than the unit wrote; the unit of a CPU has no thread's
+ * number.
  */
 int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size)
 {

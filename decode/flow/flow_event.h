@@ -41,8 +41,8 @@ bool flow_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t 
 /* NULL: out of memory. */
 struct flow_gap *flow_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_list args);
 /*
- * Of gaps that touch each cause is kept, once: adds gap to the list, or its bytes to that of its
- * cause.
+ * Where gaps touch, each cause is kept once: adds gap to the list, or its bytes to the one with
+ * the same cause.
  */
 void flow_gap_add(struct flow_gap **list, struct flow_gap *gap);
 void flow_gap_free(struct flow_gap *list);

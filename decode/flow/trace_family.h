@@ -36,8 +36,9 @@ struct trace_family {
 	void (*destroy)(struct auxtap_decoder *dec);
 
 	/*
-	 * Of a perf.data file, before its sideband is read: what AUXTRACE_INFO's nr values say of
-	 * the clock and of how the rings are to be read. Afterwards: all streams.
+	 * Called for a perf.data file before its sideband is read: takes what the nr values of
+	 * AUXTRACE_INFO say about the clock and about how to read the rings. Then open_file()
+	 * opens all streams.
 	 */
 	void (*configure)(struct auxtap_decoder *dec, const uint64_t *info, size_t nr);
 	int (*open_file)(struct auxtap_decoder *dec, struct auxtap_error *err);

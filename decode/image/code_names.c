@@ -72,7 +72,7 @@ static int by_start(const void *a, const void *b)
 	return x->nr < y->nr ? -1 : x->nr > y->nr;
 }
 
-/* Of lines that overlap the newest stays. */
+/* Where lines overlap, the newest stays. */
 static void only_newest(struct name_list *list)
 {
 	size_t nr = 0;

@@ -127,7 +127,7 @@ static bool push_frame_base(struct machine *m, int64_t off)
 	return push(m, value + (uint64_t)off);
 }
 
-/* Of the register that the expression names, or that it adds to 0. */
+/* Entry value of the register that the expression names, or adds to 0. */
 static bool push_entry_value(struct machine *m, const Dwarf_Op *op)
 {
 	Dwarf_Attribute attr;

@@ -252,7 +252,7 @@ static void call_site(struct image_lines *lines, Dwarf_Die *tree, Dwarf_Die *die
 	}
 }
 
-/* Of more functions than frames the last frame is the outermost, without a line. */
+/* With more functions than frames the last frame is the outermost one, without a line. */
 static unsigned int inline_frames(struct image_lines *lines, struct dwarf_unit *unit,
 				  Dwarf_Addr addr, struct auxtap_frame *frames, unsigned int max)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Of debug information: the units that cover what was used, with the units, strings, lines, ranges
- * and locations that they refer to. Of other units only the headers stay, so that offsets hold.
+ * Which debug information stays: the units that cover what was used, with the units, strings,
+ * lines, ranges and locations that they refer to; other units' headers only, so that offsets hold.
  * Compressed sections move to the end of the file, uncompressed.
  */
 #include "pack_private.h"
@@ -79,7 +79,7 @@ static uint64_t number(const struct debug_section *s, uint64_t at, unsigned int 
 	return value;
 }
 
-/* A table that begins with its length, which stands so many bytes before 'at'. */
+/* Keeps a table that begins with its length, 'before' bytes before 'at'. */
 static void keep_table(struct pack_dwarf *p, enum section which, uint64_t at, unsigned int before)
 {
 	const struct debug_section *s = &p->sections[which];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Of symbol tables: the symbols of what was used, each with its neighbours, because one without a
- * size ends where the next begins; and what names the entries of PLTs. Others become
- * zeros: undefined symbols without a name.
+ * Which symbols stay: those of what was used, each with its neighbours, because one without a size
+ * ends where the next begins; and those that name the entries of PLTs. Others become zeros:
+ * undefined symbols without a name.
  */
 #include "pack_private.h"
 

@@ -58,7 +58,7 @@ static bool always_faults(const struct pt_insn *insn)
 }
 
 /*
- * Of code that the process generated what was executed is known. Where that ends with an
+ * Where code was generated, only the code that was executed is known. If that ends with an
  * instruction that always faults, what follows does not matter: the flow does not get there.
  */
 static bool faults_in_known_code(const struct pt_config *config, struct pt_image *image,

@@ -98,8 +98,8 @@ void pt_emit_block(struct pt_segment_decoder *w, const struct flow_step *step)
 }
 
 /*
- * Of a thread's branches in a row a summary needs the times of the first and of the last: the new
- * one takes the last one's place.
+ * A summary needs only the first and the last time of a thread's branches in a row: the new one
+ * takes the last one's place.
  */
 static bool extend_last(struct pt_segment_decoder *w)
 {

@@ -36,7 +36,7 @@
 #define MAX_BLOCKS 16
 #define MAX_STEPS  (MAX_BLOCKS + 3)
 
-/* Of all flows. */
+/* Shared by all flows. */
 struct libipt {
 	struct auxtap_image_set *images;
 	struct pt_image_section_cache *sections;

@@ -106,7 +106,7 @@ static int find_function(struct call_tree *tree, const struct call_node *node, u
 	return 0;
 }
 
-/* since: it was entered after so many instructions. */
+/* since: number of instructions executed before it was entered. */
 static void open_function(struct call_counts *c, uint32_t nr, uint64_t since)
 {
 	struct counted *f = &c->functions[nr];

@@ -44,8 +44,8 @@ static bool may_fold(const struct call_node *n)
 }
 
 /*
- * Of a node whose callees have hashes: its own, and how many nodes are below it. Where functions
- * alone are compared only those of a group count.
+ * Sets the hash of a node whose callees have theirs, and how many nodes are below it. Where
+ * functions alone are compared, only those of a group count.
  */
 static void set_hash(const struct call_tree *tree, struct call_node *node)
 {
@@ -101,7 +101,7 @@ static bool next_pair(const struct call_tree *tree, const struct call_node *a_ro
 	return true;
 }
 
-/* Of nodes with equal hashes. */
+/* Are the trees below two nodes with equal hashes the same? */
 static bool same_below(const struct call_tree *tree, struct call_node *a, struct call_node *b)
 {
 	struct call_node *x = a, *y = b;
@@ -209,8 +209,8 @@ static struct call_node *group_before(const struct call_tree *tree, struct call_
 }
 
 /*
- * Are there MIN_ROUNDS rounds at the end, of so many nodes? 'at': the newest of them begins. Their
- * hashes are compared first: most candidates end there.
+ * Are there MIN_ROUNDS rounds of 'period' nodes at the end? 'at': where the newest of them begins.
+ * Their hashes are compared first: most candidates end there.
  */
 static bool is_new_group(const struct call_tree *tree, struct call_node *at, unsigned int period)
 {

@@ -89,7 +89,7 @@ void call_counts_outer(struct call_tree *tree, const struct call_node *inner,
 		       struct call_node *outer);
 /* An open call is a node again. */
 void call_counts_back(struct call_tree *tree, struct call_node *node);
-/* Of a chain of tail calls the nr before 'keep' are no nodes any more. */
+/* In a chain of tail calls the nr before 'keep' are no nodes any more. */
 void call_counts_chained(struct call_tree *tree, const struct call_node *keep, uint32_t nr);
 void call_counts_free(struct call_tree *tree);
 /* What function addr is in, as far as that is known: symbols come first. 0: not known. */

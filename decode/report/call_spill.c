@@ -18,7 +18,7 @@
 #define NR_OUTER 32
 #define NR_INNER 2500
 #define NR_BACK	 500
-/* A stack of 8 MiB has at most so many frames. */
+/* The most frames that a stack of 8 MiB can hold. */
 #define MAX_SPILLED (1u << 19)
 
 static struct call_spilled spilled_of(const struct call_node *node)

@@ -16,7 +16,7 @@ const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT]);
  */
 bool fault_explains(const struct report_facts *facts, const struct auxtap_regs *regs,
 		    struct fault_access *a);
-/* Of an instruction that reads and writes: it faults on the read, unless reading is allowed. */
+/* An instruction that reads and writes faults on the read, unless reading is allowed. */
 bool fault_update_writes(const struct report_facts *facts, uint64_t addr);
 
 /* The instruction's access that explains the fault, if there is one; else perhaps 'why'. */

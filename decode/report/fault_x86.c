@@ -36,7 +36,7 @@ static bool reg_value(const struct auxtap_regs *regs, const struct x86_insn *ins
 }
 
 /*
- * Of an operand in memory; false where a register is not known, or where it has several addresses.
+ * Address of an operand in memory; false where a register is not known, or where it has several.
  */
 static bool effective_address(const struct auxtap_regs *regs, const struct x86_insn *insn,
 			      const ZydisDecodedOperand *op, uint64_t *addr)
@@ -98,7 +98,7 @@ static void set_base(const struct auxtap_regs *regs, const struct x86_insn *insn
 			 ZydisRegisterGetString(op->mem.index), (unsigned long long)index);
 }
 
-/* Of the memory that an operand names; false where the instruction does not access it. */
+/* False where the instruction only names the memory of an operand and does not access it. */
 static bool accesses(const struct x86_insn *insn, const ZydisDecodedOperand *op)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->actions &&

@@ -146,7 +146,7 @@ static bool adds_constant(const struct executed *e, const ZydisDecodedOperand *o
 
 static bool value_before(const struct trail *t, int index, int reg, int depth, uint64_t *value);
 
-/* Of an operand of e, which is the instruction of the index, or after all of them. */
+/* Address of an operand of e, which is the instruction of the index, or follows all of them. */
 static bool address_before(const struct trail *t, const struct executed *e, int index,
 			   const ZydisDecodedOperand *op, int depth, uint64_t *addr)
 {

@@ -331,7 +331,7 @@ void report_coverage(struct report *r)
 	struct report_cover *cover = &r->cover;
 
 	report_cover_file(cover, r->pd, r->facts.capture != NULL);
-	/* Of single CPUs: what a thread does on others leaves no trace. */
+	/* Where only some CPUs are traced, what a thread does on others leaves no trace. */
 	cover->from_start =
 		(cover->enable_on_exec || cover->of_threads) && !cover->of_unknown_offsets;
 	cover->to_end = r->pd != NULL;

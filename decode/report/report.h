@@ -127,8 +127,8 @@ bool report_abort(const struct report_out *ro, const struct report_facts *facts,
 void report_exception_print(const struct report_out *ro, const struct report_facts *facts,
 			    const struct auxtap_regs *regs, bool uncaught);
 /*
- * Of a death by abort(): the calls on the stack, innermost first, that the program may have made.
- * Before the trace is decoded, by the maps of the snapshot; opts: how to find images.
+ * For a death by abort(): the calls on the stack, innermost first, that the program may have made.
+ * Called before the trace is decoded; uses the maps of the snapshot. opts: how to find images.
  */
 struct report_untils;
 void report_abort_calls(const struct report_facts *facts, const struct auxtap_regs *regs,
@@ -237,7 +237,7 @@ void report_cover_free(struct report_cover *cover);
 
 /*
  * A call, or equal calls that returned (call_fold.c): it counts all of them, and what they called.
- * Of these it counts the calls in all: three calls of f, each of which called g twice, are f x 3
+ * Calls within one are summed: three calls of f, each of which called g twice, are f x 3
  * with g x 6 in it.
  */
 struct call_node {
@@ -253,7 +253,7 @@ struct call_node {
 	struct call_node *prev, *next; /* elder and younger sibling */
 	uint64_t nr_children;	       /* calls ever, kept or not */
 	uint64_t nr_dropped;	       /* calls no longer kept */
-	uint64_t repeat;	       /* so many calls; of a group: rounds */
+	uint64_t repeat;	       /* number of calls; of a group: of rounds */
 	uint64_t hash;		       /* equal calls have the same; 0: it equals none */
 	uint32_t nr_below;	       /* of a call that returned: nodes below it */
 	uint32_t nr_items;	       /* of a group: nodes */
@@ -263,7 +263,7 @@ struct call_node {
 	/* of a recursion, with all that is open of it: calls, instructions, what these called */
 	uint64_t depth, deep_insns, calls_in_recursion;
 	unsigned int period; /* of its outermost row: functions that call each other */
-	uint32_t chain;	     /* so many tail calls in a row lead to it, within one frame */
+	uint32_t chain;	     /* number of tail calls in a row that lead to it, in one frame */
 	uint32_t counted_at; /* call_counts.c: its entry there, plus 1; 0: none */
 	bool returned;
 	bool lost;	   /* it was open when a gap began: whether it returned is not known */
@@ -392,7 +392,7 @@ struct call_function {
 };
 /* To be called before the first event: counts functions. 0 or -ENOMEM. */
 int call_tree_count(struct call_tree *tree);
-/* Function number i of those counted, as of now; false: there are not so many. */
+/* Function number i of those counted, as of now; false: i is out of range. */
 bool call_tree_function(const struct call_tree *tree, size_t i, struct call_function *function);
 /* Were more calls open at once, or more functions entered, than are counted? */
 bool call_tree_count_cut(const struct call_tree *tree);
@@ -499,7 +499,7 @@ void report_hot_calls_print(const struct report_out *ro, struct call_tree *tree,
 			    unsigned int nr_lines, const char *end);
 /*
  * report_hottest.c: the nodes of calls that are not open, hottest first, callers before
- * what they called. The tree is folded for so many lines. The caller frees them; NULL: no memory.
+ * what they called. The tree is folded to nr_lines. The caller frees them; NULL: no memory.
  */
 struct call_node **report_hottest(struct call_tree *tree, unsigned int nr_lines, size_t *nr);
 
@@ -597,7 +597,7 @@ struct report_outer {
 bool report_outer_find(const struct report_out *ro, const struct report_facts *facts,
 		       struct call_tree *tree, const struct unwind_frames *frames,
 		       struct report_outer *outer);
-/* depth: so many calls of a recursion; nr_between: rows left out before it. */
+/* depth: number of calls of a recursion; nr_between: rows left out before it. */
 typedef void report_outer_fn(void *ctx, const struct call_open *call, size_t depth,
 			     size_t nr_between);
 /*
@@ -617,8 +617,8 @@ void report_tails_find(const struct report_out *ro, struct call_tree *tree,
 
 typedef void report_var_fn(void *ctx, const struct image_variable *var);
 /*
- * Of one of the functions at frame nr: the arguments; locals: and after them the local variables.
- * Nothing where none are known of.
+ * The arguments of one of the functions at frame nr; with 'locals' then the local variables.
+ * Nothing where none are known.
  */
 void report_vars_each(const struct report_out *ro, const struct report_facts *facts,
 		      const struct unwind_frames *frames, int nr, unsigned int level, bool locals,
@@ -723,7 +723,7 @@ bool report_was_unloaded(const struct report_out *ro, const struct report_facts 
 bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *regs,
 			 uint64_t addr);
 /*
- * Of a death by a signal that was sent while the handler of a fault ran, at the instruction of the
+ * For a death by a signal that was sent while the handler of a fault ran, at the instruction of the
  * fault: why that one faults again with the registers of the death; false where it need not.
  */
 bool report_first_fault(const struct report_out *ro, const struct report_facts *facts,
@@ -777,7 +777,7 @@ void report_origin_find(const struct report_out *ro, const struct report_facts *
 /* Was it read from this block of the heap? */
 bool report_origin_is_in(const struct auxtap_crash_block *block,
 			 const struct report_origin *origin);
-/* Of the blocks that were chosen to be printed one must have it, if it was read from memory. */
+/* A pointer that was read from memory stays only if one of the blocks to be printed contains it. */
 void report_origin_check(const struct report_facts *facts, struct report_origin *origin);
 void report_origin_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct report_origin *origin);

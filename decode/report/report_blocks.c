@@ -351,7 +351,7 @@ static struct block_call call_of(const struct auxtap_crash_block *b,
 	return call;
 }
 
-/* Of the one that was in its memory before. */
+/* A call that concerns the block which was in its memory before. */
 static struct block_call call_before(const struct report_block *block,
 				     enum auxtap_block_action action)
 {

@@ -54,7 +54,7 @@ uint64_t call_tree_body(struct call_tree *tree, uint64_t addr)
 	return code.start ? code.start : code.range;
 }
 
-/* May a search go on after so many steps? */
+/* May a search take one more step? */
 static bool may_search(struct call_tree *tree, unsigned int *steps)
 {
 	if (++*steps <= MAX_SEARCH)

@@ -198,7 +198,7 @@ static bool is_own(const struct report_out *ro, const struct unwind_frames *fram
 	return true;
 }
 
-/* Of those in 'from' that are not kept yet the innermost, or outermost, so many. */
+/* Keeps 'most' more of those in 'from', the innermost or outermost ones. Returns how many. */
 static int keep_frames(int nr_frames, uint64_t from, bool outermost, int most, uint64_t *kept)
 {
 	int nr = 0;

@@ -15,11 +15,13 @@ struct report_json {
 	unsigned int nr_sources; /* how many more source files may be read */
 };
 
-/* Of the functions at loc one: members function to source of an object. level: 0 is the innermost.
+/*
+ * One of the functions at loc: members 'function' to 'source' of an object. level: 0 is the
+ * innermost.
  */
 void report_json_place(struct report_json *json, const struct auxtap_location *loc,
 		       unsigned int level, bool source);
-/* Of the functions at loc one, with its place in the source; level: 0 is the innermost. */
+/* One of the functions at loc, with its source line; level: 0 is the innermost. */
 void report_json_function(struct report_json *json, const char *key,
 			  const struct auxtap_location *loc, unsigned int level, bool source);
 /*
@@ -39,7 +41,7 @@ void report_json_calls(struct report_json *json, struct call_tree *tree, bool ou
 /* Members of an open object: the calls in which most was executed; ro: of its process. */
 void report_json_hot_calls(struct report_json *json, const struct report_out *ro,
 			   struct call_tree *tree, unsigned int nr_lines);
-/* Of another thread: the last calls of the program's own functions. */
+/* Another thread's last calls of the program's own functions. */
 void report_json_last_calls(struct report_json *json, struct call_tree *tree);
 void report_json_branches(struct report_json *json, const struct report_branches *branches);
 

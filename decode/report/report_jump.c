@@ -114,7 +114,7 @@ static void location_text(const struct report_out *ro, uint64_t addr, char *text
 		 location[0] ? ")" : "");
 }
 
-/* Of a return that goes to none of the calls: why, and where the last call was. */
+/* Why a return goes to none of the calls, and where the last call was. */
 static void not_its_call(const struct report_out *ro, bool proved, const struct report_returns *r,
 			 char *text, size_t size)
 {

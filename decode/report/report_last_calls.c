@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Of one of several threads: the last calls of the program's own functions, with their times. */
+/* The last calls of the program's own functions in one of several threads, with their times. */
 #include "call_nodes.h"
 
 #include <inttypes.h>

@@ -23,7 +23,7 @@ static const struct thread_view *next_thread(const struct report *r, const struc
 	return v;
 }
 
-/* --calls: of each thread, up to so many. */
+/* --calls: a tree for each of that many threads at most. */
 void report_trees_print(const struct report *r)
 {
 	const struct thread_view *busiest = busiest_thread(r);

@@ -82,7 +82,7 @@ static void latency_add(struct latency *l, const struct auxtap_event *ev)
 	l->buckets[bucket_of(ev->lat_total)]++;
 }
 
-/* The value that so many percent of the samples do not exceed, less up to 6 %. */
+/* The value that 'percent' percent of the samples do not exceed, less up to 6 %. */
 static unsigned int percentile(const struct latency *l, unsigned int percent)
 {
 	uint64_t below = 0, want = (l->nr * percent + 99) / 100;

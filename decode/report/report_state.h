@@ -85,12 +85,12 @@ bool report_death_has_insn(const struct report_death *death);
 
 /* ---- the hottest functions (report_functions.c) ---- */
 
-/* Of all threads; their trees of calls have counted functions. */
+/* The functions of all threads, whose trees of calls have counted them. */
 void report_functions_print(const struct report *r);
 
 /* ---- the calls of threads of a file without a crash (report_overview.c) ---- */
 
-/* Of the busiest thread; with --calls of up to 16. */
+/* The calls of the busiest thread; with --calls those of up to 16. */
 void report_trees_print(const struct report *r);
 
 /* ---- the commands with which to go on (report_next.c) ---- */
@@ -117,7 +117,7 @@ void report_sort_threads(struct report *r);
 bool report_has_thread(const struct report *r, const struct thread_view *v);
 /* What the snapshot has of a thread; NULL: nothing. */
 const struct report_thread *report_find_thread(const struct report *r, int32_t tid);
-/* Of a file without trace, or with none that is decoded, the default of raw streams. */
+/* The trace's family; without trace, or with none that is decoded, the default of raw streams. */
 const struct trace_family *report_family(const struct report *r);
 
 /* Registers of the thread that died; NULL: not known. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Printing parts of the report: the tree of calls, in so many lines. */
+/* Printing parts of the report: the tree of calls, within a number of lines. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -91,7 +91,7 @@ static void show_children(struct shown *shown, struct call_node *node, unsigned 
 			return;
 }
 
-/* Of the children not shown yet the newest that fit, in order of time. */
+/* Shows as many of the children not shown yet as fit, the newest, in order of time. */
 static void show_rest(struct shown *shown, struct call_node *node)
 {
 	unsigned int nr = 0, skip, at = 0;
@@ -307,7 +307,7 @@ static bool find_rows(struct shown *shown, struct call_tree *tree, unsigned int 
 	return true;
 }
 
-/* Of the dynamic linker's start-up only its one line, unless a number of lines was asked for. */
+/* The dynamic linker's start-up gets one line only, unless a number of lines was asked for. */
 static void show_hottest(const struct report_out *ro, struct shown *shown)
 {
 	for (size_t i = 0; i < shown->nr_hottest; i++) {
@@ -434,7 +434,7 @@ static uint64_t hidden_calls(const struct call_node *node)
 	return nr + node->calls_in_recursion;
 }
 
-/* Of a recursion: "f, depth 1000 (recursive)". */
+/* A recursion's name: "f, depth 1000 (recursive)". */
 static void add_depth(const struct call_node *node, char *name, size_t size)
 {
 	size_t len = strlen(name);

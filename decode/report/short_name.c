@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAMES 4096 /* that are remembered: so many long names are in few reports */
+#define MAX_NAMES 4096 /* that are remembered: few reports have more long names */
 #define MAX_DEPTH 64
 
 struct short_name {
@@ -172,7 +172,7 @@ static bool keep(struct report_names *names, const char *full, const char *text)
 /* The least abbreviated form of it that fits and that no other function has. */
 static bool find_form(const struct report_names *names, const char *full, char *out, size_t size)
 {
-	/* template arguments and parameters farther in than so many brackets are left out */
+	/* template arguments and parameters inside more brackets than this are left out */
 	static const unsigned char forms[][2] = {{2, 2}, {1, 2}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)

@@ -15,7 +15,7 @@ struct x86_insn {
 
 /* False where the bytes are no whole instruction. */
 bool x86_disassemble(const uint8_t *bytes, size_t size, struct x86_insn *insn);
-/* Of a general register of 32 or 64 bits, in struct auxtap_regs; -1: it is none. */
+/* Index in struct auxtap_regs of a general register of 32 or 64 bits; -1: another register. */
 int x86_reg_index(ZydisRegister reg);
 
 #endif

@@ -46,7 +46,7 @@ struct trace_auxes {
 
 /* False: the record is too short; what it lacks is 0. */
 bool trace_aux_read(struct trace_aux *aux, const struct auxtap_record *rec);
-/* Of one with flags of loss. */
+/* Cause of the gap at an AUX record whose flags report a loss. */
 enum auxtap_gap_cause trace_aux_cause(uint64_t flags);
 static inline uint64_t trace_aux_end(const struct trace_aux *aux)
 {

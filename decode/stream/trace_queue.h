@@ -116,8 +116,8 @@ struct trace_overlap {
 
 /*
  * new_off: where the newer one would begin by its offset; it has new_size bytes at file_off.
- * by_off_min: so many bytes that overlap by their offset are proof. padded: zeros at the older
- * one's end may be padding.
+ * by_off_min: number of bytes overlapping by their offset that are proof. padded: zeros at the end
+ * of the older one may be padding.
  */
 struct trace_overlap trace_overlap_find(const struct trace_queue_opts *opts,
 					const struct trace_extent *old, uint64_t new_off,

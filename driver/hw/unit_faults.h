@@ -30,7 +30,7 @@ enum unit_fault {
 /* State of one unit. fault may change while the unit is off. */
 struct unit_faults {
 	enum unit_fault fault;
-	u32 nr_lines, nr_stops; /* opportunities so far: some faults happen only every so many */
+	u32 nr_lines, nr_stops; /* opportunities so far: some faults happen at every nth only */
 	bool linked;		/* the unit has read a link, and not the entry after it */
 };
 

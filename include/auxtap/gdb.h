@@ -27,9 +27,9 @@ struct auxtap_gdb_opts {
 	 */
 	const char *core;
 	/*
-	 * 0, or so many of the newest blocks of instructions are served as branch trace, with which
-	 * gdb then records: 'record function-call-history'. It shows no register but pc in the past
-	 * then.
+	 * Not 0: that number of the newest blocks of instructions is served as branch trace, with
+	 * which gdb then records: 'record function-call-history'. It shows no register but pc in
+	 * the past then.
 	 */
 	uint64_t btrace;
 };

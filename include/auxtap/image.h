@@ -99,8 +99,8 @@ AUXTAP_API int auxtap_image_set_mappings(struct auxtap_image_set *set, pid_t pid
 					 int (*fn)(void *ctx, const struct auxtap_mapping *mapping),
 					 void *ctx);
 /*
- * The whole file of an image, owned by the set. -ENOENT: it is missing or different; -EINVAL: there
- * are not so many images.
+ * The whole file of an image, owned by the set. -ENOENT: it is missing or different; -EINVAL: index
+ * is out of range.
  */
 AUXTAP_API int auxtap_image_set_bytes(const struct auxtap_image_set *set, size_t index,
 				      const void **data, size_t *size);

@@ -2,7 +2,7 @@
 /*
  * bts_file DATA OUT [CUT]: writes the branches of a recording of Intel PT as a recording of Intel
  * BTS, one buffer for each thread, or two if there are many. A record of zeros ends each buffer,
- * since stock perf ignores the last one. CUT: so many bytes are missing at the end of each buffer.
+ * since stock perf ignores the last one. CUT: bytes that are missing at the end of each buffer.
  */
 #include <auxtap/decode.h>
 #include <auxtap/perfdata.h>

@@ -285,7 +285,7 @@ void ptrace_code_forget(struct ptrace_mm *mm, u64 addr, u64 len)
 	mm->last = NULL;
 }
 
-/* Of no file (the decoder's image_map_is_anonymous()). */
+/* No file backs the mapping (the decoder's image_map_is_anonymous()). */
 static bool is_generated(const struct ptrace_map *map)
 {
 	static const char *const names[] = {"//anon", "/memfd:", "[heap]", "[stack", "[anon:"};

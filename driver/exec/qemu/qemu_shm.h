@@ -97,8 +97,8 @@ struct qemu_block {
 };
 
 /*
- * Of one emulated thread. After its death auxtap-emu can read what it has executed since its last
- * flush.
+ * State of one emulated thread. After its death auxtap-emu can read what it has executed since its
+ * last flush.
  */
 struct qemu_rec {
 	u32 nr;	   /* words in the open chunk */

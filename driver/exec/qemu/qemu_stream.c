@@ -248,7 +248,7 @@ static inline u32 hold_run(struct qemu_engine *q, struct qemu_thread *t, const u
 
 /* ---- order ---- */
 
-#define ORDER_TICKS 16384 /* without a point of order: at least so many between two times */
+#define ORDER_TICKS 16384 /* minimum between two times without a point of order */
 
 /*
  * Others have run since the thread last had its time in the trace: it gets it again, before the

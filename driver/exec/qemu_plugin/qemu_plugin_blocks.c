@@ -103,7 +103,7 @@ static u32 hash_block(const struct qemu_block *b, const struct parts *parts)
 	return (u32)(h ^ h >> 32);
 }
 
-/* Of one whose bytes had no space nothing is known: it is like no other. */
+/* A block whose bytes had no space equals no other, because its code is not known. */
 static bool same_code(const struct qemu_block *a, const struct qemu_block *b, const u8 *code)
 {
 	if (!a->generated || !b->generated)

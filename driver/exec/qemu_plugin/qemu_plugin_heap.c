@@ -380,7 +380,7 @@ static void returned(const struct pending *p, u64 result, const union qemu_env *
 	}
 }
 
-/* Of several calls that jumped from one to the other the innermost is the first. */
+/* Where several calls jumped from one to the next, the innermost comes first. */
 void qp_heap_entered(u64 ip)
 {
 	const union qemu_env *env = current_env();

@@ -249,7 +249,7 @@ void qp_flush(struct qemu_rec *rec)
 	}
 	return;
 closed:
-	if (tries < 0) /* the consumer never gives up so many tickets of one thread */
+	if (tries < 0) /* the consumer never gives up that many tickets of one thread */
 		qemu_store(&shm->damaged, 1);
 	rec->nr = 0;
 	qp_sink.nr = 0;

@@ -71,7 +71,7 @@ static void spin(void)
 		sink += i;
 }
 
-/* Samples of size bytes from an area of so many pages; *nr_blank: how many contained no trace. */
+/* Samples of size bytes from an area of 'pages' pages; *nr_blank: how many contained no trace. */
 static void sample(uint32_t size, unsigned long pages, int prot, uint64_t expected, int blank)
 {
 	int pt = pt_open(), clock = clock_open(pt, size), nr = 0, nr_blank = 0;

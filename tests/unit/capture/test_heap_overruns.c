@@ -14,7 +14,7 @@
 #define BASE   0x555555559000ull
 #define SIZE   0x8000u
 #define BLOCKS 12
-#define BYTES  40u /* each asks for so many: its chunk has 48 */
+#define BYTES  40u /* that each asks for: its chunk has 48 */
 #define CHUNK  48u
 
 static unsigned char heap[SIZE];

@@ -134,7 +134,7 @@ static size_t nr_traces(const struct process *p)
 	return nr;
 }
 
-/* The newest trace of ended threads: so many threads, so many bytes; the oldest is given up. */
+/* The newest trace of ended threads, within bounds of threads and bytes; the oldest is dropped. */
 static void test_ended_traces(void **state)
 {
 	const size_t nr_whole = ENDED_TRACES_MAX / ENDED_TRACE_MAX;

@@ -209,7 +209,7 @@ static void detach(struct client *c, pid_t pid)
 	}
 }
 
-/* Waits until the first traced task has executed so many instructions, at any load. */
+/* Waits until the first traced task has executed nr instructions, at any load. */
 static void wait_for_insns(struct client *c, uint64_t nr)
 {
 	struct progress progress = {.roots = &c->emu, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};

@@ -23,7 +23,7 @@ struct flow {
 	size_t exception; /* next exception */
 	size_t loss;
 	size_t offset; /* of the first byte */
-	size_t nr_max; /* at most so many are compared */
+	size_t nr_max; /* most that are compared */
 	bool done, recovered;
 	u32 cid;
 	u64 cycles_at; /* clock at the last cycle count; 0: unknown */

@@ -14,7 +14,7 @@ struct qemu_reference {
 	const char *cpu;
 	const char *variable; /* that names its qemu */
 	/*
-	 * Of qemu 10: the guest's address space, so that qemu itself places mappings, at the same
+	 * qemu 10 only: the guest's address space, so that qemu itself places mappings, at the same
 	 * addresses in both runs. AArch64's libraries are aligned to 64 KiB, and the loader
 	 * branches on their addresses. programs/reserve.c has the same. NULL: the kernel places
 	 * them (x86-64: its vsyscall page is higher).

@@ -552,7 +552,7 @@ static void snapshots_overlap(void **state)
 	assert_int_equal(seen.nr_gaps, 0);
 }
 
-/* Between snapshots that do not overlap trace was overwritten: so many bytes. */
+/* Trace between snapshots that do not overlap was overwritten; its size is known. */
 static void snapshots_apart(void **state)
 {
 	static const size_t parts[][2] = {{0, 400}, {480, 921}};

@@ -41,7 +41,7 @@ static void begin(const struct perf_event_attr *attr)
 	memset(counts, 0, sizeof(counts));
 }
 
-/* Digits: numbers of so many bytes; s: text with its NUL; z: zeros; *: as many bytes from 1 on. */
+/* A digit: a number of that size; s: text with its NUL; z: zeros; *: as many bytes from 1 on. */
 static void fill(const char *layout, va_list ap)
 {
 	uint8_t *to = rec.body;

@@ -63,7 +63,7 @@ static void what_is_left_out(void **state)
 	report_names_free(names);
 }
 
-/* Of two functions the second is given in another form, or a number. */
+/* The second of two functions is given in another form, or gets a number. */
 static void different_ones_stay_so(void **state)
 {
 	static const char *const names_of[] = {
