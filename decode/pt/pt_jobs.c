@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define BATCHES_AHEAD	  ((48u << 20) / sizeof(struct pt_batch))
-#define BYTES_AHEAD	  (32u << 20) /* of trace in segments cut ahead */
+#define BYTES_AHEAD	  (32u << 20) /* of trace in jobs made ahead */
 #define MAX_IDLE_BATCHES  32
 #define MAX_IDLE_DECODERS 64
 #define MANY_QUEUES	  64 /* at the same time */
@@ -28,7 +28,7 @@ struct pt_jobs {
 	struct pt_batch *batches;	     /* idle */
 	unsigned int nr_decoders, nr_batches;
 	size_t nr_begun; /* segments that hold a decoder */
-	size_t nr_bytes; /* of trace in segments cut */
+	size_t nr_bytes; /* of trace in jobs */
 	bool stop;
 	unsigned int nr; /* threads */
 	pthread_t threads[];
@@ -322,16 +322,16 @@ void pt_jobs_stop(struct pt_decoder *pt)
 
 /* ---- the reader's side ---- */
 
-/* Cuts the segment that is needed now and, where there are threads for them, some of the next. */
-static int cut(struct pt_jobs *jobs, struct pt_queue *q, size_t nr_open)
+/* Makes the job that is needed now and, where there are threads for them, some of the next. */
+static int make_jobs(struct pt_jobs *jobs, struct pt_queue *q, size_t nr_open)
 {
 	size_t ahead = jobs->nr ? 2 * jobs->nr / (nr_open ? nr_open : 1) : 0;
 
 	if (jobs->nr && !ahead)
 		ahead = 1;
-	while (!q->all_cut && q->nr_jobs <= ahead &&
+	while (!q->all_jobs_made && q->nr_jobs <= ahead &&
 	       (!q->nr_jobs || jobs->nr_bytes < BYTES_AHEAD)) {
-		struct pt_job *job = pt_queue_cut(q);
+		struct pt_job *job = pt_queue_next_job(q);
 
 		if (!job)
 			return -ENOMEM;
@@ -380,7 +380,7 @@ static struct pt_batch *next_batch(struct pt_jobs *jobs, struct pt_job *job)
 static void end_queue(struct pt_jobs *jobs, struct pt_queue *q)
 {
 	q->done = true;
-	q->all_cut = true;
+	q->all_jobs_made = true;
 	pt_stream_release(&q->stream);
 	pthread_mutex_lock(&jobs->lock);
 	drop_jobs(jobs, q);
@@ -433,7 +433,7 @@ bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue)
 		struct pt_batch *batch;
 		struct pt_job *job;
 
-		if (q->error || cut(jobs, q, pt->nr_heap)) {
+		if (q->error || make_jobs(jobs, q, pt->nr_heap)) {
 			q->error = q->error ? q->error : -ENOMEM;
 			end_queue(jobs, q);
 			break;

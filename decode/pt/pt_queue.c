@@ -80,7 +80,7 @@ uint64_t pt_queue_first_time(struct pt_queue *q)
  * A job for each segment, also for one that is not decoded (skip) and for the end of the stream
  * (last), so that all that the stream reports comes to the reader in order.
  */
-struct pt_job *pt_queue_cut(struct pt_queue *q)
+struct pt_job *pt_queue_next_job(struct pt_queue *q)
 {
 	struct pt_job *job = calloc(1, sizeof(*job));
 	struct pt_segment seg;
@@ -96,7 +96,7 @@ struct pt_job *pt_queue_cut(struct pt_queue *q)
 	if (ret <= 0) {
 		job->last = true;
 		job->error = ret;
-		q->all_cut = true;
+		q->all_jobs_made = true;
 		pt_stream_release(&q->stream);
 		return job;
 	}

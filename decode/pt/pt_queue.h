@@ -131,12 +131,12 @@ struct pt_queue {
 	int32_t queue_tid, queue_pid;
 	int cpu;
 	bool per_cpu;
-	/* cutting */
+	/* making jobs */
 	struct pt_stream stream;
 	uint64_t psb_tsc;
-	bool all_cut;
+	bool all_jobs_made; /* the stream ended, or failed */
 	/* merging */
-	struct pt_job *jobs, *newest_job; /* cut and not yet left */
+	struct pt_job *jobs, *newest_job; /* made, and not yet freed */
 	unsigned int nr_jobs;
 	bool enabled, done;
 	int error;
@@ -174,10 +174,10 @@ void pt_segment_decoder_stop(struct pt_segment_decoder *w);
 /* pt_queue.c, all by the thread that reads the events */
 void pt_queue_init(struct pt_queue *q, const struct pt_shared *shared);
 void pt_queue_free(struct pt_queue *q);
-/* No event of the queue has a time before this; 0: not known. Before the first cut. */
+/* No event of the queue has a time before this; 0: not known. Called before the first job. */
 uint64_t pt_queue_first_time(struct pt_queue *q);
-/* The next segment of the stream; NULL: out of memory. */
-struct pt_job *pt_queue_cut(struct pt_queue *q);
+/* A job for the next segment of the stream; NULL: out of memory. */
+struct pt_job *pt_queue_next_job(struct pt_queue *q);
 /* Before anything of the job is used. False: the queue is over, its last event is in out. */
 bool pt_queue_begin_segment(struct pt_queue *q, struct pt_job *job, struct pt_batch *out);
 /* job->start is known. */

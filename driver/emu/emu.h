@@ -61,11 +61,11 @@ struct emu_code {
  */
 void emu_task_block(struct emu_task *task, const struct emu_block *block);
 /*
- * emu_task_block() for 'held', which began last, and for the blocks of id[] except the last one
+ * emu_task_block() for 'newest', which began last, and for the blocks of id[] except the last one
  * that is taken, which is returned: its outcome is not known yet. The first nr_done of them are
- * taken; if that is 0 nothing was done, and held is returned.
+ * taken; if that is 0 nothing was done, and newest is returned.
  */
-const struct emu_block *emu_task_blocks(struct emu_task *task, const struct emu_block *held,
+const struct emu_block *emu_task_blocks(struct emu_task *task, const struct emu_block *newest,
 					const struct emu_block *blocks, u32 nr_blocks,
 					const u32 *id, u32 nr, u32 *nr_done);
 /*
@@ -86,13 +86,13 @@ struct emu_sample {
 };
 void emu_task_sample(struct emu_task *task, const struct emu_sample *sample);
 /*
- * The task left user mode before executing the instruction at ip: a fault or a signal. The pending
- * block is cut at ip if it contains ip and cut is set, else it completed and went to ip.
+ * The task left user mode before executing the instruction at ip: a fault or a signal. The
+ * unresolved block is cut at ip if it contains ip and cut is set, else it completed and went to ip.
  */
 void emu_task_async(struct emu_task *task, u64 ip, bool cut);
 /*
- * Everything pending completed with a system call (or nothing is pending): the task is in the
- * kernel now. Call it before the system call is executed: exit does not return.
+ * The unresolved block, if there is one, completed with a system call: the task is in the kernel
+ * now. Call it before the system call is executed: exit does not return.
  */
 void emu_task_in_kernel(struct emu_task *task);
 /*
@@ -132,8 +132,8 @@ struct emu_mapping {
 };
 void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map); /* MMAP2 */
 /*
- * The task's pending block is of other code than was executed at its address before. Trace of it,
- * and of everything that follows, has this time or a newer one, older trace an older one: its
+ * The task's unresolved block is of other code than was executed at its address before. Trace of
+ * it, and of everything that follows, has this time or a newer one, older trace an older one: its
  * stream gets a newer TSC now, before the block, and those of the process's other tasks soon.
  */
 u64 emu_task_new_code(struct emu_task *task);
@@ -178,7 +178,7 @@ void emu_memory_attached(struct emu *emu);
 void emu_task_over_memory(struct emu_task *task);
 void emu_report_problem(struct emu *emu, pid_t pid, const char *why); /* capture must report it */
 /* The process is traced, but something is missing: what (AUXTAP_UNTRACED_…). */
-void emu_lacks(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why);
+void emu_report_missing(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why);
 /*
  * The tracer sees a signal on its way to the process. True: auxtap forwarded it, and info now names
  * the original sender: write it back (PTRACE_SETSIGINFO).
@@ -258,7 +258,7 @@ struct emu_engine_ops {
 	ssize_t (*values)(struct emu_task *task, u64 off, void *buf, size_t size);
 	/* Bytes of the process's struct qemu_heap, from an offset on. NULL: not supported. */
 	ssize_t (*heap)(struct emu_task *task, u64 off, void *buf, size_t size);
-	/* The task's pending block, which has code, is about to be encoded. */
+	/* The task's unresolved block, which has code, is about to be encoded. */
 	void (*executes)(struct emu_task *task, const struct emu_block *block);
 	/* As code() of struct auxtap_target_ops; malloc'd. NULL: nothing is known. */
 	ssize_t (*code)(struct emu *emu, pid_t pid, char **notes);

@@ -22,9 +22,9 @@
 #define EMU_NR_TASK_SLOTS 2048ul
 
 /* Reasons to leave the hot path before the next block. */
-#define PENDING_IRQ   0x1 /* the unit's interrupt line is raised */
-#define PENDING_IPI   0x2 /* leave and re-enter user mode, for a newer TSC */
-#define PENDING_ENTER 0x4 /* not in user mode, or not scheduled in */
+#define WORK_IRQ   0x1 /* the unit's interrupt line is raised */
+#define WORK_IPI   0x2 /* leave and re-enter user mode, for a newer TSC */
+#define WORK_ENTER 0x4 /* not in user mode, or not scheduled in */
 
 /* Executed addresses on their way to PATH.TID. */
 struct emu_ground_truth {
@@ -38,23 +38,24 @@ struct emu_unit; /* emu_unit.h */
 
 struct emu_task {
 	/* hot: one cache line */
-	struct emu_block pending; /* nr_insns 0: none */
+	/* the last block reported: where it went is known with the next; nr_insns 0: none */
+	struct emu_block unresolved;
 	u32 pending_work;
 	bool in_user;
 	bool has_truth;
-	int cpu;		/* virtual CPU; -1: all were taken */
-	u32 arch;		/* enum auxtap_arch of what it executes */
-	struct emu_unit *units; /* other than PT's; fed with AArch64 code only */
-	struct pt_unit *feed;	/* &unit, or &shadow while the unit is off for lack of space */
+	int cpu;		     /* virtual CPU; -1: all were taken */
+	u32 arch;		     /* enum auxtap_arch of what it executes */
+	struct emu_unit *units;	     /* other than PT's; fed with AArch64 code only */
+	struct pt_unit *active_unit; /* &unit, or &shadow while the unit is off for lack of space */
 	u64 nr_insns;
 
 	struct emu *emu;
-	u64 ip;		 /* next instruction, as far as it is known */
-	bool unit_irq;	 /* PT's interrupt line is raised */
-	bool has_sample; /* one of the pending block's instructions */
+	u64 ip;		    /* next instruction, as far as it is known */
+	bool pt_irq_raised; /* PT's interrupt line is raised */
+	bool has_sample;    /* one of the unresolved block's instructions */
 	struct emu_sample sample;
-	u64 new_code; /* result of emu_task_new_code() */
-	u32 irq_wait; /* blocks until a raised interrupt is taken */
+	u64 new_code;	    /* result of emu_task_new_code() */
+	u32 irq_delay_left; /* blocks until a raised interrupt is taken */
 	bool scheduled;
 	bool gone;   /* exited; kept for its events */
 	int nr_refs; /* one for the task's lifetime, and one for each open event */
@@ -185,7 +186,7 @@ void emu_task_start_unit(struct emu_task *task);
 void emu_task_kernel_exit(struct emu_task *task, u64 ip); /* returns to user mode at ip */
 void emu_task_schedule(struct emu_task *task, bool in);
 /* Handles what is pending in task->pending_work, before the instruction at ip. */
-void emu_task_take_pending(struct emu_task *task, u64 ip);
+void emu_task_do_work(struct emu_task *task, u64 ip);
 /* Capture enabled or disabled the task's trace event; user mode is left. */
 void emu_task_set_enabled(struct emu_task *task, bool wanted, bool was_tracing);
 /* Whether packets of code that runs now would reach memory. */

@@ -106,9 +106,9 @@ void emu_unit_raise(struct emu_unit *unit)
 	struct emu_task *task = unit->task;
 
 	unit->irq = true;
-	if (!(task->pending_work & PENDING_IRQ))
-		task->irq_wait = task->emu->irq_delay_blocks;
-	task->pending_work |= PENDING_IRQ;
+	if (!(task->pending_work & WORK_IRQ))
+		task->irq_delay_left = task->emu->irq_delay_blocks;
+	task->pending_work |= WORK_IRQ;
 }
 
 void emu_unit_free_all(struct emu_task *task)

@@ -34,14 +34,14 @@ static void *unit_phys(void *ctx, u64 phys_addr, u64 size)
 	return core_phys_to_virt(phys_addr, size);
 }
 
-static void unit_irq(void *ctx)
+static void raise_irq(void *ctx)
 {
 	struct emu_task *task = ctx;
 
-	if (!(task->pending_work & PENDING_IRQ))
-		task->irq_wait = task->emu->irq_delay_blocks;
-	task->pending_work |= PENDING_IRQ;
-	task->unit_irq = true;
+	if (!(task->pending_work & WORK_IRQ))
+		task->irq_delay_left = task->emu->irq_delay_blocks;
+	task->pending_work |= WORK_IRQ;
+	task->pt_irq_raised = true;
 }
 
 /* The shadow unit's output is discarded: no address is readable. */
@@ -60,13 +60,13 @@ static void shadow_irq(void *ctx)
 
 void emu_task_start_unit(struct emu_task *task)
 {
-	task->bus = (struct pt_output_bus){.ctx = task, .phys = unit_phys, .irq = unit_irq};
+	task->bus = (struct pt_output_bus){.ctx = task, .phys = unit_phys, .irq = raise_irq};
 	task->shadow_bus =
 		(struct pt_output_bus){.ctx = task, .phys = shadow_phys, .irq = shadow_irq};
 	pt_unit_init(&task->unit, &task->emu->unit_config, &task->bus);
 	task->unit.out.irq_delay_bytes = task->emu->irq_delay_bytes;
-	task->feed = &task->unit;
-	task->pending_work = PENDING_ENTER;
+	task->active_unit = &task->unit;
+	task->pending_work = WORK_ENTER;
 }
 
 /*
@@ -77,7 +77,7 @@ void emu_task_start_unit(struct emu_task *task)
 static void shadow_check(struct emu_task *task)
 {
 	if (!task->wanted || (task->unit.ctl & RTIT_CTL_TRACEEN) || !task->scheduled ||
-	    task->feed == &task->shadow)
+	    task->active_unit == &task->shadow)
 		return;
 	pt_unit_init(&task->shadow, &task->emu->unit_config, &task->shadow_bus);
 	if (task->unit.plain_returns)
@@ -86,15 +86,15 @@ static void shadow_check(struct emu_task *task)
 	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_MASK_PTRS, 0x7f) ||
 	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_CTL, task->trace_ctl | RTIT_CTL_TOPA))
 		return;
-	task->feed = &task->shadow;
+	task->active_unit = &task->shadow;
 }
 
 static void shadow_end(struct emu_task *task)
 {
-	if (task->feed != &task->shadow)
+	if (task->active_unit != &task->shadow)
 		return;
 	task->shadow_produced += task->shadow.nr_produced;
-	task->feed = &task->unit;
+	task->active_unit = &task->unit;
 }
 
 static u64 hw_read(int cpu, u32 msr)
@@ -127,7 +127,7 @@ static void hw_write(int cpu, u32 msr, u64 value)
 
 bool emu_task_tracing(const struct emu_task *task)
 {
-	return task->feed == &task->unit && (task->unit.ctl & RTIT_CTL_TRACEEN) &&
+	return task->active_unit == &task->unit && (task->unit.ctl & RTIT_CTL_TRACEEN) &&
 	       !(task->unit.out.status & RTIT_STATUS_STOPPED);
 }
 
@@ -220,7 +220,7 @@ static inline bool is_x86(const struct emu_task *task)
 static void units_enter(struct emu_task *task, u64 ip)
 {
 	if (is_x86(task))
-		pt_unit_enter_user(task->feed, ip);
+		pt_unit_enter_user(task->active_unit, ip);
 	else
 		for (struct emu_unit *u = task->units; u; u = u->next)
 			u->ops->enter(u, ip);
@@ -234,7 +234,7 @@ static void units_leave(struct emu_task *task, u64 ip, bool by_call)
 
 static void units_sample(struct emu_task *task, u32 nr, u64 next_ip)
 {
-	u64 index = (task->sample.pc - task->pending.ip) / A64_INSN_LEN;
+	u64 index = (task->sample.pc - task->unresolved.ip) / A64_INSN_LEN;
 
 	task->has_sample = false;
 	if (index >= nr)
@@ -248,7 +248,7 @@ static void units_sample(struct emu_task *task, u32 nr, u64 next_ip)
 static void units_retire(struct emu_task *task, u32 nr, u64 next_ip)
 {
 	for (struct emu_unit *u = task->units; u; u = u->next)
-		u->ops->retire(u, &task->pending, nr, next_ip);
+		u->ops->retire(u, &task->unresolved, nr, next_ip);
 	if (unlikely(task->has_sample))
 		units_sample(task, nr, next_ip);
 }
@@ -261,9 +261,9 @@ void emu_task_sample(struct emu_task *task, const struct emu_sample *sample)
 
 static void units_interrupt(struct emu_task *task)
 {
-	if (task->unit_irq)
+	if (task->pt_irq_raised)
 		intel_pt_interrupt();
-	task->unit_irq = false;
+	task->pt_irq_raised = false;
 	for (struct emu_unit *u = task->units; u; u = u->next) {
 		if (u->irq) {
 			u->irq = false;
@@ -286,7 +286,7 @@ void emu_task_schedule(struct emu_task *task, bool in)
 		shadow_check(task);
 	} else {
 		task->scheduled = false;
-		task->pending_work |= PENDING_ENTER;
+		task->pending_work |= WORK_ENTER;
 		core_task_sched_out(&task->core);
 	}
 	core_irq_work_run();
@@ -294,7 +294,7 @@ void emu_task_schedule(struct emu_task *task, bool in)
 
 void emu_task_kernel_exit(struct emu_task *task, u64 ip)
 {
-	task->pending_work &= ~PENDING_ENTER;
+	task->pending_work &= ~WORK_ENTER;
 	task->in_user = true;
 	task->ip = ip;
 	units_enter(task, ip);
@@ -303,12 +303,12 @@ void emu_task_kernel_exit(struct emu_task *task, u64 ip)
 static void leave_async(struct emu_task *task, u64 ip)
 {
 	if (is_x86(task))
-		pt_unit_leave_async(task->feed, ip);
+		pt_unit_leave_async(task->active_unit, ip);
 	else
 		units_leave(task, ip, false);
 	task->in_user = false;
 	task->ip = ip;
-	task->pending_work |= PENDING_ENTER;
+	task->pending_work |= WORK_ENTER;
 	emu_tick(task->emu);
 }
 
@@ -319,7 +319,7 @@ static void take_irq(struct emu_task *task, u64 ip)
 
 	if (in_user)
 		leave_async(task, ip);
-	task->pending_work &= ~PENDING_IRQ;
+	task->pending_work &= ~WORK_IRQ;
 	core_set_cpu(task->cpu);
 	emu_tick(task->emu);
 	units_interrupt(task);
@@ -334,7 +334,7 @@ void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *ar
 	bool in_user = task->in_user;
 	u64 ip = task->ip;
 
-	/* The pending block has not been counted yet: the interrupt precedes it. */
+	/* The unresolved block has not been counted yet: the interrupt precedes it. */
 	if (in_user)
 		leave_async(task, ip);
 	if (task->cpu >= 0)
@@ -346,18 +346,18 @@ void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *ar
 		emu_task_kernel_exit(task, ip);
 }
 
-void __attribute__((noinline)) emu_task_take_pending(struct emu_task *task, u64 ip)
+void __attribute__((noinline)) emu_task_do_work(struct emu_task *task, u64 ip)
 {
 	if (!task->scheduled)
 		emu_task_schedule(task, true);
-	if (task->pending_work & PENDING_IRQ) {
-		if (task->irq_wait)
-			task->irq_wait--;
+	if (task->pending_work & WORK_IRQ) {
+		if (task->irq_delay_left)
+			task->irq_delay_left--;
 		else
 			take_irq(task, ip);
 	}
-	if (task->pending_work & PENDING_IPI) {
-		task->pending_work &= ~PENDING_IPI;
+	if (task->pending_work & WORK_IPI) {
+		task->pending_work &= ~WORK_IPI;
 		if (task->in_user)
 			leave_async(task, ip);
 	}
@@ -365,7 +365,7 @@ void __attribute__((noinline)) emu_task_take_pending(struct emu_task *task, u64 
 		emu_tick(task->emu);
 		emu_task_kernel_exit(task, ip);
 	}
-	task->pending_work &= ~PENDING_ENTER;
+	task->pending_work &= ~WORK_ENTER;
 }
 
 /* ---- blocks ---- */
@@ -375,16 +375,16 @@ static inline void count_retired(struct emu_task *task, u32 nr_insns)
 	task->emu->tsc += nr_insns;
 	task->nr_insns += nr_insns;
 	if (unlikely(task->has_truth))
-		emu_ground_truth_block(task, &task->pending, nr_insns);
+		emu_ground_truth_block(task, &task->unresolved, nr_insns);
 }
 
-/* Only the first nr_insns of the pending block retired; the next instruction is at next_ip. */
+/* Only the first nr_insns of the unresolved block retired; the next instruction is at next_ip. */
 static void retire_part(struct emu_task *task, u32 nr_insns, u64 next_ip)
 {
 	if (nr_insns) {
 		count_retired(task, nr_insns);
 		if (is_x86(task))
-			pt_unit_retire(task->feed, nr_insns, next_ip);
+			pt_unit_retire(task->active_unit, nr_insns, next_ip);
 		else
 			units_retire(task, nr_insns, next_ip);
 	}
@@ -394,43 +394,43 @@ static void retire_part(struct emu_task *task, u32 nr_insns, u64 next_ip)
 /* Like resolve(), for AArch64. */
 static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 next_ip)
 {
-	const struct emu_block *p = &task->pending;
-	u64 fall = p->last_ip + p->last_len;
+	const struct emu_block *p = &task->unresolved;
+	u64 fall_through = p->last_ip + p->last_len;
 	bool stays = p->last_cls == A64_PLAIN || p->last_cls == A64_ISB || p->last_cls == A64_WFX ||
 		     p->last_cls == A64_TSTART;
 
 	count_retired(task, p->nr_insns);
-	units_retire(task, p->nr_insns, stays ? fall : next_ip);
+	units_retire(task, p->nr_insns, stays ? fall_through : next_ip);
 	task->ip = next_ip;
 	if (p->last_cls == A64_SVC || p->last_cls == A64_HVC) {
-		units_leave(task, fall, true);
+		units_leave(task, fall_through, true);
 		task->in_user = false;
-		task->pending_work |= PENDING_ENTER;
-	} else if (unlikely(stays && next_ip != fall)) {
+		task->pending_work |= WORK_ENTER;
+	} else if (unlikely(stays && next_ip != fall_through)) {
 		/* an asynchronous change of flow that was not reported: rseq */
-		leave_async(task, fall);
+		leave_async(task, fall_through);
 		emu_task_kernel_exit(task, next_ip);
 	}
 }
 
 /*
- * The pending block, if there is one, is about to be counted. Blocks of all threads are
+ * The unresolved block, if there is one, is about to be counted. Blocks of all threads are
  * executed in this order, whatever order they ran in: so the bytes at an address have one value at
  * a time.
  */
-static inline bool is_pending(struct emu_task *task)
+static inline bool has_unresolved(struct emu_task *task)
 {
-	if (unlikely(task->pending.code && task->pending.nr_insns))
-		task->emu->engine->executes(task, &task->pending);
-	return task->pending.nr_insns;
+	if (unlikely(task->unresolved.code && task->unresolved.nr_insns))
+		task->emu->engine->executes(task, &task->unresolved);
+	return task->unresolved.nr_insns;
 }
 
-/* The pending block's last instruction went to next_ip. May leave the task in the kernel. */
+/* The unresolved block's last instruction went to next_ip. May leave the task in the kernel. */
 static inline void resolve(struct emu_task *task, u64 next_ip)
 {
-	const struct emu_block *p = &task->pending;
+	const struct emu_block *p = &task->unresolved;
 	u32 nr = p->nr_insns;
-	u64 fall = p->last_ip + p->last_len;
+	u64 fall_through = p->last_ip + p->last_len;
 
 	if (!is_x86(task)) {
 		resolve_a64(task, next_ip);
@@ -444,29 +444,29 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 	count_retired(task, nr);
 	switch (p->last_cls) {
 	case X86_PLAIN:
-		pt_unit_retire(task->feed, nr, fall);
-		task->ip = fall;
-		if (unlikely(next_ip != fall)) {
+		pt_unit_retire(task->active_unit, nr, fall_through);
+		task->ip = fall_through;
+		if (unlikely(next_ip != fall_through)) {
 			/*
 			 * an asynchronous change of flow that was not reported: transaction abort,
 			 * rseq
 			 */
-			leave_async(task, fall);
+			leave_async(task, fall_through);
 			emu_task_kernel_exit(task, next_ip);
 		}
 		break;
 	case X86_SYSCALL:
 	case X86_FAR:
 		if (nr > 1)
-			pt_unit_retire(task->feed, nr - 1, p->last_ip);
-		pt_unit_leave_syscall(task->feed, p->last_ip);
+			pt_unit_retire(task->active_unit, nr - 1, p->last_ip);
+		pt_unit_leave_syscall(task->active_unit, p->last_ip);
 		task->in_user = false;
-		task->pending_work |= PENDING_ENTER;
+		task->pending_work |= WORK_ENTER;
 		break;
 	default:
 		if (nr > 1)
-			pt_unit_retire(task->feed, nr - 1, p->last_ip);
-		pt_unit_branch(task->feed, p->last_cls, p->last_ip, p->last_len, next_ip);
+			pt_unit_retire(task->active_unit, nr - 1, p->last_ip);
+		pt_unit_branch(task->active_unit, p->last_cls, p->last_ip, p->last_len, next_ip);
 		break;
 	}
 	task->ip = next_ip;
@@ -474,21 +474,21 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 
 void emu_task_block(struct emu_task *task, const struct emu_block *block)
 {
-	if (is_pending(task)) {
+	if (has_unresolved(task)) {
 		resolve(task, block->ip);
 	} else if (task->in_user && unlikely(task->ip != block->ip)) {
 		/* unreported code ran; the stream must show the discontinuity */
 		leave_async(task, task->ip);
 	}
 	if (unlikely(task->pending_work))
-		emu_task_take_pending(task, block->ip);
-	task->pending = *block;
+		emu_task_do_work(task, block->ip);
+	task->unresolved = *block;
 }
 
 void emu_task_show_time(struct emu_task *task)
 {
 	if (is_x86(task))
-		pt_unit_show_time(task->feed);
+		pt_unit_show_time(task->active_unit);
 }
 
 u64 emu_clock(const struct emu *emu)
@@ -496,7 +496,7 @@ u64 emu_clock(const struct emu *emu)
 	return emu->tsc;
 }
 
-/* Number of instructions of the pending block before ip, and the address of the next one. */
+/* Number of instructions of the unresolved block before ip, and the address of the next one. */
 static u32 insns_before(const struct emu_block *p, u64 ip, u64 *at)
 {
 	u32 nr = 0;
@@ -516,20 +516,20 @@ static u32 insns_before(const struct emu_block *p, u64 ip, u64 *at)
 
 void emu_task_async(struct emu_task *task, u64 ip, bool cut)
 {
-	const struct emu_block *p = &task->pending;
+	const struct emu_block *p = &task->unresolved;
 	u64 at = ip;
 
-	if (is_pending(task)) {
+	if (has_unresolved(task)) {
 		if (cut && ip >= p->ip && ip < p->last_ip + p->last_len)
 			retire_part(task, insns_before(p, ip, &at), at);
 		else
 			resolve(task, ip);
-		task->pending.nr_insns = 0;
+		task->unresolved.nr_insns = 0;
 	}
 	if (task->in_user)
 		leave_async(task, at);
 	task->ip = ip;
-	if (task->pending_work & PENDING_IRQ)
+	if (task->pending_work & WORK_IRQ)
 		take_irq(task, ip);
 }
 
@@ -546,24 +546,24 @@ static bool ends_known(const struct emu_task *task, u8 cls)
 
 void emu_task_in_kernel(struct emu_task *task)
 {
-	const struct emu_block *p = &task->pending;
+	const struct emu_block *p = &task->unresolved;
 
-	if (is_pending(task)) {
+	if (has_unresolved(task)) {
 		if (ends_known(task, p->last_cls))
 			resolve(task, p->last_ip + p->last_len);
 		else
 			retire_part(task, p->nr_insns - 1, p->last_ip);
-		task->pending.nr_insns = 0;
+		task->unresolved.nr_insns = 0;
 	}
 	if (task->in_user)
 		leave_async(task, task->ip);
-	if (task->pending_work & PENDING_IRQ)
+	if (task->pending_work & WORK_IRQ)
 		take_irq(task, task->ip);
 }
 
 void emu_task_offline(struct emu_task *task)
 {
-	if (task->pending.nr_insns || task->in_user)
+	if (task->unresolved.nr_insns || task->in_user)
 		emu_task_async(task, task->ip, true);
 	emu_task_schedule(task, false);
 }
@@ -576,7 +576,7 @@ void emu_task_stats(const struct emu_task *task, const struct emu_unit *unit,
 	if (unit) {
 		unit->ops->stats(unit, stats);
 	} else {
-		if (task->feed == &task->shadow)
+		if (task->active_unit == &task->shadow)
 			off += task->shadow.nr_produced;
 		stats->nr_produced = task->unit.nr_produced + off;
 		stats->nr_written = task->unit.out.nr_written;

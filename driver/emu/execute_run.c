@@ -29,37 +29,37 @@ static inline void write_back(struct emu_task *task, u64 bits, u64 tsc, u64 ip)
 
 	task->nr_insns += tsc - emu->tsc;
 	emu->tsc = tsc;
-	pt_run_end(task->feed, bits, ip);
+	pt_run_end(task->active_unit, bits, ip);
 }
 
 static __attribute__((noinline)) u64 send_tnt(struct emu_task *task, u64 bits, u64 tsc, u64 ip)
 {
 	write_back(task, bits, tsc, ip);
-	pt_unit_send_tnt(task->feed);
-	return pt_run_begin(task->feed);
+	pt_unit_send_tnt(task->active_unit);
+	return pt_run_begin(task->active_unit);
 }
 
 static __attribute__((noinline)) u64 branch(struct emu_task *task, u64 bits, u64 tsc,
 					    const struct emu_block *p, u64 target)
 {
 	write_back(task, bits, tsc, p->last_ip);
-	pt_unit_branch(task->feed, p->last_cls, p->last_ip, p->last_len, target);
-	return pt_run_begin(task->feed);
+	pt_unit_branch(task->active_unit, p->last_cls, p->last_ip, p->last_len, target);
+	return pt_run_begin(task->active_unit);
 }
 
 /* The block retired at tsc, and its last instruction went to target. */
 static inline u64 resolve(struct emu_task *task, u64 bits, u64 tsc, u64 limit,
 			  const struct emu_block *p, u64 target)
 {
-	struct pt_unit *unit = task->feed;
-	u64 fall = p->last_ip + p->last_len;
+	struct pt_unit *unit = task->active_unit;
+	u64 fall_through = p->last_ip + p->last_len;
 	u8 cls = p->last_cls;
 
 	if (likely(cls == X86_JCC || cls == X86_JMP || cls == X86_PLAIN)) {
-		bits = pt_run_direct(bits, cls == X86_JCC, target != fall);
+		bits = pt_run_direct(bits, cls == X86_JCC, target != fall_through);
 	} else if (cls == X86_CALL) {
-		if (target != fall)
-			pt_push_return(unit, fall);
+		if (target != fall_through)
+			pt_push_return(unit, fall_through);
 	} else if (cls == X86_RET && unit->ret_depth && unit->ret_stack[unit->ret_top] == target) {
 		pt_pop_return(unit, target);
 		bits = pt_run_direct(bits, true, true);
@@ -73,7 +73,7 @@ static inline u64 resolve(struct emu_task *task, u64 bits, u64 tsc, u64 limit,
 
 static bool possible_x86(const struct emu_task *task)
 {
-	return task->arch == AUXTAP_ARCH_X86_64 && pt_run_possible(task->feed);
+	return task->arch == AUXTAP_ARCH_X86_64 && pt_run_possible(task->active_unit);
 }
 
 /* One unit, which takes no samples. */
@@ -86,10 +86,11 @@ static bool possible_a64(const struct emu_task *task)
 }
 
 /*
- * The block that the word names, if it can be part of the run; it follows held, and comes after p.
+ * The block that the word names, if it can be part of the run; it follows newest, and comes after
+ * p.
  */
 static inline const struct emu_block *next_block(const struct emu_block *p,
-						 const struct emu_block *held,
+						 const struct emu_block *newest,
 						 const struct emu_block *blocks, u32 nr_blocks,
 						 const u32 *id)
 {
@@ -101,13 +102,13 @@ static inline const struct emu_block *next_block(const struct emu_block *p,
 		return NULL;
 	b = &blocks[word];
 	if (unlikely(b->run != EMU_RUN_YES) &&
-	    (!b->run || b->ip - held->ip <= held->last_ip - held->ip))
+	    (!b->run || b->ip - newest->ip <= newest->last_ip - newest->ip))
 		return NULL;
 	/*
 	 * A plain instruction (0 in either set) continues at the next one. If it does not (a REP
 	 * that continues, an event that was not reported) execute.c handles it.
 	 */
-	if (p->last_cls == X86_PLAIN && unlikely(held->ip != p->last_ip + p->last_len))
+	if (p->last_cls == X86_PLAIN && unlikely(newest->ip != p->last_ip + p->last_len))
 		return NULL;
 	return b;
 }
@@ -117,23 +118,23 @@ static inline void finish(struct emu_task *task, const struct emu_block *p)
 {
 	task->ip = p->ip;
 	if (unlikely(task->pending_work))
-		emu_task_take_pending(task, p->ip);
-	task->pending = *p;
+		emu_task_do_work(task, p->ip);
+	task->unresolved = *p;
 }
 
-static const struct emu_block *run_x86(struct emu_task *task, const struct emu_block *held,
+static const struct emu_block *run_x86(struct emu_task *task, const struct emu_block *newest,
 				       const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
 				       u32 nr, u32 *nr_done)
 {
-	const struct emu_block *p = &task->pending, *b;
-	const u64 limit = pt_run_limit(task->feed);
+	const struct emu_block *p = &task->unresolved, *b;
+	const u64 limit = pt_run_limit(task->active_unit);
 	const bool truth = task->has_truth;
-	u64 bits = pt_run_begin(task->feed);
+	u64 bits = pt_run_begin(task->active_unit);
 	u64 tsc = task->emu->tsc;
 	u32 i;
 
 	for (i = 0; i < nr && !task->pending_work; i++) {
-		b = next_block(p, held, blocks, nr_blocks, &id[i]);
+		b = next_block(p, newest, blocks, nr_blocks, &id[i]);
 		if (!b)
 			break;
 		tsc += p->nr_insns;
@@ -141,54 +142,54 @@ static const struct emu_block *run_x86(struct emu_task *task, const struct emu_b
 			write_back(task, bits, tsc, p->ip);
 			emu_ground_truth_block(task, p, p->nr_insns);
 		}
-		bits = resolve(task, bits, tsc, limit, p, held->ip);
-		p = held;
-		held = b;
+		bits = resolve(task, bits, tsc, limit, p, newest->ip);
+		p = newest;
+		newest = b;
 	}
 	if (i) {
 		write_back(task, bits, tsc, p->ip);
 		finish(task, p);
 	}
 	*nr_done = i;
-	return held;
+	return newest;
 }
 
-static const struct emu_block *run_a64(struct emu_task *task, const struct emu_block *held,
+static const struct emu_block *run_a64(struct emu_task *task, const struct emu_block *newest,
 				       const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
 				       u32 nr, u32 *nr_done)
 {
-	const struct emu_block *p = &task->pending, *b;
+	const struct emu_block *p = &task->unresolved, *b;
 	struct emu_unit *unit = task->units;
 	u32 i;
 
 	for (i = 0; i < nr && !task->pending_work; i++) {
-		b = next_block(p, held, blocks, nr_blocks, &id[i]);
+		b = next_block(p, newest, blocks, nr_blocks, &id[i]);
 		if (!b)
 			break;
 		task->emu->tsc += p->nr_insns;
 		task->nr_insns += p->nr_insns;
 		if (unlikely(task->has_truth))
 			emu_ground_truth_block(task, p, p->nr_insns);
-		unit->ops->retire(unit, p, p->nr_insns, held->ip);
-		p = held;
-		held = b;
+		unit->ops->retire(unit, p, p->nr_insns, newest->ip);
+		p = newest;
+		newest = b;
 	}
 	if (i)
 		finish(task, p);
 	*nr_done = i;
-	return held;
+	return newest;
 }
 
-const struct emu_block *emu_task_blocks(struct emu_task *task, const struct emu_block *held,
+const struct emu_block *emu_task_blocks(struct emu_task *task, const struct emu_block *newest,
 					const struct emu_block *blocks, u32 nr_blocks,
 					const u32 *id, u32 nr, u32 *nr_done)
 {
 	*nr_done = 0;
-	if (!task->pending.run || !held->run || task->pending_work || !task->in_user)
-		return held;
+	if (!task->unresolved.run || !newest->run || task->pending_work || !task->in_user)
+		return newest;
 	if (possible_x86(task))
-		return run_x86(task, held, blocks, nr_blocks, id, nr, nr_done);
+		return run_x86(task, newest, blocks, nr_blocks, id, nr, nr_done);
 	if (possible_a64(task))
-		return run_a64(task, held, blocks, nr_blocks, id, nr, nr_done);
-	return held;
+		return run_a64(task, newest, blocks, nr_blocks, id, nr, nr_done);
+	return newest;
 }

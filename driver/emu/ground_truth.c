@@ -35,7 +35,7 @@ static void failed(struct emu_task *task, const char *how)
 
 	task->truth.failed = true;
 	snprintf(why, sizeof(why), "thread %d: %s", task->core.tid, how);
-	emu_lacks(task->emu, task->core.pid, AUXTAP_UNTRACED_TRUTH, why);
+	emu_report_missing(task->emu, task->core.pid, AUXTAP_UNTRACED_TRUTH, why);
 }
 
 static bool disk_full(const struct emu_ground_truth *t, size_t more)

@@ -192,7 +192,7 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 		struct emu_task *other = emu->cpus[cpu];
 
 		if (other && other != task && other->core.pid == task->core.pid)
-			other->pending_work |= PENDING_IPI;
+			other->pending_work |= WORK_IPI;
 	}
 }
 
@@ -227,7 +227,7 @@ u64 emu_task_new_code(struct emu_task *task)
 		struct emu_task *other = task->emu->cpus[cpu];
 
 		if (other && other != task && other->core.pid == task->core.pid)
-			other->pending_work |= PENDING_IPI;
+			other->pending_work |= WORK_IPI;
 	}
 	emu_task_interrupted(task, newer_time, task);
 	return task->new_code;
@@ -301,7 +301,7 @@ void emu_task_set_arch(struct emu_task *task, enum auxtap_arch arch)
 {
 	if (task->arch == arch)
 		return;
-	emu_task_in_kernel(task); /* the pending block belongs to the old code */
+	emu_task_in_kernel(task); /* the unresolved block belongs to the old code */
 	task->arch = arch;
 	emu_unit_check(task);
 }
@@ -341,8 +341,9 @@ void emu_task_exit(struct emu_task *task)
 		.ptid = (u32)task->core.pid,
 	};
 
-	if (task->pending.nr_insns || task->in_user)
-		emu_task_async(task, task->pending.nr_insns ? task->pending.ip : task->ip, true);
+	if (task->unresolved.nr_insns || task->in_user)
+		emu_task_async(task, task->unresolved.nr_insns ? task->unresolved.ip : task->ip,
+			       true);
 	emu_task_learn_comm(task);
 	emu_task_schedule(task, false);
 	rec.time = emu_tick(emu);
@@ -428,7 +429,7 @@ void emu_task_no_frame(struct emu_task *task, int signo)
 	task->frame_signo = signo;
 }
 
-void emu_lacks(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why)
+void emu_report_missing(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why)
 {
 	struct auxtap_target_event ev = {
 		.type = AUXTAP_TARGET_UNTRACED,
@@ -444,5 +445,5 @@ void emu_lacks(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char
 
 void emu_report_problem(struct emu *emu, pid_t pid, const char *why)
 {
-	emu_lacks(emu, pid, AUXTAP_UNTRACED_PROCESS, why);
+	emu_report_missing(emu, pid, AUXTAP_UNTRACED_PROCESS, why);
 }

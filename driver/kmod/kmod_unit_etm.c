@@ -77,7 +77,7 @@ static void interrupt(unsigned int nr)
 		cs_etm_interrupt();
 }
 
-static void unit_irq(void *ctx)
+static void raise_irq(void *ctx)
 {
 	struct etm_cpu *c = ctx;
 
@@ -303,7 +303,8 @@ int etm_units_init(struct dentry *dir)
 	for_each_possible_cpu (cpu) {
 		struct etm_cpu *c = &per_cpu(etm_unit_cpus, cpu);
 
-		c->bus = (struct trbe_output_bus){.ctx = c, .virt = arm_unit_virt, .irq = unit_irq};
+		c->bus =
+			(struct trbe_output_bus){.ctx = c, .virt = arm_unit_virt, .irq = raise_irq};
 		trbe_output_init(&c->out, &c->bus, 1u << ALIGN_LOG2);
 		c->out.overwrite_bytes = overwrite_bytes;
 		c->out.beyond_bytes = beyond_bytes;

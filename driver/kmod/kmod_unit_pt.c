@@ -57,7 +57,7 @@ static void *unit_phys(void *ctx, u64 phys_addr, u64 size)
 	return &c->entry;
 }
 
-static void unit_irq(void *ctx)
+static void raise_irq(void *ctx)
 {
 	struct kmod_cpu *c = ctx;
 
@@ -316,7 +316,7 @@ int kmod_units_init(struct dentry *dir)
 	for_each_possible_cpu (cpu) {
 		struct kmod_cpu *c = &per_cpu(kmod_cpus, cpu);
 
-		c->bus = (struct pt_output_bus){.ctx = c, .phys = unit_phys, .irq = unit_irq};
+		c->bus = (struct pt_output_bus){.ctx = c, .phys = unit_phys, .irq = raise_irq};
 		config.tsc = &c->tsc;
 		pt_unit_init(&c->unit, &config, &c->bus);
 		irq_line_init(&c->interrupt, interrupt);

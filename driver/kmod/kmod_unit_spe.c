@@ -54,7 +54,7 @@ static void interrupt(unsigned int nr)
 		arm_spe_interrupt();
 }
 
-static void unit_irq(void *ctx)
+static void raise_irq(void *ctx)
 {
 	struct spe_cpu *c = ctx;
 
@@ -245,7 +245,7 @@ int spe_units_init(struct dentry *dir)
 	for_each_possible_cpu (cpu) {
 		struct spe_cpu *c = &per_cpu(spe_cpus, cpu);
 
-		c->bus = (struct spe_output_bus){.ctx = c, .virt = arm_unit_virt, .irq = unit_irq};
+		c->bus = (struct spe_output_bus){.ctx = c, .virt = arm_unit_virt, .irq = raise_irq};
 		spe_output_init(&c->out, &c->bus, 1u << MAX_RECORD_LOG2, 1u << ALIGN_LOG2);
 		irq_line_init(&c->interrupt, interrupt);
 	}

@@ -42,13 +42,13 @@ static bool decode(struct kmod_cpu *c)
 /* Whether the instruction at c->ip can lead to next_ip. Always true for indirect branches. */
 static bool leads_to(const struct kmod_cpu *c, u64 next_ip)
 {
-	u64 fall = c->ip + c->insn.len, target = fall + (s64)c->insn.disp;
+	u64 fall_through = c->ip + c->insn.len, target = fall_through + (s64)c->insn.disp;
 
 	switch (c->insn.cls) {
 	case X86_PLAIN:
-		return next_ip == fall;
+		return next_ip == fall_through;
 	case X86_JCC:
-		return next_ip == fall || next_ip == target;
+		return next_ip == fall_through || next_ip == target;
 	case X86_JMP:
 	case X86_CALL:
 		return next_ip == target;
@@ -155,13 +155,13 @@ static void retired(struct kmod_cpu *c)
 /* If the instruction at c->ip suppressed its trap and the one after it has run, too. */
 static void pass_mov_ss(struct kmod_cpu *c, u64 next_ip)
 {
-	u64 fall = c->ip + c->insn.len;
+	u64 fall_through = c->ip + c->insn.len;
 
-	if (!c->insn.len || next_ip == c->ip || next_ip == fall || !is_mov_ss(c))
+	if (!c->insn.len || next_ip == c->ip || next_ip == fall_through || !is_mov_ss(c))
 		return;
 	retired(c);
-	pt_unit_retire(&c->unit, 1, fall);
-	c->ip = c->regs_ip = fall;
+	pt_unit_retire(&c->unit, 1, fall_through);
+	c->ip = c->regs_ip = fall_through;
 	decode(c);
 }
 

@@ -235,18 +235,18 @@ bool ptrace_find_lost(struct ptrace_thread *t, const struct user_regs_struct *re
 /* Whether the reported instruction alone can have led to ip. */
 static inline bool ptrace_plausible(const struct ptrace_thread *t, u64 ip)
 {
-	u64 fall = t->ip + t->insn.len;
+	u64 fall_through = t->ip + t->insn.len;
 
 	if (t->foreseen)
 		return ip == t->target;
 	switch (t->insn.cls) {
 	case X86_PLAIN:
-		return ip == fall || (ip == t->ip && (t->insn.flags & X86_INSN_REP));
+		return ip == fall_through || (ip == t->ip && (t->insn.flags & X86_INSN_REP));
 	case X86_JCC:
-		return ip == fall || ip == fall + (u64)(s64)t->insn.disp;
+		return ip == fall_through || ip == fall_through + (u64)(s64)t->insn.disp;
 	case X86_JMP:
 	case X86_CALL:
-		return ip == fall + (u64)(s64)t->insn.disp;
+		return ip == fall_through + (u64)(s64)t->insn.disp;
 	default:
 		return true;
 	}

@@ -55,15 +55,16 @@ static u64 popped(struct ptrace_thread *t, u64 at, const struct x86_insn *insn)
 static bool was_last(struct ptrace_thread *t, u64 at, const struct x86_insn *insn,
 		     const struct user_regs_struct *regs)
 {
-	u64 fall = at + insn->len, target = fall + (u64)(s64)insn->disp;
+	u64 fall_through = at + insn->len, target = fall_through + (u64)(s64)insn->disp;
 	struct user_regs_struct before = *regs;
 
 	switch (insn->cls) {
 	case X86_PLAIN:
 	case X86_SYSCALL:
-		return regs->rip == fall || (regs->rip == at && (insn->flags & X86_INSN_REP));
+		return regs->rip == fall_through ||
+		       (regs->rip == at && (insn->flags & X86_INSN_REP));
 	case X86_JCC:
-		return regs->rip == fall || regs->rip == target;
+		return regs->rip == fall_through || regs->rip == target;
 	case X86_JMP:
 	case X86_CALL:
 		return regs->rip == target;
@@ -87,19 +88,19 @@ static bool was_last(struct ptrace_thread *t, u64 at, const struct x86_insn *ins
 
 static int ways_on(const struct ptrace_thread *t, u64 ways[2])
 {
-	u64 fall = t->ip + t->insn.len, target = fall + (u64)(s64)t->insn.disp;
+	u64 fall_through = t->ip + t->insn.len, target = fall_through + (u64)(s64)t->insn.disp;
 
 	if (t->foreseen) {
 		ways[0] = t->target;
 		return 1;
 	}
-	ways[0] = fall;
+	ways[0] = fall_through;
 	switch (t->insn.cls) {
 	case X86_PLAIN:
 		return 1;
 	case X86_JCC:
 		ways[1] = target;
-		return target == fall ? 1 : 2;
+		return target == fall_through ? 1 : 2;
 	case X86_JMP:
 	case X86_CALL:
 		ways[0] = target;

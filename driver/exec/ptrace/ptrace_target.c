@@ -185,14 +185,14 @@ static bool taken(const struct branch *b, const struct user_regs_struct *r)
 bool ptrace_target(struct ptrace_thread *t, u64 ip, const struct x86_insn *insn,
 		   const struct user_regs_struct *regs, u64 *target)
 {
-	u64 fall = ip + insn->len;
+	u64 fall_through = ip + insn->len;
 	struct branch b;
 
 	if (!read_branch(t, ip, insn, &b))
 		return false;
 	switch (insn->cls) {
 	case X86_JCC:
-		*target = taken(&b, regs) ? fall + (u64)(s64)insn->disp : fall;
+		*target = taken(&b, regs) ? fall_through + (u64)(s64)insn->disp : fall_through;
 		return true;
 	case X86_RET:
 		/* processors differ in the effect of 66 on near branches */
@@ -202,7 +202,7 @@ bool ptrace_target(struct ptrace_thread *t, u64 ip, const struct x86_insn *insn,
 		if (b.opsize)
 			return false;
 		if (b.code[b.at] >> 6 != 3)
-			return read_word(t, address(&b, regs, fall), 8, target);
+			return read_word(t, address(&b, regs, fall_through), 8, target);
 		*target = reg(regs, (b.code[b.at] & 7) | (b.rex & REX_B ? 8 : 0));
 		return true;
 	case X86_FAR:

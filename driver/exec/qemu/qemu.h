@@ -70,17 +70,18 @@ struct qemu_thread {
 	long arg;
 	u64 skipped; /* ticket + 1 that was given up */
 	/* the block that began last; reported when it is known to have completed */
-	const struct emu_block *held;
+	const struct emu_block *newest;
 	struct emu_block prefix, wide[4];
 	u8 *wide_lens[4];
 	u32 wide_at;
 	/*
-	 * Blocks that order threads are on their way: bit n for one that is reported when n more
-	 * were held. q->nr_switches and the time when the last one came.
+	 * Blocks that order threads and are not reported yet: bit n for one that is reported when n
+	 * more were 'newest'. q->nr_switches and the time when the last one came.
 	 */
 	u32 order_due;
 	u64 order_seen, order_tsc;
-	struct emu_sample sample; /* in the held block, or in the next one, which starts with it */
+	struct emu_sample
+		sample; /* in the newest block, or in the next one, which starts with it */
 	bool has_sample;
 	char name[4096]; /* of the next message */
 	u32 name_len;
@@ -140,7 +141,7 @@ void qemu_ring_drain(struct qemu_engine *q, struct qemu_thread *t);
 
 /* qemu_stream.c: turns the chunk stream into calls of emu. */
 void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr);
-void qemu_stream_release(struct qemu_thread *t); /* reports the held block */
+void qemu_stream_release(struct qemu_thread *t); /* reports the newest block */
 void qemu_stream_free(struct qemu_thread *t);
 void qemu_stream_free_blocks(struct qemu_engine *q);
 /* The thread left user mode before ip; sync: by a fault of the instruction there. */

@@ -178,12 +178,12 @@ static void undo_refused(struct qemu_engine *q, struct qemu_thread *t, const uni
 	u8 code[16];
 	ssize_t got;
 
-	if (!arch->refused || !t->held || t->dying.si_signo != SIGSEGV)
+	if (!arch->refused || !t->newest || t->dying.si_signo != SIGSEGV)
 		return;
-	got = qemu_state_mem(q->emu, t->process->pid, t->held->last_ip, code, arch->max_len);
-	t->refused_ip = t->held->last_ip;
-	t->is_refused =
-		got > 0 && arch->refused(env, t->held->last_cls, code, (size_t)got, &t->refused_sp);
+	got = qemu_state_mem(q->emu, t->process->pid, t->newest->last_ip, code, arch->max_len);
+	t->refused_ip = t->newest->last_ip;
+	t->is_refused = got > 0 &&
+			arch->refused(env, t->newest->last_cls, code, (size_t)got, &t->refused_sp);
 }
 
 void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, bool sync)
@@ -205,9 +205,9 @@ void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, 
 		return;
 	}
 	/* how much of the last block ran is unknown: it is not reported */
-	if (t->held) {
-		ip = t->held->ip;
-		t->held = NULL;
+	if (t->newest) {
+		ip = t->newest->ip;
+		t->newest = NULL;
 		emu_task_async(t->task, ip, false);
 	}
 	t->in_kernel = true;

@@ -133,7 +133,7 @@ static void set_todo(struct qemu_engine *q, struct qemu_thread *t, enum qemu_tod
 static void task_gone(struct qemu_engine *q, struct qemu_thread *t)
 {
 	if (t->task) {
-		t->held = NULL;
+		t->newest = NULL;
 		emu_task_set_priv(t->task, NULL);
 		emu_task_exit(t->task);
 		t->task = NULL;
@@ -235,7 +235,7 @@ static void do_exec(struct qemu_engine *q, struct qemu_thread *t, pid_t former)
 	p->native = native;
 	if (native)
 		task_gone(q, t);
-	t->held = NULL;
+	t->newest = NULL;
 	t->in_kernel = true;
 	qemu_ptrace_continue(t, 0);
 }

@@ -113,8 +113,8 @@ static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word
 {
 	static struct emu_code no_code;
 	/*
-	 * one may be pending in emu, one held, one under construction: the fourth is for the next
-	 * change
+	 * One may be unresolved in emu, one 'newest', one under construction: the fourth is for the
+	 * next change.
 	 */
 	u32 at = t->wide_at++ & 3;
 	struct emu_block *b = &t->wide[at];
@@ -165,15 +165,15 @@ static inline void report_block(struct qemu_thread *t, const struct emu_block *b
 
 void qemu_stream_release(struct qemu_thread *t)
 {
-	if (t->held)
-		report_block(t, t->held);
-	t->held = NULL;
+	if (t->newest)
+		report_block(t, t->newest);
+	t->newest = NULL;
 }
 
-/* The held block was left before ip: reports what came before that as a block of its own. */
+/* The newest block was left before ip: reports what came before that as a block of its own. */
 static void cut_held(struct qemu_thread *t, u64 ip)
 {
-	const struct emu_block *b = t->held;
+	const struct emu_block *b = t->newest;
 	u64 at = b->ip, last = at;
 	u32 nr = 0;
 
@@ -181,7 +181,7 @@ static void cut_held(struct qemu_thread *t, u64 ip)
 		last = at;
 		at += b->lens[nr++];
 	}
-	t->held = NULL;
+	t->newest = NULL;
 	if (at != ip || !nr) {
 		if (nr)
 			report_block(t, b);
@@ -206,21 +206,21 @@ static void cut_held(struct qemu_thread *t, u64 ip)
  */
 static inline bool is_restart(const struct qemu_thread *t, const struct emu_block *b)
 {
-	const struct emu_block *held = t->held;
+	const struct emu_block *newest = t->newest;
 
-	return b->nr_insns == 1 && b->ip - held->ip <= held->last_ip - held->ip &&
+	return b->nr_insns == 1 && b->ip - newest->ip <= newest->last_ip - newest->ip &&
 	       !(b->last_flags & X86_INSN_REP) && t->process->arch->restarts(b->last_cls);
 }
 
 static inline void hold(struct qemu_thread *t, const struct emu_block *b)
 {
-	if (t->held) {
+	if (t->newest) {
 		if (__builtin_expect(is_restart(t, b), 0))
 			cut_held(t, b->ip);
 		else
-			report_block(t, t->held);
+			report_block(t, t->newest);
 	}
-	t->held = b;
+	t->newest = b;
 	t->in_kernel = false;
 	if (__builtin_expect(t->order_due, 0)) {
 		t->order_due >>= 1;
@@ -238,9 +238,10 @@ static inline u32 hold_run(struct qemu_engine *q, struct qemu_thread *t, const u
 {
 	u32 nr_done = 0;
 
-	if (!t->task || !t->held || !t->held->run || t->has_sample || t->order_due)
+	if (!t->task || !t->newest || !t->newest->run || t->has_sample || t->order_due)
 		return 0;
-	t->held = emu_task_blocks(t->task, t->held, q->block, QEMU_MAX_BLOCKS, word, nr, &nr_done);
+	t->newest =
+		emu_task_blocks(t->task, t->newest, q->block, QEMU_MAX_BLOCKS, word, nr, &nr_done);
 	if (nr_done)
 		t->in_kernel = false;
 	return nr_done;
@@ -282,7 +283,7 @@ static bool is_fault(int signo, int si_code)
 
 void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync)
 {
-	const struct emu_block *b = t->held;
+	const struct emu_block *b = t->newest;
 	bool cut = false;
 
 	if (t->in_kernel || !t->task)
@@ -374,7 +375,7 @@ static void refused(struct qemu_engine *q, struct qemu_process *p, u32 what)
 	if (what >= QEMU_REFUSED_NR || p->refused & 1u << what)
 		return;
 	p->refused |= 1u << what;
-	emu_lacks(q->emu, p->pid, AUXTAP_UNTRACED_ENGINE, text[what]);
+	emu_report_missing(q->emu, p->pid, AUXTAP_UNTRACED_ENGINE, text[what]);
 }
 
 static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)
@@ -413,7 +414,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 			emu_task_fault(t->task, word64(word + 2), (int)word[0]);
 		break;
 	case QEMU_MSG_LEFT:
-		if (t->held && word64(word) - t->held->ip <= t->held->last_ip - t->held->ip)
+		if (t->newest && word64(word) - t->newest->ip <= t->newest->last_ip - t->newest->ip)
 			cut_held(t, word64(word));
 		break;
 	case QEMU_MSG_VSYSCALL:
@@ -458,7 +459,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 	case QEMU_MSG_SAMPLE:
 		/* drops a sample that was not reached because its block was left before */
 		t->sample = (struct emu_sample){.pc = word64(word), .code = word[2]};
-		t->has_sample = t->held;
+		t->has_sample = t->newest;
 		break;
 	case QEMU_MSG_DATA:
 		if (!t->has_sample)
