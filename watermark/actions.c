@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What can happen in a state of a small configuration, and what it does: order without time. See
- * explore.c, which tries all orders.
+ * The possible actions in a state of a small configuration. There is no time, only an order of
+ * actions; explore.c tries all orders.
  */
 #include "explore.h"
 
@@ -14,7 +14,7 @@ struct sim *explore_sim(const struct auxtap_watermark_config *config,
 	struct auxtap_watermark_config c = *config;
 	struct sim *sim;
 
-	/* no time passes: events come in order, not at times */
+	/* no time passes: the search decides the order of events */
 	c.irq_latency_ns = UINT64_MAX / 4;
 	c.irq_jitter_ns = 0;
 	c.reader_latency_ns = c.reader_jitter_ns = c.reader_rate = 0;
@@ -31,7 +31,7 @@ struct sim *explore_sim(const struct auxtap_watermark_config *config,
 
 static bool asleep(const struct sim *sim)
 {
-	return !sim->reader.copying; /* it is awake until it has read all and found nothing more */
+	return !sim->reader.copying; /* here 'copying' means awake: until all is read */
 }
 
 /* The kernel will never wake the reader: trace is off, and no interrupt is pending. */
@@ -90,8 +90,8 @@ static void produce_chunk(struct sim *sim)
 			     stopped || sim->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
 		if (sim->line_raised) {
 			sim->line_raised = false;
-			mon_line(sim);
-			sim_raise_line(sim);
+			mon_irq_raised(sim);
+			sim_forward_irq(sim);
 		}
 		mon_time(sim);
 	}
@@ -102,7 +102,7 @@ static void interrupt(struct sim *sim)
 	sim->nr_irqs--;
 	machine_interrupt(sim);
 	if (!sim->nr_irqs && sim->unit->irq_level && sim->unit->irq_level(sim->u)) {
-		mon_line(sim);
+		mon_irq_raised(sim);
 		sim->nr_irqs = 1;
 	}
 }
@@ -157,7 +157,7 @@ void explore_act(struct sim *sim, u8 action)
 		sleep_again(sim);
 		break;
 	case ACT_STALL_CHECK:
-		/* it finds no progress; what is unread is read first */
+		/* the event has made no progress; the reader first reads what is left */
 		reader_records(sim);
 		if (reader_head(sim) != sim->reader.tail)
 			reader_take(sim, reader_head(sim));
@@ -171,7 +171,7 @@ void explore_act(struct sim *sim, u8 action)
 	}
 }
 
-/* ---- the same in smaller numbers ---- */
+/* ---- normalising a state ---- */
 
 static u64 gcd(u64 a, u64 b)
 {
@@ -190,14 +190,15 @@ static void lower(u64 *position, u64 by)
 		*position -= by;
 }
 
-/* The unit is off: position and thresholds are set anew before it is switched on (H4, D4). */
-static void normalize_area(struct sim *sim)
+/* The unit is off: the driver sets position and thresholds before it switches it on (H4, D4). */
+static void normalise_area(struct sim *sim)
 {
 	sim->ptr_written = false;
-	if (sim->mon.area && sim->driver->normalize_area)
-		sim->driver->normalize_area(sim->mon.area);
+	if (sim->mon.area && sim->driver->normalise_area)
+		sim->driver->normalise_area(sim->mon.area);
 }
 
+/* Subtracts 'by' from all positions. */
 static void rebase(struct sim *sim, u64 by)
 {
 	struct perf_output_handle *handle = (struct perf_output_handle *)sim->mon.handle;
@@ -206,39 +207,39 @@ static void rebase(struct sim *sim, u64 by)
 	core_event_rebase(sim->event, by);
 	sim->reader.tail -= by;
 	m->head -= by;
-	m->wakeup -= by;
-	if (!m->open) { /* of the last transaction: not read again */
+	m->last_wakeup -= by;
+	if (!m->open) { /* values of the last transaction: not read again */
 		m->pos = 0;
-		m->int_at = m->stop_at = m->due_at = NO_OFFSET;
+		m->int_at = m->stop_at = m->next_threshold_at = NO_OFFSET;
 		m->stopped = false;
 		if (handle) {
 			handle->head = handle->size = handle->wakeup = 0;
 			handle->aux_flags = 0;
 			handle->rb = NULL;
 		}
-		normalize_area(sim);
+		normalise_area(sim);
 		return;
 	}
 	lower(&m->pos, by);
 	lower(&m->int_at, by);
 	lower(&m->stop_at, by);
-	lower(&m->due_at, by);
+	lower(&m->next_threshold_at, by);
 	handle->head -= by;
 	handle->wakeup -= by;
-	/* space is computed when a transaction begins; a skip would be seen to fail (D10) */
+	/* drivers do not read the size again; on_skip() would report a skip that fails (D10) */
 	handle->size = 0;
 	if (sim->driver->rebase_area)
 		sim->driver->rebase_area(m->area, by);
 }
 
-/* No reader: only positions modulo the area matter (J5: the TRBE's head counts on). */
+/* Snapshot mode has no reader: positions matter modulo the area (J5: TRBE's head counts up). */
 static void rebase_snapshot(struct sim *sim)
 {
 	struct perf_output_handle *handle = (struct perf_output_handle *)sim->mon.handle;
 	u64 by = sim->page->aux_head / sim->aux_size * sim->aux_size;
 	struct monitor *m = &sim->mon;
 
-	if (!driver_is(sim, DRIVER_HEAD_COUNTS)) /* an offset, up to the area's size */
+	if (!driver_has(sim, DRIVER_SNAPSHOT_HEAD_COUNTS)) /* the head is an offset */
 		by = 0;
 	core_event_rebase(sim->event, by);
 	if (m->open) {
@@ -247,14 +248,14 @@ static void rebase_snapshot(struct sim *sim)
 		return;
 	}
 	m->pos = 0;
-	m->int_at = m->stop_at = m->due_at = NO_OFFSET;
+	m->int_at = m->stop_at = m->next_threshold_at = NO_OFFSET;
 	m->stopped = false;
 	if (handle) {
 		handle->head = handle->size = handle->wakeup = 0;
 		handle->aux_flags = 0;
 		handle->rb = NULL;
 	}
-	normalize_area(sim);
+	normalise_area(sim);
 }
 
 void explore_normalise(struct sim *sim)
@@ -262,33 +263,35 @@ void explore_normalise(struct sim *sim)
 	u64 by = 0, wrap = sim->aux_size;
 	struct monitor *m = &sim->mon;
 
-	reader_records(sim); /* when records are read changes nothing but what was truncated */
+	reader_records(sim); /* when records are read matters only for reader.truncated */
 	if (sim->watermark)
 		wrap = sim->aux_size / gcd(sim->aux_size, sim->watermark) * sim->watermark;
 	if (!sim->c.snapshot && wrap)
-		by = (sim->reader.tail < m->wakeup ? sim->reader.tail : m->wakeup) / wrap * wrap;
+		by = (sim->reader.tail < m->last_wakeup ? sim->reader.tail : m->last_wakeup) /
+		     wrap * wrap;
 	if (!sim->c.snapshot)
 		rebase(sim, by);
 	else
 		rebase_snapshot(sim);
-	m->threshold_produced =
-		m->threshold_hit && !m->line_seen ? m->threshold_produced - sim->r->produced : 0;
-	if (m->flagged) { /* until trace is stored again, every loss is reported */
-		m->refused_full = m->record_lost = false;
-		m->disable_pending = m->disable_pending && sim->event->pending_disable;
+	m->produced_at_threshold = m->threshold_hit && !m->irq_raised ?
+					   m->produced_at_threshold - sim->r->produced :
+					   0;
+	if (m->flagged) { /* a record flags every loss until trace is stored again */
+		m->refused_full = m->record_dropped = false;
+		m->disable_late = m->disable_late && sim->event->pending_disable;
 		m->lossy = m->lossy && m->open;
 	}
 	if (!m->lossy || m->flagged)
 		m->why = AUXTAP_LOSS_STOPPED;
-	/* what it does is the same */
+	/* both have the same effect */
 	sim->reader.truncated = sim->reader.truncated || sim->reader.was_full;
 	sim->reader.was_full = false;
-	m->reported_from = m->reported_to = 0;
-	m->handle_wakeup = 0;
+	m->records_read = m->records_written = 0;
+	m->next_wakeup = 0;
 	m->stored = m->open && m->stored;
 	/*
-	 * what the driver has written is looked at when it switches the unit on: then it is written
-	 * anew
+	 * these copies of registers are read when the driver switches the unit on, after it has
+	 * written them again
 	 */
 	if (!sim->ptr_written)
 		sim->regs_ptr = 0;
@@ -296,25 +299,26 @@ void explore_normalise(struct sim *sim)
 		sim->regs_base = 0;
 	sim->regs_limit = sim->pt_base = sim->pt_mask_ptrs = 0;
 	m->lost = m->lossy;
-	m->lost_since = m->line_time = 0;
-	m->idle = m->idle > sim->aux_size ? sim->aux_size + 1 : m->idle;
+	m->lost_since = m->irq_raised_at = 0;
+	m->lost_to_fault = m->lost_to_fault > sim->aux_size ? sim->aux_size + 1 : m->lost_to_fault;
 	sim->faults.unit.nr_lines = sim->c.fault ? sim->faults.unit.nr_lines % 3 : 0;
 	sim->faults.unit.nr_stops = sim->c.fault ? sim->faults.unit.nr_stops % 3 : 0;
-	sim->now = sim->interval_stored = sim->store_bytes = sim->input_size = sim->input_stored =
+	sim->now = sim->stored_in_produce = sim->store_bytes = sim->input_size = sim->input_stored =
 		0;
 	sim->progress = (struct progress){0};
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
 		sim->irqs[i] = 0;
 	sim->reader.at = sim->reader.stall_check_at = NEVER;
 	sim->reader.to = sim->reader.stall_check_head = sim->reader.enabled_at = 0;
-	unit_state(sim->unit)->forget(sim->u, !m->open);
+	unit_state(sim->unit)->normalise(sim->u, !m->open);
 }
 
 /*
- * An area that is padded out ends a byte before the reader (D5), and the reader's next position
- * is there: each time one byte less. The same happens again at each of them; a few are followed.
+ * An area that is filled with padding ends one byte before the reader's tail (D5), and the reader's
+ * next tail is there: so positions slip by one byte each time. All slips are alike: the search
+ * follows only a few.
  */
-bool explore_beyond(const struct sim *sim)
+bool explore_is_pruned(const struct sim *sim)
 {
 	u64 chunk = sim->c.setup.record_bytes;
 	u64 slip = (chunk - sim->reader.tail % chunk) % chunk,

@@ -22,7 +22,7 @@ static void set_u32(uint32_t *value, uint32_t otherwise)
 		*value = otherwise;
 }
 
-/* Puts values in the place of zeros. data_pages is 0 then only where there is no data ring. */
+/* Replaces zeros by the defaults. Then data_pages is 0 only if there is no data ring. */
 static void set_defaults(struct auxtap_watermark_config *c)
 {
 	const struct sim_driver *d;
@@ -147,8 +147,9 @@ static int check_unit(const struct auxtap_watermark_config *c, const struct sim_
 		return bad(err, "record size", "out of range", "use 1 to 2048 bytes");
 	if (!power_of_2(s->align) || s->align > 2048)
 		return bad(err, "alignment", "not a supported power of two", "use 1 to 2048 bytes");
-	if (d->flags & DRIVER_RECORDS && (!power_of_2(s->max_record) || s->max_record < 16 ||
-					  s->max_record > 2048 || s->record_bytes > s->max_record))
+	if (d->flags & DRIVER_TRACE_IS_RECORDS &&
+	    (!power_of_2(s->max_record) || s->max_record < 16 || s->max_record > 2048 ||
+	     s->record_bytes > s->max_record))
 		return bad(err, "largest record", "SPE has 16 to 2048 bytes (I1)",
 			   "a power of two, not less than the record size");
 	if (s->errata && !d->errata)
@@ -175,7 +176,7 @@ static int check_time(const struct auxtap_watermark_config *c, struct auxtap_err
 	return 0;
 }
 
-/* A trace unit of the user's own: nothing else is known of it. */
+/* Checks a trace unit that is not built in. */
 static int check_model(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
 	const struct auxtap_trace_unit *u = c->unit;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Exhaustive search: from the first state on, everything that can happen next, breadth first, so
- * that what leads to a violation is the shortest way. The real driver, kernel model and unit are
- * run: a state is all of their memory, kept as the words that differ from the first state's.
- * What one action does: actions.c.
+ * Exhaustive search: tries every possible action in every state, breadth first, so the path to a
+ * violation is the shortest one. It runs the real driver, kernel model and unit: a state is all of
+ * their memory, stored as the words that differ from the first state, the root. actions.c performs
+ * one action.
  */
 #include "explore.h"
 #include "util/sized.h"
@@ -20,7 +20,7 @@
 #define BLOCK	    64
 #define BLOCK_WORDS (BLOCK / 8)
 
-/* A word that differs: its number in an image, its value. */
+/* A word that differs: its index in an image, its value. */
 struct word {
 	u32 at;
 	u32 unused;
@@ -28,8 +28,8 @@ struct word {
 };
 
 /*
- * All memory that a state is made of, in blocks. Most of it never changes: a block in which a
- * change has been seen is hot from then on, the others are compared in long runs, after each step.
+ * All memory that belongs to a state, in blocks. Most of it never changes: a block that has changed
+ * once is hot from then on; the cold ones are compared in long runs, after each step.
  */
 struct image {
 	struct block {
@@ -38,22 +38,22 @@ struct image {
 		bool hot;
 	} * blocks;
 	size_t nr_blocks;
-	u32 *hot; /* their numbers, rising */
+	u32 *hot; /* indices of the hot blocks, ascending */
 	size_t nr_hot;
 	struct run {
 		u32 first;
 		size_t size;
 	} * cold;
 	size_t nr_cold;
-	u64 *root, *now; /* BLOCK_WORDS a block; now: the state whose actions are tried */
-	/* what the last step has made of now */
+	u64 *root, *now; /* BLOCK_WORDS per block; now: the state whose actions are tried */
+	/* how the state after the last step differs from now */
 	u32 *changed_blocks;
 	size_t nr_changed_blocks;
 	struct word *changed;
 	size_t nr_changed;
 };
 
-/* How a state was come to. */
+/* How a state was reached. */
 struct seen {
 	u32 parent;
 	u8 action;
@@ -83,8 +83,8 @@ struct search {
 	u64 nr_seen, max_seen;
 	struct hash *table;
 	u64 table_size;
-	struct queue queues[2]; /* of the states of one depth, and of the next one */
-	unsigned int current;	/* which of them is the first */
+	struct queue queues[2]; /* the states of this depth and of the next one */
+	unsigned int current;	/* index of the queue of this depth */
 	struct auxtap_explore_result *r;
 	u64 max_states;
 };
@@ -134,7 +134,7 @@ static int image_open(struct image *im, struct sim *sim)
 	return 0;
 }
 
-/* Blocks have become hot: builds the lists anew. A run's memory is contiguous, as is its image. */
+/* Rebuilds the lists of hot blocks and cold runs. A run is contiguous in memory and image. */
 static void image_sort(struct image *im)
 {
 	bool in_run = false;
@@ -155,8 +155,8 @@ static void image_sort(struct image *im)
 	}
 }
 
-/* The configuration as it is: the root. */
-static void image_root(struct image *im)
+/* Makes the machine's current memory the root. */
+static void image_set_root(struct image *im)
 {
 	for (size_t i = 0; i < im->nr_blocks; i++) {
 		memcpy(im->root + i * BLOCK_WORDS, im->blocks[i].at, im->blocks[i].size);
@@ -165,7 +165,7 @@ static void image_root(struct image *im)
 	image_sort(im);
 }
 
-static void image_put_root(const struct image *im)
+static void image_restore_root(const struct image *im)
 {
 	for (size_t i = 0; i < im->nr_blocks; i++)
 		memcpy(im->blocks[i].at, im->root + i * BLOCK_WORDS, im->blocks[i].size);
@@ -173,7 +173,7 @@ static void image_put_root(const struct image *im)
 
 static void find_hot(struct image *im)
 {
-	bool more = false;
+	bool found = false;
 
 	for (size_t r = 0; r < im->nr_cold; r++) {
 		const struct run *run = &im->cold[r];
@@ -185,13 +185,13 @@ static void find_hot(struct image *im)
 		for (u32 i = run->first; left; left -= im->blocks[i++].size)
 			if (memcmp(im->blocks[i].at, im->now + i * BLOCK_WORDS,
 				   im->blocks[i].size) != 0)
-				im->blocks[i].hot = more = true;
+				im->blocks[i].hot = found = true;
 	}
-	if (more)
+	if (found)
 		image_sort(im);
 }
 
-/* How the machine's memory differs from now. */
+/* Finds out how the machine's memory differs from now. */
 static void image_compare(struct image *im)
 {
 	find_hot(im);
@@ -199,27 +199,27 @@ static void image_compare(struct image *im)
 	for (size_t h = 0; h < im->nr_hot; h++) {
 		const struct block *b = &im->blocks[im->hot[h]];
 		const u64 *now = im->now + im->hot[h] * BLOCK_WORDS;
-		u64 is[BLOCK_WORDS], differs = 0;
+		u64 actual[BLOCK_WORDS], differs = 0;
 
 		if (b->size == BLOCK) {
-			memcpy(is, b->at, BLOCK);
+			memcpy(actual, b->at, BLOCK);
 		} else {
-			memset(is, 0, sizeof(is));
-			memcpy(is, b->at, b->size);
+			memset(actual, 0, sizeof(actual));
+			memcpy(actual, b->at, b->size);
 		}
 		for (unsigned int i = 0; i < BLOCK_WORDS; i++)
-			differs |= is[i] ^ now[i];
+			differs |= actual[i] ^ now[i];
 		if (!differs)
 			continue;
 		im->changed_blocks[im->nr_changed_blocks++] = im->hot[h];
 		for (u32 i = 0; i < BLOCK_WORDS; i++)
-			if (is[i] != now[i])
+			if (actual[i] != now[i])
 				im->changed[im->nr_changed++] =
-					(struct word){im->hot[h] * BLOCK_WORDS + i, 0, is[i]};
+					(struct word){im->hot[h] * BLOCK_WORDS + i, 0, actual[i]};
 	}
 }
 
-/* Takes the step back: the machine's memory is as now again. */
+/* Undoes the step: sets the machine's memory to now. */
 static void image_undo(const struct image *im)
 {
 	for (size_t i = 0; i < im->nr_changed_blocks; i++) {
@@ -229,8 +229,8 @@ static void image_undo(const struct image *im)
 	}
 }
 
-/* Loads another state by its differences from the root: into now, and into the machine's memory. */
-static void image_put(const struct image *im, const struct word *words, u32 nr)
+/* Loads another state, given by its differences from the root, into now and the machine. */
+static void image_load(const struct image *im, const struct word *words, u32 nr)
 {
 	for (size_t h = 0; h < im->nr_hot; h++)
 		memcpy(im->now + im->hot[h] * BLOCK_WORDS, im->root + im->hot[h] * BLOCK_WORDS,
@@ -244,7 +244,7 @@ static void image_put(const struct image *im, const struct word *words, u32 nr)
 	}
 }
 
-/* The state that the last step has led to, as its differences from the root; how many. */
+/* The state after the last step, as its differences from the root; returns their number. */
 static size_t image_differences(const struct image *im, struct word *words)
 {
 	const struct word *changed = im->changed, *end = changed + im->nr_changed;
@@ -267,14 +267,14 @@ static size_t image_differences(const struct image *im, struct word *words)
 
 /* ---- the queue ---- */
 
-static int max_queue(struct queue *q, size_t nr_words)
+static int reserve_queue(struct queue *q, size_t nr_words)
 {
 	if (vector_reserve(q->words, q->nr_words + nr_words, q->max_words))
 		return -ENOMEM;
 	return vector_grow(q->items, q->nr_items, q->max_items);
 }
 
-/* ---- states that were seen ---- */
+/* ---- the set of known states ---- */
 
 static u64 mix(u64 value)
 {
@@ -284,8 +284,8 @@ static u64 mix(u64 value)
 }
 
 /*
- * A state's hash is a sum, one term for each word that differs from the root: so a step adds and
- * takes away those that it has changed.
+ * A state's hash is a sum with one term for each word that differs from the root: a step subtracts
+ * and adds the terms of the words that it has changed.
  */
 static void hash_word(struct hash *hash, const struct image *im, u32 at, u64 value, u64 sign)
 {
@@ -295,7 +295,7 @@ static void hash_word(struct hash *hash, const struct image *im, u32 at, u64 val
 	hash->bits[1] += sign * mix(value + mix(at + 0xc2b2ae3d27d4eb4full));
 }
 
-/* Its slot, or the slot where it would go. */
+/* The hash's slot, or the empty slot for it. */
 static struct hash *find(const struct search *s, const struct hash *hash)
 {
 	u64 mask = s->table_size - 1, at = hash->bits[0] & mask;
@@ -307,8 +307,8 @@ static struct hash *find(const struct search *s, const struct hash *hash)
 }
 
 /*
- * Looked up at random: large pages, where there are any. Not a util/hash_map: a slot is the 128
- * bits of a state, and no number.
+ * Lookups are random: uses huge pages if possible. Not a util/hash_map, because a slot is the 128
+ * bits of a state's hash and has no value.
  */
 static struct hash *new_table(u64 size)
 {
@@ -339,7 +339,7 @@ static int grow_table(struct search *s)
 	return 0;
 }
 
-/* The state that the step has led to, if it is new, goes into the next queue. Negative errno. */
+/* Adds the state after the step to the next queue, if it is new. 0 or a negative errno. */
 static int visit(struct search *s, const struct item *from, u8 action)
 {
 	struct image *im = &s->image;
@@ -357,7 +357,7 @@ static int visit(struct search *s, const struct item *from, u8 action)
 	slot = find(s, &hash);
 	if ((slot->bits[0] | slot->bits[1]) != 0)
 		return 0;
-	ret = max_queue(q, im->nr_hot * BLOCK_WORDS);
+	ret = reserve_queue(q, im->nr_hot * BLOCK_WORDS);
 	if (ret)
 		return ret;
 	if (vector_grow(s->seen, s->nr_seen, s->max_seen))
@@ -382,14 +382,14 @@ static void set_path(struct search *s, u32 state, u8 last)
 		reversed[n++] = (char)s->seen[state].action;
 		state = s->seen[state].parent;
 	}
-	if (s->seen[state].parent != NO_PARENT) /* its first actions would be missing */
+	if (s->seen[state].parent != NO_PARENT) /* too long: no path rather than its end */
 		n = 0;
 	for (size_t i = 0; i < n; i++)
 		s->r->path[i] = reversed[n - 1 - i];
 	s->r->path[n] = '\0';
 }
 
-/* One action in the current state. 1: it violates something. */
+/* Tries one action in the current state. 1: it violates an invariant. */
 static int try_action(struct search *s, const struct item *from, u8 action)
 {
 	struct auxtap_watermark_result *wr = s->sim->r;
@@ -409,21 +409,21 @@ static int try_action(struct search *s, const struct item *from, u8 action)
 	}
 	explore_normalise(s->sim);
 	image_compare(&s->image);
-	if (explore_beyond(s->sim)) {
+	if (explore_is_pruned(s->sim)) {
 		s->r->nr_cut++;
 		return 0;
 	}
 	return visit(s, from, action);
 }
 
-/* All that can happen in one state. 1: a violation. */
+/* Tries all possible actions in one state. 1: a violation. */
 static int expand(struct search *s, const struct item *item, const struct word *words)
 {
 	u8 actions[MAX_ACTIONS];
 	unsigned int n;
 	int ret;
 
-	image_put(&s->image, words, item->nr);
+	image_load(&s->image, words, item->nr);
 	n = explore_actions(s->sim, actions);
 	for (unsigned int i = 0; i < n; i++) {
 		ret = try_action(s, item, actions[i]);
@@ -436,12 +436,12 @@ static int expand(struct search *s, const struct item *item, const struct word *
 
 static int search(struct search *s)
 {
-	/* the root's own hash: anything but 0 */
+	/* the root's own hash: any value but 0 */
 	const struct item first = {{{1, 1}}, NO_PARENT, 0};
 	int ret = grow_table(s);
 
 	explore_normalise(s->sim);
-	image_root(&s->image);
+	image_set_root(&s->image);
 	if (!ret)
 		ret = visit(s, &first, 0);
 	while (!ret && s->queues[!s->current].nr_items) {
@@ -450,7 +450,7 @@ static int search(struct search *s)
 		size_t at = 0;
 
 		s->current = !s->current;
-		/* what they hold stays the search's: search_free() */
+		/* search_free() frees their memory */
 		next->nr_items = next->nr_words = 0; /* NOLINT(clang-analyzer-unix.Malloc) */
 		for (size_t i = 0; i < now->nr_items && !ret; i++) {
 			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
@@ -465,7 +465,7 @@ static int search(struct search *s)
 	return ret == 1 ? 0 : ret;
 }
 
-/* A machine in any state can be freed when its program does not run. */
+/* A machine in any state can be freed once its program is scheduled out. */
 static void close_sim(struct sim *sim)
 {
 	sim->mon.mute = true;
@@ -476,8 +476,8 @@ static void close_sim(struct sim *sim)
 
 static void search_close(struct search *s)
 {
-	if (s->image.nr_hot) /* as it was at first */
-		image_put_root(&s->image);
+	if (s->image.nr_hot) /* free the machine in its first state */
+		image_restore_root(&s->image);
 	close_sim(s->sim);
 	image_free(&s->image);
 }
@@ -595,7 +595,7 @@ int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint6
 	return ret;
 }
 
-/* Each action of the path, if it can happen. */
+/* Performs the actions of the path; -EINVAL if one is impossible. */
 static int play(struct sim *sim, const char *path, struct auxtap_error *err)
 {
 	int ret = 0;

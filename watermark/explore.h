@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The configuration that is searched: what can happen in a state (actions.c), for explore.c. */
+/* The actions that are possible in a state of a small configuration (actions.c), for explore.c. */
 #ifndef AUXTAP_WATERMARK_EXPLORE_H
 #define AUXTAP_WATERMARK_EXPLORE_H
 
@@ -15,21 +15,21 @@ enum {
 	ACT_READ_ALL = 'a',
 	ACT_SLEEP = 'e',
 	ACT_STALL_CHECK = 'w',
-	ACT_UNMAP = 'u', /* the last one: nothing is left to go on */
+	ACT_UNMAP = 'u', /* always the last one */
 };
 #define MAX_ACTIONS 8
 
 struct sim *explore_sim(const struct auxtap_watermark_config *config,
 			struct auxtap_watermark_result *r, struct auxtap_error *err);
-/* Those that can happen; how many. */
+/* Fills in the possible actions; returns their number. */
 unsigned int explore_actions(const struct sim *sim, u8 *actions);
 void explore_act(struct sim *sim, u8 action);
-/* The same state in the smallest numbers: what only counts up is taken back. */
+/* Lowers all counters and positions as far as the state remains equivalent. */
 void explore_normalise(struct sim *sim);
-/* Not to be followed any further: positions have moved by more than MAX_SLIPS bytes. */
+/* Whether to prune the state: padding has shifted positions by more than MAX_SLIPS bytes. */
 #define MAX_SLIPS 2
-bool explore_beyond(const struct sim *sim);
-/* All memory that a state is made of. */
+bool explore_is_pruned(const struct sim *sim);
+/* All memory that belongs to a state. Returns the number of ranges; above max: too many. */
 size_t explore_ranges(struct sim *sim, struct core_range *ranges, size_t max);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The fault catalogue: bugs of kernels, and what a trace unit or its interrupt can get wrong.
- * Each is injected where it would happen, and the invariant it names must report it. What a unit
- * does wrong is driver/hw/unit_faults.c, for the kernel module, too.
+ * The fault catalogue: bugs of kernels, and faults of a trace unit or its interrupt. Each is
+ * injected where it would happen, and the invariant it names must report it. Faults of units are in
+ * driver/hw/unit_faults.c, which the kernel module uses, too.
  */
 #include "sim.h"
 
@@ -113,7 +113,7 @@ static void set_config(struct auxtap_watermark_config *c, const char *fault)
 		c->watermark = c->page_size / 2;
 		c->reader_latency_ns = 5000000;
 	}
-	/* an interrupt before the area is full, so that the next one is another */
+	/* an interrupt before the area is full, so that more than one occurs */
 	if (!strncmp(fault, "interrupt-", 10) || !strcmp(fault, "past-limit"))
 		c->watermark = c->nr_pages * c->page_size / 4;
 	if (!strcmp(fault, "flag-missing") || !strcmp(fault, "stale-status") ||
@@ -161,8 +161,8 @@ int faults_set(struct sim *sim, struct auxtap_error *err)
 	const char *name = sim->c.fault;
 	bool known;
 
-	sim->nominal = core_kernel_find(sim->c.kernel);
-	sim->faults.kernel = *sim->nominal;
+	sim->expected_kernel = core_kernel_find(sim->c.kernel);
+	sim->faults.kernel = *sim->expected_kernel;
 	if (!name)
 		return 0;
 	if (!find(name, sim->c.driver, &known))
@@ -178,7 +178,7 @@ int faults_set(struct sim *sim, struct auxtap_error *err)
 	return 0;
 }
 
-/* A table entry as the unit reads it. */
+/* Injects faults into a table entry that the unit reads. */
 void faults_table_entry(struct sim *sim, u64 addr, u64 *entry)
 {
 	if (sim->faults.unit.fault)
@@ -196,7 +196,7 @@ u64 faults_reg_read(struct sim *sim, u32 reg, u64 value)
 {
 	u64 status = 0;
 
-	if (sim->faults.unit.fault == UNIT_WRONG_WRAP && driver_is(sim, DRIVER_WRAPS))
+	if (sim->faults.unit.fault == UNIT_WRONG_WRAP && driver_has(sim, DRIVER_WRAPS))
 		status = sim->unit->reg_read(sim->u, sim->driver->status_reg);
 	return unit_faults_read(&sim->faults.unit, reg, value, status, sim->c.page_size);
 }
@@ -214,11 +214,11 @@ void faults_at_unit_off(struct sim *sim)
 {
 	if (!unit_faults_stopping(&sim->faults.unit))
 		return;
-	mon_line(sim);
+	mon_irq_raised(sim);
 	sim->driver->interrupt();
 }
 
-void sim_raise_line(struct sim *sim)
+void sim_forward_irq(struct sim *sim)
 {
 	u64 delay = sim->c.irq_latency_ns + sim_random(sim, sim->c.irq_jitter_ns + 1), more;
 	unsigned int nr = unit_faults_line(&sim->faults.unit, &more);
@@ -226,7 +226,7 @@ void sim_raise_line(struct sim *sim)
 	if (!nr)
 		return;
 	if (nr > 1) {
-		mon_line(sim);
+		mon_irq_raised(sim);
 		sim_send_irq(sim, delay + more);
 	} else if (sim->nr_irqs) { /* already pending */
 		return;
@@ -234,7 +234,7 @@ void sim_raise_line(struct sim *sim)
 	sim_send_irq(sim, delay + more);
 }
 
-/* A hole in the trace, as a virtual machine's monitor makes one (H12). */
+/* Now and then user code runs untraced, as after VMXON (H12). */
 void faults_step(struct sim *sim)
 {
 	if (!sim->faults.partial || !sim->mon.open ||

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * See follow.h. The program generates trace until the transaction ends where the real one ended;
- * then the interrupt comes to the driver. What only the real kernel knows is which of the reader's
- * tails the next transaction began with, while the reader was reading: the state before the end
- * is stored, and the end done again with another tail where the next record asks for it.
+ * then the driver handles the interrupt. If the reader was reading at that time, only the real
+ * kernel knows which of the reader's tails the next transaction began with: so the state before the
+ * end is saved, and the end repeated with another tail if the next record does not agree.
  */
 #include "follow.h"
 #include "explore.h"
@@ -16,19 +16,20 @@
 
 #define MAX_RANGES   64
 #define MAX_EXPECTED 8
-#define MAX_READS    256 /* stored; older ones came before anything that can be done again */
+#define MAX_READS    256 /* reads that are kept; older ones precede any end that can be repeated */
 #define LL	     unsigned long long
 
 struct expected {
 	u64 offset, nr_bytes, flags;
 };
 
-/* What a state is made of besides the model's memory. */
+/* The part of a state that is not in the model's memory. */
 struct reported {
-	struct expected expected[MAX_EXPECTED]; /* records of the model that were not seen yet */
+	/* the model's records that the real kernel has not written yet */
+	struct expected expected[MAX_EXPECTED];
 	size_t nr_expected;
 	u64 nr_wakeups;
-	u64 nr_reads; /* that it knows of */
+	u64 nr_reads; /* that were passed to the model */
 };
 
 struct follow {
@@ -46,18 +47,18 @@ struct follow {
 	 */
 	u64 reads[MAX_READS];
 	u64 nr_reads, nr_known;
-	/* the state before the end of the transaction whose record came last */
+	/* memory of the model; saved: the state before the end of the last record's transaction */
 	struct core_range ranges[MAX_RANGES];
 	size_t nr_ranges;
 	struct saved_state {
 		u8 *bytes;
 		struct reported reported;
-		u64 least_reads; /* that the transaction after it began with */
-		u64 end;	 /* of that record */
-		u64 head;	 /* what the reader could see */
+		u64 least_reads; /* that the next transaction began with */
+		u64 end;	 /* where that record ends */
+		u64 head;	 /* the aux_head that the reader could see */
 		bool written;	 /* the model has that record, too (L2) */
-	} saved, next;		 /* next: of the record that is being looked at */
-	/* reads up to this come between the end of a transaction and the next begin */
+	} saved, next;		 /* next: for the record that is being compared */
+	/* reads up to this one precede the begin that follows the end of a transaction */
 	u64 reads_at_end;
 	bool can_repeat;
 };
@@ -121,7 +122,7 @@ static void state_restore(struct follow *f)
 
 static int states_open(struct follow *f)
 {
-	size_t size = 1; /* never nothing */
+	size_t size = 1; /* malloc(0) may return NULL */
 
 	f->nr_ranges = explore_ranges(f->sim, f->ranges, MAX_RANGES);
 	if (f->nr_ranges > MAX_RANGES)
@@ -135,17 +136,17 @@ static int states_open(struct follow *f)
 
 /* ---- steps of the model ---- */
 
-/* Up to nr_bytes; how many of them the unit has stored. */
+/* Produces up to nr_bytes of trace; returns how many of them the unit has stored. */
 static u64 produce(struct sim *sim, u64 nr_bytes)
 {
-	bool records = driver_is(sim, DRIVER_RECORDS);
+	bool records = driver_has(sim, DRIVER_TRACE_IS_RECORDS);
 	u64 sum = 0, align = sim->c.setup.align;
 
 	while (nr_bytes && machine_tracing(sim)) {
 		u64 consumed, stored, chunk = nr_bytes;
 		bool stopped = sim->mon.stopped;
 
-		if (records && chunk > align) /* the last one is what is left */
+		if (records && chunk > align) /* the last call produces the remainder */
 			chunk = chunk / align * align;
 		stored = sim_feed_unit(sim, NULL, chunk, &consumed);
 		if (!consumed || consumed > chunk)
@@ -157,16 +158,17 @@ static u64 produce(struct sim *sim, u64 nr_bytes)
 		nr_bytes -= consumed;
 		if (sim->line_raised) {
 			sim->line_raised = false;
-			mon_line(sim);
-			sim_raise_line(sim);
+			mon_irq_raised(sim);
+			sim_forward_irq(sim);
 		}
-		if (stored < consumed) /* it has stopped */
+		if (stored < consumed) /* the unit has stopped */
 			break;
 	}
 	return sum;
 }
 
-static void know_reads(struct follow *f, u64 nr)
+/* Passes the reader's first nr reads to the model, as far as that has not been done. */
+static void pass_reads(struct follow *f, u64 nr)
 {
 	for (; f->reported.nr_reads < nr; f->reported.nr_reads++) {
 		reader_records(f->sim);
@@ -174,7 +176,7 @@ static void know_reads(struct follow *f, u64 nr)
 	}
 }
 
-/* By the interrupt; without one the event is switched off. */
+/* The interrupt ends the transaction; without one the event has been disabled. */
 static void end_transaction(struct follow *f)
 {
 	explore_act(f->sim, f->sim->nr_irqs ? ACT_IRQ : ACT_SWITCH);
@@ -204,7 +206,7 @@ static const char *flag_names(u64 flags, char *buf, size_t size)
 	return buf + 1;
 }
 
-/* L2: nothing but a format. Stable kernels of one series write it, or do not. */
+/* L2: a record with nothing but a format flag. Not every stable kernel of a series writes it. */
 static bool is_empty(u64 nr_bytes, u64 flags)
 {
 	return !nr_bytes && flags && !(flags & ~(u64)PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK);
@@ -217,7 +219,7 @@ static void drop_expected(struct follow *f)
 	f->reported.nr_expected--;
 }
 
-/* Of the model's records, those that this kernel need not write. */
+/* Drops records of the model that this kernel need not write. */
 static void drop_empty(struct follow *f, const struct follow_record *seen)
 {
 	while (f->reported.nr_expected &&
@@ -226,11 +228,11 @@ static void drop_empty(struct follow *f, const struct follow_record *seen)
 		drop_expected(f);
 }
 
-/* Compares a record of the model's with the one that was seen. */
+/* Compares the model's next record with the one that the real kernel wrote. */
 static bool same_record(struct follow *f, struct follow_record *r)
 {
 	const struct expected e = f->reported.expected[0];
-	char is[64], expected[64];
+	char actual[64], expected[64];
 
 	drop_expected(f);
 	if (e.offset != r->offset)
@@ -238,18 +240,19 @@ static bool same_record(struct follow *f, struct follow_record *r)
 	if (e.nr_bytes != r->nr_bytes)
 		return differs(r, "has %llu bytes, expected %llu", (LL)r->nr_bytes, (LL)e.nr_bytes);
 	if (e.flags != r->flags)
-		return differs(r, "flags %s, expected %s", flag_names(r->flags, is, sizeof(is)),
+		return differs(r, "flags %s, expected %s",
+			       flag_names(r->flags, actual, sizeof(actual)),
 			       flag_names(e.flags, expected, sizeof(expected)));
 	return true;
 }
 
-/* Where its interrupt is due. */
+/* The position at which the interrupt of its transaction is due. */
 static u64 due_at(const struct follow_record *r)
 {
 	return r->threshold < r->limit ? r->threshold : r->limit;
 }
 
-/* The transaction that is open ends where the record ends, as far as the model goes along. */
+/* Produces trace until the open transaction is where the record ends; false if that differs. */
 static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 {
 	const struct monitor *m = &f->sim->mon;
@@ -280,19 +283,19 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 	return true;
 }
 
-/* The next record, from the state that there is now: is it as the model has it? */
+/* Whether the next record agrees with the model, starting from the current state. */
 static bool next_record(struct follow *f, struct follow_record *r, bool off)
 {
 	struct saved_state swap = f->saved;
 
 	drop_empty(f, r);
-	if (f->reported.nr_expected) { /* it came with the one before */
+	if (f->reported.nr_expected) { /* the model wrote it together with the previous one */
 		bool same = same_record(f, r);
 
 		f->can_repeat &= !same;
 		return same;
 	}
-	know_reads(f, f->nr_known);
+	pass_reads(f, f->nr_known);
 	if (!reach_end(f, r, off))
 		return false;
 	state_save(f, &f->next);
@@ -311,9 +314,9 @@ static bool next_record(struct follow *f, struct follow_record *r, bool off)
 }
 
 /*
- * The last end once more, where nr_reads reads had come before the next transaction began. A read
- * of trace that was there before the transaction's end may have come before that end; one of bytes
- * that became visible with the end came after it.
+ * Repeats the last end of a transaction; now nr_reads reads precede the begin of the next one. A
+ * read of trace that was visible before the end may precede the end; a read of bytes that became
+ * visible with the end comes after it.
  */
 static bool repeat_end(struct follow *f, u64 nr_reads)
 {
@@ -323,13 +326,13 @@ static bool repeat_end(struct follow *f, u64 nr_reads)
 	       f->reads[(before - 1) % MAX_READS] > f->saved.head)
 		before--;
 	if (before < nr_reads && f->reads[(nr_reads - 1) % MAX_READS] > f->saved.end)
-		return false; /* it has read what the next begin has padded */
+		return false; /* that read includes padding of the next begin */
 	state_restore(f);
 	f->reads_at_end = nr_reads;
-	know_reads(f, before);
+	pass_reads(f, before);
 	end_transaction(f);
 	f->reads_at_end = 0;
-	know_reads(f, nr_reads);
+	pass_reads(f, nr_reads);
 	if (f->reported.nr_expected && f->saved.written) /* it agreed before */
 		drop_expected(f);
 	return true;
@@ -337,7 +340,7 @@ static bool repeat_end(struct follow *f, u64 nr_reads)
 
 /*
  * Tries each number of reads that the next transaction may have begun with, the smallest first,
- * until the model has this record.
+ * until the model agrees with this record.
  */
 void follow_record(struct follow *f, struct follow_record *r, bool off)
 {
@@ -357,7 +360,7 @@ void follow_record(struct follow *f, struct follow_record *r, bool off)
 		if (repeat && !repeat_end(f, nr))
 			return;
 		now.agrees = next_record(f, &now, off);
-		if (now.agrees || nr == from) /* of what differs: what was supposed first */
+		if (now.agrees || nr == from) /* if all differ, report the first difference */
 			*r = now;
 	} while (!r->agrees && repeat && nr++ < f->nr_reads);
 }
@@ -392,7 +395,7 @@ bool follow_may_be_off(struct follow *f)
 void follow_enable(struct follow *f)
 {
 	follow_may_be_off(f);
-	know_reads(f, f->nr_reads);
+	pass_reads(f, f->nr_reads);
 	f->nr_known = f->nr_reads;
 	machine_reenable(f->sim);
 	if (!f->sim->running) /* the last transaction was ended by switching the event off */
@@ -402,7 +405,7 @@ void follow_enable(struct follow *f)
 	f->can_repeat = false;
 }
 
-/* ---- from outside ---- */
+/* ---- queries, open and close ---- */
 
 uint64_t follow_wakeups(const struct follow *f)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Names of the invariants with their rules and of the causes of loss; the verdict of a run. */
+/* Names and rules of the invariants, names of the causes of loss, and the verdict of a run. */
 #include <auxtap/watermark.h>
 
 _Static_assert(AUXTAP_NR_INVARIANTS <= AUXTAP_WM_MAX_INVARIANTS, "by_invariant[] of a result");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One configuration on this machine's own PMU: the event of a CPU, its rings read as the options
- * say, all of it kept in a perf.data file; follow.c says what should have come.
+ * Runs one configuration on this machine's own PMU: opens the event on a CPU, reads its rings as
+ * the options say, keeps everything in a perf.data file, and compares with the predictions of
+ * follow.c.
  */
 #include "util/sized.h"
 #include "follow.h"
@@ -22,8 +23,8 @@
 
 #define LL	 unsigned long long
 #define POLL_MS	 20
-#define GRACE_MS 1000 /* a wakeup that is on its way; a virtual processor may be slow */
-/* Nothing has come for so long: is trace off? Longer where the model is not sure of it. */
+#define GRACE_MS 1000 /* how long a wakeup may take; virtual processors may be slow */
+/* After this time without a record, trace may be off; the prompt reader waits longer. */
 #define IDLE_NS	       30000000ull
 #define IDLE_PROMPT_NS 500000000ull
 #define NS	       1000000000ull
@@ -42,9 +43,10 @@ struct live {
 	struct auxtap_ring *ring;
 	struct auxtap_perfdata_writer *writer;
 	struct follow *follow;
-	bool truncated; /* since it was enabled */
-	bool off;	/* the event is: its last record may end where it is */
-	uint64_t news_ns, reference;
+	bool truncated;		 /* a TRUNCATED record came since the event was enabled */
+	bool off;		 /* the event is disabled: the last record may end anywhere */
+	uint64_t last_record_ns; /* when the last record was read, or the event enabled */
+	uint64_t reference;
 };
 
 static uint64_t now_ns(void)
@@ -79,11 +81,11 @@ static void make_attr(struct live *v)
 	attr->sample_id_all = 1;
 	attr->read_format = PERF_FORMAT_ID;
 	attr->aux_watermark = (uint32_t)v->c->watermark;
-	attr->watermark = 1; /* the data ring never wakes the reader: only trace does */
+	attr->watermark = 1; /* of the size of the data ring: only trace wakes the reader */
 	attr->wakeup_watermark = (uint32_t)(v->c->data_pages * v->c->page_size);
 }
 
-/* Negative errno: the kernel refuses it. */
+/* Negative errno: the kernel refuses the event or its areas. */
 static int open_event(struct live *v)
 {
 	struct perf_event_mmap_page *page;
@@ -153,7 +155,7 @@ static void take_aux(struct live *v, const uint64_t *body)
 	}
 	if (!v->r->agrees) /* the model no longer follows */
 		return;
-	/* the last one of all: where it ends the head is */
+	/* a record that ends at the head is the last one */
 	follow_record(v->follow, &f,
 		      v->off && f.offset + f.nr_bytes == auxtap_ring_aux_head(v->ring));
 	if (!f.agrees) {
@@ -204,13 +206,13 @@ static void take_record(struct live *v, const struct auxtap_span *span)
 	take_aux(v, body);
 }
 
-/* Every record that is there. */
+/* Reads all records of the data ring. */
 static int drain(struct live *v, struct auxtap_error *err)
 {
 	struct auxtap_span span;
 	int ret;
 
-	/* what is not seen now comes after every tail that was stored (E: barriers) */
+	/* records not visible now were written after every tail stored so far (E: barriers) */
 	__sync_synchronize();
 	while ((ret = auxtap_ring_data_next(v->ring, &span, err)) == 1) {
 		take_record(v, &span);
@@ -220,7 +222,7 @@ static int drain(struct live *v, struct auxtap_error *err)
 		if (ret)
 			return ret;
 		auxtap_ring_data_consume(v->ring);
-		v->news_ns = now_ns();
+		v->last_record_ns = now_ns();
 	}
 	if (v->r->agrees)
 		follow_drained(v->follow);
@@ -236,7 +238,7 @@ static uint64_t unread(struct live *v)
 	return auxtap_ring_aux_next(v->ring, &span) ? span.size1 + span.size2 : 0;
 }
 
-/* Saves all stored trace to the file and frees its space. */
+/* Writes all stored trace to the file and frees its space. */
 static int read_all(struct live *v, struct auxtap_error *err)
 {
 	struct auxtap_auxtrace head = {.tid = UINT32_MAX, .cpu = (uint32_t)v->opts->cpu};
@@ -245,7 +247,7 @@ static int read_all(struct live *v, struct auxtap_error *err)
 
 	if (!auxtap_ring_aux_next(v->ring, &span))
 		return 0;
-	/* D15: the records of these bytes are there; they come first, here as in the kernel */
+	/* D15: the kernel writes the records of these bytes first, so they are read first */
 	ret = drain(v, err);
 	if (ret)
 		return ret;
@@ -264,9 +266,9 @@ static int read_all(struct live *v, struct auxtap_error *err)
 }
 
 /*
- * DISABLE first (D21): then nothing more comes. What had been written, but was not there yet when
- * it was last looked at, is from before: a truncation among it is the one that is mended here. A
- * kernel that disables late has begun once more meanwhile.
+ * DISABLE first (D21): then nothing more comes. Records written since the last drain() precede the
+ * enable: a truncation among them is one that this enable ends. A kernel that disables late has
+ * begun another transaction in between.
  */
 static int enable_again(struct live *v, struct auxtap_error *err)
 {
@@ -284,7 +286,7 @@ static int enable_again(struct live *v, struct auxtap_error *err)
 		follow_enable(v->follow);
 	v->truncated = false;
 	v->r->nr_enabled++;
-	v->news_ns = now_ns();
+	v->last_record_ns = now_ns();
 	ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_ENABLE, 0);
 	return ret ? auxtap_error_set(err, ret, v->opts->event, "cannot be enabled again: %s",
 				      strerror(-ret)) :
@@ -298,11 +300,11 @@ static bool seems_off(struct live *v)
 
 	if (v->truncated || unread(v) >= v->aux_size - 1)
 		return true;
-	return now_ns() - v->news_ns > (prompt ? IDLE_PROMPT_NS : IDLE_NS) && v->r->agrees &&
+	return now_ns() - v->last_record_ns > (prompt ? IDLE_PROMPT_NS : IDLE_NS) && v->r->agrees &&
 	       follow_may_be_off(v->follow);
 }
 
-static int look(struct live *v, bool *woken, int timeout_ms)
+static int poll_wakeup(struct live *v, bool *woken, int timeout_ms)
 {
 	struct pollfd fd = {.fd = v->fd, .events = POLLIN};
 	int ret = v->ops->poll(v->ctx, &fd, 1, timeout_ms);
@@ -312,10 +314,10 @@ static int look(struct live *v, bool *woken, int timeout_ms)
 	return ret < 0 && ret != -EINTR ? ret : 0;
 }
 
-/* A wakeup whose record was found by looking, not by being woken, must come now. */
+/* drain() found a record before its wakeup came: the wakeup must come now. */
 static int expect_wakeup(struct live *v, bool *woken)
 {
-	int ret = look(v, woken, GRACE_MS);
+	int ret = poll_wakeup(v, woken, GRACE_MS);
 
 	if (!ret && !*woken)
 		differs(v, "no wakeup at AUX record %llu, and one was due", (LL)v->r->nr_records);
@@ -326,7 +328,7 @@ static int poll_round(struct live *v, struct auxtap_error *err)
 {
 	uint64_t before = follow_wakeups(v->follow);
 	bool woken, off;
-	int ret = look(v, &woken, POLL_MS);
+	int ret = poll_wakeup(v, &woken, POLL_MS);
 
 	if (!ret)
 		ret = drain(v, err);
@@ -353,7 +355,7 @@ static int finish(struct live *v, struct auxtap_error *err)
 	if (!ret)
 		ret = read_all(v, err);
 	while (!ret && woken)
-		ret = look(v, &woken, 0);
+		ret = poll_wakeup(v, &woken, 0);
 	if (ret || !v->r->agrees)
 		return ret;
 	if (follow_expects(v->follow, &left))
@@ -374,7 +376,7 @@ static int run(struct live *v, struct auxtap_error *err)
 	uint64_t begin = now_ns();
 	int ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_ENABLE, 0);
 
-	v->news_ns = begin;
+	v->last_record_ns = begin;
 	while (!ret && v->r->agrees &&
 	       (!v->opts->max_bytes || v->r->nr_bytes < v->opts->max_bytes) &&
 	       now_ns() - begin < v->opts->max_ns)
@@ -384,7 +386,7 @@ static int run(struct live *v, struct auxtap_error *err)
 	return ret;
 }
 
-/* ---- */
+/* ---- the public function ---- */
 
 static int refused(struct live *v, int code)
 {
@@ -443,7 +445,7 @@ static int with_model(struct live *v, struct auxtap_error *err)
 	return ret;
 }
 
-/* Options that the caller leaves out. event: space for the name of one. */
+/* Fills in options that the caller leaves out. event: space for an event name. */
 static void set_defaults(struct auxtap_live_opts *opts, const struct auxtap_watermark_config *c,
 			 char *event, size_t size)
 {
@@ -520,7 +522,7 @@ const char *auxtap_watermark_kernel_for(const char *release)
 
 	if (sscanf(release, "%u.%u", &major, &minor) != 2)
 		return NULL;
-	/* the newest set that is not newer */
+	/* the newest set of rules that is not newer than the release */
 	for (const struct core_kernel *const *k = core_kernels; *k; k++) {
 		unsigned int of_set[2] = {0};
 

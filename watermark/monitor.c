@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What must hold. The monitor sees the bus (where trace is stored), the interrupt line, the
- * transactions as the kernel is called, and what the reader finds; it keeps accounts of its own
- * and compares. Rules: docs/kernel-rules.md; names and meaning: invariants.c.
+ * Checks the invariants. The monitor observes stores to memory, the interrupt line, calls of the
+ * AUX API and what the reader finds; it keeps its own copy of head, wakeup and losses, and
+ * compares. Rules such as D21: docs/kernel-rules.md; names and meaning of the invariants:
+ * invariants.c.
  */
 #include "sim.h"
 
@@ -16,18 +17,18 @@
 #define PARTIAL	   PERF_AUX_FLAG_PARTIAL
 #define COLLISION  PERF_AUX_FLAG_COLLISION
 #define LOSS_FLAGS (TRUNCATED | PARTIAL | COLLISION)
-#define MAX_EMPTY  16 /* interrupts in a row that end empty transactions: nothing goes on */
+#define MAX_EMPTY  16 /* interrupts in a row that end empty transactions: no progress */
 #define LL	   unsigned long long
 
-static void violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 is, u64 due,
-		      const char *fmt, va_list args)
+static void violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 actual,
+		      u64 expected, const char *fmt, va_list args)
 {
 	struct auxtap_watermark_result *r = sim->r;
 	char text[sizeof(r->violations[0].text)];
 
 	vsnprintf(text, sizeof(text), fmt, args);
 	r->by_invariant[inv]++;
-	/* one of a kind in a transaction: each interval past a limit would say the same */
+	/* one text per invariant and transaction: later produce() calls would repeat it */
 	if (r->nr_kept < AUXTAP_WM_VIOLATIONS && sim->mon.kept_at[inv] != r->nr_transactions + 1) {
 		struct auxtap_watermark_violation *v = &r->violations[r->nr_kept++];
 
@@ -37,7 +38,7 @@ static void violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 
 		memcpy(v->text, text, sizeof(text));
 	}
 	r->nr_violations++;
-	sim_violation(sim, inv, is, due, text);
+	sim_violation(sim, inv, actual, expected, text);
 }
 
 void mon_violation(struct sim *sim, enum auxtap_watermark_invariant inv, const char *fmt, ...)
@@ -49,50 +50,50 @@ void mon_violation(struct sim *sim, enum auxtap_watermark_invariant inv, const c
 	va_end(args);
 }
 
-void mon_violation_at(struct sim *sim, enum auxtap_watermark_invariant inv, u64 is, u64 due,
-		      const char *fmt, ...)
+void mon_violation_at(struct sim *sim, enum auxtap_watermark_invariant inv, u64 actual,
+		      u64 expected, const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	violation(sim, inv, is, due, fmt, args);
+	violation(sim, inv, actual, expected, fmt, args);
 	va_end(args);
 }
 
-/* Known, and as this kernel's rules have it. */
-static void finding(struct sim *sim, const char *text)
+/* A deviation that the rules of this kernel allow: reported, not counted as a violation. */
+static void known_deviation(struct sim *sim, const char *text)
 {
 	if (!sim->r->nr_findings++)
 		snprintf(sim->r->finding, sizeof(sim->r->finding), "%s", text);
-	sim_finding(sim, text);
+	sim_known_deviation(sim, text);
 }
 
 /* ---- losses ---- */
 
-/* A kind that no kernel has a flag for; NULL: it should have been flagged. */
-static const char *silent_kind(const struct sim *sim)
+/* The rule by which no flag reports this loss; NULL: a record must flag it. */
+static const char *rule_of_unflagged_loss(const struct sim *sim)
 {
-	if (sim->mon.record_lost)
+	if (sim->mon.record_dropped)
 		return "F3";
 	if (sim->mon.refused_full)
 		return "D6";
-	if (sim->mon.disable_pending)
+	if (sim->mon.disable_late)
 		return "D21";
 	if (!sim->driver->stop_flag && sim->mon.why == AUXTAP_LOSS_STOPPED)
 		return "I10";
 	return NULL;
 }
 
-static void loss_over(struct sim *sim)
+static void end_loss(struct sim *sim)
 {
 	struct monitor *m = &sim->mon;
-	const char *silent = NULL;
+	const char *rule = NULL;
 
 	if (m->lossy) {
 		sim_event(sim, AUXTAP_WM_LOSS, m->lost, m->why, sim->now - m->lost_since);
 		if (!m->flagged) {
-			silent = silent_kind(sim);
-			if (silent)
+			rule = rule_of_unflagged_loss(sim);
+			if (rule)
 				sim->r->unreported += m->lost;
 			else
 				mon_violation(
@@ -102,27 +103,29 @@ static void loss_over(struct sim *sim)
 					auxtap_watermark_loss_name(m->why));
 		}
 	}
-	/* Not stored with the unit on and space in front of it: nothing explains that. */
-	if (m->idle && !m->idle_reported)
+	/* Trace that the unit did not store although it was on and had space: no rule allows it. */
+	if (m->lost_to_fault && !m->fault_loss_reported)
 		mon_violation(sim, AUXTAP_INV_PROGRESS,
 			      "the unit is on, has space, and has not stored %llu bytes",
-			      (LL)m->idle);
-	m->disable_pending = m->disable_pending && sim->event->pending_disable;
-	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_reported = false;
-	m->lost = m->idle = 0;
+			      (LL)m->lost_to_fault);
+	m->disable_late = m->disable_late && sim->event->pending_disable;
+	m->lossy = m->flagged = m->refused_full = m->record_dropped = m->fault_loss_reported =
+		false;
+	m->lost = m->lost_to_fault = 0;
 }
 
 void mon_produced(struct sim *sim, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why)
 {
 	struct monitor *m = &sim->mon;
 
-	if (m->threshold_in_call) { /* where it was reached, in terms of what was produced */
-		u64 over = !driver_is(sim, DRIVER_RECORDS) && m->pos > m->due_at ?
-				   m->pos - m->due_at :
-				   0;
+	if (m->hit_in_produce) { /* how much had been produced when it was reached */
+		u64 over =
+			!driver_has(sim, DRIVER_TRACE_IS_RECORDS) && m->pos > m->next_threshold_at ?
+				m->pos - m->next_threshold_at :
+				0;
 
-		m->threshold_produced = sim->r->produced - lost - over;
-		m->threshold_in_call = false;
+		m->produced_at_threshold = sim->r->produced - lost - over;
+		m->hit_in_produce = false;
 	}
 	sim->r->stored += stored;
 	if (!lost)
@@ -136,44 +139,44 @@ void mon_produced(struct sim *sim, u64 stored, u64 lost, u64 since, enum auxtap_
 	m->lost += lost;
 	progress_lost(sim, lost, why);
 	if (why == AUXTAP_LOSS_FAULT) {
-		m->idle += lost;
-		if (m->idle > sim->aux_size && !m->idle_reported) {
-			m->idle_reported = true;
+		m->lost_to_fault += lost;
+		if (m->lost_to_fault > sim->aux_size && !m->fault_loss_reported) {
+			m->fault_loss_reported = true;
 			mon_violation(sim, AUXTAP_INV_PROGRESS,
 				      "the unit is on, has space, and has not stored %llu bytes",
-				      (LL)m->idle);
+				      (LL)m->lost_to_fault);
 		}
 	}
 }
 
-/* ---- the kernel's accounts ---- */
+/* ---- head and wakeups ---- */
 
-/* D18: the head has moved. True: that is a wakeup. */
-static bool head_moved(struct sim *sim, u64 nr_bytes)
+/* D18: advances the expected head; true if that passes a watermark. */
+static bool advance_head(struct sim *sim, u64 nr_bytes)
 {
 	struct monitor *m = &sim->mon;
 
 	if (sim->c.snapshot)
 		return false;
 	m->head += nr_bytes;
-	if (m->head - m->wakeup < sim->watermark)
+	if (m->head - m->last_wakeup < sim->watermark)
 		return false;
-	m->wakeup = m->head - m->head % sim->watermark;
+	m->last_wakeup = m->head - m->head % sim->watermark;
 	return true;
 }
 
-/* What the last step should have done, and what it did. */
-static void settle_wakeups(struct sim *sim)
+/* Compares the wakeups of the last step with the expected ones. */
+static void check_wakeups(struct sim *sim)
 {
 	struct monitor *m = &sim->mon;
 
-	if (m->wakeups_seen != m->wakeups_due)
+	if (m->wakeups_seen != m->wakeups_expected)
 		mon_violation(sim,
 			      sim->c.snapshot ? AUXTAP_INV_OVERWRITE_SILENT :
 						AUXTAP_INV_WAKEUP_AT_WATERMARK,
 			      "%u wakeups, not %u, with head %llu, watermark %llu", m->wakeups_seen,
-			      m->wakeups_due, (LL)m->head, (LL)sim->watermark);
-	m->wakeups_seen = m->wakeups_due = 0;
+			      m->wakeups_expected, (LL)m->head, (LL)sim->watermark);
+	m->wakeups_seen = m->wakeups_expected = 0;
 }
 
 static void on_begin(void *ctx, const struct perf_output_handle *handle,
@@ -189,23 +192,23 @@ static void on_begin(void *ctx, const struct perf_output_handle *handle,
 		sim->r->nr_refused++;
 		sim_event(sim, AUXTAP_WM_REFUSED, m->head, 0, 0);
 		progress_truncated(sim);
-		if (full) { /* D6; its wakeup and its disable came before */
-			m->wakeups_due++;
+		if (full) { /* D6: the kernel has already queued the wakeup and the disable */
+			m->wakeups_expected++;
 			m->refused_full = true;
-			m->disable_due = true;
+			m->disable_expected = true;
 		}
 		return;
 	}
-	settle_wakeups(sim);
+	check_wakeups(sim);
 	m->handle = handle;
 	m->area = perf_get_aux((struct perf_output_handle *)handle);
 	m->open = true;
-	m->traced = m->stopped = m->hole = false;
+	m->traced = m->stopped = m->partial_expected = false;
 	m->stored = 0;
 	m->pos = handle->head;
-	m->int_at = m->stop_at = m->due_at = NO_OFFSET;
+	m->int_at = m->stop_at = m->next_threshold_at = NO_OFFSET;
 	m->threshold_hit = false;
-	m->handle_wakeup = handle->wakeup;
+	m->next_wakeup = handle->wakeup;
 	sim_event(sim, AUXTAP_WM_BEGIN, handle->head, handle->size, handle->wakeup);
 	if (sim->c.snapshot)
 		return;
@@ -232,29 +235,29 @@ static void on_skip(void *ctx, const struct perf_output_handle *handle, uint64_t
 			      (LL)nr_bytes);
 		return;
 	}
-	settle_wakeups(sim);
+	check_wakeups(sim);
 	sim_event(sim, AUXTAP_WM_SKIP, m->head, nr_bytes, 0);
 	sim->r->skipped += nr_bytes;
 	if (sim->faults.unit.fault == UNIT_PADDING_MISSING && sim->c.contents)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
 			sim->aux[at & (sim->aux_size - 1)] = UNIT_NO_PADDING;
-	if (m->expected)
+	if (m->expected_contents)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
-			m->expected[at & (sim->aux_size - 1)] = 0;
+			m->expected_contents[at & (sim->aux_size - 1)] = 0;
 	m->pos += nr_bytes;
-	if (head_moved(sim, nr_bytes)) {
-		m->wakeups_due++;
-		m->delivery_due = true;
+	if (advance_head(sim, nr_bytes)) {
+		m->wakeups_expected++;
+		m->reader_wake_due = true;
 	}
 	m->nr_empty = 0;
 }
 
-/* Whether the AUX record's size is what was stored; 0 if the unit was never on. */
+/* Whether the AUX record has the size of the stored trace; 0 if the unit was never on. */
 static bool record_size_matches(const struct sim *sim, u64 nr_bytes)
 {
 	const struct monitor *m = &sim->mon;
 
-	if (sim->c.snapshot) /* H11, J5: what a size means is the driver's */
+	if (sim->c.snapshot) /* H11, J5: the meaning of the size depends on the driver */
 		return true;
 	return nr_bytes == m->pos - m->head || (!nr_bytes && !m->traced);
 }
@@ -264,9 +267,9 @@ static void check_flags(struct sim *sim, u64 flags, u64 nr_bytes)
 	const struct monitor *m = &sim->mon;
 	/* H6, H8; I5, J2: without space the unit was not switched on */
 	u64 stop_flag = sim->driver->stop_flag;
-	bool full = !m->traced || (stop_flag == TRUNCATED && m->stopped);
+	bool may_truncate = !m->traced || (stop_flag == TRUNCATED && m->stopped);
 
-	if (flags & TRUNCATED && !full)
+	if (flags & TRUNCATED && !may_truncate)
 		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE,
 			      "TRUNCATED with %llu bytes: the unit was not at its end",
 			      (LL)nr_bytes);
@@ -278,25 +281,28 @@ static void check_flags(struct sim *sim, u64 flags, u64 nr_bytes)
 		mon_violation(
 			sim, AUXTAP_INV_LOSS_FLAGGED,
 			"the unit had stopped, and trace was lost: the transaction has no flag");
-	if (flags & PARTIAL && !m->hole)
+	if (flags & PARTIAL && !m->partial_expected)
 		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE, "PARTIAL: there was no hole");
-	if (m->hole && !(flags & PARTIAL))
+	if (m->partial_expected && !(flags & PARTIAL))
 		mon_violation(sim, AUXTAP_INV_LOSS_FLAGGED, "a hole, and no PARTIAL");
 }
 
-/* No reader reads while an area is overwritten: what a transaction has stored is compared when
- * it ends. */
-static void check_overwritten(struct sim *sim)
+/*
+ * In snapshot (overwrite) mode the reader does not read during tracing: the trace of a transaction
+ * is compared when it ends.
+ */
+static void check_snapshot_contents(struct sim *sim)
 {
 	const struct monitor *m = &sim->mon;
 	u64 mask = sim->aux_size - 1, nr = m->stored < sim->aux_size ? m->stored : sim->aux_size;
 
-	for (u64 at = m->pos - nr; m->expected && at < m->pos; at++)
-		if (m->expected[at & mask] && sim->aux[at & mask] != m->expected[at & mask] - 1) {
+	for (u64 at = m->pos - nr; m->expected_contents && at < m->pos; at++)
+		if (m->expected_contents[at & mask] &&
+		    sim->aux[at & mask] != m->expected_contents[at & mask] - 1) {
 			mon_violation(sim, AUXTAP_INV_CONTENTS_TRUE,
 				      "at offset %llu there is %#x; produced was %#x",
 				      (LL)(at & mask), sim->aux[at & mask],
-				      m->expected[at & mask] - 1u);
+				      m->expected_contents[at & mask] - 1u);
 			return;
 		}
 }
@@ -305,18 +311,18 @@ static void expect_record(struct sim *sim, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &sim->mon;
 
-	m->reported[m->reported_to++ % m->max_reported] =
-		(struct aux_reported){offset, nr_bytes, flags};
+	m->expected_records[m->records_written++ % m->max_expected] =
+		(struct expected_aux_record){offset, nr_bytes, flags};
 }
 
 static void on_end(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
-		   uint64_t nr_bytes, bool due, bool lost)
+		   uint64_t nr_bytes, bool record_expected, bool lost)
 {
 	u64 flags = handle->aux_flags;
 	struct sim *sim = ctx;
 	struct monitor *m = &sim->mon;
 
-	settle_wakeups(sim);
+	check_wakeups(sim);
 	sim->r->nr_transactions++;
 	sim_event(sim, AUXTAP_WM_END, offset, nr_bytes, flags);
 	if (!sim->c.snapshot && offset != m->head)
@@ -329,30 +335,30 @@ static void on_end(void *ctx, const struct perf_output_handle *handle, uint64_t 
 			      (LL)nr_bytes, (LL)(m->pos - m->head));
 	check_flags(sim, flags, nr_bytes);
 	if (sim->c.snapshot)
-		check_overwritten(sim);
+		check_snapshot_contents(sim);
 	if (flags & TRUNCATED) {
 		sim->r->nr_truncated++;
-		m->disable_due = true;
+		m->disable_expected = true;
 		progress_truncated(sim);
 	}
-	if (due && !lost) {
+	if (record_expected && !lost) {
 		sim->r->nr_records++;
 		sim->r->recorded += nr_bytes;
 		if (flags & LOSS_FLAGS)
 			m->flagged = true;
 		expect_record(sim, offset, nr_bytes, flags);
 		sim_event(sim, AUXTAP_WM_RECORD, offset, nr_bytes, flags);
-	} else if (due) { /* F3 */
+	} else if (record_expected) { /* F3 */
 		sim->r->record_lost += nr_bytes;
-		m->record_lost = true;
+		m->record_dropped = true;
 		sim_event(sim, AUXTAP_WM_RECORD_LOST, offset, nr_bytes, flags);
 	} else if (nr_bytes || flags & LOSS_FLAGS) { /* D14 */
 		mon_violation(sim, AUXTAP_INV_RECORDS_TRUE, "no record of %llu bytes, flags %#llx",
 			      (LL)nr_bytes, (LL)flags);
 	}
-	if (head_moved(sim, nr_bytes) || flags & TRUNCATED) { /* D16 */
-		m->wakeups_due++;
-		m->delivery_due = true;
+	if (advance_head(sim, nr_bytes) || flags & TRUNCATED) { /* D16 */
+		m->wakeups_expected++;
+		m->reader_wake_due = true;
 	}
 	if (!sim->c.snapshot && m->head - sim->reader.tail > sim->r->max_lag)
 		sim->r->max_lag = m->head - sim->reader.tail;
@@ -362,8 +368,8 @@ static void on_end(void *ctx, const struct perf_output_handle *handle, uint64_t 
 		mon_violation(sim, AUXTAP_INV_PROGRESS,
 			      "%d interrupts in a row have ended transactions without a byte",
 			      MAX_EMPTY);
-	m->open = m->threshold_hit = m->line_seen = m->traced = false;
-	m->lines_due = 0;
+	m->open = m->threshold_hit = m->irq_raised = m->traced = false;
+	m->irqs_expected = 0;
 }
 
 static void on_wakeup(void *ctx, const struct perf_event *event)
@@ -382,12 +388,12 @@ static void on_free(void *ctx)
 
 	if (++sim->mon.nr_freed > 1)
 		mon_violation(sim, AUXTAP_INV_FREED_ONCE, "the AUX pages are freed twice");
-	if (sim->mon.in_call)
+	if (sim->mon.in_aux_call)
 		mon_violation(sim, AUXTAP_INV_FREED_ONCE,
 			      "the AUX pages are freed by a transaction, in atomic context");
 }
 
-/* D2: while the area is being unmapped, the other CPU gets as far as its last step. */
+/* D2: between the two checks of perf_aux_output_begin() another CPU completes the unmapping. */
 static void on_race(void *ctx)
 {
 	struct sim *sim = ctx;
@@ -396,7 +402,7 @@ static void on_race(void *ctx)
 		return;
 	core_event_munmap_free(sim->aux_map);
 	sim->aux_map = NULL;
-	sim->mon.in_call = true; /* until machine_sched() settles */
+	sim->mon.in_aux_call = true; /* until mon_check_step() */
 }
 
 const struct core_observer monitor_observer = {
@@ -408,41 +414,44 @@ const struct core_observer monitor_observer = {
 	.race = on_race,
 };
 
-/* D21: when a truncated event has to be off. */
+/* D21: checks that a truncated event has been disabled. */
 static void check_disabled(struct sim *sim)
 {
 	if (!core_event_active(sim->event))
 		return;
-	if (sim->nominal->disable_at_sched_out)
-		finding(sim, "a truncated event is not disabled before it is scheduled out (D21)");
-	else if (sim->nominal->disable_by_cpu_number && !sim->c.cpu)
-		finding(sim, "a truncated event is never disabled on CPU 0 (D21)");
+	if (sim->expected_kernel->disable_at_sched_out)
+		known_deviation(
+			sim, "a truncated event is not disabled before it is scheduled out (D21)");
+	else if (sim->expected_kernel->disable_by_cpu_number && !sim->c.cpu)
+		known_deviation(sim, "a truncated event is never disabled on CPU 0 (D21)");
 	else
 		mon_violation(sim, AUXTAP_INV_TRUNCATED_DISABLED,
 			      "the event was truncated, and is still active");
 }
 
-void mon_settle(struct sim *sim)
+void mon_check_step(struct sim *sim)
 {
 	struct monitor *m = &sim->mon;
 
-	m->in_call = false;
+	m->in_aux_call = false;
 	if (m->mute)
 		return;
-	settle_wakeups(sim);
-	if (m->disable_due) {
-		m->disable_due = false;
+	check_wakeups(sim);
+	if (m->disable_expected) {
+		m->disable_expected = false;
 		check_disabled(sim);
 	}
-	/* D21: it will be disabled later: it was truncated while it was scheduled in, or as 6.12
-	 * does it */
+	/*
+	 * D21: not disabled yet. Either it was truncated during sched-in, when it was not active
+	 * yet, or this kernel checks pending_disable only at sched-out (6.12).
+	 */
 	if (sim->event->pending_disable &&
-	    (!core_event_active(sim->event) || sim->nominal->disable_at_sched_out))
-		m->disable_pending = true;
-	if (m->delivery_due && !m->delivered)
+	    (!core_event_active(sim->event) || sim->expected_kernel->disable_at_sched_out))
+		m->disable_late = true;
+	if (m->reader_wake_due && !m->reader_woken)
 		mon_violation(sim, AUXTAP_INV_WAKEUP_AT_WATERMARK,
 			      "a wakeup was made, and the reader was not woken");
-	m->delivery_due = m->delivered = false;
+	m->reader_wake_due = m->reader_woken = false;
 	if (!sim->c.snapshot && sim->page->aux_head != m->head)
 		mon_violation(sim, AUXTAP_INV_BYTES_ADD_UP, "aux_head is %llu, and should be %llu",
 			      (LL)sim->page->aux_head, (LL)m->head);
@@ -472,14 +481,14 @@ void mon_thresholds(struct sim *sim, u64 int_at, u64 stop_at, u64 start_off)
 	}
 	m->int_at = int_at;
 	m->stop_at = stop_at;
-	m->due_at = int_at != NO_OFFSET && int_at > m->pos ? int_at : stop_at;
+	m->next_threshold_at = int_at != NO_OFFSET && int_at > m->pos ? int_at : stop_at;
 	sim_event(sim, AUXTAP_WM_THRESHOLDS, int_at, stop_at, 0);
 	if (int_at == NO_OFFSET || sim->c.snapshot)
 		return;
 	sim->r->nr_thresholds++;
 	if (int_at <= m->pos)
 		sim->r->nr_thresholds_passed++;
-	distance = (s64)(int_at - m->handle_wakeup);
+	distance = (s64)(int_at - m->next_wakeup);
 	if (sim->r->nr_thresholds == 1 || distance < sim->r->threshold_min)
 		sim->r->threshold_min = distance;
 	if (sim->r->nr_thresholds == 1 || distance > sim->r->threshold_max)
@@ -490,8 +499,11 @@ void mon_thresholds(struct sim *sim, u64 int_at, u64 stop_at, u64 start_off)
 			      (LL)stop_at, (LL)sim->reader.tail, (LL)sim->aux_size);
 }
 
-/* Errata write where nothing of this transaction is: the driver has left space for it. */
-static bool stray(struct sim *sim, u64 off, u64 nr_bytes)
+/*
+ * Whether an erratum wrote this: at the start of the buffer or past its limit, where the driver
+ * leaves space for it, outside the trace of the transaction.
+ */
+static bool is_erratum_write(struct sim *sim, u64 off, u64 nr_bytes)
 {
 	const struct monitor *m = &sim->mon;
 	u64 mask = sim->aux_size - 1, base = machine_offset(sim, sim->regs_base), at;
@@ -508,12 +520,15 @@ static bool stray(struct sim *sim, u64 off, u64 nr_bytes)
 	return at + nr_bytes <= m->stop_at + 4096;
 }
 
-/* Position that counts: SPE is full where its greatest record would not fit any more. */
-static u64 reached(const struct sim *sim)
+/*
+ * The position to compare with thresholds: SPE's buffer is full when its largest record no longer
+ * fits.
+ */
+static u64 effective_pos(const struct sim *sim)
 {
 	u64 align = sim->c.setup.align;
 
-	if (!driver_is(sim, DRIVER_RECORDS))
+	if (!driver_has(sim, DRIVER_TRACE_IS_RECORDS))
 		return sim->mon.pos;
 	return ((sim->mon.pos + align - 1) & ~(align - 1)) + sim->c.setup.max_record - 1;
 }
@@ -521,14 +536,14 @@ static u64 reached(const struct sim *sim)
 static void reach_threshold(struct sim *sim)
 {
 	struct monitor *m = &sim->mon;
-	u64 at = reached(sim);
+	u64 at = effective_pos(sim);
 
-	if (!m->threshold_hit && m->due_at != NO_OFFSET && at >= m->due_at) {
-		m->threshold_hit = m->threshold_in_call = true;
+	if (!m->threshold_hit && m->next_threshold_at != NO_OFFSET && at >= m->next_threshold_at) {
+		m->threshold_hit = m->hit_in_produce = true;
 		m->threshold_late_reported = false;
-		m->lines_due++;
-		if (sim->on_event) { /* an interval may end after it */
-			u64 over = at > m->pos ? 0 : at - m->due_at;
+		m->irqs_expected++;
+		if (sim->on_event) { /* a produce() call may store more after it */
+			u64 over = at > m->pos ? 0 : at - m->next_threshold_at;
 
 			sim_event_at(sim, sim_time(sim, over), AUXTAP_WM_THRESHOLD_HIT,
 				     m->pos - over, 0, 0);
@@ -536,36 +551,37 @@ static void reach_threshold(struct sim *sim)
 	}
 	if (!m->stopped && m->stop_at != NO_OFFSET && at >= m->stop_at) {
 		m->stopped = true;
-		/* its own interrupt, where the first one has not come yet */
-		if (m->stop_at != m->due_at)
-			m->lines_due++;
+		/* the stop position raises an interrupt of its own */
+		if (m->stop_at != m->next_threshold_at)
+			m->irqs_expected++;
 	}
 }
 
-/* I9: SPE's records begin at multiples of the alignment; what lies before one that begins next. */
-static u64 own_padding(const struct sim *sim, u64 pos)
+/* I9: bytes of alignment padding that SPE inserts at pos, if a record begins next. */
+static u64 alignment_padding(const struct sim *sim, u64 pos)
 {
-	if (!driver_is(sim, DRIVER_RECORDS) || sim->input_stored % sim->c.setup.record_bytes)
+	if (!driver_has(sim, DRIVER_TRACE_IS_RECORDS) ||
+	    sim->input_stored % sim->c.setup.record_bytes)
 		return 0;
 	return -pos & (sim->c.setup.align - 1);
 }
 
 /*
- * What belongs into memory is what was produced, whatever the unit hands to store(): the bytes of
- * this interval in their order. If some are lost, they are its last ones.
+ * Memory must contain what was produced, whatever the unit passes to store(): the bytes of this
+ * produce() call in their order. If some are lost, they are its last ones.
  */
 static void expect_contents(struct sim *sim, u64 pos, u64 off, u64 nr_bytes)
 {
 	u64 mask = sim->aux_size - 1, record = sim->c.setup.record_bytes, pad, nr;
-	u16 *expected = sim->input ? sim->mon.expected : NULL;
+	u16 *expected = sim->input ? sim->mon.expected_contents : NULL;
 
 	while (nr_bytes) {
-		pad = own_padding(sim, pos);
+		pad = alignment_padding(sim, pos);
 		pad = pad < nr_bytes ? pad : nr_bytes;
 		for (u64 i = 0; expected && i < pad; i++)
 			expected[(off + i) & mask] = 0;
 		nr = nr_bytes - pad;
-		if (driver_is(sim, DRIVER_RECORDS) && record & (sim->c.setup.align - 1) &&
+		if (driver_has(sim, DRIVER_TRACE_IS_RECORDS) && record & (sim->c.setup.align - 1) &&
 		    nr > record - sim->input_stored % record)
 			nr = record - sim->input_stored % record; /* padding may follow */
 		for (u64 i = 0; expected && i < nr && sim->input_stored + i < sim->input_size; i++)
@@ -589,12 +605,12 @@ void mon_store(struct sim *sim, u64 off, u64 nr_bytes)
 			      (LL)nr_bytes, (LL)off);
 		return;
 	}
-	/* no trace that the reader will see: the loss goes on */
-	if (m->stopped && stray(sim, off, nr_bytes))
+	/* the reader never sees these bytes: the loss continues */
+	if (m->stopped && is_erratum_write(sim, off, nr_bytes))
 		return;
-	loss_over(sim);
-	sim->interval_stored += nr_bytes;
-	if (ahead && ahead != own_padding(sim, m->pos)) {
+	end_loss(sim);
+	sim->stored_in_produce += nr_bytes;
+	if (ahead && ahead != alignment_padding(sim, m->pos)) {
 		mon_violation_at(sim, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off,
 				 m->pos,
 				 "%llu bytes are stored at offset %#llx, and were due at %#llx",
@@ -618,86 +634,92 @@ void mon_store(struct sim *sim, u64 off, u64 nr_bytes)
 
 /* ---- interrupts ---- */
 
-/* How much comes before the line goes up: its delay, and two records, those at either end of it. */
+/*
+ * Bytes that may be produced between the threshold and the interrupt line's rise: the configured
+ * delay, and up to one record at either end.
+ */
 static u64 allowed_irq_delay(const struct sim *sim)
 {
 	return sim->c.setup.irq_delay_bytes + 2ull * sim->c.setup.record_bytes;
 }
 
-void mon_line(struct sim *sim)
+void mon_irq_raised(struct sim *sim)
 {
 	struct monitor *m = &sim->mon;
 
 	sim_event(sim, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
-	if (!m->lines_due) {
-		if (m->line_seen && m->threshold_hit && m->pos <= m->stop_at)
+	if (!m->irqs_expected) {
+		if (m->irq_raised && m->threshold_hit && m->pos <= m->stop_at)
 			mon_violation(
 				sim, AUXTAP_INV_IRQ_HAS_CAUSE,
 				"one interrupt is expected for a threshold; a second one comes, at %llu",
 				(LL)m->pos);
-		else if (m->due_at != NO_OFFSET && m->due_at > m->pos)
+		else if (m->next_threshold_at != NO_OFFSET && m->next_threshold_at > m->pos)
 			mon_violation(
 				sim, AUXTAP_INV_IRQ_HAS_CAUSE,
 				"an interrupt is expected at the threshold, %llu; one comes at %llu",
-				(LL)m->due_at, (LL)m->pos);
+				(LL)m->next_threshold_at, (LL)m->pos);
 		else
 			mon_violation(sim, AUXTAP_INV_IRQ_HAS_CAUSE,
 				      "no interrupt is expected; one comes, at %llu", (LL)m->pos);
 		return;
 	}
-	m->lines_due--;
-	if (!m->line_seen && !m->threshold_late_reported &&
-	    sim->r->produced > m->threshold_produced + allowed_irq_delay(sim))
+	m->irqs_expected--;
+	if (!m->irq_raised && !m->threshold_late_reported &&
+	    sim->r->produced > m->produced_at_threshold + allowed_irq_delay(sim))
 		mon_violation(sim, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			      "the interrupt line goes up %llu bytes after the threshold at %llu",
-			      (LL)(sim->r->produced - m->threshold_produced), (LL)m->due_at);
-	m->line_seen = true;
-	if (m->line_up) /* the last one has not come to the driver yet: they are one */
+			      (LL)(sim->r->produced - m->produced_at_threshold),
+			      (LL)m->next_threshold_at);
+	m->irq_raised = true;
+	if (m->irq_in_flight) /* the previous interrupt has not been handled: they coalesce */
 		return;
-	m->line_up = true;
+	m->irq_in_flight = true;
 	m->irq_late_reported = false;
-	m->line_time = sim->now;
+	m->irq_raised_at = sim->now;
 }
 
 void mon_irq(struct sim *sim)
 {
 	struct monitor *m = &sim->mon;
-	u64 overshoot = sim->r->produced - m->threshold_produced;
+	u64 overshoot = sim->r->produced - m->produced_at_threshold;
 
-	if (m->line_up && sim->now - m->line_time > sim->c.irq_latency_ns + sim->c.irq_jitter_ns &&
+	if (m->irq_in_flight &&
+	    sim->now - m->irq_raised_at > sim->c.irq_latency_ns + sim->c.irq_jitter_ns &&
 	    !m->irq_late_reported)
 		mon_violation(sim, AUXTAP_INV_IRQ_IN_TIME, "the interrupt took %llu ns, not %llu",
-			      (LL)(sim->now - m->line_time),
+			      (LL)(sim->now - m->irq_raised_at),
 			      (LL)(sim->c.irq_latency_ns + sim->c.irq_jitter_ns));
 	if (m->threshold_hit) {
 		sim->r->overshoots[mon_overshoot_bucket(overshoot)]++;
 		if (overshoot > sim->r->overshoot_max)
 			sim->r->overshoot_max = overshoot;
 	}
-	m->line_up = false;
+	m->irq_in_flight = false;
 }
 
-/* Time has passed, trace was produced: is an interrupt missing? */
+/* Time has passed or trace was produced: checks that no interrupt is overdue. */
 void mon_time(struct sim *sim)
 {
 	struct monitor *m = &sim->mon;
 	u64 latest = sim->c.irq_latency_ns + sim->c.irq_jitter_ns;
 
 	progress_time(sim);
-	if (m->line_up && !m->irq_late_reported && sim->now - m->line_time > latest + 1) {
+	if (m->irq_in_flight && !m->irq_late_reported && sim->now - m->irq_raised_at > latest + 1) {
 		m->irq_late_reported = true;
 		mon_violation(
 			sim, AUXTAP_INV_IRQ_IN_TIME,
 			"expected within %llu ns; after %llu the interrupt has not come to the driver",
-			(LL)latest, (LL)(sim->now - m->line_time));
+			(LL)latest, (LL)(sim->now - m->irq_raised_at));
 	}
-	if (m->threshold_hit && !m->line_seen && !m->threshold_late_reported && m->open &&
-	    sim->r->produced - m->threshold_produced > allowed_irq_delay(sim)) {
+	if (m->threshold_hit && !m->irq_raised && !m->threshold_late_reported && m->open &&
+	    sim->r->produced - m->produced_at_threshold > allowed_irq_delay(sim)) {
 		m->threshold_late_reported = true;
 		mon_violation(
 			sim, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			"%llu bytes and more after the threshold at %llu the interrupt line is still down",
-			(LL)(sim->r->produced - m->threshold_produced), (LL)m->due_at);
+			(LL)(sim->r->produced - m->produced_at_threshold),
+			(LL)m->next_threshold_at);
 	}
 }
 
@@ -706,14 +728,15 @@ void mon_time(struct sim *sim)
 void mon_record(struct sim *sim, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &sim->mon;
-	const struct aux_reported *t = &m->reported[m->reported_from % m->max_reported];
+	const struct expected_aux_record *t =
+		&m->expected_records[m->records_read % m->max_expected];
 
-	if (m->reported_from == m->reported_to) {
+	if (m->records_read == m->records_written) {
 		mon_violation(sim, AUXTAP_INV_RECORDS_TRUE,
 			      "a record of %llu bytes that the kernel did not write", (LL)nr_bytes);
 		return;
 	}
-	m->reported_from++;
+	m->records_read++;
 	if (t->offset != offset || t->nr_bytes != nr_bytes || t->flags != flags)
 		mon_violation(
 			sim, AUXTAP_INV_RECORDS_TRUE,
@@ -727,50 +750,51 @@ void mon_read(struct sim *sim, u64 from, u64 to)
 	struct monitor *m = &sim->mon;
 	u64 mask = sim->aux_size - 1;
 
-	for (u64 at = from; m->expected && at < to; at++) {
-		u16 *expected = &m->expected[at & mask];
-		u8 due = *expected ? (u8)(*expected - 1) : sim->driver->pad;
+	for (u64 at = from; m->expected_contents && at < to; at++) {
+		u16 *expected = &m->expected_contents[at & mask];
+		u8 byte_expected = *expected ? (u8)(*expected - 1) : sim->driver->pad;
 
-		if (sim->aux[at & mask] != due) {
+		if (sim->aux[at & mask] != byte_expected) {
 			mon_violation_at(sim, AUXTAP_INV_CONTENTS_TRUE, at, at,
 					 "at %llu the reader finds %#x; %s %#x", (LL)at,
 					 sim->aux[at & mask],
-					 *expected ? "produced was" : "padding should be", due);
+					 *expected ? "produced was" : "padding should be",
+					 byte_expected);
 			return;
 		}
 		*expected = 0;
 	}
 }
 
-void mon_drained(struct sim *sim, bool disable_pending, bool more)
+void mon_drained(struct sim *sim, bool disable_late, bool still_tracing)
 {
-	if (!sim->running || sim->mon.open || sim->mon.mute || more)
+	if (!sim->running || sim->mon.open || sim->mon.mute || still_tracing)
 		return;
-	if (disable_pending) /* it could not be disabled when it was truncated, for it was not in */
-		finding(sim, "truncated while it was scheduled in, an event keeps "
-			     "pending_disable set, and is "
-			     "disabled at a later wakeup or sched-out (D21)");
+	if (disable_late) /* truncated during sched-in: not active yet, so it was not disabled */
+		known_deviation(sim, "truncated while it was scheduled in, an event keeps "
+				     "pending_disable set, and is "
+				     "disabled at a later wakeup or sched-out (D21)");
 	else
 		mon_violation(sim, AUXTAP_INV_PROGRESS,
 			      "all is read and the event enabled again, and nothing is traced");
 }
 
-/* No more trace comes: the last loss is over, too. */
+/* No more trace comes: this ends the last loss, too. */
 void mon_finish(struct sim *sim)
 {
-	loss_over(sim);
+	end_loss(sim);
 }
 
 int mon_open(struct sim *sim)
 {
 	struct monitor *m = &sim->mon;
 
-	/* no more of them than the data ring has space for */
-	m->max_reported = sim->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
-	m->reported = calloc(m->max_reported, sizeof(*m->reported));
+	/* no more records than the data ring has space for */
+	m->max_expected = sim->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
+	m->expected_records = calloc(m->max_expected, sizeof(*m->expected_records));
 	if (sim->c.contents)
-		m->expected = calloc(sim->aux_size, sizeof(*m->expected));
-	return m->reported && (m->expected || !sim->c.contents) ? 0 : -ENOMEM;
+		m->expected_contents = calloc(sim->aux_size, sizeof(*m->expected_contents));
+	return m->expected_records && (m->expected_contents || !sim->c.contents) ? 0 : -ENOMEM;
 }
 
 void mon_close(struct sim *sim)
@@ -791,7 +815,7 @@ void mon_close(struct sim *sim)
 			(LL)sim->mon.head, (LL)r->recorded, (LL)r->skipped, (LL)r->record_lost);
 	if (!sim->mon.nr_freed && !r->refused)
 		mon_violation(sim, AUXTAP_INV_FREED_ONCE, "the AUX pages are never freed");
-	free(sim->mon.reported);
-	free(sim->mon.expected);
-	sim->mon.expected = NULL;
+	free(sim->mon.expected_records);
+	free(sim->mon.expected_contents);
+	sim->mon.expected_contents = NULL;
 }

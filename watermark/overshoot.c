@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Buckets of the histogram of overshoots: exact below 16, then eight of equal width in each power
- * of two.
+ * Buckets of the histogram of overshoots: one per byte below 16, then eight of equal width for each
+ * power of two.
  */
 #include "sim.h"
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The reader of the rings, as capture does it: woken, it reads the records, then copies trace
- * and frees the space, and enables an event again that was truncated (D21).
+ * The reader of the rings. It works like capture: when woken it reads the records, copies trace,
+ * frees the space, and enables a truncated event again (D21).
  */
 #include "sim.h"
 
 #include <string.h>
 
 #define NS	 1000000000ull
-#define AGAIN_NS 1000
+#define AGAIN_NS 1000 /* see reading_done() */
 
 u64 reader_head(const struct sim *sim)
 {
 	return __atomic_load_n(&sim->page->aux_head, __ATOMIC_ACQUIRE);
 }
 
-/* On another CPU, and faster than anything: all is read before the wakeup returns. */
+/* Whether the reader takes no time: it has read everything before the wakeup returns. */
 static bool is_prompt(const struct sim *sim)
 {
 	return !sim->c.reader_latency_ns && !sim->c.reader_jitter_ns && !sim->c.reader_rate &&
@@ -26,7 +26,7 @@ void reader_wake(struct sim *sim)
 {
 	struct reader *r = &sim->reader;
 
-	if (sim->exploring) { /* when it reads is for the search to say */
+	if (sim->exploring) { /* the search decides when it reads */
 		r->woken = true;
 		return;
 	}
@@ -54,7 +54,8 @@ void reader_records(struct sim *sim)
 
 		memcpy(&header, data + (tail & (size - 1)), sizeof(header)); /* E15 */
 		if (header.type == PERF_RECORD_AUX) {
-			for (u64 i = 0; i < 3; i++) /* sizes are multiples of 8: no word is cut */
+			for (u64 i = 0; i < 3;
+			     i++) /* record sizes are multiples of 8: no word wraps */
 				memcpy(&body[i],
 				       data + ((tail + sizeof(header) + 8 * i) & (size - 1)), 8);
 			mon_record(sim, body[0], body[1], body[2]);
@@ -68,8 +69,8 @@ void reader_records(struct sim *sim)
 	__atomic_store_n(&sim->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* Everything is read. */
-static void rest(struct sim *sim)
+/* Everything has been read: enables a truncated event again, then sleeps unless there is more. */
+static void reading_done(struct sim *sim)
 {
 	struct reader *r = &sim->reader;
 
@@ -86,7 +87,7 @@ static void rest(struct sim *sim)
 		r->woken = false;
 		if (!sim->c.snapshot)
 			r->at = sim->now + sim->c.reader_latency_ns;
-		/* truncated again at once: even the fastest reader's time goes on */
+		/* truncated again at once: time must advance even for a reader that takes none */
 		if (r->at == r->enabled_at)
 			r->at += AGAIN_NS;
 	}
@@ -105,12 +106,12 @@ static void begin_copy(struct sim *sim)
 	reader_records(sim);
 	head = reader_head(sim);
 	if (sim->c.snapshot || head == r->tail) {
-		rest(sim);
+		reading_done(sim);
 		return;
 	}
 	nr = head - r->tail;
 	if (nr >= sim->aux_size - 1)
-		r->was_full = true; /* also where it is read in parts */
+		r->was_full = true; /* reader_take() may see only parts of it */
 	if (sim->c.read_bytes && nr > sim->c.read_bytes)
 		nr = sim->c.read_bytes;
 	r->to = r->tail + nr;
@@ -138,11 +139,11 @@ static void end_copy(struct sim *sim)
 
 	r->copying = false;
 	reader_take(sim, r->to);
-	reader_records(sim); /* D15: what was written meanwhile */
+	reader_records(sim); /* D15: records written during the copy */
 	if (reader_head(sim) != r->tail)
-		r->at = sim->now; /* more of it */
+		r->at = sim->now; /* there is more trace */
 	else
-		rest(sim);
+		reading_done(sim);
 }
 
 void reader_step(struct sim *sim)

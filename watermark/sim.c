@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Simulated time: how much trace the program generates when, and what comes next: interrupt,
+ * Simulated time: when the program generates how much trace, and which event is next: interrupt,
  * reader, scheduler. The rest of the machine: sim.h. Rules such as D21: docs/kernel-rules.md.
  */
 #include "util/sized.h"
@@ -46,14 +46,14 @@ static void event_text(struct sim *sim, u64 time, enum auxtap_watermark_what wha
 		sim->on_event(sim->ctx, &e);
 }
 
-void sim_violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void sim_violation(struct sim *sim, enum auxtap_watermark_invariant inv, u64 actual, u64 expected,
 		   const char *text)
 {
-	event_text(sim, sim_time(sim, 0), AUXTAP_WM_VIOLATION, inv, is, due, text);
+	event_text(sim, sim_time(sim, 0), AUXTAP_WM_VIOLATION, inv, actual, expected, text);
 }
 
-/* What the rules of this kernel allow is no violation. */
-void sim_finding(struct sim *sim, const char *text)
+/* Reports a deviation that the rules of this kernel allow. */
+void sim_known_deviation(struct sim *sim, const char *text)
 {
 	event_text(sim, sim_time(sim, 0), AUXTAP_WM_FINDING, 0, 0, 0, text);
 }
@@ -78,7 +78,7 @@ u64 sim_random(struct sim *sim, u64 below)
 
 /* ---- production ---- */
 
-/* The rate from now on, and how long it holds: a phase. */
+/* Starts a phase: sets the rate from now on, and the phase's end. */
 static void next_phase(struct sim *sim)
 {
 	const struct auxtap_watermark_config *c = &sim->c;
@@ -103,7 +103,7 @@ static void next_phase(struct sim *sim)
 	}
 }
 
-/* Bytes produced until a time of this phase; whole records (--record). */
+/* Bytes produced until a time in this phase, in whole records (--record). */
 static u64 produced_until(const struct sim *sim, u64 time)
 {
 	u64 grain = sim->c.setup.record_bytes;
@@ -112,7 +112,7 @@ static u64 produced_until(const struct sim *sim, u64 time)
 	return sim->anchor_bytes + (u64)nr / grain * grain;
 }
 
-/* When that many bytes are produced. */
+/* The time at which that many bytes are produced. */
 static u64 time_of(const struct sim *sim, u64 produced)
 {
 	u128 ns = (u128)(produced - sim->anchor_bytes) * NS;
@@ -130,16 +130,16 @@ u64 sim_time(const struct sim *sim, u64 less)
 
 	if (sim->exploring)
 		return sim->now;
-	produced = sim->r->produced + sim->interval_stored -
-		   (less < sim->interval_stored ? less : sim->interval_stored);
+	produced = sim->r->produced + sim->stored_in_produce -
+		   (less < sim->stored_in_produce ? less : sim->stored_in_produce);
 	time = sim->producing && produced > sim->anchor_bytes ? time_of(sim, produced) : sim->now;
 
 	return time > sim->now ? time : sim->now;
 }
 
 /*
- * The byte at a position of all that is produced: neither padding nor what was in memory before,
- * and without a period, so that no two intervals are alike.
+ * The byte at a position of the produced trace: never a padding byte or map_areas()' initial value,
+ * and without a period, so that misplaced trace never matches.
  */
 static u8 content_at(u64 at)
 {
@@ -155,8 +155,7 @@ static const u8 *contents(struct sim *sim, u64 *nr_bytes)
 
 	if (!sim->bytes)
 		return NULL;
-	/* a unit may consume one record a call of all that it is offered: the rest is still there
-	 */
+	/* a unit may consume less than it is offered: the rest is still in the buffer */
 	if (!sim->bytes_to || at < sim->bytes_to - CHUNK || at + grain > sim->bytes_to) {
 		for (u64 i = 0; i < CHUNK; i++)
 			sim->bytes[i] = content_at(at + i);
@@ -168,7 +167,7 @@ static const u8 *contents(struct sim *sim, u64 *nr_bytes)
 	return sim->bytes + (CHUNK - left);
 }
 
-/* now becomes the time of the last byte; an interrupt within that record has it later already. */
+/* Advances now to the time of the last byte, unless an interrupt in that record already did. */
 static void count_produced(struct sim *sim, u64 nr_bytes)
 {
 	u64 time;
@@ -185,13 +184,13 @@ u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed)
 
 	sim->input = bytes;
 	sim->input_size = nr_bytes;
-	sim->input_stored = sim->interval_stored = sim->store_bytes = 0;
+	sim->input_stored = sim->stored_in_produce = sim->store_bytes = 0;
 	sim->producing = true;
 	*consumed = 0;
 	stored = sim->unit->produce(sim->u, bytes, nr_bytes, consumed);
 	sim->producing = false;
 	sim->input = NULL;
-	/* impossible counts end the run (produce()), and a store that failed has been reported */
+	/* impossible counts end the run, see produce(); a failed store has been reported */
 	if (stored != sim->input_stored && stored <= sim->store_bytes &&
 	    violations == sim->r->nr_violations)
 		mon_violation(
@@ -202,7 +201,7 @@ u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed)
 	return stored;
 }
 
-/* The trace of an interval, at most to the next event. The time is when it was produced. */
+/* Produces trace: at most nr_bytes, the trace until the next event. Advances the time. */
 static void produce(struct sim *sim, u64 nr_bytes)
 {
 	u64 stored = 0, consumed = nr_bytes;
@@ -233,8 +232,8 @@ static void produce(struct sim *sim, u64 nr_bytes)
 	}
 	if (sim->line_raised) {
 		sim->line_raised = false;
-		mon_line(sim);
-		sim_raise_line(sim);
+		mon_irq_raised(sim);
+		sim_forward_irq(sim);
 	}
 	mon_time(sim);
 }
@@ -242,22 +241,22 @@ static void produce(struct sim *sim, u64 nr_bytes)
 /* ---- interrupts ---- */
 
 /*
- * The interrupt line is raised in the middle of a call of the unit: when that returns, it is known
- * when it was.
+ * A unit raises its interrupt line inside produce(): only when produce() returns, the simulator
+ * knows the time.
  */
-void sim_line(struct sim *sim)
+void sim_irq_raised(struct sim *sim)
 {
 	sim->line_raised = true;
-	if (!sim->producing) { /* by a register: now */
+	if (!sim->producing) { /* a register access raised it: now */
 		sim->line_raised = false;
-		mon_line(sim);
-		sim_raise_line(sim);
+		mon_irq_raised(sim);
+		sim_forward_irq(sim);
 	}
 }
 
 /*
- * More than one at a time is on its way only where a fault doubles them. Those beyond MAX_IRQS are
- * dropped: the driver will have been called MAX_IRQS times since.
+ * More than one interrupt is pending only if an injected fault doubles them. Those beyond MAX_IRQS
+ * are dropped: MAX_IRQS calls of the driver are still to come.
  */
 void sim_send_irq(struct sim *sim, u64 delay)
 {
@@ -281,9 +280,9 @@ static void deliver_irq(struct sim *sim, unsigned int which)
 {
 	sim->irqs[which] = sim->irqs[--sim->nr_irqs];
 	machine_interrupt(sim);
-	/* a level that the driver has left up comes again */
+	/* level-triggered: a line that the driver has left high interrupts again */
 	if (!sim->nr_irqs && sim->unit->irq_level && sim->unit->irq_level(sim->u)) {
-		mon_line(sim);
+		mon_irq_raised(sim);
 		sim_send_irq(sim, sim->c.irq_latency_ns + 1);
 	}
 }
@@ -311,7 +310,8 @@ static void stall_check(struct sim *sim)
 
 	r->stall_check_at = NEVER;
 	/*
-	 * awake, it reads and enables by itself; a copy that is under way would set the tail back
+	 * An awake reader reads and enables the event itself; the end of a pending copy would move
+	 * the tail back.
 	 */
 	if (sim->c.snapshot || !sim->running || machine_tracing(sim) || r->at != NEVER)
 		return;
@@ -341,7 +341,7 @@ static void step(struct sim *sim)
 	if (next > sim->now && sim->running && sim->rate) {
 		u64 grain = sim->c.setup.record_bytes;
 
-		if (next == NEVER) { /* nothing else happens: some more, then see */
+		if (next == NEVER) { /* no other event: produce about one area of trace */
 			amount = sim->aux_size;
 			if (sim->c.max_bytes)
 				amount = min_u64(amount,
@@ -402,7 +402,7 @@ static void run(struct sim *sim)
 	progress_end(sim);
 }
 
-/* The model breaks the contract of a trace unit: impossible counts, or no progress. */
+/* The unit violates the contract of produce(): impossible counts, or no progress. */
 static int unit_broken(const struct sim *sim, struct auxtap_error *err)
 {
 	auxtap_error_set(

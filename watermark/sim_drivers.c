@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The drivers of the simulated machine: their accesses to registers, which go to the trace unit,
- * their start, their interrupt. Hardware faults that a driver would meet in a register are injected
- * here.
+ * The drivers of the simulated machine: registration, interrupt handlers, and the register
+ * accesses, which go to the trace unit. Hardware faults that a driver would see in a register are
+ * injected here.
  */
 #include "sim.h"
 #include "units.h"
@@ -64,7 +64,7 @@ void driver_show_status(struct sim *sim, u64 written)
 		sim_status(sim, status, off, written, text);
 }
 
-/* The table's entry, and the offset in it. */
+/* PT: OUTPUT_MASK_PTRS has the index of the ToPA entry, and the offset in its region. */
 static u64 pt_pointer_off(struct sim *sim, u64 pointer)
 {
 	u64 base = reg_read(sim->c.cpu, MSR_OUTPUT_BASE) & ~0xfffull;
@@ -77,7 +77,7 @@ static u64 pt_pointer_off(struct sim *sim, u64 pointer)
 	return off;
 }
 
-/* An address; that of the end of the area is in it, too. */
+/* Arm: the pointer is an address, at most the end of the area. */
 static u64 arm_pointer_off(struct sim *sim, u64 pointer)
 {
 	if (pointer == (u64)(uintptr_t)sim->aux + sim->aux_size)
@@ -85,7 +85,7 @@ static u64 arm_pointer_off(struct sim *sim, u64 pointer)
 	return machine_offset(sim, pointer);
 }
 
-/* A write, after which the driver may have set the buffer up anew: that is looked at. */
+/* Forwards a write to the unit; before a write that enables the unit, reads the thresholds. */
 static void reg_write(int cpu, u32 reg, u64 value)
 {
 	struct sim *sim = current_sim;
@@ -121,7 +121,7 @@ static void reg_write(int cpu, u32 reg, u64 value)
 	default:
 		break;
 	}
-	/* before the unit runs: it may reach its thresholds at once */
+	/* before the write reaches the unit, which may reach its thresholds at once */
 	if (value & ENABLE &&
 	    ((reg == MSR_CTL && !was_on) || reg == PMBLIMITR || reg == TRBLIMITR)) {
 		if (sim->mon.open)
@@ -205,10 +205,10 @@ static bool trbe_irq(void)
 	return cs_etm_interrupt();
 }
 
-/* ---- for explore.c, which compares states: PT's description of the area ---- */
+/* ---- PT's description of the area, for explore.c, which compares states ---- */
 
-/* Position and thresholds are set anew before the unit is switched on (H4, D4). */
-static void pt_normalize_area(void *area)
+/* The driver sets position and thresholds before it switches the unit on (H4, D4). */
+static void pt_normalise_area(void *area)
 {
 	pt_buffer_clear_thresholds(area);
 	pt_buffer_seek(area, 0);
@@ -242,7 +242,7 @@ static const struct sim_driver drivers[] = {
 		.interrupt = pt_interrupt,
 		.unit = unit_pt,
 		.unit_state = &unit_pt_state,
-		.flags = DRIVER_PHYSICAL | DRIVER_GOES_ON,
+		.flags = DRIVER_PHYSICAL | DRIVER_IRQ_KEEPS_TRACING,
 		.attr_config = 0x2001,
 		.pad = 0x00,
 		.stop_flag = PERF_AUX_FLAG_TRUNCATED,
@@ -255,7 +255,7 @@ static const struct sim_driver drivers[] = {
 		.pointer_reg = MSR_MASK_PTRS,
 		.pointer_off = pt_pointer_off,
 		.read_thresholds = thresholds_read_tables,
-		.normalize_area = pt_normalize_area,
+		.normalise_area = pt_normalise_area,
 		.rebase_area = pt_rebase_area,
 	},
 	{
@@ -266,7 +266,7 @@ static const struct sim_driver drivers[] = {
 		.interrupt = arm_spe_interrupt,
 		.unit = unit_spe,
 		.unit_state = &unit_spe_state,
-		.flags = DRIVER_RECORDS,
+		.flags = DRIVER_TRACE_IS_RECORDS,
 		.pad = 0x00,
 		.min_pages = 2,
 		.max_page = 65536,
@@ -285,7 +285,7 @@ static const struct sim_driver drivers[] = {
 		.interrupt = trbe_irq,
 		.unit = unit_trbe,
 		.unit_state = &unit_trbe_state,
-		.flags = DRIVER_HEAD_COUNTS | DRIVER_WRAPS,
+		.flags = DRIVER_SNAPSHOT_HEAD_COUNTS | DRIVER_WRAPS,
 		.pad = 0x70,
 		.stop_flag = PERF_AUX_FLAG_COLLISION,
 		.min_pages = 2,
@@ -310,7 +310,7 @@ const struct sim_driver *sim_driver_find(const char *name)
 	return NULL;
 }
 
-bool driver_is(const struct sim *sim, unsigned int flag)
+bool driver_has(const struct sim *sim, unsigned int flag)
 {
 	return sim->driver->flags & flag;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The simulated machine's kernel side: the perf core with its event and areas, and the bus. The
+ * The kernel of the simulated machine: the perf core with its event and areas, and the bus. The
  * drivers and their registers: sim_drivers.c.
  */
 #include "sim.h"
@@ -23,7 +23,7 @@ u64 machine_offset(const struct sim *sim, u64 addr)
 {
 	const u8 *at = (const u8 *)(uintptr_t)addr;
 
-	if (driver_is(sim, DRIVER_PHYSICAL))
+	if (driver_has(sim, DRIVER_PHYSICAL))
 		at = core_phys_to_virt(addr, 1);
 	if (!at || at < sim->aux || at >= sim->aux + sim->aux_size)
 		return NO_OFFSET;
@@ -58,7 +58,7 @@ static int bus_store(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr
 			      (unsigned long long)nr_bytes);
 		return -EFAULT;
 	}
-	if (nr_bytes > sim->aux_size - off) { /* it runs over the end of the area */
+	if (nr_bytes > sim->aux_size - off) { /* it crosses the end of the area */
 		mon_violation(sim, AUXTAP_INV_LIMIT_KEPT,
 			      "%llu bytes at offset %#llx go past the end of the AUX area",
 			      (unsigned long long)nr_bytes, (unsigned long long)off);
@@ -72,10 +72,10 @@ static int bus_store(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr
 
 static void bus_irq(void *ctx)
 {
-	sim_line(ctx);
+	sim_irq_raised(ctx);
 }
 
-/* ---- the core's machine ---- */
+/* ---- callbacks of struct core_machine ---- */
 
 static uint64_t core_now(void *ctx)
 {
@@ -87,7 +87,7 @@ static void core_woken(void *ctx, struct perf_event *event)
 	struct sim *sim = ctx;
 
 	(void)event;
-	sim->mon.delivered = true;
+	sim->mon.reader_woken = true;
 	reader_wake(sim);
 }
 
@@ -143,13 +143,13 @@ static int map_areas(struct sim *sim)
 	if (ret)
 		return refuse(sim, ret, why_no_area(sim));
 	sim->aux = sim->aux_map->addr;
-	if (sim->c.contents) /* not yet written: no value that a reader expects */
+	if (sim->c.contents) /* a value that is neither trace nor padding */
 		memset(sim->aux, 0xee, sim->aux_size);
 	return 0;
 }
 
-/* The next simulation may begin. */
-static void leave(struct sim *sim)
+/* Releases the thread's global state, so that the next simulation can begin. */
+static void release_thread(struct sim *sim)
 {
 	core_machine_set(NULL);
 	core_kernel_use(NULL);
@@ -190,7 +190,7 @@ int machine_open(struct sim *sim, struct auxtap_error *err)
 	setup.irq_delay_bytes += unit_faults_irq_delay_bytes(&sim->faults.unit, sim->c.page_size);
 	sim->u = sim->unit->create(&sim->bus, &setup);
 	if (!sim->u) {
-		leave(sim);
+		release_thread(sim);
 		return auxtap_error_set(err, -ENOMEM, sim->unit->name, "no memory");
 	}
 	core_machine_set(&sim->core);
@@ -199,7 +199,7 @@ int machine_open(struct sim *sim, struct auxtap_error *err)
 	core_set_cpu(sim->c.cpu);
 	ret = sim->driver->start();
 	if (ret) {
-		leave(sim);
+		release_thread(sim);
 		return auxtap_error_set(err, ret, sim->unit->name,
 					"the driver does not accept this unit: %s", strerror(-ret));
 	}
@@ -211,7 +211,7 @@ int machine_open(struct sim *sim, struct auxtap_error *err)
 	ret = map_areas(sim);
 	if (ret)
 		return ret;
-	/* C2; an overwritten area has none */
+	/* C2; unused in snapshot mode */
 	sim->watermark = attr.aux_watermark ? attr.aux_watermark : sim->aux_size / 2;
 	if (sim->watermark > UINT32_MAX)
 		sim->watermark = UINT32_MAX;
@@ -219,20 +219,21 @@ int machine_open(struct sim *sim, struct auxtap_error *err)
 }
 
 /*
- * B18, D2: the area is unmapped, and while that is under way the program begins to run once
- * more: monitor.c's race() lets the second half of the unmapping fall between two looks.
+ * B18, D2: unmaps the area, and schedules the program in while that is in progress: monitor.c's
+ * on_race() does the second half of the unmapping between the two checks of
+ * perf_aux_output_begin().
  */
 void machine_unmap(struct sim *sim)
 {
 	core_set_cpu(sim->c.cpu);
 	core_event_munmap_stop(sim->aux_map);
 	core_irq_work_run();
-	mon_settle(sim);
-	for (; sim->nr_irqs; sim->nr_irqs--) /* on its way when the event was stopped */
+	mon_check_step(sim);
+	for (; sim->nr_irqs; sim->nr_irqs--) /* pending when the event was stopped */
 		machine_interrupt(sim);
 	if (sim->running)
 		machine_sched(sim, false);
-	sim->mon.mute = true; /* begin is refused: no trace of the run is lost */
+	sim->mon.mute = true; /* begin is refused now, which is no loss */
 	machine_sched(sim, true);
 	if (sim->aux_map) {
 		core_event_munmap_free(sim->aux_map);
@@ -250,10 +251,10 @@ void machine_close(struct sim *sim)
 	if (sim->event)
 		core_event_close(sim->event);
 	sim->driver->end();
-	leave(sim);
+	release_thread(sim);
 }
 
-/* ---- what happens to it ---- */
+/* ---- events ---- */
 
 void machine_sched(struct sim *sim, bool in)
 {
@@ -265,7 +266,7 @@ void machine_sched(struct sim *sim, bool in)
 	core_irq_work_run();
 	sim->running = in;
 	sim_event(sim, AUXTAP_WM_SWITCH, in, 0, 0);
-	mon_settle(sim);
+	mon_check_step(sim);
 }
 
 void machine_interrupt(struct sim *sim)
@@ -279,13 +280,13 @@ void machine_interrupt(struct sim *sim)
 	sim->driver->interrupt();
 	core_irq_work_run();
 	sim->in_interrupt = false;
-	mon_settle(sim);
+	mon_check_step(sim);
 }
 
-/* D21: DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */
+/* D21: DISABLE and ENABLE; ENABLE alone has no effect while the event is still active. */
 void machine_reenable(struct sim *sim)
 {
-	bool marked = sim->event->pending_disable, more;
+	bool disable_late = sim->event->pending_disable, still_tracing;
 	u64 head = sim->mon.head;
 
 	sim->r->nr_reenabled++;
@@ -293,18 +294,18 @@ void machine_reenable(struct sim *sim)
 	core_set_cpu(sim->c.cpu);
 	core_event_ioctl(sim->event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 	core_irq_work_run();
-	mon_settle(sim);
-	more = sim->mon.head != head;
+	mon_check_step(sim);
+	still_tracing = sim->mon.head != head;
 	core_event_ioctl(sim->event, PERF_EVENT_IOC_ENABLE, 0, NULL);
 	core_irq_work_run();
-	mon_settle(sim);
-	mon_drained(sim, marked, more);
+	mon_check_step(sim);
+	mon_drained(sim, disable_late, still_tracing);
 }
 
 void machine_inject_hole(struct sim *sim)
 {
 	if (!sim->mon.open)
 		return;
-	sim->mon.hole = true;
+	sim->mon.partial_expected = true;
 	intel_pt_hole();
 }

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Progress: trace gets through, and what is lost is what the configuration explains.
- * docs/watermark.md, "progress", says what that is; monitor.c calls this file where trace is lost
- * and where tracing ends.
+ * The invariant "progress": trace is stored, and the configuration explains each loss
+ * (docs/watermark.md). monitor.c calls this file when trace is lost and when tracing ends.
  */
 #include "sim.h"
 
 #define NS 1000000000ull
 #define LL unsigned long long
 /*
- * truncations in a row, the reader having read all, between which nothing is stored (D5, I7: a few
- * are explained)
+ * Truncations in a row without trace stored in between, although the reader has read everything
+ * (D5, I7 explain a few).
  */
 #define MAX_STARVED 8
-#define BATCHES	    4 /* watermarks in an area that is never full if the reader keeps up */
+#define BATCHES	    4 /* watermarks that an area must hold to be never full */
 
 static u64 copy_ns(const struct sim *sim)
 {
@@ -36,8 +35,8 @@ static u64 max_rate(const struct sim *sim)
 }
 
 /*
- * The area is never full: while the reader reads and the driver comes, less than a quarter of it is
- * produced, and it holds several watermarks. PT: only of watermarks at which it can interrupt (H5).
+ * Whether the area is never full: less than a quarter of it is produced while driver and reader
+ * react, and it holds BATCHES watermarks. PT: only with watermarks at which it can interrupt (H5).
  */
 static bool reader_keeps_up(const struct sim *sim)
 {
@@ -47,7 +46,8 @@ static bool reader_keeps_up(const struct sim *sim)
 
 	if (sim->c.snapshot || sim->c.data_pages < 4)
 		return false;
-	if (driver_is(sim, DRIVER_GOES_ON) && (batch < sim->c.page_size || batch & (batch - 1)))
+	if (driver_has(sim, DRIVER_IRQ_KEEPS_TRACING) &&
+	    (batch < sim->c.page_size || batch & (batch - 1)))
 		return false;
 	if (batch < sim->c.page_size)
 		batch = sim->c.page_size;
@@ -56,7 +56,7 @@ static bool reader_keeps_up(const struct sim *sim)
 	return sim->aux_size >= BATCHES * batch && produced <= sim->aux_size / 4;
 }
 
-/* In simulated time, with ring_reader.c's reader; a search and a replay have no such reader. */
+/* For runs in simulated time with ring_reader.c's reader; not for a search or a replay. */
 void progress_begin(struct sim *sim)
 {
 	struct progress *p = &sim->progress;
@@ -64,7 +64,7 @@ void progress_begin(struct sim *sim)
 	p->timed = true;
 	p->keeps_up = reader_keeps_up(sim);
 	p->off_since = NEVER;
-	/* woken, or asleep until its timer, and twice where an event is disabled late (D21) */
+	/* the reader is woken or waits for its stall check; twice if the disable is late (D21) */
 	p->off_max = 3 * reader_ns(sim) + 4 * STALL_CHECK_NS + sim->c.irq_latency_ns +
 		     sim->c.irq_jitter_ns;
 }

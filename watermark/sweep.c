@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The standard sweep: which machines, areas, watermarks and readers. */
+/* The standard sweep: its machines, areas, watermarks and readers. */
 #include "sim.h"
 
 #define SIZE sizeof(struct auxtap_sweep_machine)
@@ -30,7 +30,7 @@ static void add(struct watermarks *m, uint64_t watermark)
 	m->at[m->nr++] = watermark;
 }
 
-/* k/n of the area, k from 1 to n: pages, parts of pages and, for odd n, neither */
+/* Adds k/n of the area, k from 1 to n: whole pages, parts of pages; for odd n, unaligned sizes. */
 static void add_parts(struct watermarks *m, uint64_t area, uint64_t n)
 {
 	for (uint64_t k = 1; k <= n; k++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where the unit is to interrupt and to stop: read back from what the driver has programmed,
- * registers or tables in memory, never from the driver's own variables.
+ * Interrupt threshold and stop position, read back from the registers or tables that the driver has
+ * programmed, never from the driver's own variables.
  */
 #include "sim.h"
 
@@ -15,7 +15,7 @@ static u64 entry_bytes(u64 entry)
 	return 4096ull << (entry >> 6 & 0xf);
 }
 
-/* One pass over the entries, starting at the unit's own. */
+/* One pass over the entries, starting at the unit's current one. */
 void thresholds_read_tables(struct sim *sim)
 {
 	u64 base = sim->pt_base & ~0xfffull, index = sim->pt_mask_ptrs >> 7 & 0x1ffffff;
@@ -49,7 +49,7 @@ void thresholds_read_tables(struct sim *sim)
 	}
 	if (int_at == NO_OFFSET)
 		int_at = stop_at;
-	else if (int_at > stop_at) /* never reached: it lies in the wrap before */
+	else if (int_at > stop_at) /* never reached: it is one wrap earlier */
 		int_at -= sim->aux_size;
 	mon_thresholds(sim, int_at, stop_at, start);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The Intel PT output stage (driver/hw/pt_output.c) as a trace unit of the simulator:
- * its MSRs, its tables over the bus, its stores reported a region at a time.
+ * The Intel PT output stage (driver/hw/pt_output.c) as a trace unit of the simulator: it has the
+ * MSRs, reads tables over the bus, and reports its stores, each within one region.
  */
 #include "units.h"
 
@@ -13,15 +13,15 @@ struct pt {
 	struct pt_output_bus stage_bus;
 	struct pt_output out;
 	u64 ctl;
-	u64 entry; /* the table entry that the stage has asked for */
+	u64 entry; /* the table entry that the stage reads */
 	u64 region_phys, region_size;
 };
 
-static u8 somewhere[16]; /* the stage moves positions only: this stands for any region */
+static u8 any_region[16]; /* stands for any region: the stage only counts positions */
 
 /*
- * The stage reads table entries, and asks for regions; of those it only needs to know that they are
- * there.
+ * The stage reads table entries. It also maps regions, but stores nothing into them: it only needs
+ * to know that they exist.
  */
 static void *stage_phys(void *ctx, u64 addr, u64 size)
 {
@@ -35,7 +35,7 @@ static void *stage_phys(void *ctx, u64 addr, u64 size)
 		return NULL;
 	pt->region_phys = addr;
 	pt->region_size = size;
-	return somewhere;
+	return any_region;
 }
 
 static void stage_irq(void *ctx)
@@ -66,7 +66,7 @@ static uint64_t pt_reg_read(void *unit, uint32_t reg)
 	case MSR_RTIT_OUTPUT_BASE:
 		return pt->out.base;
 	case MSR_RTIT_OUTPUT_MASK_PTRS:
-		if (pt->out.region) /* it runs: its offset is in the stage */
+		if (pt->out.region) /* output is running: the stage has the offset */
 			return (u32)pt->out.mask_ptrs | pt->out.region_off << 32;
 		return pt->out.mask_ptrs;
 	case MSR_RTIT_CTL:
@@ -104,8 +104,7 @@ static void pt_reg_write(void *unit, uint32_t reg, uint64_t value)
 	}
 }
 
-/* Up to the end of a region, or of an interrupt's delay: what happens there happens at that byte.
- */
+/* Consumes up to the end of a region or of an interrupt's delay: events occur at that byte. */
 static uint64_t pt_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct pt *pt = unit;
@@ -119,7 +118,7 @@ static uint64_t pt_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, 
 		if (nr_bytes > space)
 			nr_bytes = space;
 		addr = pt->region_phys + pt->out.region_off;
-		/* before the stage: at the end of a region it may raise its line */
+		/* store first: at the end of a region the stage may raise the interrupt line */
 		if (pt->bus->store(pt->bus->ctx, addr, bytes, nr_bytes))
 			pt->out.status |= RTIT_STATUS_ERROR;
 	}
@@ -139,7 +138,7 @@ static const struct auxtap_trace_unit pt_unit = {
 	.produce = pt_produce,
 };
 
-static void forget(void *unit, bool closed)
+static void normalise(void *unit, bool closed)
 {
 	struct pt *pt = unit;
 
@@ -149,7 +148,7 @@ static void forget(void *unit, bool closed)
 	pt->out.nr_written = pt->out.nr_dropped = 0;
 }
 
-const struct unit_state unit_pt_state = {sizeof(struct pt), forget};
+const struct unit_state unit_pt_state = {sizeof(struct pt), normalise};
 
 const struct auxtap_trace_unit *unit_pt(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The SPE output stage (driver/hw/spe_output.c) as a trace unit of the simulator. The
- * registers of sampling itself are kept and not looked at: records come from produce().
+ * The SPE output stage (driver/hw/spe_output.c) as a trace unit of the simulator. The registers
+ * that control sampling are stored, but have no effect: records come from produce().
  */
 #include "units.h"
 
@@ -11,7 +11,7 @@
 
 #define SYS_PMSCR  0xc4c8
 #define SYS_PMSIDR 0xc4cf
-#define NR_REGS	   16 /* from SYS_PMSCR on */
+#define NR_REGS	   16 /* starting at SYS_PMSCR */
 /* PMSIDR: every filter, counters of 12 bits; MaxSize comes from the setup. */
 #define PMSIDR_REST	     (0x7full | 2ull << 16)
 #define PMSIDR_MAXSIZE_SHIFT 12
@@ -22,12 +22,12 @@ struct spe {
 	struct spe_output out;
 	u32 record_bytes;
 	u64 regs[NR_REGS];
-	const u8 *bytes; /* of the record that is being stored; NULL: positions only */
+	const u8 *bytes; /* the record that is being stored; NULL: positions only */
 	u32 nr_bytes;
-	u8 memory[4096]; /* what the stage stores into: the bus has the real one */
+	u8 memory[4096]; /* the stage stores here; bus->store() writes the simulated memory */
 };
 
-/* Called for each store, once, before it: padding up to align and what comes after it. */
+/* Called once before each store, of padding up to align and the record after it. */
 static void *stage_virt(void *ctx, u64 addr, u64 size)
 {
 	struct spe *spe = ctx;
@@ -90,7 +90,7 @@ static void spe_reg_write(void *unit, uint32_t reg, uint64_t value)
 static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct spe *spe = unit;
-	/* follow.c asks for less in the end, to stop where the real machine stopped */
+	/* follow.c passes less at the end, to stop where the real machine stopped */
 	u32 record = nr_bytes < spe->record_bytes ? (u32)nr_bytes : spe->record_bytes;
 	u64 skim = 0;
 
@@ -104,7 +104,7 @@ static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes,
 		return *taken;
 	}
 	if (spe->out.status & PMBSR_S && !spe->out.irq_pending) {
-		/* stopped, and the line is up: all is lost until the driver comes */
+		/* stopped, and the interrupt line is raised: all is lost until the driver reacts */
 		spe->out.nr_dropped += nr_bytes;
 		spe->out.nr_records_dropped += nr_bytes / record;
 		*taken = nr_bytes;
@@ -113,7 +113,8 @@ static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes,
 	spe->bytes = bytes;
 	spe->nr_bytes = record;
 	*taken = record;
-	return spe_output_record(&spe->out, NULL, record) ? record : 0; /* the bus copies */
+	/* bytes NULL: stage_virt() has stored the record */
+	return spe_output_record(&spe->out, NULL, record) ? record : 0;
 }
 
 static int spe_irq_level(void *unit)
@@ -133,7 +134,7 @@ static const struct auxtap_trace_unit spe_unit = {
 	.irq_level = spe_irq_level,
 };
 
-static void forget(void *unit, bool closed)
+static void normalise(void *unit, bool closed)
 {
 	struct spe *spe = unit;
 	struct spe_output *out = &spe->out;
@@ -146,8 +147,8 @@ static void forget(void *unit, bool closed)
 		out->limitr = out->ptr = 0;
 }
 
-/* without the memory at its end, which is never read */
-const struct unit_state unit_spe_state = {offsetof(struct spe, memory), forget};
+/* without the memory at the end of the struct, which is never read */
+const struct unit_state unit_spe_state = {offsetof(struct spe, memory), normalise};
 
 const struct auxtap_trace_unit *unit_spe(void)
 {

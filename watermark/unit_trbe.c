@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The TRBE (driver/hw/trbe_output.c) as a trace unit of the simulator; its errata by the
- * setup.
+ * The TRBE (driver/hw/trbe_output.c) as a trace unit of the simulator; the setup selects its
+ * errata.
  */
 #include "units.h"
 
@@ -15,11 +15,11 @@ struct trbe {
 	const struct auxtap_unit_bus *bus;
 	struct trbe_output_bus stage_bus;
 	struct trbe_output out;
-	const u8 *bytes; /* what produce() was given, from … */
-	u64 done;	 /* … here on it is still to be stored */
+	const u8 *bytes; /* those of produce() */
+	u64 done;	 /* how many of them are stored */
 };
 
-/* Called for each store, once, before it, in the order of the bytes. */
+/* Called once before each store, in the order of the bytes. */
 static void *stage_virt(void *ctx, u64 addr, u64 size)
 {
 	struct trbe *trbe = ctx;
@@ -67,7 +67,7 @@ static void trbe_reg_write(void *unit, uint32_t reg, uint64_t value)
 	trbe_output_write_reg(&trbe->out, reg, value);
 }
 
-/* Up to the limit, the end of an erratum's bytes, or of an interrupt's delay. */
+/* Consumes up to the limit or the end of an interrupt's delay. */
 static uint64_t trbe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct trbe *trbe = unit;
@@ -83,7 +83,7 @@ static uint64_t trbe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes
 	*taken = nr_bytes;
 	trbe->bytes = bytes;
 	trbe->done = 0;
-	/* the stage copies nothing: the bus has done it */
+	/* bytes NULL: stage_virt() has stored them */
 	return trbe_output_write(out, NULL, nr_bytes);
 }
 
@@ -104,7 +104,7 @@ static const struct auxtap_trace_unit trbe_unit = {
 	.irq_level = trbe_irq_level,
 };
 
-static void forget(void *unit, bool closed)
+static void normalise(void *unit, bool closed)
 {
 	struct trbe *trbe = unit;
 	struct trbe_output *out = &trbe->out;
@@ -116,7 +116,7 @@ static void forget(void *unit, bool closed)
 		out->limitr = out->ptr = out->base = 0;
 }
 
-const struct unit_state unit_trbe_state = {sizeof(struct trbe), forget};
+const struct unit_state unit_trbe_state = {sizeof(struct trbe), normalise};
 
 const struct auxtap_trace_unit *unit_trbe(void)
 {

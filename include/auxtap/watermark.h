@@ -227,7 +227,7 @@ enum auxtap_watermark_what {
 	AUXTAP_WM_SWITCH,    /* a: 1: the program runs, 0: it does not */
 	AUXTAP_WM_VIOLATION, /* a: enum auxtap_watermark_invariant, b: actual position, c: expected
 				position (UINT64_MAX: only in the text); text */
-	AUXTAP_WM_FINDING,   /* known, and allowed by the rules of this kernel; text */
+	AUXTAP_WM_FINDING,   /* a known deviation that the rules of this kernel allow; text */
 	AUXTAP_WM_STATUS,    /* the unit's registers, as a driver reads them: at an interrupt, when
 				the unit is enabled, and when bits that the driver cleared are still
 				set. a: status, b: write pointer as an offset in the area
@@ -277,8 +277,8 @@ struct auxtap_watermark_result {
 	} violations[AUXTAP_WM_VIOLATIONS]; /* the first ones, each invariant once per transaction
 					     */
 	uint64_t nr_kept;
-	uint64_t nr_findings;
-	char finding[200]; /* the first one */
+	uint64_t nr_findings; /* known deviations (AUXTAP_WM_FINDING), which are no violations */
+	char finding[200];    /* the first one */
 };
 
 /* The verdict on a result. */

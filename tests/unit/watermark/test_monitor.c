@@ -74,11 +74,11 @@ static void test_freed_in_transaction(void **state)
 	struct sim *sim = begin(0, 0);
 
 	(void)state;
-	sim->mon.in_call = true;
+	sim->mon.in_aux_call = true;
 	monitor_observer.aux_free(sim);
 	assert_int_equal(violated(AUXTAP_INV_FREED_ONCE), 1);
 	assert_non_null(strstr(result.violations[0].text, "atomic"));
-	sim->mon.in_call = false;
+	sim->mon.in_aux_call = false;
 	sim_free(sim);
 	assert_int_equal(violated(AUXTAP_INV_FREED_ONCE), 2);
 }
@@ -86,7 +86,7 @@ static void test_freed_in_transaction(void **state)
 /* The reader finds what the kernel wrote, in its order, and nothing else. */
 static void test_records(void **state)
 {
-	static const struct aux_reported wrong[] = {
+	static const struct expected_aux_record wrong[] = {
 		{4097, 64, PERF_AUX_FLAG_PARTIAL},
 		{4096, 63, PERF_AUX_FLAG_PARTIAL},
 		{4096, 64, 0},
@@ -95,18 +95,18 @@ static void test_records(void **state)
 	struct monitor *m = &sim->mon;
 
 	(void)state;
-	for (u64 i = 0; i < 2 * m->max_reported; i++) { /* the ring of expected records wraps */
-		m->reported[m->reported_to++ % m->max_reported] =
-			(struct aux_reported){64 * i, 64, 0};
+	for (u64 i = 0; i < 2 * m->max_expected; i++) { /* the ring of expected records wraps */
+		m->expected_records[m->records_written++ % m->max_expected] =
+			(struct expected_aux_record){64 * i, 64, 0};
 		mon_record(sim, 64 * i, 64, 0);
 		assert_int_equal(result.nr_violations, 0);
 	}
 	/* the oldest one that the ring still holds was read before */
-	mon_record(sim, 64 * m->max_reported, 64, 0);
+	mon_record(sim, 64 * m->max_expected, 64, 0);
 	assert_int_equal(violated(AUXTAP_INV_RECORDS_TRUE), 1);
 	for (unsigned int i = 0; i < 3; i++) {
-		m->reported[m->reported_to++ % m->max_reported] =
-			(struct aux_reported){4096, 64, PERF_AUX_FLAG_PARTIAL};
+		m->expected_records[m->records_written++ % m->max_expected] =
+			(struct expected_aux_record){4096, 64, PERF_AUX_FLAG_PARTIAL};
 		mon_record(sim, wrong[i].offset, wrong[i].nr_bytes, wrong[i].flags);
 		assert_int_equal(violated(AUXTAP_INV_RECORDS_TRUE), 2 + i);
 	}
@@ -122,7 +122,7 @@ static void test_contents(void **state)
 	(void)state;
 	memset(sim->aux, sim->driver->pad, sim->aux_size);
 	sim->aux[last] = 7;
-	sim->mon.expected[last] = 1 + 7;
+	sim->mon.expected_contents[last] = 1 + 7;
 	mon_read(sim, last, last + 2);
 	assert_int_equal(result.nr_violations, 0);
 	mon_read(sim, last, last + 2); /* it was read: padding is due */
