@@ -97,7 +97,7 @@ static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes,
 	if (!bytes && !(spe->out.status & PMBSR_S)) {
 		spe->bytes = NULL;
 		spe->nr_bytes = record;
-		skim = spe_output_skim(&spe->out, record, nr_bytes / record);
+		skim = spe_output_advance(&spe->out, record, nr_bytes / record);
 	}
 	if (skim) {
 		*taken = skim * record;

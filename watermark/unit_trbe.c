@@ -110,7 +110,7 @@ static void normalise(void *unit, bool closed)
 	struct trbe_output *out = &trbe->out;
 
 	out->irq_at -= out->irq_pending ? out->nr_written + out->nr_dropped : out->irq_at;
-	out->nr_written = out->nr_dropped = out->nr_strayed = 0;
+	out->nr_written = out->nr_dropped = out->nr_errata_bytes = 0;
 	trbe->done = 0;
 	if (closed && !(out->limitr & 1))
 		out->limitr = out->ptr = out->base = 0;

@@ -72,7 +72,7 @@ const struct emu_block *emu_task_blocks(struct emu_task *task, const struct emu_
  * The order in which other threads and this one ran may matter here: the trace gets the time, after
  * the branches that were reported and before that of the block which began last. (PT only.)
  */
-void emu_task_show_time(struct emu_task *task);
+void emu_task_emit_tsc(struct emu_task *task);
 u64 emu_clock(const struct emu *emu); /* emulated time, which stands still meanwhile */
 /* The value of the member run; restarts: blocks of that form may continue blocks that were left. */
 u8 emu_block_run(enum auxtap_arch arch, const struct emu_block *block, bool restarts);
@@ -141,7 +141,7 @@ u64 emu_task_new_code(struct emu_task *task);
  * The process generates code. Older trace of what it replaces will be a gap for the decoder, which
  * does not know the calls there: from now on no return is compressed (Intel PT).
  */
-void emu_task_plain_returns(struct emu_task *task);
+void emu_task_disable_ret_compression(struct emu_task *task);
 /*
  * The last call for a task: closes its transactions as sched-out does, writes EXIT, frees the task.
  * An unresolved block did not run.

@@ -80,8 +80,8 @@ static void shadow_check(struct emu_task *task)
 	    task->active_unit == &task->shadow)
 		return;
 	pt_unit_init(&task->shadow, &task->emu->unit_config, &task->shadow_bus);
-	if (task->unit.plain_returns)
-		pt_unit_plain_returns(&task->shadow);
+	if (task->unit.ret_compression_off)
+		pt_unit_disable_ret_compression(&task->shadow);
 	if (pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_BASE, 0) ||
 	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_MASK_PTRS, 0x7f) ||
 	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_CTL, task->trace_ctl | RTIT_CTL_TOPA))
@@ -485,10 +485,10 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block)
 	task->unresolved = *block;
 }
 
-void emu_task_show_time(struct emu_task *task)
+void emu_task_emit_tsc(struct emu_task *task)
 {
 	if (is_x86(task))
-		pt_unit_show_time(task->active_unit);
+		pt_unit_request_tsc(task->active_unit);
 }
 
 u64 emu_clock(const struct emu *emu)

@@ -196,21 +196,21 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 	}
 }
 
-static void plain_returns(struct emu_task *task)
+static void ret_compression_off(struct emu_task *task)
 {
-	pt_unit_plain_returns(&task->unit);
-	pt_unit_plain_returns(&task->shadow);
+	pt_unit_disable_ret_compression(&task->unit);
+	pt_unit_disable_ret_compression(&task->shadow);
 }
 
-void emu_task_plain_returns(struct emu_task *task)
+void emu_task_disable_ret_compression(struct emu_task *task)
 {
-	if (task->unit.plain_returns)
+	if (task->unit.ret_compression_off)
 		return;
 	for (int cpu = 0; cpu < CORE_NR_CPUS; cpu++) {
 		struct emu_task *other = task->emu->cpus[cpu];
 
 		if (other && other->core.pid == task->core.pid)
-			plain_returns(other);
+			ret_compression_off(other);
 	}
 }
 
@@ -275,8 +275,8 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	task->arch = parent ? parent->arch : AUXTAP_ARCH_X86_64;
 	task->cpu = take_cpu(emu, task);
 	emu_task_start_unit(task);
-	if (parent && parent->unit.plain_returns)
-		plain_returns(task);
+	if (parent && parent->unit.ret_compression_off)
+		ret_compression_off(task);
 	task->hash_next = *bucket(emu, tid);
 	*bucket(emu, tid) = task;
 	emu->nr_tasks++;

@@ -36,7 +36,7 @@ void code_store_executes(struct code_store *s, u64 *stamps, struct emu_task *tas
 
 	if (!s->stamp) /* the first one of this program */
 		s->stamp = ++*stamps;
-	emu_task_plain_returns(task);
+	emu_task_disable_ret_compression(task);
 	if (code->size && code->stamp == s->stamp)
 		return;
 	/* of a block that was left in the middle this is the beginning */

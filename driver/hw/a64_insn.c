@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Flow class of one A64 instruction, in the order of the encoding tables "Branches, Exception
+ * The flow class of one A64 instruction, in the order of the encoding tables "Branches, Exception
  * Generating and System instructions" (Arm ARM, C4.1). Covers Armv9.3; later instructions (cb<cc>,
  * retaasppc) are A64_PLAIN.
  */

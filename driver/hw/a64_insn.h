@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Flow class of one A64 instruction, as an ETM needs it. Freestanding; used by the trace unit and
- * by the execution engines. Shares no code with decode/, which serves as its reference.
+ * The class of one A64 instruction by its effect on the flow, as an ETM needs it. Freestanding;
+ * used by the trace unit and the execution engines. Shares no code with decode/, which serves as
+ * its reference.
  */
 #ifndef AUXTAP_A64_INSN_H
 #define AUXTAP_A64_INSN_H

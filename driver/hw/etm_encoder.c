@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The layout of packets: Arm IHI 0064 (ETMv4), chapter "Descriptions of instruction trace packets";
- * ETE in the Arm ARM. Where several encodings are allowed, the one that Arm's own units use in real
- * traces. Neighbour: etm_unit.c decides when a packet is due.
+ * ETE in the Arm ARM. If several encodings are allowed, the encoder chooses the one that Arm's own
+ * units use in real traces. Neighbour: etm_unit.c decides when a packet is due.
  */
 #include "etm_encoder.h"
 
@@ -37,9 +37,9 @@
 #define EXC_E0	       0x01 /* a preferred return address follows */
 #define EXC_E1	       0x40 /* it is also the target of the previous branch */
 #define EXC_C	       0x80 /* one more byte of type */
-#define EXC_NO_ADDRESS 0x70 /* ETE: replaces the address, as of a failed transaction */
+#define EXC_NO_ADDRESS 0x70 /* ETE: replaces the address, as for a failed transaction */
 
-/* Headers of the three kinds of address packets; + IS. */
+/* Headers of address packets: exact match, short, 32-bit, 64-bit; + IS for the last three. */
 struct addr_headers {
 	u8 match, s, l32, l64;
 };
@@ -58,7 +58,7 @@ static void put_le(struct etm_burst *burst, u64 value, unsigned int nr_bytes)
 		put_byte(burst, (u32)value);
 }
 
-/* Seven bits a byte, low bits first; bit 7: more bytes follow. */
+/* Seven bits per byte, low bits first; bit 7: more bytes follow. */
 static void put_field(struct etm_burst *burst, u64 value)
 {
 	for (; value >> 7; value >>= 7)
@@ -83,8 +83,8 @@ static void put_commit(struct etm_encoder *enc, struct etm_burst *burst)
 }
 
 /*
- * P0 elements were sent. With a speculation depth of 0, sending commits them. This model does not
- * speculate: it commits at the first packet that can.
+ * nr P0 elements were sent. With a speculation depth of 0, sending commits them. This model does
+ * not speculate: else it commits them with the first packet that can.
  */
 static void sent_p0(struct etm_encoder *enc, unsigned int nr)
 {
@@ -94,7 +94,7 @@ static void sent_p0(struct etm_encoder *enc, unsigned int nr)
 
 /* ---- atoms ---- */
 
-/* Patterns, oldest atom lowest: */
+/* Atom patterns with the oldest atom in the lowest bit. */
 #define F4_NEEE	 0xe
 #define F4_NNNN	 0x0
 #define F4_NENE	 0xa
@@ -148,9 +148,7 @@ static int atom_packet(u32 atoms, unsigned int nr)
 	return (atoms >> (nr - 1) ? 0xc0 : 0xe0) | (nr - 4);
 }
 
-/*
- * Whether one more atom could go into the same packet. Every prefix of a pattern is a packet, too.
- */
+/* Whether the packet could take one more atom: every prefix of a pattern is a packet, too. */
 static bool may_grow(u32 atoms, unsigned int nr)
 {
 	return nr < ETM_MAX_ATOMS &&
@@ -182,8 +180,8 @@ static u8 find_state(struct etm_encoder *enc, u32 *atoms, unsigned int *nr_state
 }
 
 /*
- * As many atoms a packet as possible: a packet is sent when no atom could be added to it, or this
- * atom cannot.
+ * Builds the state machine, with as many atoms per packet as possible: a packet is sent when no
+ * atom can be added to it, or when it has no space for the next atom.
  */
 static void make_steps(struct etm_encoder *enc)
 {
@@ -213,7 +211,7 @@ void etm_encoder_init(struct etm_encoder *enc, const struct etm_format *format)
 {
 	__builtin_memset(enc, 0, sizeof(*enc));
 	enc->format = *format;
-	if (!enc->format.max_spec) /* nothing to commit: the field would be meaningless */
+	if (!enc->format.max_spec) /* no speculation: the commit fields would be meaningless */
 		enc->format.commit_mode_1 = true;
 	make_steps(enc);
 }
@@ -278,7 +276,7 @@ void etm_put_async(struct etm_encoder *enc, struct etm_burst *burst)
 	put_byte(burst, 0x80);
 }
 
-/* ETE omits an INFO of 0, ETMv4 units send it. */
+/* Without cycle counts INFO is 0: ETE units omit it, ETMv4 units send it. */
 void etm_put_trace_info(struct etm_encoder *enc, struct etm_burst *burst)
 {
 	etm_put_atoms(enc, burst);
@@ -308,7 +306,7 @@ void etm_put_trace_on(struct etm_encoder *enc, struct etm_burst *burst)
 
 /* ---- addresses and context ---- */
 
-static void remember(struct etm_encoder *enc, u64 addr, u8 is)
+static void push_history(struct etm_encoder *enc, u64 addr, u8 is)
 {
 	for (int i = ETM_NR_HISTORY - 1; i > 0; i--) {
 		enc->history[i] = enc->history[i - 1];
@@ -319,7 +317,7 @@ static void remember(struct etm_encoder *enc, u64 addr, u8 is)
 	enc->history_valid = true;
 }
 
-/* Two bytes of seven bits (IS1: the second has eight), then full ones. */
+/* Two bytes with seven bits each (IS1: the second has eight), then full bytes. */
 static void put_long(struct etm_burst *burst, u64 addr, u8 is, unsigned int nr_bytes)
 {
 	if (is == ETM_IS1) {
@@ -333,8 +331,8 @@ static void put_long(struct etm_burst *burst, u64 addr, u8 is, unsigned int nr_b
 }
 
 /*
- * The shortest form: an entry of the history, else as many low bits as differ from its newest
- * entry.
+ * Puts the shortest form of an address: a match with a history entry, else the low bits that differ
+ * from the newest entry.
  */
 static void put_addr(struct etm_encoder *enc, struct etm_burst *burst,
 		     const struct addr_headers *headers, u64 addr, u8 is)
@@ -346,7 +344,7 @@ static void put_addr(struct etm_encoder *enc, struct etm_burst *burst,
 		if (enc->history[i] != addr || enc->history_is[i] != is)
 			continue;
 		put_byte(burst, headers->match | i);
-		remember(enc, addr, is);
+		push_history(enc, addr, is);
 		return;
 	}
 	if (enc->history_valid && !(diff >> (7 + shift))) {
@@ -363,7 +361,7 @@ static void put_addr(struct etm_encoder *enc, struct etm_burst *burst,
 		put_byte(burst, headers->l64 + is);
 		put_long(burst, addr, is, 8);
 	}
-	remember(enc, addr, is);
+	push_history(enc, addr, is);
 }
 
 void etm_put_address(struct etm_encoder *enc, struct etm_burst *burst, u64 addr, u8 is)
@@ -427,7 +425,7 @@ void etm_put_address_context(struct etm_encoder *enc, struct etm_burst *burst, u
 	etm_put_atoms(enc, burst);
 	put_byte(burst, (is_32 ? 0x82 : 0x85) + is);
 	put_long(burst, addr, is, is_32 ? 4 : 8);
-	remember(enc, addr, is);
+	push_history(enc, addr, is);
 	put_context_payload(enc, burst, context);
 }
 
@@ -480,7 +478,7 @@ void etm_put_cycles(struct etm_encoder *enc, struct etm_burst *burst, u64 cycles
 		etm_put_atoms(enc, burst);
 	commit = enc->nr_uncommitted;
 	enc->nr_uncommitted = 0;
-	/* the counter saturates, and then the count has no meaning */
+	/* the counter has saturated: its value has no meaning */
 	if (cycles == ETM_CYCLES_UNKNOWN || cycles >> f->cycle_bits) {
 		put_byte(burst, HDR_CYCLES_F1 | 1);
 		if (mode_0(enc))
@@ -491,7 +489,7 @@ void etm_put_cycles(struct etm_encoder *enc, struct etm_burst *burst, u64 cycles
 		put_byte(burst, HDR_CYCLES_F2);
 		put_byte(burst, (commit - 1) << 4 | count);
 	} else if (count < 16 && !f->max_spec) {
-		/* F: commit as many as the speculation depth, that is none */
+		/* F set: the packet commits as many as the speculation depth, which is 0 */
 		put_byte(burst, HDR_CYCLES_F2 | 1);
 		put_byte(burst, 0xf0 | count);
 	} else {
@@ -514,8 +512,8 @@ void etm_put_atom_cycles(struct etm_encoder *enc, struct etm_burst *burst, bool 
 }
 
 /*
- * The low bits that changed, seven a byte. If seven bytes or more are needed, all nine are sent: a
- * widely used decoder reads missing bytes above that as zeros.
+ * Puts the low bits that changed, seven per byte. If seven bytes or more are needed, all nine are
+ * sent, because a widely used decoder reads the missing ones as zeros.
  */
 void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp, u64 cycles)
 {

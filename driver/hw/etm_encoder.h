@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The packets of an ETMv4 or ETE instruction trace (Arm IHI 0064, "Instruction trace packets"; Arm
- * ARM, D5 for ETE), and the state that encoder and decoder share: address history, context,
- * timestamp, atoms not yet sent. etm_unit.c decides when a packet is due; this file knows its
- * layout.
+ * ARM, D5 for ETE), and the encoder's state: address history, context, timestamp, pending atoms.
+ * etm_unit.c decides when a packet is due; etm_encoder.c knows its layout.
  */
 #ifndef AUXTAP_ETM_ENCODER_H
 #define AUXTAP_ETM_ENCODER_H
@@ -14,7 +13,7 @@
 #define ETM_MAX_ATOMS  24 /* in one packet */
 
 /*
- * One call to the unit produces one burst, which is sent as a whole. The longest: atoms and their
+ * One call of the unit produces one burst, which is sent as a whole. The longest: atoms and their
  * commit (4), Overflow (2), A-Sync (12), Trace Info (6), Trace On, an address with context (18),
  * timestamp with marker and cycle count (14), a cycle count (8), an exception (12).
  */
@@ -35,7 +34,7 @@ static inline size_t etm_burst_nr_bytes(const struct etm_burst *burst)
 	return burst->at - burst->bytes;
 }
 
-/* Contents of a Context element. */
+/* The contents of a Context element. */
 struct etm_context {
 	u8 el;
 	bool sf; /* AArch64 */
@@ -44,7 +43,7 @@ struct etm_context {
 	u32 contextid, vmid;
 };
 
-/* Fixed while tracing; from the unit's registers. */
+/* From the unit's registers; constant while the unit is enabled. */
 struct etm_format {
 	bool ete;
 	bool contextid, vmid; /* TRCCONFIGR.CID, VMID */
@@ -56,18 +55,18 @@ struct etm_format {
 	u8 max_spec;	      /* TRCIDR8 */
 };
 
-/* The packing of atoms as a state machine: the state is the set of pending atoms. */
+/* A state machine packs atoms into packets: its state is the sequence of pending atoms. */
 #define ETM_NR_STATES 40
 
 struct etm_atom_step {
-	u8 out;	 /* the packet that this atom completes or that has no space for it; 0: none */
-	u8 next; /* next state; 0: nothing is pending */
+	u8 out;	 /* packet to send: complete with this atom, or without space for it; 0: none */
+	u8 next; /* next state; 0: no atom is pending */
 };
 
 struct etm_encoder {
 	struct etm_format format;
 	struct etm_atom_step steps[ETM_NR_STATES][2]; /* by the next atom: N, E */
-	u8 packets[ETM_NR_STATES];		      /* the packet that would be sent now */
+	u8 packets[ETM_NR_STATES];		      /* the packet for the pending atoms */
 	u8 nr_atoms[ETM_NR_STATES];
 	u8 state;
 	bool history_valid; /* an address was sent since the last Trace Info */
@@ -76,7 +75,7 @@ struct etm_encoder {
 	bool context_valid;
 	struct etm_context context;
 	u64 timestamp;
-	u8 nr_uncommitted; /* P0 elements */
+	u8 nr_uncommitted; /* P0 elements that no packet has committed */
 };
 
 /* Types of exceptions (table "Exception types", AArch64). */
@@ -106,11 +105,11 @@ static inline unsigned int etm_nr_pending(const struct etm_encoder *enc)
 }
 
 /*
- * Adds an atom; appends a packet where the atom completes one. Every function below that does not
- * add an atom or an element bound to one (cycle count) sends the pending atoms first.
+ * Adds an atom; appends a packet if the atom completes one. Every function below that does not add
+ * an atom or a cycle count of an atom first sends the pending atoms.
  */
 void etm_put_atom(struct etm_encoder *enc, struct etm_burst *burst, bool taken);
-/* The same in two parts, for the fast path; call the second if there is an out packet. */
+/* The same in two parts, for the fast path: call etm_put_step() if step.out is not 0. */
 static inline struct etm_atom_step etm_add_atom(struct etm_encoder *enc, bool taken)
 {
 	struct etm_atom_step step = enc->steps[enc->state][taken];
@@ -122,7 +121,7 @@ void etm_put_step(struct etm_encoder *enc, struct etm_burst *burst, struct etm_a
 void etm_put_atoms(struct etm_encoder *enc, struct etm_burst *burst);
 
 void etm_put_async(struct etm_encoder *enc, struct etm_burst *burst);
-/* Resets what a decoder resets: address history, context, timestamp. */
+/* Resets the state that a decoder resets here: address history, context, timestamp. */
 void etm_put_trace_info(struct etm_encoder *enc, struct etm_burst *burst);
 void etm_put_trace_on(struct etm_encoder *enc, struct etm_burst *burst);
 void etm_put_address(struct etm_encoder *enc, struct etm_burst *burst, u64 addr, u8 is);
@@ -140,19 +139,19 @@ void etm_put_exception_return(struct etm_encoder *enc, struct etm_burst *burst);
 
 #define ETM_CYCLES_UNKNOWN (~0ull)
 /*
- * Cycles since the last cycle count, at least the threshold (or _UNKNOWN). Commit mode 0: commits
- * all uncommitted elements, the pending atoms included; there must be at least one. Mode 1:
- * precedes the atom up to which it counts.
+ * cycles: since the last cycle count, at least the threshold, or ETM_CYCLES_UNKNOWN. Commit mode 0:
+ * the packet commits all uncommitted elements, pending atoms included; there must be at least one.
+ * Mode 1: the packet precedes the atom up to which it counts.
  */
 void etm_put_cycles(struct etm_encoder *enc, struct etm_burst *burst, u64 cycles);
-/* An atom, and the cycles up to it, in the order of the commit mode. */
+/* Adds an atom and puts the cycles up to it, in the order of the commit mode. */
 void etm_put_atom_cycles(struct etm_encoder *enc, struct etm_burst *burst, bool taken, u64 cycles);
 /* cycles: since the last cycle count; sent only if TRCCONFIGR.CCI is set. */
 void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp, u64 cycles);
 void etm_put_timestamp_marker(struct etm_encoder *enc, struct etm_burst *burst); /* ETEv1.1 */
 void etm_put_event(struct etm_encoder *enc, struct etm_burst *burst, u8 events);
 void etm_put_ignore(struct etm_burst *burst); /* ETMv4.3, ETE */
-/* Pending atoms and uncommitted elements are lost. */
+/* Overflow, Discard: pending atoms and uncommitted elements are lost. */
 void etm_put_overflow(struct etm_encoder *enc, struct etm_burst *burst);
 void etm_put_discard(struct etm_encoder *enc, struct etm_burst *burst);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A trace unit: its registers, and when which packets are due (Arm IHI 0064, chapters "Instruction
- * trace" and "Register descriptions"; ETE in the Arm ARM). Neighbour: etm_encoder.c, which knows
- * the packets' layout.
+ * A trace unit: its registers, and the decision when a packet is due (Arm IHI 0064, chapters
+ * "Instruction trace" and "Register descriptions"; ETE in the Arm ARM). Neighbour: etm_encoder.c,
+ * which knows the packets' layout.
  */
 #include "etm_unit.h"
 
@@ -25,7 +25,7 @@ void etm_unit_init(struct etm_unit *unit, const struct etm_unit_config *config,
 {
 	__builtin_memset(unit, 0, sizeof(*unit));
 	unit->config = *config;
-	if (config->ete) /* the architecture defines no other */
+	if (config->ete) /* the architecture defines no other value */
 		unit->config.max_spec = 0;
 	unit->sink = sink;
 	unit->ccctlr = CYCLES_MIN;
@@ -43,7 +43,7 @@ static u32 idr0(const struct etm_unit *unit)
 	       1u << 29; /* COMMOPT: as in all real traces; the only mode that OpenCSD supports */
 }
 
-/* DESIGNER as in Arm's own units; ETMv4.3, or 'see TRCDEVARCH'. */
+/* DESIGNER as in Arm's own units; version ETMv4.3, or for ETE 'see TRCDEVARCH'. */
 static u32 idr1(const struct etm_unit *unit)
 {
 	return unit->config.ete ? 0x4100fff0u : 0x4100f430u;
@@ -55,7 +55,7 @@ static u32 idr2(const struct etm_unit *unit)
 	       (cycle_bits(unit) - 12) << 25 | (unit->config.wfx_branch ? 1u << 31 : 0);
 }
 
-/* EL0 to EL2; TRCSYNCPR is writable. */
+/* Exception levels 0 to 2; TRCSYNCPR is writable. */
 static u32 idr3(const struct etm_unit *unit)
 {
 	return CYCLES_MIN | (unit->config.secure ? 7u << 16 : 7u << 20);
@@ -228,7 +228,7 @@ int etm_unit_write(struct etm_unit *unit, u32 reg, u32 value)
 	return 0;
 }
 
-/* ---- what is due ---- */
+/* ---- packets that are due ---- */
 
 static u64 sync_period(const struct etm_unit *unit)
 {
@@ -255,8 +255,8 @@ static u64 cycles_now(const struct etm_unit *unit)
 }
 
 /*
- * Sends the current address of the program, and with it the context and exception return that are
- * pending.
+ * Puts the current address of the program, and with it a context and an exception return if they
+ * are due.
  */
 static void put_current_address(struct etm_unit *unit, struct etm_burst *burst)
 {
@@ -271,7 +271,7 @@ static void put_current_address(struct etm_unit *unit, struct etm_burst *burst)
 	unit->exception_ret = false;
 }
 
-/* Must precede any packet about what follows the previous branch. */
+/* Puts the previous branch's target, which must precede any packet about later execution. */
 static void put_due_address(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (unit->address_due)
@@ -292,7 +292,7 @@ static void put_timestamp(struct etm_unit *unit, struct etm_burst *burst)
 		unit->timestamp_at = *unit->config.clock + period;
 }
 
-/* A-Sync, Trace Info. A decoder can start here without any state, so address and context follow. */
+/* Puts A-Sync and Trace Info. A decoder can start here, so address and context must follow. */
 static void put_sync(struct etm_unit *unit, struct etm_burst *burst)
 {
 	u64 period = sync_period(unit);
@@ -311,7 +311,7 @@ static bool is_sync_due(const struct etm_unit *unit)
 	return unit->sync_due || unit->nr_produced >= unit->sync_at;
 }
 
-/* ViewInst becomes active. */
+/* ViewInst becomes active: puts Trace On, after an Overflow or synchronisation that is due. */
 static void put_trace_on(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (unit->overflow_due) {
@@ -339,7 +339,7 @@ static bool excluded(const struct etm_unit *unit)
 	       unit->victlr >> (shift + unit->context.el) & 1;
 }
 
-/* The next instruction is at unit->ip; nothing before it was traced. */
+/* Starts tracing at unit->ip, unless ViewInst excludes it. */
 static void begin(struct etm_unit *unit)
 {
 	struct etm_burst burst;
@@ -352,7 +352,7 @@ static void begin(struct etm_unit *unit)
 	send(unit, &burst);
 }
 
-/* The trace ends here: sends everything that is pending. */
+/* The trace ends here: sends all pending packets. */
 static void drain(struct etm_unit *unit)
 {
 	struct etm_burst burst;
@@ -368,7 +368,7 @@ static void drain(struct etm_unit *unit)
 	unit->active = false;
 }
 
-/* An overflow ended. unit->ip: the current position of the program. */
+/* An overflow has ended: tracing continues at unit->ip, the current position of the program. */
 static __attribute__((__noinline__)) void recover(struct etm_unit *unit)
 {
 	struct etm_burst burst;
@@ -383,7 +383,7 @@ static inline bool needs_recovery(const struct etm_unit *unit)
 	return __builtin_expect(unit->overflow_due, 0) && unit->active;
 }
 
-/* After a P0 element: synchronisation and time. Pending atoms are sent before. */
+/* After a P0 element: puts synchronisation and timestamp if they are due, after pending atoms. */
 static void put_periodic(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (is_sync_due(unit)) {
@@ -422,7 +422,7 @@ void etm_unit_enter(struct etm_unit *unit, u8 el, u64 ip)
 {
 	bool was_active = unit->active;
 
-	if (unit->running) /* it was at another address, and no call reported how it got here */
+	if (unit->running) /* no call reported how the program got from unit->ip to ip */
 		etm_unit_exception(unit, ETM_IRQ, unit->ip);
 	was_active &= unit->active;
 	unit->running = true;
@@ -466,7 +466,7 @@ static void push_return(struct etm_unit *unit, u64 addr)
 		unit->ret_depth++;
 }
 
-/* A decoder takes the newest return address as the target of any branch that has no address. */
+/* Decoders pop a return address for each indirect branch without an address packet. */
 static bool pop_return(struct etm_unit *unit, u64 target)
 {
 	if (!unit->ret_depth || unit->ret_stack[unit->ret_top] != target)
@@ -481,7 +481,7 @@ static bool broadcasts(const struct etm_unit *unit)
 	return unit->configr & TRCCONFIGR_BB && !(unit->bbctlr & TRCBBCTLR_MODE);
 }
 
-/* Whether a decoder needs an address to know the target of that branch. */
+/* Whether decoders need an address packet for the target. Updates the return stack. */
 static inline bool needs_address(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target)
 {
 	bool wanted = broadcasts(unit);
@@ -504,7 +504,7 @@ static inline bool needs_address(struct etm_unit *unit, enum a64_class cls, u64 
 	}
 }
 
-/* Cycle counts end at a P0 element. */
+/* Puts an atom, with the cycles up to it if they reach the threshold. */
 static void put_p0(struct etm_unit *unit, struct etm_burst *burst, bool taken)
 {
 	u64 cycles = cycles_now(unit);

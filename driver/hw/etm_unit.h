@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One processor's trace unit, ETMv4 or ETE: registers and instruction trace. An execution engine
- * reports what the processor does (the calls below 'execution'); a driver sees only registers, and
- * the bytes that go to the sink.
+ * reports what the processor does (the functions below 'execution'); a driver sees only registers,
+ * and the bytes that go to the sink.
  *
  * Thread safety: one unit belongs to one thread at a time.
  */
@@ -50,9 +50,9 @@
 #define TRCRSCTLR_COUNTER0	   (2u << 16 | 1u) /* group 'counter', the first */
 
 /*
- * The contents of the ID registers; fixed for the life of a unit. *clock is the generic counter,
- * and the core's cycle counter, too: one tick a cycle. The engine advances it before it makes the
- * call that reports what ran.
+ * The contents of the ID registers; fixed for the life of a unit. *clock is the generic counter and
+ * also the core's cycle counter: one tick is one cycle. The engine advances it before the call that
+ * reports what ran.
  */
 struct etm_unit_config {
 	const u64 *clock;
@@ -64,7 +64,7 @@ struct etm_unit_config {
 	bool secure;	 /* Secure state; else Non-secure */
 };
 
-/* Destination of the bytes: a sink takes what it has space for, and counts the rest. */
+/* Destination of the bytes: a sink stores the bytes that it has space for, and counts the rest. */
 struct etm_sink {
 	void *ctx;
 	void (*write)(void *ctx, const u8 *bytes, size_t nr_bytes);
@@ -80,15 +80,15 @@ struct etm_unit {
 	u32 prgctlr, configr, eventctl1r, tsctlr, syncpr, ccctlr, bbctlr, traceidr, victlr;
 	u32 cntrldvr, cntctlr, rsctlr[2];
 	/* the processor */
-	bool running; /* a program runs that could be traced */
+	bool running; /* between etm_unit_enter() and an exception */
 	struct etm_context context;
 	u64 ip; /* the next instruction */
 	/* the trace */
 	bool active;	    /* ViewInst: execution is traced, Trace On was sent */
-	bool address_due;   /* of the previous branch: precedes the next packet */
-	bool exception_ret; /* Exception Return follows that address */
-	bool context_due;   /* with that address */
-	bool sync_due;	    /* regardless of the period */
+	bool address_due;   /* the previous branch's target must precede the next packet */
+	bool exception_ret; /* an Exception Return follows that address */
+	bool context_due;   /* a context is sent with that address */
+	bool sync_due;	    /* A-Sync is due, regardless of the period */
 	bool overflow_due;
 	bool counts_cycles; /* TRCCONFIGR.CCI while enabled */
 	bool timestamp_due;
@@ -107,19 +107,19 @@ void etm_unit_init(struct etm_unit *unit, const struct etm_unit_config *config,
 
 /*
  * ---- registers ---- Unimplemented registers read as zero. A write is refused (-1; hardware
- * ignores it) where the register is read-only or unknown, and while TRCPRGCTLR.EN is set for all
- * but TRCPRGCTLR; reserved bits are ignored. Clearing EN sends everything that is pending.
+ * ignores it) if the register is read-only or unknown, and while TRCPRGCTLR.EN is set, except to
+ * TRCPRGCTLR; reserved bits are ignored. Clearing EN sends all pending packets.
  */
 u32 etm_unit_read(const struct etm_unit *unit, u32 reg);
 int etm_unit_write(struct etm_unit *unit, u32 reg, u32 value);
 
 /* ---- execution ---- */
 
-/* CONTEXTIDR_EL1 and VMID from now on. */
+/* Sets CONTEXTIDR_EL1 and the VMID. */
 void etm_unit_set_context(struct etm_unit *unit, u32 contextid, u32 vmid);
 /*
  * The processor continues at ip, at exception level el: after an exception, or for the first time.
- * Anything that ran in between was not reported.
+ * Code that ran in between was not reported.
  */
 void etm_unit_enter(struct etm_unit *unit, u8 el, u64 ip);
 /* nr_insns instructions retired, none of which changes the flow. */
@@ -133,14 +133,14 @@ void etm_unit_branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 targ
 void etm_unit_eret(struct etm_unit *unit, u64 ip, u64 target, u8 el);
 /*
  * An exception to EL1: system call, fault, interrupt, signal, end of trace. preferred_return: the
- * instruction after an svc, else the instruction that has not run; all before it have. Nothing runs
- * until etm_unit_enter.
+ * instruction after an svc, else the first instruction that has not run. Nothing runs until
+ * etm_unit_enter().
  */
 void etm_unit_exception(struct etm_unit *unit, enum etm_exception type, u64 preferred_return);
 /* External inputs, traced as TRCEVENTCTL1R.INSTEN selects: bits 3:0. */
 void etm_unit_event(struct etm_unit *unit, u8 events);
 /*
- * The unit's buffer overflows: its contents (pending atoms, an address) are lost. The next
+ * The unit's internal buffer overflows: its contents (pending atoms, an address) are lost. The next
  * execution call starts with Overflow and continues at the program's position at that time.
  */
 void etm_unit_inject_overflow(struct etm_unit *unit);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The layout of packets (Intel SDM vol. 3, chapter "Intel Processor Trace", section "Packet
- * Definitions"), and the state that a decoder keeps too: last IP, return stack, time. Neighbours:
- * pt_unit.c decides when a packet is due; pt_output.c takes the bytes.
+ * Definitions"), and the state that a decoder also keeps: last IP, return stack, time. Neighbours:
+ * pt_unit.c decides when a packet is due; pt_output.c stores the bytes.
  */
 #include "pt_encoder.h"
 
@@ -22,8 +22,8 @@
 #define EXT_OVF	      0xf3
 #define EXT_TRACESTOP 0x83
 
-#define CYC_NEVER (~0ull) /* cyc_sent: counting starts at the next packet */
-#define MTC_RANGE 256	  /* an MTC has 8 bits */
+#define CYC_NOT_COUNTING (~0ull) /* cyc_clock: counting starts at the next packet */
+#define MTC_MODULUS	 256	 /* the CTC payload of an MTC has 8 bits */
 
 static u8 *put_le(u8 *at, u64 value, unsigned int nr_bytes)
 {
@@ -60,7 +60,7 @@ static u64 core_clock(const struct pt_unit *unit, u64 tsc)
 	return tsc * unit->config.core_bus_ratio / unit->config.max_nonturbo_ratio;
 }
 
-/* CYC: cycles from the last one to that TSC, if they are at least 'threshold'. */
+/* Puts a CYC: the cycles from the last one to that TSC, if there are at least 'threshold'. */
 static void put_cyc(struct pt_unit *unit, struct pt_burst *burst, u64 tsc, u64 threshold)
 {
 	u64 now, count;
@@ -69,16 +69,16 @@ static void put_cyc(struct pt_unit *unit, struct pt_burst *burst, u64 tsc, u64 t
 	if (!(unit->ctl & RTIT_CTL_CYCEN))
 		return;
 	now = core_clock(unit, tsc);
-	if (unit->cyc_sent != CYC_NEVER && now < unit->cyc_sent)
+	if (unit->cyc_clock != CYC_NOT_COUNTING && now < unit->cyc_clock)
 		return;
-	count = now - unit->cyc_sent;
-	if (unit->cyc_sent == CYC_NEVER) {
-		unit->cyc_sent = now;
+	count = now - unit->cyc_clock;
+	if (unit->cyc_clock == CYC_NOT_COUNTING) {
+		unit->cyc_clock = now;
 		return;
 	}
 	if (!count || count < threshold)
 		return;
-	unit->cyc_sent = now;
+	unit->cyc_clock = now;
 	*at++ = 0x3 | (count & 0x1f) << 3 | (count >> 5 ? 0x4 : 0);
 	for (count >>= 5; count; count >>= 7)
 		*at++ = (u8)((count & 0x7f) << 1 | (count >> 7 ? 1 : 0));
@@ -93,8 +93,8 @@ static u64 cyc_threshold(const struct pt_unit *unit)
 	return n ? 1ull << (n - 1) : 0;
 }
 
-/* Before a CYC-eligible packet. */
-static void put_cyc_eligible(struct pt_unit *unit, struct pt_burst *burst)
+/* Puts the CYC that precedes a CYC-eligible packet. */
+static void put_cyc_before_packet(struct pt_unit *unit, struct pt_burst *burst)
 {
 	put_cyc(unit, burst, *unit->config.tsc, cyc_threshold(unit));
 }
@@ -119,13 +119,14 @@ static u64 ctc_to_tsc(const struct pt_unit *unit, u64 ctc)
 	return ctc / d * n + (ctc % d * n + d - 1) / d;
 }
 
-static void mtc_sent(struct pt_unit *unit, u64 ctc)
+/* An MTC or TMA with this CTC has been put: computes when the next MTC is due. */
+static void note_mtc(struct pt_unit *unit, u64 ctc)
 {
-	unit->mtc_sent = ctc >> mtc_shift(unit);
-	unit->mtc_tsc = ctc_to_tsc(unit, (unit->mtc_sent + 1) << mtc_shift(unit));
+	unit->last_mtc = ctc >> mtc_shift(unit);
+	unit->next_mtc_tsc = ctc_to_tsc(unit, (unit->last_mtc + 1) << mtc_shift(unit));
 }
 
-/* TSC, and with it TMA: the CTC now, and the ticks since it changed. */
+/* Puts TSC, and if MTCEn also TMA: the current CTC, and the ticks since it changed. */
 static u8 *put_tsc_tma(struct pt_unit *unit, u8 *at)
 {
 	u64 tsc = *unit->config.tsc, ctc, fast;
@@ -140,13 +141,12 @@ static u8 *put_tsc_tma(struct pt_unit *unit, u8 *at)
 	at = put_le(at, ctc, 2);
 	*at++ = 0;
 	at = put_le(at, fast & 0x1ff, 2);
-	mtc_sent(unit, ctc);
+	note_mtc(unit, ctc);
 	return at;
 }
 
 /*
- * Cycles before a TSC are sent before it regardless of the threshold: decoders add the next CYC to
- * the TSC.
+ * Before a TSC a CYC is sent regardless of the threshold: decoders add the next CYC to the TSC.
  */
 void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst)
 {
@@ -157,8 +157,7 @@ void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst)
 /* ---- branches ---- */
 
 /*
- * From 43 bits on a long TNT (8 bytes) is no longer than short ones (6 bits a byte), and one
- * packet.
+ * From 43 bits on one long TNT (8 bytes) is not larger than several short ones (6 bits per byte).
  */
 static bool tnt_is_long(const struct pt_unit *unit)
 {
@@ -170,8 +169,11 @@ u32 pt_tnt_bytes(const struct pt_unit *unit)
 	return tnt_is_long(unit) ? 8 : (unit->nr_tnt + PT_TNT_SHORT - 1) / PT_TNT_SHORT;
 }
 
-/* Sections "Short TNT" and "Long TNT": a stop bit, then the branches, oldest highest. */
-static void put_tnt_of(struct pt_unit *unit, struct pt_burst *burst, u64 tsc)
+/*
+ * Sections "Short TNT" and "Long TNT": a stop bit, then the branches, the oldest in the highest
+ * bit. The CYC before them counts up to 'tsc'.
+ */
+static void put_tnt_at_tsc(struct pt_unit *unit, struct pt_burst *burst, u64 tsc)
 {
 	unsigned int nr = unit->nr_tnt;
 	u64 bits = unit->tnt;
@@ -196,34 +198,35 @@ static void put_tnt_of(struct pt_unit *unit, struct pt_burst *burst, u64 tsc)
 
 void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst)
 {
-	put_tnt_of(unit, burst, *unit->config.tsc);
+	put_tnt_at_tsc(unit, burst, *unit->config.tsc);
 }
 
 /*
- * Hardware sends an MTC at every change of the CTC bits. Between two calls nothing else happens
- * here, so only the last of several is sent, unless its 8 bits cannot represent how many there
- * were: then the full time is sent if TSCEn. The program may be some instructions past that change:
- * cycles are counted up to the change, as on hardware; otherwise decoders that calibrate cycles by
- * MTCs would compute a wrong rate.
+ * Hardware sends an MTC at every change of the CTC bits. Here the unit is called when the engine
+ * reports execution: of the changes since the last call only the newest is sent. If there were 256
+ * or more, the MTC's 8 bits are ambiguous: TSC is sent instead, if TSCEn. The program may have run
+ * past the newest change; CYC counts up to the change, as on hardware: otherwise decoders that
+ * calibrate cycles by MTCs would compute a wrong rate.
  */
 void pt_put_mtc(struct pt_unit *unit, struct pt_burst *burst)
 {
 	u64 ctc, tsc;
 
-	if (*unit->config.tsc < unit->mtc_tsc)
+	if (*unit->config.tsc < unit->next_mtc_tsc)
 		return;
 	ctc = tsc_to_ctc(unit, *unit->config.tsc);
-	if ((ctc >> mtc_shift(unit)) - unit->mtc_sent >= MTC_RANGE && unit->ctl & RTIT_CTL_TSCEN) {
+	if ((ctc >> mtc_shift(unit)) - unit->last_mtc >= MTC_MODULUS &&
+	    unit->ctl & RTIT_CTL_TSCEN) {
 		pt_put_tnt(unit, burst);
 		pt_put_tsc(unit, burst);
 		return;
 	}
 	tsc = ctc_to_tsc(unit, ctc >> mtc_shift(unit) << mtc_shift(unit));
-	put_tnt_of(unit, burst, tsc);
+	put_tnt_at_tsc(unit, burst, tsc);
 	put_cyc(unit, burst, tsc, cyc_threshold(unit));
 	*burst->at++ = OP_MTC;
 	*burst->at++ = (u8)(ctc >> mtc_shift(unit));
-	mtc_sent(unit, ctc);
+	note_mtc(unit, ctc);
 }
 
 static bool fits_48_bits(u64 ip)
@@ -256,7 +259,7 @@ static void put_ip(struct pt_unit *unit, struct pt_burst *burst, u8 op, u64 ip)
 	}
 }
 
-/* The full IP, whatever the last one was: perf keeps a stale last IP across PSB and OVF. */
+/* Always the full IP, because perf keeps a stale last IP across PSB and OVF. */
 static void put_full_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 {
 	bool short_form = fits_48_bits(ip);
@@ -266,64 +269,64 @@ static void put_full_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 	unit->last_ip = ip;
 }
 
-/* MODE.Exec is bound to the TIP or TIP.PGE that follows. */
+/* Puts MODE.Exec if the mode has changed; it applies to the TIP or TIP.PGE that follows. */
 void pt_put_mode(struct pt_unit *unit, struct pt_burst *burst)
 {
-	if (unit->mode == unit->mode_sent)
+	if (unit->mode == unit->last_mode)
 		return;
-	put_cyc_eligible(unit, burst);
+	put_cyc_before_packet(unit, burst);
 	*burst->at++ = OP_MODE;
 	*burst->at++ = unit->mode;
-	unit->mode_sent = unit->mode;
+	unit->last_mode = unit->mode;
 }
 
 void pt_put_tip(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 {
 	pt_put_tnt(unit, burst);
 	pt_put_mode(unit, burst);
-	put_cyc_eligible(unit, burst);
+	put_cyc_before_packet(unit, burst);
 	put_ip(unit, burst, OP_TIP, ip);
 }
 
 void pt_put_tip_pge(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 {
 	pt_put_mode(unit, burst);
-	put_cyc_eligible(unit, burst);
+	put_cyc_before_packet(unit, burst);
 	put_ip(unit, burst, OP_TIP_PGE, ip);
 }
 
-/* The target is outside the traced context: IPBytes 0. */
+/* The target is outside the traced context, so the packet has no IP (IPBytes 0). */
 void pt_put_tip_pgd(struct pt_unit *unit, struct pt_burst *burst)
 {
 	pt_put_tnt(unit, burst);
-	put_cyc_eligible(unit, burst);
+	put_cyc_before_packet(unit, burst);
 	*burst->at++ = OP_TIP_PGD;
 }
 
 void pt_put_tip_pgd_to(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 {
 	pt_put_tnt(unit, burst);
-	put_cyc_eligible(unit, burst);
+	put_cyc_before_packet(unit, burst);
 	put_ip(unit, burst, OP_TIP_PGD, ip);
 }
 
 void pt_put_trace_stop(struct pt_unit *unit, struct pt_burst *burst)
 {
-	put_cyc_eligible(unit, burst);
+	put_cyc_before_packet(unit, burst);
 	burst->at = put_ext(burst->at, EXT_TRACESTOP);
 }
 
-/* With a following TIP.PGD it is one compound event: the CYC precedes the FUP. */
+/* FUP and a following TIP.PGD are one compound event: the CYC precedes the FUP. */
 void pt_put_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 {
 	pt_put_tnt(unit, burst);
-	put_cyc_eligible(unit, burst);
+	put_cyc_before_packet(unit, burst);
 	put_ip(unit, burst, OP_FUP, ip);
 }
 
 /*
- * Section "Packet Stream Boundary (PSB) Packet", PSB+. The status FUP only while packets are
- * enabled, and always in full. Decoders start here with an empty RET stack.
+ * Section "Packet Stream Boundary (PSB) Packet", PSB+. It has a FUP, with the full IP, only while
+ * packets are enabled. Decoders start here with an empty return stack.
  */
 void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
 {
@@ -350,27 +353,30 @@ void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
 		put_full_fup(unit, burst, unit->ip);
 	burst->at = put_ext(burst->at, EXT_PSBEND);
 	unit->ret_depth = 0;
-	unit->pending_work &= ~PT_PENDING_PSB;
+	unit->pending_work &= ~PT_WORK_PSB;
 }
 
 /* Section "Overflow (OVF) Packet"; a PSB+ follows soon, because decoders lose the time here. */
 void pt_put_overflow(struct pt_unit *unit, struct pt_burst *burst)
 {
-	put_cyc_eligible(unit, burst);
+	put_cyc_before_packet(unit, burst);
 	burst->at = put_ext(burst->at, EXT_OVF);
 	unit->last_ip = 0;
 	unit->ret_depth = 0;
 	unit->psb_at = unit->nr_produced;
-	unit->pending_work |= PT_PENDING_PSB;
+	unit->pending_work |= PT_WORK_PSB;
 	if (unit->packet_en)
 		put_full_fup(unit, burst, unit->ip);
 }
 
-void pt_unit_plain_returns(struct pt_unit *unit)
+void pt_unit_disable_ret_compression(struct pt_unit *unit)
 {
-	unit->plain_returns = true;
+	unit->ret_compression_off = true;
 	unit->ret_compress = false;
-	/* decoders push the calls that follow, too: no older entry may be used among them */
+	/*
+	 * Calls from here on are not pushed here, but decoders push them: the top of our stack is
+	 * no longer the top of theirs.
+	 */
 	unit->ret_depth = 0;
 }
 
@@ -379,18 +385,18 @@ void pt_encoder_reset(struct pt_unit *unit)
 	bool cyc = unit->ctl & RTIT_CTL_CYCEN;
 
 	unit->packet_en = false;
-	unit->ret_compress = !(unit->ctl & RTIT_CTL_DISRETC) && !unit->plain_returns;
+	unit->ret_compress = !(unit->ctl & RTIT_CTL_DISRETC) && !unit->ret_compression_off;
 	unit->pending_work = 0;
 	unit->filter_en = true;
-	unit->mode_sent = PT_MODE_NONE;
-	/* A CYC has little precision before a packet of 47 branches. */
+	unit->last_mode = PT_MODE_NONE;
+	/* With CYC on, TNT packets stay short: one CYC for 47 branches would time them coarsely. */
 	unit->tnt_limit = cyc ? PT_TNT_SHORT : PT_TNT_MAX;
 	unit->nr_tnt = 0;
 	unit->tnt = 0;
 	unit->last_ip = 0;
 	unit->ret_depth = 0;
 	unit->psb_at = unit->nr_produced;
-	unit->cyc_sent = CYC_NEVER;
+	unit->cyc_clock = CYC_NOT_COUNTING;
 	if (unit->ctl & RTIT_CTL_MTCEN)
-		mtc_sent(unit, tsc_to_ctc(unit, *unit->config.tsc));
+		note_mtc(unit, tsc_to_ctc(unit, *unit->config.tsc));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The output stage of a PT unit (SDM vol. 3, "Trace Output"): where packet bytes are stored, when
- * the interrupt line is raised, when output stops. Freestanding. Neighbour: pt_unit.c.
+ * The output stage of a PT unit (SDM vol. 3, "Trace Output"): stores packet bytes, raises the
+ * interrupt, stops output. Freestanding. Neighbour: pt_unit.c.
  */
 #include "pt_output.h"
 
@@ -54,7 +54,7 @@ static void set_offset(struct pt_output *out)
 	out->mask_ptrs = (u32)out->mask_ptrs | LOW_BITS | out->region_off << OFFSET_SHIFT;
 }
 
-/* Nothing is written from now on. The registers keep the position. */
+/* From now on nothing is written. The registers contain the position. */
 static void halt(struct pt_output *out, u64 status)
 {
 	out->status |= status;
@@ -65,7 +65,7 @@ static void halt(struct pt_output *out, u64 status)
 	out->fast_end = 0;
 }
 
-/* Reads one entry of the current table. False: the address is not memory. */
+/* Reads one entry of the current table. False: there is no memory at its address. */
 static bool read_entry(const struct pt_output *out, u64 index, u64 *entry)
 {
 	u64 addr = TOPA_BASE(out->base) + index * sizeof(*entry);

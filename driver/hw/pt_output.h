@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The output stage of a PT unit: packet bytes to memory through the ToPA tables that the
- * driver built, or a single range. Registers and table entries as in the Intel SDM, vol. 3,
- * "Intel Processor Trace", section on trace output. Reads the tables; never calls the driver.
- * Its neighbours: pt_unit.c (which owns one), driver/pmu/intel_pt.c (which programs it).
+ * The output stage of a PT unit: stores packet bytes into memory through the ToPA tables that the
+ * driver built, or into a single range. Registers and table entries as in the Intel SDM, vol. 3,
+ * "Intel Processor Trace", section on trace output. It reads the tables and never calls the driver.
+ * Neighbours: pt_unit.c, which owns one; driver/pmu/intel_pt.c, which programs it.
  */
 #ifndef AUXTAP_PT_OUTPUT_H
 #define AUXTAP_PT_OUTPUT_H
@@ -45,9 +45,9 @@
 #define TOPA_BASE_SHIFT 12
 
 /*
- * What the stage needs from its environment. ctx is passed back. phys: host memory at a physical
+ * The environment of the stage. ctx is passed to both functions. phys: host memory at a physical
  * address, at least size bytes contiguous, or NULL (an unreadable address makes the unit stop with
- * ERROR, never fault). irq: raises the performance-monitoring interrupt line.
+ * ERROR, never fault). irq: raises the performance-monitoring interrupt.
  */
 struct pt_output_bus {
 	void *ctx;
@@ -65,7 +65,7 @@ struct pt_output {
 	/* current region, looked up at start and at region ends; NULL: nothing reaches memory */
 	u8 *region;
 	u64 region_size, region_off;
-	u64 fast_end; /* region_off may grow up to here without a check */
+	u64 fast_end; /* up to this region_off the fast path needs no check */
 	u64 entry;
 	/*
 	 * settable behaviour: bytes that the unit produces after an interrupt threshold before it
@@ -81,11 +81,11 @@ struct pt_output {
 
 void pt_output_init(struct pt_output *out, const struct pt_output_bus *bus);
 /*
- * TraceEn 0 -> 1 with the registers as they are (write base, mask_ptrs and status only while
- * stopped). With ERROR or STOPPED still set nothing is written, as in hardware. TraceEn 1 -> 0:
- * afterwards all bytes are in memory and the registers contain the end; after a STOP the offset is
- * the region's size. An interrupt that is still delayed is cancelled: the code
- * that stops the unit reads the registers anyway.
+ * start: TraceEn 0 -> 1 with the current registers (write base, mask_ptrs and status only while
+ * stopped). With ERROR or STOPPED still set nothing is written, as in hardware. stop: TraceEn 1 ->
+ * 0: afterwards all bytes are in memory and the registers contain the end position; after a STOP
+ * the offset is the region's size. A delayed interrupt is cancelled, because the code that stops
+ * the unit reads the registers anyway.
  */
 void pt_output_start(struct pt_output *out, bool topa);
 void pt_output_stop(struct pt_output *out);
@@ -95,7 +95,7 @@ void pt_output_stop(struct pt_output *out);
  * everything else (for models that need positions, not contents).
  */
 size_t pt_output_write(struct pt_output *out, const u8 *bytes, size_t nr_bytes);
-/* The unit stops by itself: STOPPED. Nothing is written until both are cleared. */
+/* TraceStop: sets STOPPED. Nothing is written until STOPPED and ERROR are cleared. */
 void pt_output_trace_stop(struct pt_output *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The branches of a run of blocks: the same packets as pt_unit_branch() generates, without a call
- * for each branch, and with the pending TNT bits in registers. The rest is in pt_unit.c; the return
- * stack is here because both use it.
+ * Encodes the branches of a run of blocks: the same packets as pt_unit_branch() generates, but
+ * without a call for each branch, and with the pending TNT bits in a register. The return stack is
+ * here because pt_unit.c uses it, too.
  */
 #ifndef AUXTAP_PT_RUN_H
 #define AUXTAP_PT_RUN_H
@@ -20,9 +20,9 @@ static inline void pt_push_return(struct pt_unit *unit, u64 ip)
 }
 
 /*
- * Section "RET Compression". Of the 64 return addresses only those are kept that every decoder
- * would predict: some decoders pop on each RET, some only on compressed ones, so the entries below
- * a RET that went elsewhere are not used again (ret_depth 0).
+ * Section "RET Compression". Keeps only return addresses that every decoder would predict: some
+ * decoders pop on each RET, some only on compressed ones, so after a RET that went elsewhere older
+ * entries are not used again (ret_depth 0).
  */
 static inline bool pt_pop_return(struct pt_unit *unit, u64 target)
 {
@@ -38,9 +38,9 @@ static inline bool pt_pop_return(struct pt_unit *unit, u64 target)
 }
 
 /*
- * Whether the unit has only branches to handle: packets are enabled, no overflow is pending, no MTC
- * is requested, and no address range is set. The result holds until the unit's registers are
- * written or the program leaves user mode.
+ * Whether the unit has only branches to encode: packets are enabled, and there is no pending work
+ * (overflow, MTCEn, address ranges). The result holds until the unit's registers are written or the
+ * program leaves user mode.
  */
 static inline bool pt_run_possible(const struct pt_unit *unit)
 {
@@ -48,15 +48,15 @@ static inline bool pt_run_possible(const struct pt_unit *unit)
 }
 
 /*
- * The pending TNT bits as one number, so that they stay in a register: as in a packet, a one
- * and then the branches, the oldest highest.
+ * The pending TNT bits as one number, which stays in a register: as in a packet, a stop bit and
+ * then the branches, the oldest in the highest bit.
  */
 static inline u64 pt_run_begin(const struct pt_unit *unit)
 {
 	return 1ull << unit->nr_tnt | unit->tnt;
 }
 
-/* pt_unit_send_tnt() is due when the number reaches this. */
+/* When the number reaches this limit, call pt_unit_send_tnt(). */
 static inline u64 pt_run_limit(const struct pt_unit *unit)
 {
 	return 1ull << unit->tnt_limit;
@@ -71,8 +71,8 @@ static inline void pt_run_end(struct pt_unit *unit, u64 bits, u64 ip)
 }
 
 /*
- * A conditional branch, or one without a packet (is_jcc 0): without a jump in the code, because no
- * processor predicts well which of the two it is.
+ * Adds a conditional branch, or does nothing for a direct jump or call (is_jcc 0): without a jump
+ * in the code, because processors do not predict well which of the two it is.
  */
 static inline u64 pt_run_direct(u64 bits, bool is_jcc, bool taken)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A PT unit: its registers, and when which packets are due (Intel SDM vol. 3, chapter "Intel
+ * A PT unit: its registers, and the decision when a packet is due (Intel SDM vol. 3, chapter "Intel
  * Processor Trace", sections "Packet Generation Scenarios" and "IA32_RTIT_CTL MSR"). Neighbours:
  * pt_encoder.c, which knows the packets' layout; pt_output.c, which stores them.
  */
@@ -47,7 +47,7 @@ static unsigned int addr_cfg(u64 ctl, unsigned int n)
 	return ctl >> (RTIT_CTL_ADDR_CFG_SHIFT + n * ADDR_CFG_BITS) & 0xf;
 }
 
-/* Whether ip is in a range of that configuration. *nr: the number of such ranges. */
+/* Whether ip is in a range with that ADDRn_CFG. *nr: the number of such ranges. */
 static bool in_range(const struct pt_unit *unit, unsigned int cfg, u64 ip, unsigned int *nr)
 {
 	bool found = false;
@@ -131,7 +131,7 @@ u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr)
 }
 
 /*
- * User code starts (or continues) under trace: sends what a decoder needs before the first
+ * Traced user code starts or continues: sends the packets that a decoder needs before its first
  * instruction.
  */
 static void begin_packets(struct pt_unit *unit)
@@ -141,8 +141,8 @@ static void begin_packets(struct pt_unit *unit)
 	if (!(unit->ctl & RTIT_CTL_USR))
 		return;
 	pt_burst_begin(&burst);
-	if (unit->pending_work & PT_PENDING_OVERFLOW) {
-		unit->pending_work &= ~PT_PENDING_OVERFLOW;
+	if (unit->pending_work & PT_WORK_OVERFLOW) {
+		unit->pending_work &= ~PT_WORK_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
 	if (unit->nr_produced >= unit->psb_at)
@@ -151,7 +151,7 @@ static void begin_packets(struct pt_unit *unit)
 		pt_put_tsc(unit, &burst);
 	if (unit->ctl & RTIT_CTL_MTCEN) {
 		pt_put_mtc(unit, &burst);
-		unit->pending_work |= PT_PENDING_TIME;
+		unit->pending_work |= PT_WORK_MTC;
 	}
 	if (unit->ctl & RTIT_CTL_BRANCHEN) {
 		pt_put_tip_pge(unit, &burst, unit->ip);
@@ -163,12 +163,12 @@ static void begin_packets(struct pt_unit *unit)
 static void end_packets(struct pt_unit *unit)
 {
 	unit->packet_en = false;
-	unit->pending_work &= ~(PT_PENDING_TIME | PT_PENDING_TSC);
+	unit->pending_work &= ~(PT_WORK_MTC | PT_WORK_TSC);
 }
 
 /*
- * Section "TraceStop": a branch or an event has entered such a range. TIP.PGD if packets were
- * enabled, TraceStop, then no packets until TraceEn and STOPPED have been cleared.
+ * Section "TraceStop": a branch or an event has entered a TraceStop range. Sends TIP.PGD if packets
+ * were enabled, and TraceStop; then no packets until TraceEn and STOPPED have been cleared.
  */
 static void trace_stop(struct pt_unit *unit)
 {
@@ -177,8 +177,8 @@ static void trace_stop(struct pt_unit *unit)
 	if (!(unit->ctl & RTIT_CTL_USR))
 		return;
 	pt_burst_begin(&burst);
-	if (unit->pending_work & PT_PENDING_OVERFLOW) { /* pending from outside the filter */
-		unit->pending_work &= ~PT_PENDING_OVERFLOW;
+	if (unit->pending_work & PT_WORK_OVERFLOW) { /* it occurred outside the filter */
+		unit->pending_work &= ~PT_WORK_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
 	if (unit->packet_en)
@@ -196,7 +196,7 @@ static void begin_context(struct pt_unit *unit)
 {
 	if (unit->range_stopped)
 		return;
-	if (unit->pending_work & PT_PENDING_RANGES) {
+	if (unit->pending_work & PT_WORK_RANGES) {
 		if (in_stop_range(unit, unit->ip)) {
 			trace_stop(unit);
 			return;
@@ -219,14 +219,14 @@ static void send_due_psb(struct pt_unit *unit)
 	pt_burst_send(unit, &burst);
 }
 
-static inline bool is_pending(const struct pt_unit *unit)
+static inline bool has_work(const struct pt_unit *unit)
 {
 	return __builtin_expect(unit->pending_work, 0) &&
-	       (unit->pending_work & ~PT_PENDING_TIME || *unit->config.tsc >= unit->mtc_tsc);
+	       (unit->pending_work & ~PT_WORK_MTC || *unit->config.tsc >= unit->next_mtc_tsc);
 }
 
 /*
- * An overflow ended, or the CTC changed. unit->ip: the current position of the program. While
+ * Sends pending OVF, TSC and MTC packets. unit->ip is the current position of the program. While
  * filtered out no packet is generated; pending ones stay pending.
  */
 static __attribute__((__noinline__)) void put_pending(struct pt_unit *unit)
@@ -236,23 +236,23 @@ static __attribute__((__noinline__)) void put_pending(struct pt_unit *unit)
 	if (!unit->filter_en)
 		return;
 	pt_burst_begin(&burst);
-	if (unit->pending_work & PT_PENDING_OVERFLOW) {
-		unit->pending_work &= ~PT_PENDING_OVERFLOW;
+	if (unit->pending_work & PT_WORK_OVERFLOW) {
+		unit->pending_work &= ~PT_WORK_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
-	if (unit->pending_work & PT_PENDING_TSC) {
-		unit->pending_work &= ~PT_PENDING_TSC;
+	if (unit->pending_work & PT_WORK_TSC) {
+		unit->pending_work &= ~PT_WORK_TSC;
 		pt_put_tnt(unit, &burst);
 		pt_put_tsc(unit, &burst);
 	}
-	if (unit->pending_work & PT_PENDING_TIME)
+	if (unit->pending_work & PT_WORK_MTC)
 		pt_put_mtc(unit, &burst);
 	pt_burst_send(unit, &burst);
 	if (!unit->packet_en) /* with BranchEn a PSB waits for the next branch */
 		send_due_psb(unit);
 }
 
-/* FUP, TIP.PGD: the instruction at unit->ip has not run. */
+/* Sends FUP and TIP.PGD: the instruction at unit->ip has not run. */
 static void stop_at_ip(struct pt_unit *unit)
 {
 	struct pt_burst burst;
@@ -297,7 +297,7 @@ static int write_ctl(struct pt_unit *unit, u64 value)
 	if (trace_en(unit)) {
 		pt_encoder_reset(unit);
 		if (value & RTIT_CTL_USR && value >> RTIT_CTL_ADDR_CFG_SHIFT)
-			unit->pending_work |= PT_PENDING_RANGES;
+			unit->pending_work |= PT_WORK_RANGES;
 		pt_output_start(&unit->out, value & RTIT_CTL_TOPA);
 		if (unit->context_en)
 			begin_context(unit);
@@ -362,7 +362,7 @@ void pt_unit_enter_user(struct pt_unit *unit, u64 ip)
 void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip)
 {
 	(void)nr_insns; /* the machine has counted them in *tsc */
-	if (is_pending(unit))
+	if (has_work(unit))
 		put_pending(unit);
 	unit->ip = next_ip;
 }
@@ -394,7 +394,7 @@ static inline void add_tnt(struct pt_unit *unit, bool taken)
 		pt_unit_send_tnt(unit);
 }
 
-/* Every path ends in at most one call: the common ones save no registers. */
+/* Every path makes at most one call, as the last step: the common paths save no registers. */
 static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
 {
 	unit->ip = target;
@@ -431,9 +431,9 @@ static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 l
 }
 
 /*
- * Ranges are checked where a branch is taken, or an event leads into user code; sequential
- * execution across a border changes nothing. A branch that leaves has no TNT bit: TIP.PGD replaces
- * it.
+ * Ranges are checked when a branch is taken or an event leads into user code; sequential execution
+ * across the border of a range changes nothing. A branch that leaves the filter has no TNT bit:
+ * TIP.PGD replaces it.
  */
 static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit, enum x86_class cls,
 							   u64 ip, u8 len, u64 target)
@@ -460,7 +460,8 @@ static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit,
 		}
 		end_packets(unit);
 		/*
-		 * some decoders do not treat a call that leaves as a call, and none sees the return
+		 * some decoders do not push for a call that leaves the filter, and none sees the
+		 * return
 		 */
 		unit->ret_depth = 0;
 	} else if (unit->filter_en) {
@@ -469,15 +470,15 @@ static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit,
 }
 
 /*
- * MTCs add to the trace too, and an overflow requires a PSB+: the period is checked here, not only
- * when branches are sent.
+ * MTCs are trace, too, and an overflow requires a PSB+: so the PSB period is also checked here, not
+ * only when branch packets are sent.
  */
 static __attribute__((__noinline__)) void
 branch_after_pending(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
 {
 	put_pending(unit);
-	unit->pending_work &= ~PT_PENDING_PSB;
-	if (unit->pending_work & PT_PENDING_RANGES)
+	unit->pending_work &= ~PT_WORK_PSB;
+	if (unit->pending_work & PT_WORK_RANGES)
 		branch_in_ranges(unit, cls, ip, len, target);
 	else
 		branch(unit, cls, ip, len, target);
@@ -487,7 +488,7 @@ branch_after_pending(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u
 
 void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
 {
-	if (is_pending(unit))
+	if (has_work(unit))
 		branch_after_pending(unit, cls, ip, len, target);
 	else
 		branch(unit, cls, ip, len, target);
@@ -497,7 +498,7 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
 {
 	struct pt_burst burst;
 
-	if (is_pending(unit))
+	if (has_work(unit))
 		put_pending(unit);
 	unit->ip = ip;
 	unit->context_en = false;
@@ -511,18 +512,18 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
 
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip)
 {
-	if (is_pending(unit))
+	if (has_work(unit))
 		put_pending(unit);
 	unit->ip = ip;
 	unit->context_en = false;
 	stop_at_ip(unit);
 }
 
-/* With BranchEn no packet follows TIP.PGD, and TIP.PGE comes with the time anyway. */
-void pt_unit_show_time(struct pt_unit *unit)
+/* After TIP.PGD no TSC is needed, because one precedes TIP.PGE anyway. */
+void pt_unit_request_tsc(struct pt_unit *unit)
 {
 	if (unit->ctl & RTIT_CTL_TSCEN && unit->packet_en)
-		unit->pending_work |= PT_PENDING_TSC;
+		unit->pending_work |= PT_WORK_TSC;
 }
 
 void pt_unit_inject_overflow(struct pt_unit *unit)
@@ -532,5 +533,5 @@ void pt_unit_inject_overflow(struct pt_unit *unit)
 	unit->nr_overflow_lost += pt_tnt_bytes(unit);
 	unit->nr_tnt = 0;
 	unit->tnt = 0;
-	unit->pending_work |= PT_PENDING_OVERFLOW;
+	unit->pending_work |= PT_WORK_OVERFLOW;
 }

@@ -46,9 +46,9 @@ struct pt_unit {
 	bool context_en; /* user code runs: packets are generated if TraceEn */
 	bool packet_en;	 /* between TIP.PGE and TIP.PGD */
 	bool ret_compress;
-	bool plain_returns; /* see pt_unit_plain_returns() */
-	u8 pending_work;    /* PT_PENDING_…: what the next execution call must handle first */
-	u8 mode, mode_sent; /* MODE.Exec payloads: of the code that runs; of the last packet */
+	bool ret_compression_off; /* by pt_unit_disable_ret_compression() */
+	u8 pending_work;	  /* PT_WORK_…: the next execution call must handle it first */
+	u8 mode, last_mode; /* MODE.Exec payloads: of the code that runs; of the last packet */
 	u8 tnt_limit;	    /* number of pending bits that complete a packet */
 	u8 nr_tnt;
 	u64 tnt;     /* pending bits, oldest highest */
@@ -59,17 +59,17 @@ struct pt_unit {
 	u64 psb_at;	      /* nr_produced at which the next PSB+ is due */
 	u64 nr_produced;      /* packet bytes: out.nr_written + out.nr_dropped */
 	u64 nr_overflow_lost; /* bytes lost to overflows; not in nr_produced */
-	u64 cyc_sent;	      /* core clock at the last CYC */
-	u64 mtc_sent;	      /* CTC >> MTCFreq at the last MTC or TMA */
-	u64 mtc_tsc;	      /* TSC at which the next MTC is due */
+	u64 cyc_clock;	      /* core clock at the last CYC, or CYC_NOT_COUNTING */
+	u64 last_mtc;	      /* CTC >> MTCFreq at the last MTC or TMA */
+	u64 next_mtc_tsc;     /* TSC at which the next MTC is due */
 };
 
 void pt_unit_init(struct pt_unit *unit, const struct pt_unit_config *config,
 		  const struct pt_output_bus *bus);
 
 /*
- * ---- registers: what rdmsr and wrmsr do. 0, or -1: a #GP (reserved bit, or change while TraceEn)
- * ---- Drivers run in kernel mode: call pt_unit_leave_…() first. The output stage raises its
+ * ---- registers ---- rdmsr and wrmsr. 0, or -1: #GP (reserved bit, or change while TraceEn is
+ * set). Drivers run in kernel mode: call pt_unit_leave_…() first. The output stage raises its
  * interrupt within an execution call; the handler may only record it.
  */
 u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr);
@@ -82,13 +82,13 @@ int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value);
  * before the next TIP or TIP.PGE.
  */
 void pt_unit_set_mode(struct pt_unit *unit, int bits);
-/* From now on no return is compressed, whatever the registers say. */
-void pt_unit_plain_returns(struct pt_unit *unit);
+/* From now on no return is compressed, as with DisRETC, whatever RTIT_CTL contains. */
+void pt_unit_disable_ret_compression(struct pt_unit *unit);
 /* The processor goes to user mode; the next instruction is at ip (TIP.PGE when traced). */
 void pt_unit_enter_user(struct pt_unit *unit, u64 ip);
 /*
- * nr_insns instructions retired in user mode, the last one does not change the flow; time passes
- * (MTC now, CYC at the next packet).
+ * nr_insns instructions retired in user mode; the last one does not change the flow. Time has
+ * passed: an MTC may be sent now, a CYC with the next packet.
  */
 void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip);
 /*
@@ -104,10 +104,10 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip);
  */
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip);
 /*
- * A TSC packet before the next branch, if TSCEn: the program's threads are about to affect each
- * other, and the time of the last PSB does not show in which order.
+ * Requests a TSC packet before the next branch, if TSCEn: the program's threads are about to affect
+ * each other, and without it the trace does not show in which order.
  */
-void pt_unit_show_time(struct pt_unit *unit);
+void pt_unit_request_tsc(struct pt_unit *unit);
 /*
  * The unit's internal buffer overflows: the packets in it (pending TNT bits) are lost. The next
  * execution call starts with OVF, FUP(full ip) at the program's position at that time; a PSB+

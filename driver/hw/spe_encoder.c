@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Header bytes: bits 5:4 give the size of the payload, 1 << n bytes, in packets that have one. */
+/* Bits 5:4 of a header byte are the size of the payload, 1 << n bytes, if the packet has one. */
 #include "spe_encoder.h"
 
 #define COUNTER_MAX 0xfffu
@@ -7,7 +7,7 @@
 static void put(struct spe_record *r, u8 header, u64 payload, u32 nr_bytes)
 {
 	if (r->nr + 1 + nr_bytes > SPE_RECORD_MAX)
-		return; /* our largest record is smaller */
+		return; /* cannot happen: spe_unit.c's largest record is smaller */
 	r->bytes[r->nr++] = header;
 	for (u32 i = 0; i < nr_bytes; i++)
 		r->bytes[r->nr++] = (u8)(payload >> 8 * i);

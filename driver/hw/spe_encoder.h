@@ -11,7 +11,7 @@
 
 #define SPE_RECORD_MAX 64
 
-struct spe_record { /* being built */
+struct spe_record { /* a record that is being built */
 	u8 bytes[SPE_RECORD_MAX];
 	u32 nr;
 };
@@ -20,7 +20,7 @@ enum spe_address { SPE_ADDRESS_PC, SPE_ADDRESS_TARGET, SPE_ADDRESS_VIRT, SPE_ADD
 enum spe_latency { SPE_LATENCY_TOTAL, SPE_LATENCY_ISSUE, SPE_LATENCY_XLAT };
 enum spe_op_class { SPE_OP_OTHER, SPE_OP_LDST, SPE_OP_BRANCH };
 
-/* All 64 bits of the address packet of a code address: with its exception level, non-secure. */
+/* The payload of the address packet for a code address: with its exception level, non-secure. */
 u64 spe_code_address(u64 addr, u8 el);
 void spe_put_address(struct spe_record *r, enum spe_address index, u64 payload);
 /* saturates at 12 bits */

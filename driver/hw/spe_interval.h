@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The number of operations between two samples: PMSIRR's interval, with RND eight random bits more.
- * The only part of the unit that an execution engine may run itself, outside the unit's process.
+ * The number of operations between two samples: PMSIRR's interval, plus eight random bits if RND is
+ * set. This is the only part of the unit that an execution engine may run itself, outside the
+ * unit's process.
  */
 #ifndef AUXTAP_SPE_INTERVAL_H
 #define AUXTAP_SPE_INTERVAL_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The output stage of an SPE unit (Arm ARM, the profiling buffer): where records are stored, when
- * the buffer is full, what the registers report then. Freestanding.
+ * The output stage of an SPE unit (Arm ARM, the profiling buffer): stores records, detects the full
+ * buffer, and reports it in the registers. Freestanding.
  */
 #include "spe_output.h"
 
@@ -17,7 +17,7 @@ static u64 aligned(const struct spe_output *out, u64 addr)
 	return (addr + out->align - 1) & ~(u64)(out->align - 1);
 }
 
-/* A management event. Nothing is written until S is cleared. */
+/* A management event: nothing is written until S is cleared. */
 static void halt(struct spe_output *out, u64 status)
 {
 	out->status |= status | PMBSR_S;
@@ -94,7 +94,7 @@ bool spe_output_write(struct spe_output *out, u32 reg, u64 value)
 		return true;
 	case SYS_PMBSR:
 		out->status = value;
-		if (!(value & PMBSR_S)) /* the line is lowered, or a pending one is not raised */
+		if (!(value & PMBSR_S)) /* lowers the interrupt line, or cancels a delayed raise */
 			out->irq_pending = false;
 		return true;
 	default:
@@ -110,7 +110,7 @@ bool spe_output_record(struct spe_output *out, const u8 *bytes, u32 nr_bytes)
 
 	if (!(out->limitr & PMBLIMITR_E) || out->status & PMBSR_S)
 		goto drop;
-	/* The driver programmed an empty buffer without any space: treat it as full. */
+	/* The driver has programmed a buffer without space for a record: it is full at once. */
 	if (is_full(out)) {
 		halt(out, PMBSR_EC(PMBSR_EC_BUFFER) | PMBSR_BSC_FULL);
 		goto drop;
@@ -142,7 +142,7 @@ drop:
 	return false;
 }
 
-u64 spe_output_skim(struct spe_output *out, u32 nr_bytes, u64 nr_records)
+u64 spe_output_advance(struct spe_output *out, u32 nr_bytes, u64 nr_records)
 {
 	u64 space, fit;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The output stage of an SPE unit: whole records into the profiling buffer, and the buffer
- * management events that stop it. Registers as in the Arm Architecture Reference Manual,
- * "The Statistical Profiling Extension", section on the profiling buffer. Never calls the
- * driver. Neighbour: driver/pmu/arm_spe.c, which programs it.
+ * The output stage of an SPE unit: writes whole records into the profiling buffer, and stops at
+ * buffer management events. Registers as in the Arm Architecture Reference Manual, "The Statistical
+ * Profiling Extension", section on the profiling buffer. It never calls the driver. Neighbour:
+ * driver/pmu/arm_spe.c, which programs it.
  */
 #ifndef AUXTAP_SPE_OUTPUT_H
 #define AUXTAP_SPE_OUTPUT_H
@@ -17,7 +17,7 @@
 #define SYS_PMBIDR    0xc4d7
 
 #define PMBLIMITR_E (1ull << 0)
-/* a management event: stopped, and the interrupt line is up */
+/* a management event: profiling has stopped, and the interrupt line is raised */
 #define PMBSR_S		      (1ull << 17)
 #define PMBSR_COLL	      (1ull << 16) /* a sample was due while one was being taken */
 #define PMBSR_EA	      (1ull << 18) /* external abort */
@@ -30,9 +30,9 @@
 #define PMBSR_FSC_TRANSLATION 0x07ull /* level 3 */
 
 /*
- * What the stage needs from its environment. ctx is passed back. virt: host memory at a virtual
+ * The environment of the stage. ctx is passed to both functions. virt: host memory at a virtual
  * address, size bytes that are mapped, or NULL (a fault). irq: raises the interrupt line, which
- * stays up until S is cleared: see spe_output_irq().
+ * stays high until S is cleared: see spe_output_irq().
  */
 struct spe_output_bus {
 	void *ctx;
@@ -50,24 +50,24 @@ struct spe_output {
 	 * and its interrupt
 	 */
 	u32 irq_delay_bytes;
-	bool irq_pending; /* S is set, and the line not yet raised */
+	bool irq_pending; /* S is set, but the interrupt line is not raised yet */
 	u64 irq_at;	  /* nr_written + nr_dropped at which it is raised */
 	/* to be injected into the next record that can be written; 0: nothing */
 	u64 inject;
 	u32 inject_bytes; /* bytes of that record that reach memory */
 	/*
-	 * counters; records that a fault cut are in both byte counts, and in neither count of
+	 * counters; a record that a fault truncates is in both byte counts, and in neither count of
 	 * records
 	 */
 	u64 nr_written, nr_dropped; /* bytes of records */
-	u64 nr_padding;		    /* between records, for align */
+	u64 nr_padding;		    /* bytes between records, for align */
 	u64 nr_records, nr_records_dropped;
 };
 
 /* max_record, align: powers of two, as the ID registers of such a unit report them. */
 void spe_output_init(struct spe_output *out, const struct spe_output_bus *bus, u32 max_record,
 		     u32 align);
-/* Registers, of the four above; false: unknown register, or not writable. */
+/* The four registers above; false: unknown register, or not writable. */
 bool spe_output_read(const struct spe_output *out, u32 reg, u64 *value);
 bool spe_output_write(struct spe_output *out, u32 reg, u64 value);
 /*
@@ -77,10 +77,10 @@ bool spe_output_write(struct spe_output *out, u32 reg, u64 value);
  */
 bool spe_output_record(struct spe_output *out, const u8 *bytes, u32 nr_bytes);
 /*
- * How many of nr_records such records the buffer takes without becoming full or any other event;
- * counts them as written without storing.
+ * For position-only runs: advances ptr over as many of nr_records records as fit without an event,
+ * and counts them as written. Returns their number.
  */
-u64 spe_output_skim(struct spe_output *out, u32 nr_bytes, u64 nr_records);
+u64 spe_output_advance(struct spe_output *out, u32 nr_bytes, u64 nr_records);
 /* The level of the interrupt line. */
 bool spe_output_irq(const struct spe_output *out);
 
@@ -91,9 +91,9 @@ bool spe_output_irq(const struct spe_output *out);
  */
 void spe_output_collide(struct spe_output *out);
 /*
- * The next record is cut after nr_bytes (of it in memory) and the buffer stops, with these bits of
- * PMBSR besides S: PMBSR_DL and so on. If nr_bytes is not 0 and the record is longer, the caller
- * must set DL.
+ * Only the first nr_bytes of the next record are stored, and then the buffer stops with S and these
+ * bits of PMBSR: PMBSR_DL and so on. If nr_bytes is not 0 and the record is longer, the caller must
+ * set DL.
  */
 void spe_output_fail(struct spe_output *out, u64 status, u32 nr_bytes);
 

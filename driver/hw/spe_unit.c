@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * See spe_unit.h. Instruction classes by the "Loads and stores" tables of the A64 encoding
- * index; operation types by the Arm ARM's "Operation Type packet".
+ * See spe_unit.h. Instruction classes as in the "Loads and stores" tables of the A64 encoding
+ * index; operation types as in the Arm ARM's "Operation Type packet".
  */
 #include "spe_unit.h"
 #include "a64_insn.h"
@@ -90,7 +90,7 @@ u32 spe_unit_count(struct spe_unit *unit, u32 nr)
 
 	if (!spe_unit_is_on(unit) || !nr)
 		return 0;
-	if (!left) /* as when it is loaded at the start of profiling */
+	if (!left) /* as at the start of profiling, when the counter is loaded */
 		left = spe_interval_next((u32)unit->pmsirr, &unit->random);
 	if (left > nr) {
 		unit->pmsicr = left - nr;
@@ -102,7 +102,7 @@ u32 spe_unit_count(struct spe_unit *unit, u32 nr)
 
 /* ---- classes ---- */
 
-/* CAS, LDADD and the like, exclusives, acquire and release. False: not one of these. */
+/* CAS, LDADD and similar, exclusives, acquire and release. False: another instruction. */
 static bool classify_extended(u32 code, u8 *subclass)
 {
 	if ((code & 0x3f000000) == 0x08000000) {
@@ -110,7 +110,7 @@ static bool classify_extended(u32 code, u8 *subclass)
 
 		*subclass = LDST_EXTENDED | (load ? 0 : LDST_STORE);
 		if (pair && (single || !(code >> 31))) { /* cas; casp */
-			/* the bit that is L elsewhere is the acquire of a compare and swap */
+			/* in a compare and swap the bit L means acquire */
 			*subclass = LDST_EXTENDED | LDST_ATOMIC |
 				    (load || code >> 15 & 1 ? LDST_ORDERED : 0);
 			return true;
@@ -185,14 +185,14 @@ enum spe_op_class spe_classify(const struct spe_op *op, u8 *subclass)
 
 /* ---- latency and data source ---- */
 
-struct took {
+struct op_timing {
 	u64 events;
 	u32 issue, total, xlat;
 	u16 source;
 };
 
 /* Looks up a line among the ways of a set; makes it the newest. */
-static bool touch(u64 *way, u32 nr_ways, u64 line)
+static bool cache_lookup(u64 *way, u32 nr_ways, u64 line)
 {
 	u32 at = 0;
 	bool hit;
@@ -207,70 +207,72 @@ static bool touch(u64 *way, u32 nr_ways, u64 line)
 }
 
 static void access_memory(struct spe_unit *unit, const struct spe_op *op, bool store,
-			  struct took *took)
+			  struct op_timing *timing)
 {
 	u64 addr = op->addr & 0x00ffffffffffffffull, line = addr >> 6, page = addr >> 12;
 
-	took->events |= SPE_EVENT_TLB_ACCESS | SPE_EVENT_L1D_ACCESS;
-	took->xlat = 1;
+	timing->events |= SPE_EVENT_TLB_ACCESS | SPE_EVENT_L1D_ACCESS;
+	timing->xlat = 1;
 	if (unit->tlb[page % SPE_TLB_SIZE] != page + 1) {
 		unit->tlb[page % SPE_TLB_SIZE] = page + 1;
-		took->events |= SPE_EVENT_TLB_WALK;
-		took->xlat = 22;
+		timing->events |= SPE_EVENT_TLB_WALK;
+		timing->xlat = 22;
 	}
-	took->total += took->xlat;
+	timing->total += timing->xlat;
 	if (op->size && addr & (op->size - 1))
-		took->events |= SPE_EVENT_MISALIGNED;
-	if (touch(unit->l1[line % SPE_L1_SETS], SPE_L1_WAYS, line)) {
-		took->total += store ? 1 : 3;
+		timing->events |= SPE_EVENT_MISALIGNED;
+	if (cache_lookup(unit->l1[line % SPE_L1_SETS], SPE_L1_WAYS, line)) {
+		timing->total += store ? 1 : 3;
 		return;
 	}
-	took->events |= SPE_EVENT_L1D_REFILL | SPE_EVENT_LLC_ACCESS;
-	if (touch(unit->llc[line % SPE_LLC_SETS], SPE_LLC_WAYS, line)) {
-		took->total += store ? 1 : 14;
-		took->source = 8; /* as Neoverse cores number: 0 L1, 8 L2 (here the LLC), 14 DRAM */
+	timing->events |= SPE_EVENT_L1D_REFILL | SPE_EVENT_LLC_ACCESS;
+	if (cache_lookup(unit->llc[line % SPE_LLC_SETS], SPE_LLC_WAYS, line)) {
+		timing->total += store ? 1 : 14;
+		timing->source =
+			8; /* as Neoverse cores number: 0 L1, 8 L2 (here the LLC), 14 DRAM */
 		return;
 	}
-	took->events |= SPE_EVENT_LLC_MISS;
-	took->total += store ? 1 : 130;
-	took->source = 14;
+	timing->events |= SPE_EVENT_LLC_MISS;
+	timing->total += store ? 1 : 130;
+	timing->source = 14;
 }
 
-static void branch(struct spe_unit *unit, const struct spe_op *op, struct took *took)
+static void branch(struct spe_unit *unit, const struct spe_op *op, struct op_timing *timing)
 {
 	u8 *last = &unit->taken[op->pc / A64_INSN_LEN % SPE_BHT_SIZE];
 	u8 now = op->next == op->pc + A64_INSN_LEN ? 1 : 2;
 
 	if (now == 1 && a64_insn_decode(op->code).cls == A64_COND)
-		took->events |= SPE_EVENT_NOT_TAKEN;
+		timing->events |= SPE_EVENT_NOT_TAKEN;
 	if (*last && *last != now) {
-		took->events |= SPE_EVENT_MISPREDICTED;
-		took->total += 11;
+		timing->events |= SPE_EVENT_MISPREDICTED;
+		timing->total += 11;
 	}
 	*last = now;
 }
 
 static bool passes(const struct spe_unit *unit, enum spe_op_class cls, u8 subclass,
-		   const struct took *took)
+		   const struct op_timing *timing)
 {
 	u64 f = unit->pmsfcr;
 	bool store = subclass & LDST_STORE;
-	bool both = cls == SPE_OP_LDST && (subclass & 6) == (LDST_EXTENDED | LDST_ATOMIC);
+	bool load_and_store = cls == SPE_OP_LDST && (subclass & 6) == (LDST_EXTENDED | LDST_ATOMIC);
 
-	if (f & PMSFCR_FT && !((f & PMSFCR_B && cls == SPE_OP_BRANCH) ||
-			       (f & PMSFCR_LD && cls == SPE_OP_LDST && (!store || both)) ||
-			       (f & PMSFCR_ST && cls == SPE_OP_LDST && (store || both))))
+	if (f & PMSFCR_FT &&
+	    !((f & PMSFCR_B && cls == SPE_OP_BRANCH) ||
+	      (f & PMSFCR_LD && cls == SPE_OP_LDST && (!store || load_and_store)) ||
+	      (f & PMSFCR_ST && cls == SPE_OP_LDST && (store || load_and_store))))
 		return false;
-	if (f & PMSFCR_FE && (took->events & unit->pmsevfr) != unit->pmsevfr)
+	if (f & PMSFCR_FE && (timing->events & unit->pmsevfr) != unit->pmsevfr)
 		return false;
-	if (f & PMSFCR_FNE && took->events & unit->pmsnevfr)
+	if (f & PMSFCR_FNE && timing->events & unit->pmsnevfr)
 		return false;
-	return !(f & PMSFCR_FL) || took->total >= (unit->pmslatfr & 0xffff);
+	return !(f & PMSFCR_FL) || timing->total >= (unit->pmslatfr & 0xffff);
 }
 
 void spe_unit_sample(struct spe_unit *unit, const struct spe_op *op)
 {
-	struct took took = {.events = SPE_EVENT_RETIRED, .issue = 2, .total = 3};
+	struct op_timing timing = {.events = SPE_EVENT_RETIRED, .issue = 2, .total = 3};
 	struct spe_record r = {.nr = 0};
 	enum spe_op_class cls;
 	u8 subclass;
@@ -280,10 +282,10 @@ void spe_unit_sample(struct spe_unit *unit, const struct spe_op *op)
 	unit->nr_samples++;
 	cls = spe_classify(op, &subclass);
 	if (cls == SPE_OP_LDST && op->has_addr)
-		access_memory(unit, op, subclass & LDST_STORE, &took);
+		access_memory(unit, op, subclass & LDST_STORE, &timing);
 	else if (cls == SPE_OP_BRANCH)
-		branch(unit, op, &took);
-	if (!passes(unit, cls, subclass, &took)) {
+		branch(unit, op, &timing);
+	if (!passes(unit, cls, subclass, &timing)) {
 		unit->nr_filtered++;
 		return;
 	}
@@ -291,20 +293,20 @@ void spe_unit_sample(struct spe_unit *unit, const struct spe_op *op)
 	if (unit->pmscr & PMSCR_CX)
 		spe_put_context(&r, 1, unit->contextid);
 	spe_put_operation(&r, cls, subclass);
-	spe_put_counter(&r, SPE_LATENCY_ISSUE, took.issue);
-	spe_put_counter(&r, SPE_LATENCY_TOTAL, took.total);
-	spe_put_events(&r, took.events);
+	spe_put_counter(&r, SPE_LATENCY_ISSUE, timing.issue);
+	spe_put_counter(&r, SPE_LATENCY_TOTAL, timing.total);
+	spe_put_events(&r, timing.events);
 	if (cls == SPE_OP_BRANCH)
 		spe_put_address(&r, SPE_ADDRESS_TARGET, spe_code_address(op->next, 0));
 	if (cls == SPE_OP_LDST && op->has_addr) {
-		spe_put_counter(&r, SPE_LATENCY_XLAT, took.xlat);
+		spe_put_counter(&r, SPE_LATENCY_XLAT, timing.xlat);
 		spe_put_address(&r, SPE_ADDRESS_VIRT, op->addr);
-		/* a physical address equals the virtual one, in the non-secure space */
+		/* the physical address is the virtual one, in the non-secure space */
 		if (unit->pmscr & PMSCR_PA)
 			spe_put_address(&r, SPE_ADDRESS_PHYS,
 					(op->addr & 0x00ffffffffffffffull) | 1ull << 63);
 		if (!(subclass & LDST_STORE))
-			spe_put_source(&r, took.source);
+			spe_put_source(&r, timing.source);
 	}
 	if (unit->pmscr & PMSCR_TS)
 		spe_put_timestamp(&r, *unit->config.clock);

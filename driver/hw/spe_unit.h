@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One processor's Arm SPE unit: registers, the choice of operations, filters, records, and the
+ * One processor's Arm SPE unit: registers, selection of operations, filters, records, and the
  * output stage. An execution engine reports what the processor does; a driver sees only registers,
  * memory and the interrupt. Latencies and events come from small models of caches, TLB and branch
- * predictor, which see the sampled operations only.
+ * predictor, which see only the sampled operations.
  *
  * Thread safety: one unit belongs to one thread at a time.
  */
@@ -49,11 +49,11 @@
 
 /* Fixed for the life of a unit. */
 struct spe_unit_config {
-	const u64 *clock; /* the generic counter, for time stamps */
+	const u64 *clock; /* the generic counter, for timestamps */
 	u32 max_record, align;
 };
 
-struct spe_op { /* an operation that was chosen and has retired */
+struct spe_op { /* an operation that was selected and has retired */
 	u64 pc;
 	u32 code; /* the instruction's word */
 	u64 next; /* the instruction that ran after it */
@@ -77,8 +77,8 @@ struct spe_unit {
 	u64 pmscr, pmsnevfr, pmsicr, pmsirr, pmsfcr, pmsevfr, pmslatfr;
 	u32 contextid;
 	u32 random;
-	u64 nr_samples;	 /* chosen while the unit was on */
-	u64 nr_filtered; /* of these, dropped by the filters */
+	u64 nr_samples;	 /* operations that were selected while the unit was on */
+	u64 nr_filtered; /* those of them that the filters dropped */
 	/* newest way first; 0: empty, else the line's number + 1 */
 	u64 l1[SPE_L1_SETS][SPE_L1_WAYS];
 	u64 llc[SPE_LLC_SETS][SPE_LLC_WAYS];
@@ -88,9 +88,9 @@ struct spe_unit {
 
 void spe_unit_init(struct spe_unit *unit, const struct spe_unit_config *config,
 		   const struct spe_output_bus *bus);
-/* The value of its ID register; the same for all units of a configuration. */
+/* The value of PMSIDR; the same for all units with this configuration. */
 u64 spe_unit_idr(const struct spe_unit_config *config);
-/* Registers, the output stage's included; false: unknown register, or not writable. */
+/* Registers, including the output stage's; false: unknown register, or not writable. */
 bool spe_unit_read(const struct spe_unit *unit, u32 reg, u64 *value);
 bool spe_unit_write(struct spe_unit *unit, u32 reg, u64 value);
 
@@ -101,14 +101,15 @@ static inline bool spe_unit_is_on(const struct spe_unit *unit)
 }
 
 /*
- * For an engine that counts with this unit: nr operations are about to run. Returns which of them
- * to sample, counted from 1; 0: none. Call again for the rest after that one.
+ * For an engine that does not count the interval itself: nr operations are about to run. Returns
+ * which of them to sample, counted from 1; 0: none. Call it again for the operations after that
+ * one.
  */
 u32 spe_unit_count(struct spe_unit *unit, u32 nr);
-/* A chosen operation has retired: writes its record if it passes the filters. */
+/* A selected operation has retired: writes its record if it passes the filters. */
 void spe_unit_sample(struct spe_unit *unit, const struct spe_op *op);
 
-/* The contents of the operation packet for an instruction. */
+/* The class and subclass of the operation packet for an instruction. */
 enum spe_op_class spe_classify(const struct spe_op *op, u8 *subclass);
 
 #endif

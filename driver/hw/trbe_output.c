@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The trace buffer of a PE (Arm ARM, Trace Buffer Extension): where bytes are stored, what a fill
- * does, and two known errata. Freestanding.
+ * The trace buffer of a PE (Arm ARM, Trace Buffer Extension): stores bytes, handles the full
+ * buffer, and models two known errata. Freestanding.
  */
 #include "trbe_output.h"
 
@@ -17,7 +17,7 @@ static u64 mode_of(const struct trbe_output *out)
 	return out->limitr >> TRBLIMITR_FM_SHIFT & 3;
 }
 
-static void want_irq(struct trbe_output *out)
+static void schedule_irq(struct trbe_output *out)
 {
 	out->irq_pending = true;
 	out->irq_at = out->nr_written + out->nr_dropped + out->irq_delay_bytes;
@@ -34,7 +34,7 @@ static void raise_irq(struct trbe_output *out)
 static void halt(struct trbe_output *out, u64 status)
 {
 	out->status |= status | TRBSR_S | TRBSR_IRQ;
-	want_irq(out);
+	schedule_irq(out);
 }
 
 /* False: a fault. */
@@ -50,7 +50,7 @@ static bool store(struct trbe_output *out, u64 at, const u8 *bytes, size_t nr_by
 }
 
 /* The pointer has reached the limit. */
-static void filled(struct trbe_output *out)
+static void buffer_full(struct trbe_output *out)
 {
 	out->ptr = out->base;
 	out->status |= TRBSR_WRAP;
@@ -58,7 +58,7 @@ static void filled(struct trbe_output *out)
 		return;
 	if (mode_of(out) == TRBLIMITR_FM_WRAP) { /* reports it and continues */
 		out->status |= TRBSR_IRQ | TRBSR_BSC_FILLED;
-		want_irq(out);
+		schedule_irq(out);
 		return;
 	}
 	out->beyond_at = limit_of(out);
@@ -68,24 +68,24 @@ static void filled(struct trbe_output *out)
 }
 
 /*
- * Errata: some of the bytes after the fill still go to memory. (Those written at base move the
- * pointer, so that it is no longer at base.)
+ * Errata: some of the bytes after the buffer is full are still written to memory. (Those written at
+ * base advance the pointer.)
  */
-static void stray(struct trbe_output *out, const u8 *bytes, size_t nr_bytes)
+static void write_errata_bytes(struct trbe_output *out, const u8 *bytes, size_t nr_bytes)
 {
 	size_t i, beyond = nr_bytes < out->beyond_left ? nr_bytes : out->beyond_left;
 
 	if (beyond && store(out, out->beyond_at, bytes, beyond)) {
 		out->beyond_at += beyond;
 		out->beyond_left -= (u32)beyond;
-		out->nr_strayed += beyond;
+		out->nr_errata_bytes += beyond;
 	}
 	for (i = beyond; i < nr_bytes && out->overwrite_left; i++) {
 		if (!store(out, out->ptr, bytes ? bytes + i : NULL, 1))
 			break;
 		out->ptr++;
 		out->overwrite_left--;
-		out->nr_strayed++;
+		out->nr_errata_bytes++;
 	}
 }
 
@@ -122,7 +122,7 @@ bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value)
 	switch (reg) {
 	case SYS_TRBLIMITR:
 		out->limitr = value & (~PAGE_BITS | TRBLIMITR_LOW);
-		out->beyond_left = out->overwrite_left = 0; /* that fill is over */
+		out->beyond_left = out->overwrite_left = 0; /* a new buffer: errata end */
 		return true;
 	case SYS_TRBPTR:
 		/* the low bits are RES0: a driver that sets them has its pointer rounded down */
@@ -133,7 +133,8 @@ bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value)
 		return true;
 	case SYS_TRBSR:
 		out->status = value;
-		if (!(value & TRBSR_IRQ)) /* the line is lowered, or a pending one is not raised */
+		if (!(value &
+		      TRBSR_IRQ)) /* lowers the interrupt line, or cancels a delayed raise */
 			out->irq_pending = false;
 		return true;
 	default:
@@ -154,7 +155,7 @@ size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_byt
 			out->inject = 0;
 			break;
 		}
-		/* not below its limit: the limit would never stop it */
+		/* a pointer that is not below the limit would never reach it */
 		if (out->ptr >= limit_of(out) ||
 		    !store(out, out->ptr, bytes ? bytes + done : NULL, chunk)) {
 			halt(out, TRBSR_EC(TRBSR_EC_STAGE1) | TRBSR_FSC_TRANSLATION);
@@ -164,10 +165,10 @@ size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_byt
 		out->ptr += chunk;
 		out->nr_written += chunk;
 		if (chunk == space)
-			filled(out);
+			buffer_full(out);
 	}
 	if (done < nr_bytes && out->status & TRBSR_S)
-		stray(out, bytes ? bytes + done : NULL, nr_bytes - done);
+		write_errata_bytes(out, bytes ? bytes + done : NULL, nr_bytes - done);
 	out->nr_dropped += nr_bytes - done;
 	raise_irq(out);
 	return done;

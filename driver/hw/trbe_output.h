@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The trace buffer of a PE (TRBE): bytes of a trace unit into memory between a base and a
- * limit, and the management events that stop it. Registers as in the Arm Architecture
- * Reference Manual, "The Trace Buffer Extension". Never calls the driver. Neighbour:
- * driver/pmu/trbe.c, which programs it.
+ * The trace buffer of a PE (TRBE): stores the bytes of a trace unit into memory between a base and
+ * a limit, and stops at management events. Registers as in the Arm Architecture Reference Manual,
+ * "The Trace Buffer Extension". It never calls the driver. Neighbour: driver/pmu/trbe.c, which
+ * programs it.
  */
 #ifndef AUXTAP_TRBE_OUTPUT_H
 #define AUXTAP_TRBE_OUTPUT_H
@@ -27,7 +27,7 @@
 #define TRBSR_EA	      (1ull << 18) /* external abort */
 #define TRBSR_WRAP	      (1ull << 20) /* the pointer went from limit to base */
 #define TRBSR_TRG	      (1ull << 21) /* a trigger was seen */
-#define TRBSR_IRQ	      (1ull << 22) /* the interrupt line is up */
+#define TRBSR_IRQ	      (1ull << 22) /* the interrupt line is raised */
 #define TRBSR_EC(class)	      ((u64)(class) << 26)
 #define TRBSR_EC_BUFFER	      0x00 /* management events; MSS is one of TRBSR_BSC_… */
 #define TRBSR_EC_STAGE1	      0x24 /* faults of a write; MSS is a fault status code */
@@ -37,9 +37,9 @@
 #define TRBSR_FSC_TRANSLATION 0x07ull /* level 3 */
 
 /*
- * What the stage needs from its environment. ctx is passed back. virt: host memory at a virtual
+ * The environment of the stage. ctx is passed to both functions. virt: host memory at a virtual
  * address, size bytes that are mapped, or NULL (a fault). irq: raises the interrupt line, which
- * stays up until IRQ is cleared: see trbe_output_irq().
+ * stays high until IRQ is cleared: see trbe_output_irq().
  */
 struct trbe_output_bus {
 	void *ctx;
@@ -50,30 +50,30 @@ struct trbe_output_bus {
 struct trbe_output {
 	const struct trbe_output_bus *bus;
 	u64 limitr, ptr, base, status; /* TRBLIMITR, TRBPTR, TRBBASER, TRBSR */
-	u32 align;		       /* 1 << TRBIDR.Align: the pointer is set to multiples */
-	/* settable behaviour. Errata: bytes that are still written after a fill, */
+	u32 align;		       /* 1 << TRBIDR.Align: TRBPTR is rounded down to multiples */
+	/* settable behaviour. Errata: bytes that are still written after the buffer is full, */
 	u32 overwrite_bytes; /* from base on, overwriting trace; up to three cache lines */
 	u32 beyond_bytes;    /* from the limit on; at most a page */
 	/* and how many bytes the unit would have produced between an event and its interrupt */
 	u32 irq_delay_bytes;
-	bool irq_pending;		 /* stopped, and the line not yet raised */
+	bool irq_pending;		 /* IRQ is set, but the interrupt line is not raised yet */
 	u64 irq_at;			 /* nr_written + nr_dropped at which it is raised */
-	u32 beyond_left, overwrite_left; /* left of this fill */
+	u32 beyond_left, overwrite_left; /* bytes that errata can still write */
 	u64 beyond_at;
 	/* to be injected into the next write; 0: nothing */
 	u64 inject;
-	/* counters. What an erratum writes counts as dropped: no pointer covers it. */
-	u64 nr_written, nr_dropped, nr_strayed;
+	/* counters. Bytes written by errata also count as dropped: no pointer covers them. */
+	u64 nr_written, nr_dropped, nr_errata_bytes;
 };
 
 void trbe_output_init(struct trbe_output *out, const struct trbe_output_bus *bus, u32 align);
-/* Registers, of those above; false: unknown register, or not writable. */
+/* The registers above; false: unknown register, or not writable. */
 bool trbe_output_read(const struct trbe_output *out, u32 reg, u64 *value);
 bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value);
 /*
- * Bytes of the trace unit. Returns how many are between base and limit now; the others are counted
- * in nr_dropped: a fill stops collection (fill mode). irq is called last. bytes NULL: does not
- * store, but does everything else.
+ * Stores bytes of the trace unit. Returns how many were stored between base and limit; the others
+ * are counted in nr_dropped: in fill mode a full buffer stops collection. irq is called last. bytes
+ * NULL: does not store, but does everything else.
  */
 size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_bytes);
 /* The level of the interrupt line. */

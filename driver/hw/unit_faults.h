@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Deliberate errors of a trace unit or its interrupt line: the hardware half of the fault catalogue
- * (docs/watermark.md). Applied at the border of a unit, which itself is unaware of them: registers,
- * table entries, interrupts. Its users: watermark/fault_catalogue.c, driver/kmod/kmod_unit_*.c.
+ * Injected faults of a trace unit or its interrupt line: the hardware half of the fault catalogue
+ * (docs/watermark.md). They are applied to the unit's interface (registers, table entries,
+ * interrupts); the unit's model does not know them. Users: watermark/fault_catalogue.c,
+ * driver/kmod/kmod_unit_*.c.
  */
 #ifndef AUXTAP_UNIT_FAULTS_H
 #define AUXTAP_UNIT_FAULTS_H
@@ -30,25 +31,25 @@ enum unit_fault {
 /* State of one unit. fault may change while the unit is off. */
 struct unit_faults {
 	enum unit_fault fault;
-	u32 nr_lines, nr_stops; /* opportunities so far: some faults happen at every nth only */
-	bool linked;		/* the unit has read a link, and not the entry after it */
+	u32 nr_lines, nr_stops; /* raises and stops so far: some faults occur only at every third */
+	bool linked; /* the unit has read an END entry, but not yet the one it links to */
 };
 
 /* "interrupt-late"; UNIT_FAULT_NONE: not the name of a unit fault. */
 enum unit_fault unit_fault_find(const char *name);
 const char *unit_fault_name(enum unit_fault fault);
 
-/* A table entry as the unit reads it; next: the entry after it in its table. */
+/* The ToPA entry that the unit reads instead of entry; next: the one after it in its table. */
 u64 unit_faults_entry(struct unit_faults *f, u64 entry, const u64 *next);
-/* A register as the driver reads it; status: the true value of the status register. */
+/* The value that the driver reads from a register; status: the status register's real value. */
 u64 unit_faults_read(const struct unit_faults *f, u32 reg, u64 value, u64 status, u64 page_size);
 /* The value that a write of the driver leaves in a register; now: its current value. */
 u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, u64 page_size);
-/* Bytes by which an interrupt comes later after its interrupt threshold than without a fault. */
+/* Bytes by which the fault delays an interrupt after its interrupt threshold. */
 u32 unit_faults_irq_delay_bytes(const struct unit_faults *f, u64 page_size);
-/* The line is raised: how many interrupts are sent, and how much later than without a fault. */
+/* The unit raises its line: how many interrupts to send, and by how much the fault delays them. */
 unsigned int unit_faults_line(struct unit_faults *f, u64 *delay_ns);
-/* The driver switches the unit off: whether this raises its line. */
+/* The driver switches the unit off: whether the fault raises its interrupt line. */
 bool unit_faults_stopping(struct unit_faults *f);
 
 #endif

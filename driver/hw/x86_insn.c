@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Length and flow class of one x86 instruction, by tables in the order of the opcode maps (Intel
- * SDM vol. 2, appendix A "Opcode Map"; XOP and 3DNow: AMD APM vol. 3, appendix A). Accepts more
- * than a processor does: an instruction that faults never retires, so its class is never used.
+ * Length and flow class of one x86 instruction, from tables in the order of the opcode maps (Intel
+ * SDM vol. 2, appendix A "Opcode Map"; XOP and 3DNow: AMD APM vol. 3, appendix A). The decoder
+ * accepts more than a processor does: an instruction that faults never retires, so its class is
+ * never used.
  */
 #include "x86_insn.h"
 
-/* What follows an opcode. One byte each: modrm flag and a kind of immediate. */
+/* A table entry says what follows the opcode: a flag for modrm, and a kind of immediate. */
 #define K_MASK 0x0f
 enum imm_kind {
 	K_NONE,
@@ -35,7 +36,7 @@ enum imm_kind {
 #define R8(v)		  R4(v), R4(v)
 #define R16(v)		  R8(v), R8(v)
 
-/* one row of the manual is one row here */
+/* each row is a row or half a row of the manual */
 /* clang-format off */
 static const u8 map1[] = {
 	/* 00 */ ALU(I64, I64), ALU(I64, P),
@@ -96,7 +97,7 @@ enum opcode_map {
 
 #define X86_MAX_LEN 15
 
-/* One decoding in progress. */
+/* The state of decoding one instruction. */
 struct cursor {
 	const u8 *code;
 	unsigned int avail, at;
@@ -204,7 +205,7 @@ static int read_vector_prefix(struct cursor *c, int first)
 		if ((p0 & 0x1f) < 8)
 			return 1;
 	} else if (c->bits != 64 && p0 < 0xc0) {
-		return 1; /* les, lds, bound: they have no register form */
+		return 1; /* les, lds, bound, which have no register form */
 	}
 	if (!vector_prefix_allowed(c))
 		return -1;
@@ -272,7 +273,7 @@ static int read_opcode(struct cursor *c)
 	return 0;
 }
 
-/* The table's entry for the bytes after the opcode, or X. */
+/* The opcode's table entry, or X. */
 static unsigned int opcode_form(const struct cursor *c)
 {
 	unsigned int form;
@@ -330,7 +331,7 @@ static int read_modrm(struct cursor *c)
 	return skip(c, mod == 0 ? 0 : mod == 1 ? 1 : 4);
 }
 
-/* Undefined members of groups that have defined ones. */
+/* Whether the instruction is an undefined member of an opcode group. */
 static bool group_undefined(const struct cursor *c)
 {
 	unsigned int reg = (c->modrm >> 3) & 7, mod = c->modrm >> 6;
@@ -409,7 +410,7 @@ static int read_immediate(struct cursor *c, unsigned int kind, s32 *disp)
 	}
 }
 
-/* SSE4a: extrq and insertq have two bytes after modrm where vmread has none. */
+/* SSE4a: extrq and insertq have two immediate bytes; vmread, with the same opcode, has none. */
 static unsigned int sse4a_immediates(const struct cursor *c)
 {
 	if (c->map == MAP_0F && !c->vex && c->opcode == 0x78 && (c->opsize || c->repne))
@@ -418,8 +419,8 @@ static unsigned int sse4a_immediates(const struct cursor *c)
 }
 
 /*
- * 0f 01, register forms that change the flow: vmcall, vmlaunch, vmresume, vmrun, vmmcall,
- * eretu and erets, tdcall, seamret, seamcall, uiret. (enclu is not: SGX is not modelled.)
+ * Whether a register form of 0f 01 changes the flow: vmcall, vmlaunch, vmresume, vmrun, vmmcall,
+ * eretu and erets, tdcall, seamret, seamcall, uiret. (enclu does not: SGX is not modelled.)
  */
 static bool is_far_0f01(const struct cursor *c)
 {

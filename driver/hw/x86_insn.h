@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Length and flow class of one x86 instruction, as a PT unit needs it. Freestanding; used by the
- * execution engines and by the kernel module. Shares no code with decode/, which serves as its
- * reference.
+ * Length of one x86 instruction, and its class by its effect on the flow, as a PT unit needs it.
+ * Freestanding; used by the execution engines and the kernel module. Shares no code with decode/,
+ * which serves as its reference.
  */
 #ifndef AUXTAP_X86_INSN_H
 #define AUXTAP_X86_INSN_H

@@ -225,7 +225,7 @@ static inline void hold(struct qemu_thread *t, const struct emu_block *b)
 	if (__builtin_expect(t->order_due, 0)) {
 		t->order_due >>= 1;
 		if (t->order_due & 1)
-			emu_task_show_time(t->task);
+			emu_task_emit_tsc(t->task);
 		t->order_due &= ~1u;
 	}
 }

@@ -338,7 +338,7 @@ static void test_cycles_up_to_the_mtc(void **state)
 }
 
 /* The time before a branch that other threads may depend on: after the branches before it. */
-static void test_show_time(void **state)
+static void test_request_tsc(void **state)
 {
 	(void)state;
 	start(CTL | RTIT_CTL_TSCEN);
@@ -346,17 +346,17 @@ static void test_show_time(void **state)
 	enter_at(0x1000);
 	jcc(0x1000, true);
 	tsc = 40039;
-	pt_unit_show_time(&unit);
+	pt_unit_request_tsc(&unit);
 	expect(""); /* not before the next branch */
 	jcc(0x1000, true);
 	expect("06 19 67 9c 00 00 00 00 00");
 	jmp_to(0x1000); /* the second branch is after it */
 	expect("06 2d 00 10");
 	/* what TIP.PGE comes with is time enough */
-	pt_unit_show_time(&unit);
+	pt_unit_request_tsc(&unit);
 	pt_unit_leave_syscall(&unit, 0x1000);
 	expect("19 67 9c 00 00 00 00 00 01");
-	pt_unit_show_time(&unit);
+	pt_unit_request_tsc(&unit);
 	tsc = 40041;
 	pt_unit_enter_user(&unit, 0x1002);
 	expect("19 69 9c 00 00 00 00 00 31 02 10");
@@ -364,7 +364,7 @@ static void test_show_time(void **state)
 	expect("2d 00 10");
 	start(CTL); /* no TSCEn: no time */
 	enter_at(0x1000);
-	pt_unit_show_time(&unit);
+	pt_unit_request_tsc(&unit);
 	jmp_to(0x1000);
 	expect("2d 00 10");
 }
@@ -725,7 +725,7 @@ int main(void)
 		cmocka_unit_test(test_tnt),	       cmocka_unit_test(test_ip_compression),
 		cmocka_unit_test(test_ret_compression), cmocka_unit_test(test_psb_in_stream),
 		cmocka_unit_test(test_time),	       cmocka_unit_test(test_cycles_up_to_the_mtc),
-		cmocka_unit_test(test_show_time),
+		cmocka_unit_test(test_request_tsc),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_filters),	       cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_registers),      cmocka_unit_test(test_switched_in_user_mode),

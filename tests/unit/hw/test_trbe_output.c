@@ -156,7 +156,7 @@ static void errata(void **state)
 	trace(1, 1000);
 	assert_int_equal(memory[191], 1);
 	assert_int_equal(memory[192], 0xee);
-	assert_int_equal(out.nr_strayed, 256);
+	assert_int_equal(out.nr_errata_bytes, 256);
 	assert_int_equal(out.nr_dropped, 1100);
 }
 

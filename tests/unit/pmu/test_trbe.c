@@ -116,7 +116,7 @@ static void prompt_reader(const char *kernel)
 		assert_int_equal(sum,
 				 s.nr_stored +
 					 (errata & ERRATUM_OVERWRITE ? 256 * s.nr_records : 0));
-		assert_int_equal(!!arm_unit()->trbe.nr_strayed, !!errata);
+		assert_int_equal(!!arm_unit()->trbe.nr_errata_bytes, !!errata);
 		assert_int_equal(s.produced, s.nr_stored + arm_unit()->trbe.nr_dropped);
 		assert_true(arm_unit()->trbe.nr_dropped > 0);
 		end(&s);
@@ -421,7 +421,7 @@ static void errata_in_memory(const char *kernel)
 		arm_unit()->trbe.irq_delay_bytes = 6000;
 		first = limit(&s) - pointer(&s);
 		trbe_trace(&s, (u32)first + 6000);
-		assert_int_equal(arm_unit()->trbe.nr_strayed,
+		assert_int_equal(arm_unit()->trbe.nr_errata_bytes,
 				 (errata & ERRATUM_BEYOND ? P : 0) +
 					 (errata & ERRATUM_OVERWRITE ? 192 : 0));
 		/* the model does overwrite: without the workaround the driver would report those
