@@ -38,9 +38,9 @@ enum emu_call {
 	/* perf */
 	/*
 	 * data: struct perf_event_attr; arg0 pid, arg1 cpu, arg2 group event or -1, arg3 flags ->
-	 * result event number > 0, one descriptor: an eventfd, readable on wakeup; of a PT event:
-	 * value0 offset in the shared counters of a u64 that counts the bytes its unit has written
-	 * (0: none), value1 its initial value
+	 * result event number > 0, one descriptor: an eventfd, readable on wakeup; for a PT event:
+	 * value0 offset in the shared counters of a u64 that counts the bytes that its unit has
+	 * written (0: none), value1 its initial value
 	 */
 	EMU_OPEN,
 	/*
@@ -59,7 +59,7 @@ enum emu_call {
 	EMU_CLOSE,    /* event */
 	EMU_POLL,     /* event -> result revents of poll(): POLLIN, POLLHUP (E12) */
 	EMU_PMU_ATTR, /* data: "pmu\0attr\0" -> data: text without newline */
-	EMU_CLOCK,    /* -> value0: now, in the records' clock */
+	EMU_CLOCK,    /* -> value0: the current time of the clock that the records use */
 	/* target */
 	/*
 	 * data: u32 argc, envc; cwd, argv, envp, truth path ("" none), each NUL-terminated; three
@@ -81,7 +81,7 @@ enum emu_call {
 	EMU_DETACH,  /* arg0 pid */
 	EMU_STATS,   /* event -> data: struct emu_event_stats */
 	/*
-	 * arg0 signo, arg1 sender's pid, arg2 its user: capture received a signal; the started
+	 * arg0 signo, arg1 sender's pid, arg2 sender's user: capture received a signal; the started
 	 * program gets it, unless it receives the same one itself (signal_route.c)
 	 */
 	EMU_FORWARD,
@@ -89,9 +89,9 @@ enum emu_call {
 	EMU_REGSET,
 	/* arg0 tid, arg1 offset, arg2 size -> data: of struct qemu_values; ENODATA: none */
 	EMU_VALUES,
-	EMU_HEAP,  /* the same of struct qemu_heap */
-	EMU_FACTS, /* arg0 tid -> data: struct auxtap_target_facts; ENODATA: nothing to say */
-	EMU_CODE,  /* arg0 pid, arg1 offset -> data: notes from offset on; empty at the end */
+	EMU_HEAP,  /* the same for struct qemu_heap */
+	EMU_FACTS, /* arg0 tid -> data: struct auxtap_target_facts; ENODATA: not supported */
+	EMU_CODE,  /* as EMU_MAPS -> data: records of struct auxtap_crash_code */
 };
 
 struct emu_request {
@@ -109,11 +109,10 @@ struct emu_reply {
 	uint32_t reserved;
 };
 
-/* The failure text of SPAWN and ATTACH is in data; of a successful SPAWN what executes the program.
- */
+/* If SPAWN or ATTACH fails, data is the reason as a text; if SPAWN succeeds, it is this struct. */
 struct emu_spawned {
-	char version[32]; /* of the engine; "": it has none */
-	char why[256];	  /* why it is not another one; "": nothing to say */
+	char version[32]; /* of the engine; "": none */
+	char why[256];	  /* why it was chosen instead of the preferred one; "": it is that */
 };
 
 /*
@@ -121,10 +120,10 @@ struct emu_spawned {
  * task has exited, until EMU_CLOSE. Exact for the one PT event of a task: nr_written = Σ AUX sizes
  * + skipped = final head.
  *
- * While the driver has switched the unit off for lack of space, a second unit whose output is
- * discarded keeps counting, also between DISABLE and ENABLE, until the unit runs again; its bytes
- * are in nr_produced and nr_dropped. They start with a PSB+, as the stream would if it were
- * switched on there. What runs after a DISABLE without a preceding truncation is not counted.
+ * While the driver has switched the unit off for lack of space, a second unit (the shadow), whose
+ * output is discarded, keeps counting, also between DISABLE and ENABLE, until the unit runs again;
+ * its bytes are in nr_produced and nr_dropped. They start with a PSB+, as if tracing were enabled
+ * there. Code that runs after a DISABLE without a preceding truncation is not counted.
  */
 struct emu_event_stats {
 	uint64_t nr_produced; /* packet bytes */
@@ -132,7 +131,7 @@ struct emu_event_stats {
 	/* produced while the output was stopped, or the event disabled by truncation */
 	uint64_t nr_dropped;
 	uint64_t nr_insns;    /* executed by the task */
-	uint64_t nr_untraced; /* of these, while capture had the event disabled */
+	uint64_t nr_untraced; /* those of them that ran while capture had the event disabled */
 };
 
 /* Messages on EMU_EVENT_FD, to the client only: struct auxtap_target_event of capture.h. */

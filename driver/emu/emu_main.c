@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * auxtap-emu: the emulated kernel side as a separate process. Capture starts it (emu_abi.h) with
- * its sockets; it hosts the core, the PMU driver, a trace unit for each traced thread, and one
- * execution engine, whose run() is the main loop.
+ * auxtap-emu: the emulated kernel as a separate process. Capture starts it with its sockets
+ * (emu_abi.h). It contains the perf core, the PMU drivers, a trace unit for each traced thread, and
+ * one execution engine, whose run() is the main loop.
  */
 #include "emu_unit.h"
 #include "exec/qemu/qemu_find.h"
@@ -17,7 +17,7 @@ static const struct emu_engine_ops *const engines[] = {
 	&emu_engine_qemu,
 };
 
-/* NAME=VALUE: the trace unit; for tests also another kernel's switches, or a late interrupt. */
+/* NAME=VALUE: memory limit, ring of values, trace unit; for tests: kernel and interrupt delay. */
 static int set_option(struct emu *emu, const char *arg)
 {
 	const struct core_kernel *kernel;
@@ -52,7 +52,7 @@ static int set_option(struct emu *emu, const char *arg)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* The leak checker stops its process by ptrace; a process that owns tracees would deadlock. */
+/* The leak checker stops its process with ptrace: a process that is a tracer would deadlock. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {

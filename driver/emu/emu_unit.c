@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The trace unit for the events of each PMU, and the units of a task. A new family is a new row. */
+/* The families of trace units, one for each PMU, and the units of a task. */
 #include "emu_unit.h"
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ int emu_unit_start_all(struct emu *emu)
 
 struct emu_unit *emu_unit_find(const struct emu_task *task, const struct emu_unit_family *family)
 {
-	for (struct emu_unit *u = task->units; u; u = u->next)
+	for (struct emu_unit *u = task->arm_units; u; u = u->next)
 		if (u->family == family)
 			return u;
 	return NULL;
@@ -64,15 +64,15 @@ struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_famil
 	}
 	u->family = family;
 	u->task = task;
-	u->next = task->units;
-	task->units = u;
-	/* if in user mode, switch it on as at an entry */
+	u->next = task->arm_units;
+	task->arm_units = u;
+	/* in user mode the unit must see the entry that it has missed */
 	if (task->in_user)
 		u->ops->enter(u, task->ip);
 	return u;
 }
 
-/* The PMU to trace an architecture with: the first one. */
+/* The first PMU that traces the architecture. */
 static const char *pmu_of(u32 arch)
 {
 	for (size_t i = 0; i < NR_FAMILIES; i++)
@@ -87,7 +87,7 @@ void emu_unit_check(struct emu_task *task)
 	char why[96];
 
 	if (task->core.tid != task->core.pid)
-		return; /* already reported for its process */
+		return; /* reported for the process's main thread only */
 	for (int i = 0; i < emu->events.nr; i++) {
 		const struct emu_event *ev = emu->events.items[i];
 		bool a64 = task->arch == AUXTAP_ARCH_AARCH64;
@@ -113,10 +113,10 @@ void emu_unit_raise(struct emu_unit *unit)
 
 void emu_unit_free_all(struct emu_task *task)
 {
-	while (task->units) {
-		struct emu_unit *u = task->units;
+	while (task->arm_units) {
+		struct emu_unit *u = task->arm_units;
 
-		task->units = u->next;
+		task->arm_units = u->next;
 		u->ops->free(u);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Trace units other than Intel PT's, which every task has built in: created when capture opens the
- * first event of their PMU on a task, and then fed with what it executes. emu_unit.c lists the
- * families; execute.c feeds the units.
+ * Trace units other than Intel PT's, which is a member of every task. They are created when capture
+ * opens the first event of their PMU on a task; then execute.c reports to them what the task
+ * executes. emu_unit.c lists the families.
  */
 #ifndef AUXTAP_EMU_UNIT_H
 #define AUXTAP_EMU_UNIT_H
@@ -15,24 +15,24 @@ struct emu_unit_ops {
 	/* User mode is entered at ip. */
 	void (*enter)(struct emu_unit *unit, u64 ip);
 	/*
-	 * The first nr instructions of the block retired; emulated time has advanced. If these are
-	 * all, the last one, of class block->last_cls, went to next_ip; else next_ip is the
-	 * instruction after them.
+	 * The first nr instructions of the block retired; emulated time has advanced. next_ip is
+	 * the instruction after them; if nr is all of the block, the last one, of class
+	 * block->last_cls, went there.
 	 */
 	void (*retire)(struct emu_unit *unit, const struct emu_block *block, u32 nr, u64 next_ip);
 	/*
-	 * One of the instructions that retire() has reported was a sample; next_ip: what ran after
-	 * it. NULL: the unit takes no samples.
+	 * One of the instructions that retire() has reported is a sample; next_ip: the instruction
+	 * after it. NULL: the unit takes no samples.
 	 */
 	void (*sample)(struct emu_unit *unit, const struct emu_sample *sample, u64 next_ip);
 	/*
-	 * User mode is left, to be entered at ip again unless that changes. by_call: by the
-	 * instruction that retired last (svc).
+	 * User mode is left; normally it is entered at ip again. by_call: the instruction that
+	 * retired last (svc) entered the kernel.
 	 */
 	void (*leave)(struct emu_unit *unit, u64 ip, bool by_call);
-	/* The driver's interrupt handler, on the task's CPU, in the kernel. */
+	/* Calls the driver's interrupt handler, on the task's CPU, in kernel mode. */
 	void (*interrupt)(struct emu_unit *unit);
-	/* The unit's part of the counters: produced, written, dropped. */
+	/* Sets the unit's part of the counters: produced, written, dropped. */
 	void (*stats)(const struct emu_unit *unit, struct emu_event_stats *stats);
 	void (*free)(struct emu_unit *unit);
 };
@@ -48,8 +48,8 @@ struct emu_unit { /* the first member of a family's own struct */
 struct emu_unit_family {
 	const char *pmu;
 	u32 arch;		       /* enum auxtap_arch: whose instructions it traces */
-	int (*start)(struct emu *emu); /* registers the PMU; NULL: registered otherwise */
-	/* For an event that is about to be opened; NULL result: no memory. */
+	int (*start)(struct emu *emu); /* registers the PMU; NULL: emu_pmu_start() does */
+	/* Creates a unit for an event that is about to be opened; NULL: no memory. */
 	struct emu_unit *(*create)(struct emu_task *task);
 	/* Attributes of the PMU besides the driver's own; bytes or -ENOENT. May be NULL. */
 	int (*attr)(const struct emu *emu, const char *attr, char *text, size_t size);
@@ -61,9 +61,8 @@ struct emu_unit_family {
 const struct emu_unit_family *emu_unit_family(u32 type);
 int emu_unit_start_all(struct emu *emu);
 /*
- * The task's unit of that family, created if the task has no such unit yet; NULL: built in, or no
- * memory
- * (*err).
+ * The task's unit of that family, created if the task has no such unit yet; NULL: PT's, or no
+ * memory (*err).
  */
 struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_family *family,
 			      int *err);
@@ -72,7 +71,7 @@ struct emu_unit *emu_unit_find(const struct emu_task *task, const struct emu_uni
  * Reports to capture a process that has a trace event whose unit does not trace its architecture.
  */
 void emu_unit_check(struct emu_task *task);
-/* For a unit that raises its interrupt line: the interrupt is taken where the processor would. */
+/* A unit raises its interrupt line: the task takes the interrupt before one of its next blocks. */
 void emu_unit_raise(struct emu_unit *unit);
 void emu_unit_free_all(struct emu_task *task);
 
@@ -80,7 +79,7 @@ int emu_unit_attr(const struct emu *emu, const char *pmu, const char *attr, char
 		  size_t size);
 
 /* emu_unit_etm.c */
-/* Sets the unit of all CPUs, "ete" or "etmv4": before any event is open. 0 or -EINVAL. */
+/* Selects the unit of all CPUs, "ete" or "etmv4"; call before any event is opened. 0 or -EINVAL. */
 int emu_etm_choose(struct emu *emu, const char *name);
 int emu_etm_start(struct emu *emu);
 struct emu_unit *emu_etm_create(struct emu_task *task);

@@ -2,7 +2,7 @@
 /*
  * CoreSight: each traced task has its own trace unit (ETE or ETMv4) and trace buffer (TRBE), which
  * the driver (pmu/cs_etm.c, trbe.c) programs as those of the task's CPU. (In hardware an ETMv4 has
- * another sink; here it writes to a TRBE as an ETE does.)
+ * another kind of sink; here it writes to a TRBE as an ETE does.)
  */
 #include "emu_unit.h"
 #include "pmu/cs_etm.h"
@@ -20,8 +20,7 @@ struct etm {
 	struct trbe_output trbe;
 	struct etm_sink sink;
 	struct etm_unit etm;
-	/* last page that was checked since the driver wrote a register; ~0: none */
-	u64 page;
+	u64 page; /* the page that bus_virt() checked last; NO_PAGE: a register was written since */
 };
 
 /* Bits of perf's attr.config, and their bits in TRCCONFIGR. */
@@ -36,22 +35,22 @@ static const struct {
 #define PAGE_BYTES	 4096
 #define NO_PAGE		 (~0ull)
 #define SYNC_LOG2	 12  /* log2 of the bytes between A-Syncs */
-#define TIMESTAMP_PERIOD 256 /* ticks: a timestamp at the next branch after each */
+#define TIMESTAMP_PERIOD 256 /* ticks; the timestamp comes with the next branch */
 #define NR_TRACE_IDS	 48
-#define TRACE_ID(cpu)	 (0x10 + 2 * ((u32)(cpu) % NR_TRACE_IDS)) /* as kernels before 6.2 chose */
+#define TRACE_ID(cpu)	 (0x10 + 2 * ((u32)(cpu) % NR_TRACE_IDS)) /* as in kernels before 6.2 */
 
 static struct etm *etm_of(int cpu)
 {
 	const struct emu *emu = emu_the_machine();
 	const struct emu_task *task = emu->cpus[cpu];
 
-	for (struct emu_unit *u = task ? task->units : NULL; u; u = u->next)
+	for (struct emu_unit *u = task ? task->arm_units : NULL; u; u = u->next)
 		if (u->family->create == emu_etm_create)
 			return (struct etm *)u;
 	return NULL;
 }
 
-/* ---- the driver's side ---- */
+/* ---- registers, for the driver ---- */
 
 static u64 trbe_read(int cpu, u32 reg)
 {
@@ -147,7 +146,7 @@ static void retire(struct emu_unit *unit, const struct emu_block *block, u32 nr,
 		etm_unit_retire(etm, nr, next_ip);
 		return;
 	}
-	/* the instructions before the branch generate no packets unless one is pending */
+	/* the instructions before the branch generate packets only if one is pending */
 	if (nr > 1 && (etm->address_due || etm->overflow_due))
 		etm_unit_retire(etm, nr - 1, block->last_ip);
 	if (block->last_cls == A64_ERET)
@@ -191,8 +190,8 @@ static const struct emu_unit_ops ops = {
 };
 
 /*
- * Packets are short: almost all are stored in the same page as the one before, which needs no new
- * look-up.
+ * Packets are short: almost all are stored in the same page as the previous one, which is not
+ * checked again.
  */
 static void *bus_virt(void *ctx, u64 addr, u64 size)
 {
@@ -263,14 +262,14 @@ int emu_etm_attr(const struct emu *emu, const char *attr, char *text, size_t siz
 	};
 	/* clang-format on */
 	struct etm_unit unit;
-	static const struct etm_sink nowhere;
+	static const struct etm_sink unused_sink;
 	unsigned int cpu;
 	int at = 0;
 
-	/* all units are alike; there are no more trace IDs */
+	/* all units are alike; CPUs without a trace ID of their own have none */
 	if (sscanf(attr, "cpu%u/%n", &cpu, &at) != 1 || !at || cpu >= NR_TRACE_IDS)
 		return -ENOENT;
-	etm_unit_init(&unit, &emu->etm_config, &nowhere);
+	etm_unit_init(&unit, &emu->etm_config, &unused_sink);
 	if (!strcmp(attr + at, "ts_source")) /* TRFCR.TS: the virtual counter */
 		return snprintf(text, size, "1");
 	for (size_t i = 0; i < sizeof(regs) / sizeof(regs[0]); i++)

@@ -20,7 +20,7 @@ static struct spe *spe_of(int cpu)
 	const struct emu *emu = emu_the_machine();
 	const struct emu_task *task = emu->cpus[cpu];
 
-	for (struct emu_unit *u = task ? task->units : NULL; u; u = u->next)
+	for (struct emu_unit *u = task ? task->arm_units : NULL; u; u = u->next)
 		if (u->family->create == emu_spe_create)
 			return (struct spe *)u;
 	return NULL;
@@ -167,8 +167,8 @@ struct emu_unit *emu_spe_create(struct emu_task *task)
 }
 
 /*
- * The program may run before the driver, which writes PMSIRR at the program's first block: so the
- * engine gets the interval here. A unit that is off drops samples.
+ * The program may run before the driver writes PMSIRR, which is at its first block: so this passes
+ * the interval to the engine. A unit that is off drops samples.
  */
 void emu_spe_opened(struct emu_unit *unit, const struct perf_event_attr *attr)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Events of the program, reported to capture on EMU_EVENT_FD. Capture may be slow, or waiting for a
- * reply: messages that do not fit the socket are queued here, in order.
+ * Reports events of the program to capture on EMU_EVENT_FD. Capture may be slow, or waiting for a
+ * reply: messages for which the socket has no space are queued here, in order.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* 0, or -EAGAIN: the socket is full. For a closed socket: 0. */
+/* 0, also if the socket is closed; -EAGAIN: the socket is full. */
 static int send_one(struct emu *emu, const struct auxtap_target_event *ev)
 {
 	for (;;) {
@@ -47,7 +47,7 @@ void emu_send_event(struct emu *emu, const struct auxtap_target_event *ev)
 	q = malloc(sizeof(*q));
 	if (!q) {
 		/*
-		 * no event can be reported any more: detach from the program instead of losing one
+		 * this event would be lost: stop tracing the program instead
 		 */
 		emu->hung_up = true;
 		return;

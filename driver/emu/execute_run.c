@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Many blocks in one call: like emu_task_block() (execute.c), for the case that almost all blocks
- * are: code in user mode, ended by a branch, nothing pending for the task. Any other block stops
- * the run, and the caller passes it to emu_task_block().
+ * Reports many blocks in one call: emu_task_block() (execute.c) for the usual case of code in user
+ * mode that ends with a branch, and a task without pending work. Any other block ends the run, and
+ * the caller passes it to emu_task_block().
  */
 #include "emu_state.h"
 #include "emu_unit.h"
@@ -11,47 +11,47 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-u8 emu_block_run(enum auxtap_arch arch, const struct emu_block *block, bool restarts)
+u8 emu_block_batchable(enum auxtap_arch arch, const struct emu_block *block, bool restarts)
 {
 	if (block->last_cls > (arch == AUXTAP_ARCH_X86_64 ? (u8)X86_RET : (u8)A64_RET))
-		return EMU_RUN_NO;
-	return restarts ? EMU_RUN_ALONE : EMU_RUN_YES;
+		return EMU_BATCH_NO;
+	return restarts ? EMU_BATCH_UNLESS_RESTART : EMU_BATCH_YES;
 }
 
 /*
  * Time and pending TNT bits (pt_run.h) are passed and returned by value: a variable whose address
  * is passed to a function stays in memory for the whole loop.
  */
-/* Writes everything that a packet depends on back to where the unit reads it. */
+/* Writes the state that a packet depends on back to the task and its unit. */
 static inline void write_back(struct emu_task *task, u64 bits, u64 tsc, u64 ip)
 {
 	struct emu *emu = task->emu;
 
 	task->nr_insns += tsc - emu->tsc;
 	emu->tsc = tsc;
-	pt_run_end(task->active_unit, bits, ip);
+	pt_run_end(task->pt_active, bits, ip);
 }
 
 static __attribute__((noinline)) u64 send_tnt(struct emu_task *task, u64 bits, u64 tsc, u64 ip)
 {
 	write_back(task, bits, tsc, ip);
-	pt_unit_send_tnt(task->active_unit);
-	return pt_run_begin(task->active_unit);
+	pt_unit_send_tnt(task->pt_active);
+	return pt_run_begin(task->pt_active);
 }
 
 static __attribute__((noinline)) u64 branch(struct emu_task *task, u64 bits, u64 tsc,
 					    const struct emu_block *p, u64 target)
 {
 	write_back(task, bits, tsc, p->last_ip);
-	pt_unit_branch(task->active_unit, p->last_cls, p->last_ip, p->last_len, target);
-	return pt_run_begin(task->active_unit);
+	pt_unit_branch(task->pt_active, p->last_cls, p->last_ip, p->last_len, target);
+	return pt_run_begin(task->pt_active);
 }
 
 /* The block retired at tsc, and its last instruction went to target. */
-static inline u64 resolve(struct emu_task *task, u64 bits, u64 tsc, u64 limit,
-			  const struct emu_block *p, u64 target)
+static inline u64 retire_block(struct emu_task *task, u64 bits, u64 tsc, u64 limit,
+			       const struct emu_block *p, u64 target)
 {
-	struct pt_unit *unit = task->active_unit;
+	struct pt_unit *unit = task->pt_active;
 	u64 fall_through = p->last_ip + p->last_len;
 	u8 cls = p->last_cls;
 
@@ -73,46 +73,48 @@ static inline u64 resolve(struct emu_task *task, u64 bits, u64 tsc, u64 limit,
 
 static bool possible_x86(const struct emu_task *task)
 {
-	return task->arch == AUXTAP_ARCH_X86_64 && pt_run_possible(task->active_unit);
+	return task->arch == AUXTAP_ARCH_X86_64 && pt_run_possible(task->pt_active);
 }
 
-/* One unit, which takes no samples. */
+/* The task has one unit, which takes no samples. */
 static bool possible_a64(const struct emu_task *task)
 {
-	const struct emu_unit *unit = task->units;
+	const struct emu_unit *unit = task->arm_units;
 
 	return task->arch == AUXTAP_ARCH_AARCH64 && unit && !unit->next && !unit->ops->sample &&
 	       !task->has_sample;
 }
 
 /*
- * The block that the word names, if it can be part of the run; it follows newest, and comes after
- * p.
+ * The block with the number *id, if the run can continue with it. The order is p, newest, this
+ * block.
  */
 static inline const struct emu_block *next_block(const struct emu_block *p,
 						 const struct emu_block *newest,
 						 const struct emu_block *blocks, u32 nr_blocks,
 						 const u32 *id)
 {
-	/* read once: the traced program can write to it */
-	u32 word = *(const volatile u32 *)id;
+	/* read only once: the traced program can write to it */
+	u32 number = *(const volatile u32 *)id;
 	const struct emu_block *b;
 
-	if (word >= nr_blocks)
+	if (number >= nr_blocks)
 		return NULL;
-	b = &blocks[word];
-	if (unlikely(b->run != EMU_RUN_YES) &&
-	    (!b->run || b->ip - newest->ip <= newest->last_ip - newest->ip))
+	b = &blocks[number];
+	if (unlikely(b->batchable != EMU_BATCH_YES) &&
+	    (!b->batchable || b->ip - newest->ip <= newest->last_ip - newest->ip))
 		return NULL;
 	/*
-	 * A plain instruction (0 in either set) continues at the next one. If it does not (a REP
-	 * that continues, an event that was not reported) execute.c handles it.
+	 * A plain instruction (class 0 of either architecture) falls through. If it does not (REP,
+	 * or an event that the engine did not report), execute.c handles it.
 	 */
 	if (p->last_cls == X86_PLAIN && unlikely(newest->ip != p->last_ip + p->last_len))
 		return NULL;
 	return b;
 }
 _Static_assert((int)X86_PLAIN == (int)A64_PLAIN, "next_block() tests for both");
+
+/* Ends the run with p as the unresolved block. */
 
 static inline void finish(struct emu_task *task, const struct emu_block *p)
 {
@@ -127,9 +129,9 @@ static const struct emu_block *run_x86(struct emu_task *task, const struct emu_b
 				       u32 nr, u32 *nr_done)
 {
 	const struct emu_block *p = &task->unresolved, *b;
-	const u64 limit = pt_run_limit(task->active_unit);
+	const u64 limit = pt_run_limit(task->pt_active);
 	const bool truth = task->has_truth;
-	u64 bits = pt_run_begin(task->active_unit);
+	u64 bits = pt_run_begin(task->pt_active);
 	u64 tsc = task->emu->tsc;
 	u32 i;
 
@@ -142,7 +144,7 @@ static const struct emu_block *run_x86(struct emu_task *task, const struct emu_b
 			write_back(task, bits, tsc, p->ip);
 			emu_ground_truth_block(task, p, p->nr_insns);
 		}
-		bits = resolve(task, bits, tsc, limit, p, newest->ip);
+		bits = retire_block(task, bits, tsc, limit, p, newest->ip);
 		p = newest;
 		newest = b;
 	}
@@ -159,7 +161,7 @@ static const struct emu_block *run_a64(struct emu_task *task, const struct emu_b
 				       u32 nr, u32 *nr_done)
 {
 	const struct emu_block *p = &task->unresolved, *b;
-	struct emu_unit *unit = task->units;
+	struct emu_unit *unit = task->arm_units;
 	u32 i;
 
 	for (i = 0; i < nr && !task->pending_work; i++) {
@@ -185,7 +187,8 @@ const struct emu_block *emu_task_blocks(struct emu_task *task, const struct emu_
 					const u32 *id, u32 nr, u32 *nr_done)
 {
 	*nr_done = 0;
-	if (!task->unresolved.run || !newest->run || task->pending_work || !task->in_user)
+	if (!task->unresolved.batchable || !newest->batchable || task->pending_work ||
+	    !task->in_user)
 		return newest;
 	if (possible_x86(task))
 		return run_x86(task, newest, blocks, nr_blocks, id, nr, nr_done);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * --truth: the address of every retired user instruction, little-endian u64, PATH.TID. A failed
- * write is reported to capture once, as a gap; nothing is dropped silently. The file grows by some
- * hundred megabytes a second, so it leaves space on the disk for others.
+ * --truth: writes the address of every retired user instruction to PATH.TID, as a little-endian
+ * u64. A failed write is reported to capture once, as a gap; nothing is dropped silently. The files
+ * grow by some hundred megabytes a second, so writing stops before the disk is full.
  */
 #include "emu_state.h"
 #include "util/vector.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define TRUTH_NR      8192
-#define TRUTH_RESERVE (1ull << 30) /* bytes of the disk that stay free; of a small one a tenth */
+#define TRUTH_RESERVE (1ull << 30) /* bytes of disk space to leave free, or a tenth of it */
 
 static int truth_file(const char *path, pid_t tid, bool append)
 {
@@ -29,12 +29,12 @@ static int truth_file(const char *path, pid_t tid, bool append)
 	return fd < 0 ? -errno : fd;
 }
 
-static void failed(struct emu_task *task, const char *how)
+static void report_failure(struct emu_task *task, const char *reason)
 {
 	char why[128];
 
 	task->truth.failed = true;
-	snprintf(why, sizeof(why), "thread %d: %s", task->core.tid, how);
+	snprintf(why, sizeof(why), "thread %d: %s", task->core.tid, reason);
 	emu_report_missing(task->emu, task->core.pid, AUXTAP_UNTRACED_TRUTH, why);
 }
 
@@ -47,7 +47,7 @@ static bool disk_full(const struct emu_ground_truth *t, size_t more)
 		return false;
 	unit = fs.f_frsize ? fs.f_frsize : fs.f_bsize;
 	reserve = fs.f_blocks * unit / 10 < TRUTH_RESERVE ? fs.f_blocks * unit / 10 : TRUTH_RESERVE;
-	/* file systems without a size (a pipe, /dev/null's) cannot be full */
+	/* file systems without a size (of a pipe or /dev/null) cannot be full */
 	return fs.f_blocks && fs.f_bavail * unit < reserve + more;
 }
 
@@ -58,14 +58,14 @@ static void flush(struct emu_task *task)
 	size_t left = t->nr * sizeof(*t->addrs);
 
 	if (left && !t->failed && disk_full(t, left))
-		failed(task, "ends here, the disk is nearly full");
+		report_failure(task, "ends here, the disk is nearly full");
 	while (left && !t->failed) {
 		ssize_t n = write(t->fd, at, left);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			failed(task, strerror(errno));
+			report_failure(task, strerror(errno));
 			break;
 		}
 		at += n;
@@ -74,8 +74,8 @@ static void flush(struct emu_task *task)
 	t->nr = 0;
 }
 
-/* A tid that this run has used before continues in the same file. */
-static bool begun_before(struct emu *emu, pid_t tid)
+/* Whether this run has a file for the tid already: a reused tid appends to it. */
+static bool tid_seen_before(struct emu *emu, pid_t tid)
 {
 	for (int i = 0; i < emu->nr_truth_tids; i++)
 		if (emu->truth_tids[i] == tid)
@@ -94,17 +94,17 @@ int emu_ground_truth_open(struct emu *emu, struct emu_task *task)
 		return 0;
 	t->addrs = malloc(TRUTH_NR * sizeof(*t->addrs));
 	if (!t->addrs) {
-		failed(task, strerror(ENOMEM));
+		report_failure(task, strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	t->fd = truth_file(emu->truth_path, task->core.tid, begun_before(emu, task->core.tid));
+	t->fd = truth_file(emu->truth_path, task->core.tid, tid_seen_before(emu, task->core.tid));
 	if (t->fd < 0) {
 		int err = t->fd;
 
 		free(t->addrs);
 		t->addrs = NULL;
 		t->fd = -1;
-		failed(task, strerror(-err));
+		report_failure(task, strerror(-err));
 		return err;
 	}
 	task->has_truth = true;
@@ -125,7 +125,7 @@ void emu_ground_truth_block(struct emu_task *task, const struct emu_block *p, u3
 	u64 ip = p->ip;
 
 	if (!p->lens) {
-		/* allowed for single instructions only */
+		/* lens may be NULL only for blocks of one instruction */
 		add(task, ip);
 		return;
 	}
@@ -143,7 +143,7 @@ void emu_ground_truth_close(struct emu_task *task)
 		return;
 	flush(task);
 	if (close(t->fd) && !t->failed)
-		failed(task, strerror(errno));
+		report_failure(task, strerror(errno));
 	free(t->addrs);
 	t->addrs = NULL;
 	task->has_truth = false;

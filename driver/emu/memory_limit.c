@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Bounds the resident memory of the session's processes, together: an emulated program that takes
- * all memory of the machine would take down auxtap and the user's other programs. Checked
- * periodically, not set as a limit of the process: sanitizers map terabytes, and use little of
+ * Limits the total resident memory of the session's processes: an emulated program that takes all
+ * memory of the machine would take down auxtap and the user's other programs. It is checked
+ * periodically instead of set with setrlimit(), because sanitizers map terabytes and use little of
  * them.
  */
 #include "emu_state.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define CHECK_NS 100000000ull
-#define EXACT_NS 1000000000ull /* between two checks that read page tables */
+#define EXACT_NS 1000000000ull /* interval of checks for which the kernel reads page tables */
 
 static u64 number_after(const char *path, const char *key)
 {
@@ -28,7 +28,7 @@ static u64 number_after(const char *path, const char *key)
 	return kb * 1024;
 }
 
-/* Its resident pages; shared ones count in full. */
+/* Resident bytes of a process; shared pages count in full. */
 static u64 resident(pid_t pid)
 {
 	unsigned long long pages = 0;
@@ -44,7 +44,7 @@ static u64 resident(pid_t pid)
 	return pages * (u64)sysconf(_SC_PAGESIZE);
 }
 
-/* Shared pages count in part; in full if the kernel does not report that. */
+/* Proportional set size; the resident size if the kernel does not report it. */
 static u64 proportional(pid_t pid)
 {
 	char path[64];
@@ -55,8 +55,8 @@ static u64 proportional(pid_t pid)
 	return pss ? pss : resident(pid);
 }
 
-/* Each process counts once: by its leader, or by its first task if the leader has exited. */
-static bool stands_for_process(struct emu *emu, const struct emu_task *t)
+/* Each process counts once: for its leader, or for its first task if the leader has exited. */
+static bool represents_process(struct emu *emu, const struct emu_task *t)
 {
 	if (t->core.tid == t->core.pid)
 		return true;
@@ -71,7 +71,7 @@ static u64 sum(struct emu *emu, u64 (*of)(pid_t pid), pid_t *largest)
 		for (struct emu_task *t = emu->hash[i]; t; t = t->hash_next) {
 			u64 one;
 
-			if (!stands_for_process(emu, t))
+			if (!represents_process(emu, t))
 				continue;
 			one = of(t->core.pid);
 			total += one;
@@ -84,7 +84,7 @@ static u64 sum(struct emu *emu, u64 (*of)(pid_t pid), pid_t *largest)
 	return total;
 }
 
-pid_t emu_over_memory(struct emu *emu)
+pid_t emu_process_over_memory(struct emu *emu)
 {
 	struct emu_memory_limit *limit = &emu->memory;
 	u64 now = emu_now_ns();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The perf system calls of capture, from messages to the core model. A call that accesses a task's
- * events while the task runs is executed as an interrupt of its CPU.
+ * Executes capture's perf system calls, which arrive as messages, in the perf core's model. A call
+ * that accesses a task's events while the task runs is executed in an interrupt of its CPU.
  */
 #include "emu_state.h"
 #include "emu_unit.h"
@@ -173,11 +173,11 @@ static void do_munmap(void *arg)
 	core_event_munmap(map->mapping);
 }
 
-/* Driver code may run: on the CPU of a running task as an interrupt, else at once. */
+/* Runs fn, which may run driver code: in an interrupt of the task's CPU if the task runs. */
 static void on_cpu_of(struct emu_task *task, void (*fn)(void *arg), void *arg)
 {
 	if (task->scheduled) {
-		emu_task_interrupted(task, fn, arg);
+		emu_task_run_ipi(task, fn, arg);
 		return;
 	}
 	if (task->cpu >= 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The request socket: messages in, replies out. perf_calls.c (the perf system calls) and
+ * The request socket: receives messages, sends replies. perf_calls.c (the perf system calls) and
  * target_calls.c (control of the program) execute the requests.
  */
 #include "emu_state.h"
@@ -45,7 +45,7 @@ bool emu_hung_up(const struct emu *emu)
 	return emu->hung_up;
 }
 
-bool emu_left_alone(const struct emu *emu)
+bool emu_capture_gone(const struct emu *emu)
 {
 	struct pollfd p = {.fd = emu->request_fd, .events = POLLRDHUP};
 
@@ -62,7 +62,7 @@ int emu_request_fd(const struct emu *emu)
 	return emu->request_fd;
 }
 
-/* Bytes of the message with its descriptors; 0: hang-up; -EAGAIN: none. */
+/* Receives a message and its descriptors. The size; 0: capture hung up; -EAGAIN: no message. */
 static ssize_t receive(struct emu *emu, int *fds, int *nr_fds)
 {
 	union {
@@ -123,7 +123,7 @@ static void reply(struct emu *emu, const struct emu_answer *answer)
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &answer->fd, sizeof(int));
 	}
-	/* each request is answered before the next, so there is space; retry only for signals */
+	/* each request is answered before the next one, so the socket normally has space */
 	while (sendmsg(emu->request_fd, &msg, MSG_NOSIGNAL) < 0) {
 		struct pollfd p = {.fd = emu->request_fd, .events = POLLOUT};
 
@@ -202,7 +202,7 @@ void emu_wait(struct emu *emu, int timeout_ms)
 
 	if (emu->doorbell || emu->hung_up)
 		return;
-	/* a signal just before poll() wakes it through the bell (signals.c) */
+	/* the doorbell signal is repeated (signals.c), so one just before poll() is not missed */
 	if (poll(p, 2, timeout_ms) > 0)
 		emu->doorbell = 1;
 }
@@ -210,7 +210,7 @@ void emu_wait(struct emu *emu, int timeout_ms)
 void emu_release_all(struct emu *emu)
 {
 	emu_perf_release(emu);
-	/* Tasks that capture never resumed: a program that has not started. */
+	/* Frees tasks that capture never resumed: of a program that has not started. */
 	for (int i = 0; i < EMU_TASK_HASH; i++) {
 		while (emu->hash[i]) {
 			struct emu_task *task = emu->hash[i];
@@ -220,7 +220,7 @@ void emu_release_all(struct emu *emu)
 			emu_task_free(task);
 		}
 	}
-	emu->engine->close(emu); /* after the events, which may still ask it */
+	emu->engine->close(emu); /* after closing the events, which may still call the engine */
 	while (emu->queue) {
 		struct emu_queued *q = emu->queue;
 

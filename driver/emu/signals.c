@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Signals of auxtap-emu itself. It acts as the kernel: no signal that can be caught ends it. A
- * signal that reaches it was meant for the program, which gets it unless it did already
- * (signal_route.c); and the program is started with the dispositions that auxtap-emu found.
+ * signal that it receives was meant for the program, which gets it unless it received it already
+ * (signal_route.c). The program is started with the dispositions that auxtap-emu was started with.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static struct emu *rung; /* a signal handler has no argument */
-/* Our timer uses one of these and the doorbell another; the kernel and capture send them. */
+static struct emu *signalled_emu; /* global because a signal handler has no argument */
+/* SIGALRM is our timer's, and EMU_DOORBELL is sent by the kernel and capture. */
 static const int caught[] = {EMU_DOORBELL, SIGALRM, SIGHUP,  SIGINT, SIGQUIT,
 			     SIGUSR1,	   SIGUSR2, SIGTERM, SIGCONT};
 
-void emu_bell_in(u64 ns)
+void emu_ring_doorbell_after(u64 ns)
 {
 	const struct itimerval timer = {.it_value = {.tv_usec = (suseconds_t)(ns / 1000)}};
 
@@ -28,25 +28,26 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	/* from the terminal the whole group receives it */
+	/* si_code > 0: from the terminal; then the program receives it, too */
 	if (info->si_code <= 0 && signo != EMU_DOORBELL)
-		emu_receipt_add(&rung->route.own, signo, info->si_pid, info->si_uid);
-	if (signo != SIGALRM || info->si_code <= 0 || rung->route.waiting)
-		rung->doorbell = 1;
+		emu_received_signal_add(&signalled_emu->route.own, signo, info->si_pid,
+					info->si_uid);
+	if (signo != SIGALRM || info->si_code <= 0 || signalled_emu->route.waiting)
+		signalled_emu->doorbell = 1;
 	/*
-	 * A doorbell signal between the check of the flag and waitpid() would be missed: ring again
-	 * every 2 ms until emu_serve() has run.
+	 * A signal between the check of the flag and waitpid() would be missed: repeat it every
+	 * 2 ms until emu_serve() has run.
 	 */
-	if (rung->doorbell)
-		emu_bell_in(2000000);
+	if (signalled_emu->doorbell)
+		emu_ring_doorbell_after(2000000);
 	errno = saved;
 }
 
 /*
- * The kernel rings as well: on a request, on space for an event, and when the other side has
- * closed.
+ * The kernel sends the doorbell signal, too: for a request, for space in the event socket, and when
+ * the other side has closed the socket.
  */
-static int rings(int fd)
+static int ring_on_io(int fd)
 {
 	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, EMU_DOORBELL) ||
 	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC | O_NONBLOCK) ||
@@ -63,7 +64,7 @@ int emu_signals_init(struct emu *emu)
 	sigset_t none;
 	int err;
 
-	rung = emu;
+	signalled_emu = emu;
 	for (int i = 1; i < EMU_NR_SIGNALS; i++)
 		if (sigaction(i, NULL, &emu->old_actions[i]))
 			emu->old_actions[i].sa_handler = SIG_ERR; /* used by the C library */
@@ -74,7 +75,7 @@ int emu_signals_init(struct emu *emu)
 	act.sa_handler = SIG_IGN;
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		sigaction(ignored[i], &act, NULL);
-	/* children are waited for, whatever disposition of SIGCHLD was inherited */
+	/* waitpid() must work, whatever disposition of SIGCHLD was inherited */
 	act.sa_handler = SIG_DFL;
 	sigaction(SIGCHLD, &act, NULL);
 	act.sa_sigaction = on_signal;
@@ -85,19 +86,19 @@ int emu_signals_init(struct emu *emu)
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
 		bool is_ours = caught[i] == EMU_DOORBELL || caught[i] == SIGALRM;
 
-		/* dispositions set by nohup and similar are kept */
+		/* keep dispositions set by nohup and similar */
 		if (!is_ours && emu->old_actions[caught[i]].sa_handler == SIG_IGN)
 			continue;
 		if (sigaction(caught[i], &act, NULL))
 			return -errno;
 	}
-	err = rings(emu->request_fd);
-	return err ? err : rings(emu->event_fd);
+	err = ring_on_io(emu->request_fd);
+	return err ? err : ring_on_io(emu->event_fd);
 }
 
 /*
- * Call before emu is released: capture still sends requests and the sockets still signal, but no
- * server is left.
+ * Call before emu is freed: from now on requests of capture and signals of the sockets are not
+ * served.
  */
 void emu_signals_end(void)
 {
@@ -109,7 +110,7 @@ void emu_signals_end(void)
 }
 
 /*
- * Each traced thread takes three descriptors here, and rings are files in memory, to which the
+ * Each traced thread needs three descriptors here, and rings are files in memory, to which the
  * limit on file sizes should not apply. The program keeps its own limits.
  */
 void emu_raise_limits(struct emu *emu)

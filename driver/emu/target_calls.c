@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Control of the traced program, from messages to the execution engine's operations. The engine
- * reports what it does not support; this file only checks the messages.
+ * Control of the traced program: translates messages into operations of the execution engine. The
+ * engine reports operations that it does not support; this file only checks the messages.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -106,7 +106,7 @@ static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *
 	ret = set_truth(emu, truth, why);
 	if (ret)
 		goto out;
-	emu->route.own.nr_done = emu->route.own.nr; /* there was no program to receive those */
+	emu->route.own.nr_done = emu->route.own.nr; /* received before there was a program */
 	emu->quiet_new = true;
 	ret = emu->engine->spawn(emu, argv, envp, cwd, fds, &pid, &engine, why);
 	emu->quiet_new = false;
@@ -139,7 +139,7 @@ static int call_attach(struct emu *emu, const struct emu_request *req, const u8 
 	return ret ? explain(emu, answer, ret, why) : 0;
 }
 
-/* The text of EMU_MAPS and the notes of EMU_CODE are made at offset 0, and sent in parts. */
+/* The data of EMU_MAPS and EMU_CODE: generated for the request with offset 0, sent in parts. */
 static int call_maps(struct emu *emu, const struct emu_request *req, struct emu_answer *answer)
 {
 	const struct emu_engine_ops *engine = emu->engine;
@@ -253,8 +253,8 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 	case EMU_FORWARD:
 		if (!emu->route.pid || req->arg[0] < 1 || req->arg[0] >= EMU_NR_SIGNALS)
 			return -EINVAL;
-		emu_receipt_add(&emu->route.capture, (int)req->arg[0], (pid_t)req->arg[1],
-				(uid_t)req->arg[2]);
+		emu_received_signal_add(&emu->route.capture, (int)req->arg[0], (pid_t)req->arg[1],
+					(uid_t)req->arg[2]);
 		emu_route_run(emu);
 		return 0;
 	case EMU_REGS:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Tasks: their virtual CPUs, their lifetimes, and the sideband records that the kernel writes about
- * them. execute.c handles what they execute; event_queue.c reports to capture.
+ * them. execute.c handles the code that they execute; event_queue.c reports events to capture.
  */
 #include "emu_state.h"
 #include "emu_unit.h"
@@ -183,8 +183,8 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 	core_task_record(&task->core, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, rec, size);
 	free(rec);
 	/*
-	 * Other threads may run the new code without a system call of their own: their streams need
-	 * a TSC newer than the record before they do.
+	 * Other threads may run the new code without a system call of their own: before that their
+	 * traces need a TSC that is newer than the record.
 	 */
 	if (!(map->prot & 4)) /* PROT_EXEC */
 		return;
@@ -196,29 +196,29 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 	}
 }
 
-static void ret_compression_off(struct emu_task *task)
+static void disable_ret_compression(struct emu_task *task)
 {
-	pt_unit_disable_ret_compression(&task->unit);
-	pt_unit_disable_ret_compression(&task->shadow);
+	pt_unit_disable_ret_compression(&task->pt);
+	pt_unit_disable_ret_compression(&task->pt_shadow);
 }
 
 void emu_task_disable_ret_compression(struct emu_task *task)
 {
-	if (task->unit.ret_compression_off)
+	if (task->pt.ret_compression_off)
 		return;
 	for (int cpu = 0; cpu < CORE_NR_CPUS; cpu++) {
 		struct emu_task *other = task->emu->cpus[cpu];
 
 		if (other && other->core.pid == task->core.pid)
-			ret_compression_off(other);
+			disable_ret_compression(other);
 	}
 }
 
-static void newer_time(void *arg)
+static void take_new_code_time(void *arg)
 {
 	struct emu_task *task = arg;
 
-	task->new_code = emu_tick(task->emu);
+	task->new_code_tsc = emu_tick(task->emu);
 }
 
 u64 emu_task_new_code(struct emu_task *task)
@@ -229,8 +229,8 @@ u64 emu_task_new_code(struct emu_task *task)
 		if (other && other != task && other->core.pid == task->core.pid)
 			other->pending_work |= WORK_IPI;
 	}
-	emu_task_interrupted(task, newer_time, task);
-	return task->new_code;
+	emu_task_run_ipi(task, take_new_code_time, task);
+	return task->new_code_tsc;
 }
 
 /* ---- lifetime ---- */
@@ -275,8 +275,8 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	task->arch = parent ? parent->arch : AUXTAP_ARCH_X86_64;
 	task->cpu = take_cpu(emu, task);
 	emu_task_start_unit(task);
-	if (parent && parent->unit.ret_compression_off)
-		ret_compression_off(task);
+	if (parent && parent->pt.ret_compression_off)
+		disable_ret_compression(task);
 	task->hash_next = *bucket(emu, tid);
 	*bucket(emu, tid) = task;
 	emu->nr_tasks++;
@@ -301,7 +301,7 @@ void emu_task_set_arch(struct emu_task *task, enum auxtap_arch arch)
 {
 	if (task->arch == arch)
 		return;
-	emu_task_in_kernel(task); /* the unresolved block belongs to the old code */
+	emu_task_enter_kernel(task); /* the unresolved block is code of the old architecture */
 	task->arch = arch;
 	emu_unit_check(task);
 }
@@ -310,7 +310,7 @@ void emu_task_exec(struct emu_task *task, const char *comm)
 {
 	struct auxtap_target_event ev;
 
-	emu_task_in_kernel(task);
+	emu_task_enter_kernel(task);
 	if (task->cpu >= 0)
 		core_set_cpu(task->cpu);
 	emu_tick(task->emu);
@@ -342,8 +342,9 @@ void emu_task_exit(struct emu_task *task)
 	};
 
 	if (task->unresolved.nr_insns || task->in_user)
-		emu_task_async(task, task->unresolved.nr_insns ? task->unresolved.ip : task->ip,
-			       true);
+		emu_task_leave_async(task,
+				     task->unresolved.nr_insns ? task->unresolved.ip : task->ip,
+				     true);
 	emu_task_learn_comm(task);
 	emu_task_schedule(task, false);
 	rec.time = emu_tick(emu);
@@ -361,7 +362,7 @@ void emu_task_exit(struct emu_task *task)
 	emu->nr_tasks--;
 	task->gone = true;
 	/*
-	 * E12: poll() on the events of an exited task reports HUP: sleeping pollers must be woken
+	 * E12: poll() on the events of an exited task reports POLLHUP: wake sleeping pollers
 	 */
 	for (int i = 0; i < emu->events.nr; i++) {
 		const struct emu_event *e = emu->events.items[i];
@@ -413,15 +414,15 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 	if (task->over_memory)
 		ev.limit_bytes = emu->memory.bytes;
 	ev.frame_signo = task->frame_signo;
-	ev.emulator_limit = task->limit != NULL;
-	if (task->limit)
-		snprintf(ev.text, sizeof(ev.text), "%s", task->limit);
+	ev.emulator_limit = task->unsupported != NULL;
+	if (task->unsupported)
+		snprintf(ev.text, sizeof(ev.text), "%s", task->unsupported);
 	emu_send_event(emu, &ev);
 }
 
-void emu_task_limit(struct emu_task *task, const char *why)
+void emu_task_unsupported(struct emu_task *task, const char *what)
 {
-	task->limit = why;
+	task->unsupported = what;
 }
 
 void emu_task_no_frame(struct emu_task *task, int signo)

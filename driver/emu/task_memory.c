@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Tasks are in memory shared with capture: after auxtap-emu was killed, capture can still read
- * there how much a task's PT unit has written, and so where the newest byte of its AUX area is.
+ * Tasks are in memory shared with capture: if auxtap-emu is killed, capture can still read there
+ * how much a task's PT unit has written, and so find the newest byte of its AUX area.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -28,7 +28,7 @@ void emu_task_memory_start(struct emu *emu)
 		       mmap(NULL, EMU_NR_TASK_SLOTS * SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
 			    fd, 0);
 	if (base == MAP_FAILED) {
-		close(fd); /* not fatal: only more is lost if auxtap-emu is killed */
+		close(fd); /* not fatal: if auxtap-emu is killed, more trace is lost */
 		return;
 	}
 	m->fd = fd;
@@ -87,5 +87,5 @@ u64 emu_task_bytes_counter(const struct emu_task *task)
 {
 	const u8 *base = task->emu->task_memory.base;
 
-	return is_shared(task) ? (u64)((const u8 *)&task->unit.out.nr_written - base) : 0;
+	return is_shared(task) ? (u64)((const u8 *)&task->pt.out.nr_written - base) : 0;
 }

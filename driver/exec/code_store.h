@@ -50,7 +50,8 @@ ssize_t code_store_records(const struct code_store *s, pid_t pid, char **notes);
 
 /* code_track.c */
 /*
- * The task's pending block, which has code, is about to be encoded: emu_engine_ops.executes.
+ * The task's pending block, which has code, is about to be encoded:
+ * emu_engine_ops.before_encoding.
  * stamps: the engine's, of which each is given to one state of one store.
  */
 void code_store_executes(struct code_store *s, u64 *stamps, struct emu_task *task,

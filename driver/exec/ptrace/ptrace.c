@@ -167,7 +167,7 @@ static void __attribute__((noinline)) go_nowhere(struct ptrace_thread *t, u64 ip
 	u64 back = ip;
 
 	/* nothing to execute at ip: what comes before it is known, a fault will follow */
-	emu_task_async(t->task, ip, false);
+	emu_task_leave_async(t->task, ip, false);
 	t->reported = false;
 	t->slow = true;
 	t->foreseen = false;
@@ -264,11 +264,11 @@ void ptrace_settle(struct ptrace_thread *t, u64 ip)
 		return;
 	t->reported = false;
 	if (ip == t->ip)
-		emu_task_async(t->task, ip, true);
+		emu_task_leave_async(t->task, ip, true);
 	else if (t->insn.cls == X86_SYSCALL || t->insn.cls == X86_FAR)
-		emu_task_in_kernel(t->task);
+		emu_task_enter_kernel(t->task);
 	else
-		emu_task_async(t->task, ip, false);
+		emu_task_leave_async(t->task, ip, false);
 }
 
 static void on_status(struct ptrace_engine *e, pid_t tid, int status)
@@ -449,6 +449,6 @@ const struct emu_engine_ops emu_engine_ptrace = {
 	.regset = get_regset,
 	.mem = read_mem,
 	.maps = read_maps,
-	.executes = ptrace_code_executes,
+	.before_encoding = ptrace_code_executes,
 	.code = ptrace_code_notes,
 };

@@ -214,7 +214,7 @@ void ptrace_code_forget_all(struct ptrace_mm *mm);
 void ptrace_maps_sync(struct ptrace_thread *t, bool report);
 ssize_t ptrace_mem_read(pid_t pid, u64 addr, void *buf, size_t size);
 ssize_t ptrace_maps_text(pid_t pid, char **text);
-/* Code that the program wrote: emu_engine_ops.executes and .code. */
+/* Code that the program wrote: emu_engine_ops.before_encoding and .code. */
 void ptrace_code_executes(struct emu_task *task, const struct emu_block *block);
 ssize_t ptrace_code_notes(struct emu *emu, pid_t pid, char **notes);
 

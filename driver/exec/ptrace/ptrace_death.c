@@ -67,7 +67,7 @@ static void halt(struct ptrace_thread *t, u64 until_ns)
 	/* blocked in the kernel for good: the reported system call did begin */
 	if (t->reported) {
 		t->reported = false;
-		emu_task_in_kernel(t->task);
+		emu_task_enter_kernel(t->task);
 	}
 }
 
@@ -217,7 +217,7 @@ static struct emu_task *task_of_death(struct emu *emu, pid_t pid)
 
 void ptrace_over_memory(struct ptrace_engine *e)
 {
-	pid_t pid = emu_over_memory(e->emu);
+	pid_t pid = emu_process_over_memory(e->emu);
 	struct ptrace_process *proc = pid ? ptrace_process_find(e, pid) : NULL;
 	siginfo_t info = {.si_signo = SIGKILL, .si_code = SI_KERNEL};
 	struct emu_task *task = NULL;

@@ -181,6 +181,6 @@ bool ptrace_find_lost(struct ptrace_thread *t, const struct user_regs_struct *re
 	emu_report_problem(t->engine->emu, t->proc->pid,
 			   "a single step went further than one instruction");
 	t->reported = false;
-	emu_task_async(t->task, t->ip, true);
+	emu_task_leave_async(t->task, t->ip, true);
 	return false;
 }

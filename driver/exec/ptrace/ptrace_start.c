@@ -225,7 +225,7 @@ static int wait_exec(struct ptrace_engine *e, pid_t pid, int failed_fd, char *wh
 		} while (ret == 1);
 		if (ret != -ETIMEDOUT)
 			return ret;
-		if (emu_left_alone(e->emu)) {
+		if (emu_capture_gone(e->emu)) {
 			snprintf(why, WHY_SIZE, "capture disconnected");
 			reap(e, pid, true);
 			return -ECANCELED;

@@ -235,7 +235,7 @@ static void whole_call_stop(struct ptrace_thread *t)
 	if (t->reported) {
 		/* entered: it did start */
 		t->reported = false;
-		emu_task_in_kernel(t->task);
+		emu_task_enter_kernel(t->task);
 		ptrace_step(t, 0);
 		return;
 	}
@@ -415,7 +415,7 @@ static void take_over(struct ptrace_thread *t, pid_t old_tid)
 		return;
 	if (old->task) {
 		if (old->reported)
-			emu_task_in_kernel(old->task);
+			emu_task_enter_kernel(old->task);
 		old->reported = false;
 		emu_task_exit(old->task);
 	}

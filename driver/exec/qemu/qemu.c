@@ -175,7 +175,7 @@ const struct emu_engine_ops emu_engine_qemu = {
 	.maps = qemu_state_maps,
 	.values = qemu_state_values,
 	.heap = qemu_state_heap,
-	.executes = qemu_code_executes,
+	.before_encoding = qemu_code_executes,
 	.code = qemu_code_records,
 	.sample = sample,
 };

@@ -208,7 +208,7 @@ void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, 
 	if (t->newest) {
 		ip = t->newest->ip;
 		t->newest = NULL;
-		emu_task_async(t->task, ip, false);
+		emu_task_leave_async(t->task, ip, false);
 	}
 	t->in_kernel = true;
 }
@@ -231,7 +231,7 @@ void qemu_death_report(struct qemu_engine *q, struct qemu_thread *t)
 	if (rec && rec->no_frame && t->dying.si_signo == SIGSEGV)
 		emu_task_no_frame(t->task, (int)rec->no_frame);
 	if (limit)
-		emu_task_limit(t->task, limit);
+		emu_task_unsupported(t->task, limit);
 	t->nr_resumes++;
 	emu_task_dying(t->task, &t->dying);
 }

@@ -615,7 +615,7 @@ void qemu_ptrace_over_memory(struct qemu_engine *q)
 	struct qemu_thread *t;
 
 	if (!q->too_large) {
-		q->too_large = emu_over_memory(q->emu);
+		q->too_large = emu_process_over_memory(q->emu);
 		q->too_large_ns = qemu_now_ns();
 	}
 	if (!q->too_large)

@@ -102,8 +102,9 @@ load_block(struct qemu_engine *q, const struct qemu_arch *arch, u32 id)
 		if (!copy.code)
 			return NULL;
 	} else {
-		copy.run = emu_block_run(arch->arch, &copy,
-					 copy.nr_insns == 1 && arch->restarts(copy.last_cls));
+		copy.batchable =
+			emu_block_batchable(arch->arch, &copy,
+					    copy.nr_insns == 1 && arch->restarts(copy.last_cls));
 	}
 	*b = copy;
 	return b;
@@ -238,7 +239,7 @@ static inline u32 hold_run(struct qemu_engine *q, struct qemu_thread *t, const u
 {
 	u32 nr_done = 0;
 
-	if (!t->task || !t->newest || !t->newest->run || t->has_sample || t->order_due)
+	if (!t->task || !t->newest || !t->newest->batchable || t->has_sample || t->order_due)
 		return 0;
 	t->newest =
 		emu_task_blocks(t->task, t->newest, q->block, QEMU_MAX_BLOCKS, word, nr, &nr_done);
@@ -293,7 +294,7 @@ void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync)
 		cut = sync ? ip - b->ip <= b->last_ip - b->ip :
 			     b->last_flags & X86_INSN_REP && ip == b->last_ip;
 	qemu_stream_release(t);
-	emu_task_async(t->task, ip, cut);
+	emu_task_leave_async(t->task, ip, cut);
 }
 
 static void on_start(struct qemu_engine *q, struct qemu_thread *t)
@@ -404,7 +405,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 	case QEMU_MSG_SYSCALL:
 		if (t->task) {
 			qemu_stream_release(t);
-			emu_task_in_kernel(t->task);
+			emu_task_enter_kernel(t->task);
 			t->in_kernel = true;
 		}
 		break;

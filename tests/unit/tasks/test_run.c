@@ -82,7 +82,8 @@ static void make_blocks(void)
 			b->last_cls = X86_PLAIN;
 			b->last_flags = X86_INSN_REP;
 		}
-		b->run = emu_block_run(AUXTAP_ARCH_X86_64, b, b->nr_insns == 1 && any(2));
+		b->batchable =
+			emu_block_batchable(AUXTAP_ARCH_X86_64, b, b->nr_insns == 1 && any(2));
 		ip = b->last_ip + b->last_len;
 		if (any(2))
 			ip += any(4) ? any(64) : 0x100000ull * any(1000);
@@ -140,7 +141,7 @@ struct outcome {
 
 static void write_msr(struct emu_task *task, u32 msr, u64 value)
 {
-	assert_int_equal(pt_unit_wrmsr(&task->unit, msr, value), 0);
+	assert_int_equal(pt_unit_wrmsr(&task->pt, msr, value), 0);
 }
 
 static struct emu_task *make_task(u64 ctl)
@@ -151,7 +152,7 @@ static struct emu_task *make_task(u64 ctl)
 	memset(memory, 0, sizeof(memory));
 	task = emu_task_new(emu, NULL, 4711, 4711, "walk");
 	assert_non_null(task);
-	task->bus.phys = machine_phys;
+	task->pt_bus.phys = machine_phys;
 	for (u32 i = 0; i < NR_PAGES; i++)
 		topa[i] = (MEMORY + i * PAGE) | (i % 3 == 2 ? TOPA_INT : 0);
 	topa[NR_PAGES] = TABLE | TOPA_END;
@@ -178,11 +179,11 @@ static void read_truth(struct outcome *out)
 
 static void finish(struct emu_task *task, struct outcome *out)
 {
-	emu_task_async(task, 0x1234, false);
+	emu_task_leave_async(task, 0x1234, false);
 	out->tsc = emu->tsc;
 	out->nr_insns = task->nr_insns;
 	out->ip = task->ip;
-	out->unit = task->unit;
+	out->unit = task->pt;
 	/* beyond its depth the return stack is undefined; pointers differ */
 	out->unit.out.bus = NULL;
 	memcpy(out->memory, memory, sizeof(memory));
@@ -336,28 +337,28 @@ static void test_alone(void **state)
 		 .nr_insns = 4,
 		 .last_len = 4,
 		 .last_cls = X86_JCC,
-		 .run = EMU_RUN_YES,
+		 .batchable = EMU_BATCH_YES,
 		 .lens = one},
 		{.ip = 0x1004,
 		 .last_ip = 0x1004,
 		 .nr_insns = 1,
 		 .last_len = 4,
 		 .last_cls = X86_CALL,
-		 .run = EMU_RUN_ALONE,
+		 .batchable = EMU_BATCH_UNLESS_RESTART,
 		 .lens = one},
 		{.ip = 0x100c,
 		 .last_ip = 0x100c,
 		 .nr_insns = 1,
 		 .last_len = 4,
 		 .last_cls = X86_CALL,
-		 .run = EMU_RUN_ALONE,
+		 .batchable = EMU_BATCH_UNLESS_RESTART,
 		 .lens = one},
 		{.ip = 0x1010,
 		 .last_ip = 0x1010,
 		 .nr_insns = 1,
 		 .last_len = 4,
 		 .last_cls = X86_CALL,
-		 .run = EMU_RUN_ALONE,
+		 .batchable = EMU_BATCH_UNLESS_RESTART,
 		 .lens = one},
 		{.ip = 0x1014,
 		 .last_ip = 0x1014,
@@ -365,7 +366,7 @@ static void test_alone(void **state)
 		 .last_len = 4,
 		 .last_cls = X86_CALL,
 		 /* not in the table passed to emu_task_blocks() */
-		 .run = EMU_RUN_YES,
+		 .batchable = EMU_BATCH_YES,
 		 .lens = one},
 	};
 	struct emu_task *task = make_task(RTIT_CTL_TSCEN);
@@ -460,7 +461,8 @@ static void make_a64_blocks(void)
 					.lens = lens[i]};
 		b->last_ip = ip + (b->nr_insns - 1) * A64_INSN_LEN;
 		b->last_cls = any(12) ? classes[any(sizeof(classes))] : rare[any(sizeof(rare))];
-		b->run = emu_block_run(AUXTAP_ARCH_AARCH64, b, b->nr_insns == 1 && any(2));
+		b->batchable =
+			emu_block_batchable(AUXTAP_ARCH_AARCH64, b, b->nr_insns == 1 && any(2));
 		ip = b->last_ip + A64_INSN_LEN * (1 + (any(3) ? 0 : any(100)));
 	}
 }
@@ -474,7 +476,7 @@ static struct emu_task *make_a64_task(void)
 	assert_non_null(task);
 	emu_task_set_arch(task, AUXTAP_ARCH_AARCH64);
 	recorder = (struct recorder){.unit = {.ops = &recorder_ops, .task = task}};
-	task->units = &recorder.unit;
+	task->arm_units = &recorder.unit;
 	return task;
 }
 

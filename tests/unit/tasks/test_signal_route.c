@@ -85,9 +85,9 @@ static int nr_sent(void)
 	return nr;
 }
 
-static void receive(struct emu_receipts *list, u64 ms_ago)
+static void receive(struct emu_received_signals *list, u64 ms_ago)
 {
-	emu_receipt_add(list, SIGTERM, 4711, 0)->time_ns = start_ns - ms_ago * MS;
+	emu_received_signal_add(list, SIGTERM, 4711, 0)->time_ns = start_ns - ms_ago * MS;
 }
 
 static void decide_all(void)
