@@ -63,21 +63,22 @@ void config_typical(struct auxtap_watermark_config *c, const char *driver)
 	set_defaults(c);
 }
 
-int config_give(struct auxtap_watermark_config *given, const struct auxtap_watermark_config *known)
+int config_copy_out(struct auxtap_watermark_config *given,
+		    const struct auxtap_watermark_config *copy)
 {
-	int ret = sized_check(given, sizeof(*known), FIRST_SIZE, WHAT, NULL);
+	int ret = sized_check(given, sizeof(*copy), FIRST_SIZE, WHAT, NULL);
 
 	if (!ret)
-		sized_give(given, known, sizeof(*known));
+		sized_give(given, copy, sizeof(*copy));
 	return ret;
 }
 
 int auxtap_watermark_typical(struct auxtap_watermark_config *config, const char *driver)
 {
-	struct auxtap_watermark_config known;
+	struct auxtap_watermark_config copy;
 
-	config_typical(&known, driver);
-	return config_give(config, &known);
+	config_typical(&copy, driver);
+	return config_copy_out(config, &copy);
 }
 
 const char *auxtap_watermark_kernel(unsigned int n)
@@ -180,10 +181,9 @@ static int check_time(const struct auxtap_watermark_config *c, struct auxtap_err
 static int check_model(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
 	const struct auxtap_trace_unit *u = c->unit;
-	struct auxtap_trace_unit known;
-	int ret =
-		sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_trace_unit, irq_level),
-			   u, "trace unit", err);
+	struct auxtap_trace_unit copy;
+	int ret = sized_take(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_trace_unit, irq_level),
+			     u, "trace unit", err);
 
 	if (ret)
 		return ret;
@@ -218,20 +218,20 @@ static int check(const struct auxtap_watermark_config *c, struct auxtap_error *e
 	return ret ? ret : check_time(c, err);
 }
 
-int config_take(struct auxtap_watermark_config *known, const struct auxtap_watermark_config *given,
-		struct auxtap_error *err)
+int config_copy_in(struct auxtap_watermark_config *copy,
+		   const struct auxtap_watermark_config *given, struct auxtap_error *err)
 {
-	int ret = sized_take(known, sizeof(*known), FIRST_SIZE, given, WHAT, err);
+	int ret = sized_take(copy, sizeof(*copy), FIRST_SIZE, given, WHAT, err);
 
 	if (!ret)
-		set_defaults(known);
+		set_defaults(copy);
 	return ret;
 }
 
-int config_take_valid(struct auxtap_watermark_config *known,
-		      const struct auxtap_watermark_config *given, struct auxtap_error *err)
+int config_copy_in_valid(struct auxtap_watermark_config *copy,
+			 const struct auxtap_watermark_config *given, struct auxtap_error *err)
 {
-	int ret = config_take(known, given, err);
+	int ret = config_copy_in(copy, given, err);
 
-	return ret ? ret : check(known, err);
+	return ret ? ret : check(copy, err);
 }

@@ -436,7 +436,7 @@ static int expand(struct search *s, const struct item *item, const struct word *
 
 static int search(struct search *s)
 {
-	/* the root's own hash: any value but 0 */
+	/* the root's fallback_err hash: any value but 0 */
 	const struct item first = {{{1, 1}}, NO_PARENT, 0};
 	int ret = grow_table(s);
 
@@ -483,8 +483,8 @@ static void search_close(struct search *s)
 }
 
 /*
- * Unmaps the area in each state. That frees its memory, so each state needs a machine of its own,
- * brought to that state by the shortest path. 1: a violation.
+ * Unmaps the area in each state. That frees its memory, so each state needs a machine of its
+ * fallback_err, brought to that state by the shortest path. 1: a violation.
  */
 static int unmap_all(struct search *s, const struct auxtap_watermark_config *config,
 		     struct auxtap_error *err)
@@ -574,23 +574,23 @@ static int explore(const struct auxtap_watermark_config *config, uint64_t max_st
 int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint64_t max_states,
 			     struct auxtap_explore_result *result, struct auxtap_error *err)
 {
-	struct auxtap_watermark_config known;
+	struct auxtap_watermark_config copy;
 	struct auxtap_explore_result r = {.size = sizeof(r)};
-	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	struct auxtap_error fallback_err = AUXTAP_ERROR_INIT;
 	int ret;
 
 	if (!err)
-		err = &own;
+		err = &fallback_err;
 	ret = sized_check(result, sizeof(r),
 			  SIZED_UP_TO(struct auxtap_explore_result, nr_stall_checks),
 			  "struct auxtap_explore_result", err);
 	if (ret)
 		return ret;
-	ret = config_take_valid(&known, config, err);
+	ret = config_copy_in_valid(&copy, config, err);
 	if (!ret)
-		ret = explorable(&known, err);
+		ret = explorable(&copy, err);
 	if (!ret)
-		ret = explore(&known, max_states, &r, err);
+		ret = explore(&copy, max_states, &r, err);
 	sized_give(result, &r, sizeof(r));
 	return ret;
 }
@@ -628,19 +628,19 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 			  void *ctx, struct auxtap_watermark_result *result,
 			  struct auxtap_error *err)
 {
-	struct auxtap_watermark_config known;
+	struct auxtap_watermark_config copy;
 	struct auxtap_watermark_result r = {.size = sizeof(r)};
-	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	struct auxtap_error fallback_err = AUXTAP_ERROR_INIT;
 	struct sim *sim = NULL;
 	int ret;
 
 	if (!err)
-		err = &own;
+		err = &fallback_err;
 	ret = result_check(result, err);
 	if (ret)
 		return ret;
-	ret = config_take_valid(&known, config, err);
-	if (!ret && !(sim = explore_sim(&known, &r, err)))
+	ret = config_copy_in_valid(&copy, config, err);
+	if (!ret && !(sim = explore_sim(&copy, &r, err)))
 		ret = err->code;
 	if (sim) {
 		sim->on_event = on_event;

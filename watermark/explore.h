@@ -6,7 +6,7 @@
 #include "units.h"
 #include "sim.h"
 
-/* Their letters: include/auxtap/watermark.h, auxtap_explore_result. */
+/* Actions by their letters in a path: struct auxtap_explore_result in auxtap/watermark.h. */
 enum {
 	ACT_PRODUCE = 'p',
 	ACT_IRQ = 'i',

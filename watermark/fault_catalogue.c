@@ -133,7 +133,7 @@ int auxtap_watermark_fault_config(struct auxtap_watermark_config *config, const 
 				  struct auxtap_error *err)
 {
 	struct auxtap_watermark_config c;
-	int ret = config_take(&c, config, err);
+	int ret = config_copy_in(&c, config, err);
 	bool known;
 
 	if (ret)
@@ -141,7 +141,7 @@ int auxtap_watermark_fault_config(struct auxtap_watermark_config *config, const 
 	if (!find(fault, c.driver, &known))
 		return no_such(fault, c.driver, known, err);
 	set_config(&c, fault);
-	return config_give(config, &c);
+	return config_copy_out(config, &c);
 }
 
 int faults_set(struct sim *sim, struct auxtap_error *err)

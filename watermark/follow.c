@@ -42,8 +42,9 @@ struct follow {
 	 *
 	 *	0 ... saved.least_reads ... nr_known ... nr_reads
 	 *
-	 * A transaction began with one of those from least_reads to nr_reads; one whose record
-	 * was not there when the reader last looked, with nr_known at least.
+	 * The number of reads that preceded a transaction's begin is between least_reads and
+	 * nr_reads. It is at least nr_known if the reader last found the data ring empty before
+	 * the transaction's record came.
 	 */
 	u64 reads[MAX_READS];
 	u64 nr_reads, nr_known;
@@ -186,7 +187,7 @@ static void end_transaction(struct follow *f)
 /* ---- one record ---- */
 
 AUXTAP_PRINTF(2, 3)
-static bool differs(struct follow_record *r, const char *fmt, ...)
+static bool report_difference(struct follow_record *r, const char *fmt, ...)
 {
 	va_list args;
 
@@ -236,13 +237,15 @@ static bool same_record(struct follow *f, struct follow_record *r)
 
 	drop_expected(f);
 	if (e.offset != r->offset)
-		return differs(r, "begins at %llu, expected at %llu", (LL)r->offset, (LL)e.offset);
+		return report_difference(r, "begins at %llu, expected at %llu", (LL)r->offset,
+					 (LL)e.offset);
 	if (e.nr_bytes != r->nr_bytes)
-		return differs(r, "has %llu bytes, expected %llu", (LL)r->nr_bytes, (LL)e.nr_bytes);
+		return report_difference(r, "has %llu bytes, expected %llu", (LL)r->nr_bytes,
+					 (LL)e.nr_bytes);
 	if (e.flags != r->flags)
-		return differs(r, "flags %s, expected %s",
-			       flag_names(r->flags, actual, sizeof(actual)),
-			       flag_names(e.flags, expected, sizeof(expected)));
+		return report_difference(r, "flags %s, expected %s",
+					 flag_names(r->flags, actual, sizeof(actual)),
+					 flag_names(e.flags, expected, sizeof(expected)));
 	return true;
 }
 
@@ -259,27 +262,29 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 	u64 end = r->offset + r->nr_bytes, stored;
 
 	if (!m->open)
-		return differs(r, "trace should be off: no space, or the event should be disabled");
+		return report_difference(
+			r, "trace should be off: no space, or the event should be disabled");
 	if (m->int_at != NO_OFFSET &&
 	    m->int_at > m->pos) /* H4: one before the head is not reached */
 		r->threshold = m->int_at;
 	r->limit = m->stop_at;
 	if (r->offset != m->head)
-		return differs(r, "begins at %llu, expected at %llu", (LL)r->offset, (LL)m->head);
+		return report_difference(r, "begins at %llu, expected at %llu", (LL)r->offset,
+					 (LL)m->head);
 	if (end > m->pos) {
 		u64 nr_left = end - m->pos;
 
 		stored = produce(f->sim, nr_left);
 		if (stored < nr_left)
-			return differs(r, "ends at %llu, %llu bytes past its limit %llu", (LL)end,
-				       (LL)(nr_left - stored), (LL)r->limit);
+			return report_difference(r, "ends at %llu, %llu bytes past its limit %llu",
+						 (LL)end, (LL)(nr_left - stored), (LL)r->limit);
 	}
 	r->by_interrupt = f->sim->nr_irqs != 0;
 	if (r->by_interrupt && end > due_at(r))
 		r->overshoot = end - due_at(r);
 	if (!r->by_interrupt && !off)
-		return differs(r, "ends at %llu, and no interrupt was due before %llu", (LL)end,
-			       (LL)due_at(r));
+		return report_difference(r, "ends at %llu, and no interrupt was due before %llu",
+					 (LL)end, (LL)due_at(r));
 	return true;
 }
 
@@ -303,7 +308,7 @@ static bool next_record(struct follow *f, struct follow_record *r, bool off)
 	end_transaction(f);
 	drop_empty(f, r);
 	if (!f->reported.nr_expected && !is_empty(r->nr_bytes, r->flags))
-		return differs(r, "no record was expected: nothing was written");
+		return report_difference(r, "no record was expected: nothing was written");
 	f->next.written = f->reported.nr_expected;
 	if (f->next.written && !same_record(f, r))
 		return false;
@@ -398,7 +403,7 @@ void follow_enable(struct follow *f)
 	pass_reads(f, f->nr_reads);
 	f->nr_known = f->nr_reads;
 	machine_reenable(f->sim);
-	if (!f->sim->running) /* the last transaction was ended by switching the event off */
+	if (!f->sim->running) /* end_transaction() has scheduled the program out */
 		machine_sched(f->sim, true);
 	reader_records(f->sim);
 	f->sim->reader.truncated = f->sim->reader.was_full = f->sim->reader.woken = false;
@@ -438,7 +443,7 @@ struct follow *follow_open(const struct auxtap_watermark_config *config, char *r
 			   struct auxtap_error *err)
 {
 	struct follow *f = calloc(1, sizeof(*f));
-	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	struct auxtap_error fallback_err = AUXTAP_ERROR_INIT;
 	int ret;
 
 	*refused = '\0';
@@ -446,7 +451,7 @@ struct follow *follow_open(const struct auxtap_watermark_config *config, char *r
 		auxtap_error_set(err, -ENOMEM, "prediction", "no memory");
 		return NULL;
 	}
-	f->sim = explore_sim(config, &f->result, err ? err : &own);
+	f->sim = explore_sim(config, &f->result, err ? err : &fallback_err);
 	if (!f->sim) {
 		free(f);
 		return NULL;

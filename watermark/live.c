@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Runs one configuration on this machine's own PMU: opens the event on a CPU, reads its rings as
- * the options say, keeps everything in a perf.data file, and compares with the predictions of
- * follow.c.
+ * Runs one configuration on this machine's fallback_err PMU: opens the event on a CPU, reads its
+ * rings as the options say, keeps everything in a perf.data file, and compares with the predictions
+ * of follow.c.
  */
 #include "util/sized.h"
 #include "follow.h"
@@ -58,7 +58,7 @@ static uint64_t now_ns(void)
 }
 
 AUXTAP_PRINTF(2, 3)
-static void differs(struct live *v, const char *fmt, ...)
+static void report_difference(struct live *v, const char *fmt, ...)
 {
 	va_list args;
 
@@ -153,19 +153,20 @@ static void take_aux(struct live *v, const uint64_t *body)
 		v->r->nr_truncated++;
 		v->truncated = true;
 	}
-	if (!v->r->agrees) /* the model no longer follows */
+	if (!v->r->agrees) /* the model has stopped following */
 		return;
 	/* a record that ends at the head is the last one */
 	follow_record(v->follow, &f,
 		      v->off && f.offset + f.nr_bytes == auxtap_ring_aux_head(v->ring));
 	if (!f.agrees) {
-		differs(v, "AUX record %llu, offset %llu, size %llu: %s", (LL)v->r->nr_records,
-			(LL)f.offset, (LL)f.nr_bytes, f.text);
+		report_difference(v, "AUX record %llu, offset %llu, size %llu: %s",
+				  (LL)v->r->nr_records, (LL)f.offset, (LL)f.nr_bytes, f.text);
 	} else {
 		v->r->overshoot_max =
 			f.overshoot > v->r->overshoot_max ? f.overshoot : v->r->overshoot_max;
 		if (f.overshoot > v->opts->max_overshoot)
-			differs(v,
+			report_difference(
+				v,
 				"AUX record %llu, offset %llu, ends at %llu, %llu bytes past where its "
 				"interrupt was due; allowed are %llu",
 				(LL)v->r->nr_records, (LL)f.offset, (LL)f.offset + (LL)f.nr_bytes,
@@ -191,12 +192,12 @@ static void take_record(struct live *v, const struct auxtap_span *span)
 
 	memcpy(&header, span->part1, sizeof(header)); /* E15 */
 	if (header.type == PERF_RECORD_LOST)
-		differs(v, "records were lost: the data ring of %llu pages was full",
-			(LL)v->c->data_pages);
+		report_difference(v, "records were lost: the data ring of %llu pages was full",
+				  (LL)v->c->data_pages);
 	if (header.type != PERF_RECORD_AUX)
 		return;
 	if (size < sizeof(copy)) {
-		differs(v, "an AUX record has %zu bytes", size);
+		report_difference(v, "an AUX record has %zu bytes", size);
 		return;
 	}
 	first = span->size1 < sizeof(copy) ? span->size1 : sizeof(copy);
@@ -320,7 +321,8 @@ static int expect_wakeup(struct live *v, bool *woken)
 	int ret = poll_wakeup(v, woken, GRACE_MS);
 
 	if (!ret && !*woken)
-		differs(v, "no wakeup at AUX record %llu, and one was due", (LL)v->r->nr_records);
+		report_difference(v, "no wakeup at AUX record %llu, and one was due",
+				  (LL)v->r->nr_records);
 	return ret;
 }
 
@@ -359,15 +361,16 @@ static int finish(struct live *v, struct auxtap_error *err)
 	if (ret || !v->r->agrees)
 		return ret;
 	if (follow_expects(v->follow, &left))
-		differs(v,
+		report_difference(
+			v,
 			"an AUX record was expected that did not come: offset %llu, size %llu, flags %#llx",
 			(LL)left.offset, (LL)left.nr_bytes, (LL)left.flags);
 	v->r->nr_expected_wakeups = follow_wakeups(v->follow);
 	if (v->r->nr_wakeups > v->r->nr_expected_wakeups)
-		differs(v, "woken %llu times, and %llu wakeups were due", (LL)v->r->nr_wakeups,
-			(LL)v->r->nr_expected_wakeups);
+		report_difference(v, "woken %llu times, and %llu wakeups were due",
+				  (LL)v->r->nr_wakeups, (LL)v->r->nr_expected_wakeups);
 	if (follow_violation(v->follow))
-		differs(v, "the model itself: %s", follow_violation(v->follow));
+		report_difference(v, "the model itself: %s", follow_violation(v->follow));
 	return 0;
 }
 
@@ -393,7 +396,8 @@ static int refused(struct live *v, int code)
 	v->r->refused = 1;
 	v->r->refusal = -code;
 	if (!*v->r->expected_refusal)
-		differs(v, "the kernel refuses it (%s), and the model does not", strerror(-code));
+		report_difference(v, "the kernel refuses it (%s), and the model does not",
+				  strerror(-code));
 	return 0;
 }
 
@@ -419,8 +423,8 @@ static int with_model(struct live *v, struct auxtap_error *err)
 	if (ret)
 		return refused(v, ret);
 	if (*v->r->expected_refusal) {
-		differs(v, "the model refuses it (%s), and the kernel does not",
-			v->r->expected_refusal);
+		report_difference(v, "the model refuses it (%s), and the kernel does not",
+				  v->r->expected_refusal);
 		return 0;
 	}
 	ret = auxtap_ring_open(&v->ring, v->base, v->base_size, v->aux, v->aux_size, false, err);
@@ -488,27 +492,27 @@ int auxtap_watermark_live(const struct auxtap_watermark_config *config,
 			  struct auxtap_live_result *result, struct auxtap_error *err)
 {
 	struct auxtap_live_result r = {.size = sizeof(r), .agrees = 1};
-	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	struct auxtap_error fallback_err = AUXTAP_ERROR_INIT;
 	struct auxtap_watermark_config c;
-	struct auxtap_live_opts known;
-	struct live v = {.c = &c, .opts = &known, .r = &r, .be = backend, .fd = -1};
+	struct auxtap_live_opts copy;
+	struct live v = {.c = &c, .opts = &copy, .r = &r, .be = backend, .fd = -1};
 	char event[64];
 	int ret;
 
 	if (!err)
-		err = &own;
+		err = &fallback_err;
 	ret = sized_check(result, sizeof(r), SIZED_UP_TO(struct auxtap_live_result, text),
 			  "struct auxtap_live_result", err);
 	if (ret)
 		return ret;
-	ret = sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_live_opts, ctx), opts,
+	ret = sized_take(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_live_opts, ctx), opts,
 			 "struct auxtap_live_opts", err);
 	if (!ret)
-		ret = config_take_valid(&c, config, err);
+		ret = config_copy_in_valid(&c, config, err);
 	if (!ret)
 		ret = check(&c, err);
 	if (!ret) {
-		set_defaults(&known, &c, event, sizeof(event));
+		set_defaults(&copy, &c, event, sizeof(event));
 		ret = compare(&v, &c, err);
 	}
 	sized_give(result, &r, sizeof(r));

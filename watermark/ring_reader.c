@@ -154,7 +154,7 @@ void reader_step(struct sim *sim)
 		begin_copy(sim);
 }
 
-/* At the end: all that there is. */
+/* At the end of a run: reads everything that is left. */
 void reader_finish(struct sim *sim)
 {
 	sim->reader.woken = false;

@@ -481,19 +481,19 @@ int auxtap_watermark_run(const struct auxtap_watermark_config *config,
 			 void *ctx, struct auxtap_watermark_result *result,
 			 struct auxtap_error *err)
 {
-	struct auxtap_watermark_config known;
+	struct auxtap_watermark_config copy;
 	struct auxtap_watermark_result r = {.size = sizeof(r)};
-	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	struct auxtap_error fallback_err = AUXTAP_ERROR_INIT;
 	struct sim *sim = NULL;
 	int ret;
 
 	if (!err)
-		err = &own;
+		err = &fallback_err;
 	ret = result_check(result, err);
 	if (ret)
 		return ret;
-	ret = config_take_valid(&known, config, err);
-	if (!ret && !(sim = sim_new(&known, &r, err)))
+	ret = config_copy_in_valid(&copy, config, err);
+	if (!ret && !(sim = sim_new(&copy, &r, err)))
 		ret = err->code;
 	if (sim) {
 		sim->on_event = on_event;

@@ -290,26 +290,27 @@ u64 faults_reg_write(struct sim *sim, u32 reg, u64 value);
 void faults_at_unit_off(struct sim *sim);
 
 /* config.c: copies a caller's configuration and fills in defaults; _valid: also checks it */
-int config_take(struct auxtap_watermark_config *known, const struct auxtap_watermark_config *given,
-		struct auxtap_error *err);
-int config_take_valid(struct auxtap_watermark_config *known,
-		      const struct auxtap_watermark_config *given, struct auxtap_error *err);
+int config_copy_in(struct auxtap_watermark_config *copy,
+		   const struct auxtap_watermark_config *given, struct auxtap_error *err);
+int config_copy_in_valid(struct auxtap_watermark_config *copy,
+			 const struct auxtap_watermark_config *given, struct auxtap_error *err);
 /* Copies into a caller's struct. -EINVAL: its size is not set. */
-int config_give(struct auxtap_watermark_config *given, const struct auxtap_watermark_config *known);
+int config_copy_out(struct auxtap_watermark_config *given,
+		    const struct auxtap_watermark_config *copy);
 void config_typical(struct auxtap_watermark_config *c, const char *driver);
 
 /* sim.c */
 /* Checks that the caller has set the size of its result. */
 int result_check(const struct auxtap_watermark_result *result, struct auxtap_error *err);
-/* Calls the unit's produce(); bytes may be NULL. Returns and *consumed: as produce(). */
+/* Calls the unit's produce(); bytes may be NULL. Result and *consumed are those of produce(). */
 u64 sim_feed_unit(struct sim *sim, const u8 *bytes, u64 nr_bytes, u64 *consumed);
 void sim_irq_raised(struct sim *sim); /* the unit has raised its interrupt line */
 void sim_send_irq(struct sim *sim, u64 delay);
 /* Now; inside produce(): when the byte was produced that is 'less' bytes before the last stored. */
 u64 sim_time(const struct sim *sim, u64 less);
 /*
- * Creates the machine of a configuration, not running yet. config: from config_take_valid(). NULL:
- * see err. The kernel or the driver may have refused it: r->refused.
+ * Creates the machine of a configuration, not running yet. config: from config_copy_in_valid().
+ * NULL: see err. The kernel or the driver may have refused it: r->refused.
  */
 struct sim *sim_new(const struct auxtap_watermark_config *config, struct auxtap_watermark_result *r,
 		    struct auxtap_error *err);

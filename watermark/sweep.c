@@ -65,7 +65,7 @@ int auxtap_watermark_sweep_config(struct auxtap_watermark_config *config, const 
 		uint64_t times, parts;
 	} latency[AUXTAP_SWEEP_READERS] = {{0, 1}, {1, 8}, {1, 2}, {2, 1}};
 	const struct sim_driver *d = sim_driver_find(driver);
-	struct auxtap_watermark_config known, *c = &known;
+	struct auxtap_watermark_config copy, *c = &copy;
 	struct watermarks watermarks = {0};
 	uint64_t fill_ns, bytes;
 
@@ -88,5 +88,5 @@ int auxtap_watermark_sweep_config(struct auxtap_watermark_config *config, const 
 	c->max_bytes = 0;
 	c->max_transactions = 96;
 	c->max_ns = 40 * fill_ns;
-	return config_give(config, c);
+	return config_copy_out(config, c);
 }

@@ -29,7 +29,7 @@ enum emu_batchable {
 	EMU_BATCH_UNLESS_RESTART,
 };
 
-/* A run of instructions; only the last one may change the flow. */
+/* A sequence of instructions; only the last one may change the flow. */
 struct emu_block {
 	u64 ip;
 	u64 last_ip; /* of the last instruction */
@@ -152,7 +152,7 @@ u64 emu_task_new_code(struct emu_task *task);
 void emu_task_disable_ret_compression(struct emu_task *task);
 /*
  * The last call for a task: ends its transactions as sched-out does, writes EXIT, frees the task.
- * An unresolved block has not retired.
+ * An unresolved block counts as not executed.
  */
 void emu_task_exit(struct emu_task *task);
 void emu_process_exit(struct emu *emu, pid_t pid, int wait_status);

@@ -266,7 +266,7 @@ int emu_etm_attr(const struct emu *emu, const char *attr, char *text, size_t siz
 	unsigned int cpu;
 	int at = 0;
 
-	/* all units are alike; CPUs without a trace ID of their own have none */
+	/* all units are alike; only CPUs with a trace ID of their own have these files */
 	if (sscanf(attr, "cpu%u/%n", &cpu, &at) != 1 || !at || cpu >= NR_TRACE_IDS)
 		return -ENOENT;
 	etm_unit_init(&unit, &emu->etm_config, &unused_sink);

@@ -83,8 +83,8 @@ static void put_commit(struct etm_encoder *enc, struct etm_burst *burst)
 }
 
 /*
- * nr P0 elements were sent. With a speculation depth of 0, sending commits them. This model does
- * not speculate: else it commits them with the first packet that can.
+ * nr P0 elements were sent. With a speculation depth of 0, sending commits them; else another
+ * packet must: this model does not speculate, so it commits them with the first packet that can.
  */
 static void sent_p0(struct etm_encoder *enc, unsigned int nr)
 {

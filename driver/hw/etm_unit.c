@@ -553,7 +553,7 @@ static __attribute__((__noinline__)) void branch_slowly(struct etm_unit *unit, e
 	send(unit, &burst);
 }
 
-/* An atom has been added: sends the completed packet, and whatever else is due. */
+/* An atom has been added: sends the completed packet, and other packets that are due. */
 static __attribute__((__noinline__)) void send_step(struct etm_unit *unit,
 						    struct etm_atom_step step)
 {
@@ -565,7 +565,7 @@ static __attribute__((__noinline__)) void send_step(struct etm_unit *unit,
 	send(unit, &burst);
 }
 
-/* Most branches only add a bit to a packet that is not full yet. */
+/* Most branches only add an atom to a packet that is not full yet. */
 void etm_unit_branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target)
 {
 	bool taken = cls != A64_COND || target != ip + A64_INSN_LEN;

@@ -51,7 +51,7 @@ struct pt_unit {
 	u8 mode, last_mode; /* MODE.Exec payloads: of the code that runs; of the last packet */
 	u8 tnt_limit;	    /* number of pending bits that complete a packet */
 	u8 nr_tnt;
-	u64 tnt;     /* pending bits, oldest highest */
+	u64 tnt;     /* pending bits, the oldest in the highest bit */
 	u64 last_ip; /* IP compression */
 	u64 ip;	     /* next instruction of the running program */
 	u8 ret_top, ret_depth;

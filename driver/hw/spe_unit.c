@@ -251,8 +251,8 @@ static void branch(struct spe_unit *unit, const struct spe_op *op, struct op_tim
 	*last = now;
 }
 
-static bool passes(const struct spe_unit *unit, enum spe_op_class cls, u8 subclass,
-		   const struct op_timing *timing)
+static bool passes_filters(const struct spe_unit *unit, enum spe_op_class cls, u8 subclass,
+			   const struct op_timing *timing)
 {
 	u64 f = unit->pmsfcr;
 	bool store = subclass & LDST_STORE;
@@ -285,7 +285,7 @@ void spe_unit_sample(struct spe_unit *unit, const struct spe_op *op)
 		access_memory(unit, op, subclass & LDST_STORE, &timing);
 	else if (cls == SPE_OP_BRANCH)
 		branch(unit, op, &timing);
-	if (!passes(unit, cls, subclass, &timing)) {
+	if (!passes_filters(unit, cls, subclass, &timing)) {
 		unit->nr_filtered++;
 		return;
 	}

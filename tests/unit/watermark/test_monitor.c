@@ -17,7 +17,7 @@ static struct sim *begin(uint64_t read_bytes, int contents)
 
 	given.read_bytes = read_bytes;
 	given.contents = contents;
-	assert_int_equal(config_take_valid(&known, &given, &err), 0);
+	assert_int_equal(config_copy_in_valid(&known, &given, &err), 0);
 	sim = sim_new(&known, &result, &err);
 	assert_non_null(sim);
 	assert_false(result.refused);
