@@ -241,5 +241,5 @@ void faults_step(struct sim *sim)
 	    sim->r->nr_transactions < sim->faults.at_transaction + 3)
 		return;
 	sim->faults.at_transaction = sim->r->nr_transactions;
-	machine_inject_hole(sim);
+	machine_inject_partial(sim);
 }

@@ -143,7 +143,7 @@ struct reader {
 struct progress {
 	bool timed, keeps_up; /* keeps_up: the area is never full */
 	bool read_all;	      /* since the last truncation the reader has read up to the head */
-	bool off_reported, lack_reported;
+	bool off_reported, no_space_reported;
 	unsigned int nr_starved;
 	u64 stored;    /* r->stored at the last truncation */
 	u64 off_since; /* since when the program runs untraced; NEVER: it does not */
@@ -225,7 +225,7 @@ bool machine_tracing(const struct sim *sim);
 void machine_sched(struct sim *sim, bool in);
 void machine_interrupt(struct sim *sim);
 void machine_reenable(struct sim *sim);
-void machine_inject_hole(struct sim *sim);
+void machine_inject_partial(struct sim *sim);
 void machine_unmap(struct sim *sim); /* in any state of the machine */
 /* Offset in the AUX area of an address on the bus, or NO_OFFSET. */
 u64 machine_offset(const struct sim *sim, u64 addr);

@@ -302,7 +302,7 @@ void machine_reenable(struct sim *sim)
 	mon_drained(sim, disable_late, still_tracing);
 }
 
-void machine_inject_hole(struct sim *sim)
+void machine_inject_partial(struct sim *sim)
 {
 	if (!sim->mon.open)
 		return;

@@ -73,9 +73,9 @@ void progress_lost(struct sim *sim, u64 lost, enum auxtap_watermark_loss why)
 {
 	struct progress *p = &sim->progress;
 
-	if (!p->keeps_up || p->lack_reported || why != AUXTAP_LOSS_NO_SPACE)
+	if (!p->keeps_up || p->no_space_reported || why != AUXTAP_LOSS_NO_SPACE)
 		return;
-	p->lack_reported = true;
+	p->no_space_reported = true;
 	mon_violation(
 		sim, AUXTAP_INV_PROGRESS,
 		"%llu bytes are lost for want of space, and the reader is fast enough for this area",
