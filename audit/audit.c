@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Shared by all files of the auditor: the list of invariants, findings, rings. */
+/* Shared by all files of the auditor: the table of invariants, findings, rings. */
 #include "util/sized.h"
 #include "audit_private.h"
 #include "util/vector.h"
@@ -232,7 +232,7 @@ void audit_add_finding(struct auxtap_audit *audit, enum invariant inv,
 	finding->tid = ring ? ring->tid : -1;
 	finding->time_ns = at ? at->time : 0;
 	finding->nr_bytes = nr_bytes;
-	finding->log = at ? at->log : NULL;
+	finding->log = at ? at->log_path : NULL;
 	va_start(args, fmt);
 	vsnprintf(finding->text, sizeof(finding->text), fmt, args);
 	va_end(args);

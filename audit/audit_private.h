@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the auditor: audit.c (what all share), families.c (what they differ in), records.c (a
- * recording's records by ring), stream.c (one ring's offsets and flags), watermarks.c (its
- * watermarks), cover.c (its bytes), wakeups.c (wakeups), flags.c (flags that must or must not be
- * there), log.c (event logs), compare_unit.c (a unit's log against the recording), print_*.c.
+ * Internals of the auditor: audit.c (invariants, findings, rings), families.c (differences between
+ * trace units), records.c (sorts a recording's records by ring), stream.c (one ring's offsets and
+ * flags), watermarks.c (its watermarks), cover.c (its bytes), wakeups.c (wakeups), flags.c
+ * (required and excluded flags), log.c (event logs), compare_unit.c (a unit's log against the
+ * recording), print_*.c. Rule numbers (D21) refer to docs/kernel-rules.md.
  */
 #ifndef AUXTAP_AUDIT_PRIVATE_H
 #define AUXTAP_AUDIT_PRIVATE_H
@@ -89,7 +90,7 @@ enum invariant {
 	INV_NR
 };
 
-/* A record that matters, of a recording. */
+/* The records of a recording that are checked. */
 enum entry_kind {
 	ENTRY_AUX,
 	ENTRY_TRACE,
@@ -99,40 +100,42 @@ enum entry_kind {
 
 struct entry {
 	uint64_t key; /* of the ring */
-	uint64_t seq; /* in the file */
+	uint64_t seq; /* position in the order of the file */
 	enum entry_kind kind;
 	int32_t cpu, tid;
-	uint64_t off, size; /* LOST: size is how many */
+	uint64_t off, size; /* LOST: size is the number of lost records */
 	uint64_t flags;
 	uint64_t nr_stored; /* TRACE: how many of its bytes the file contains */
 	uint64_t time, file_off;
 	uint64_t watermark;
-	bool inherited;	    /* AUX: tasks' children have the event, too */
-	uint64_t trace_off; /* TRACE: where in the file its bytes are */
-	const char *log;    /* finding of a log: which one */
+	bool inherited;	      /* AUX: attr.inherit of the event, or the event is unknown */
+	uint64_t trace_off;   /* TRACE: where in the file its bytes are */
+	const char *log_path; /* the event log that file_off refers to; NULL: the recording */
 };
 
+/* Keys of rings: added to the CPU's number or to the tid. */
 #define KEY_CPU	   (1ull << 62)
 #define KEY_THREAD (2ull << 62)
 
-/* What a unit wrote in one go. */
+/* Contiguous bytes that a unit wrote. */
 struct unit_extent {
 	uint64_t key; /* of the ring; 0: the log does not say */
 	uint64_t off, end;
-	uint64_t time, line;
-	const char *log;
-	bool unknown;  /* events are missing: it may have written this */
+	uint64_t time, line_off; /* file offset of the log line */
+	const char *log_path;
+	bool unknown;  /* events are missing: the unit may have written these bytes */
 	bool compared; /* with a ring of the recording */
 };
 
-/* From the driver's switching it on to its switching it off. */
+/* A transaction of a unit, from when the driver enables the unit to when it disables it. */
 struct unit_transaction {
 	uint64_t key, seq;
-	uint64_t begin, end; /* positions */
-	uint64_t time, line, end_line;
-	const char *log;
+	uint64_t begin, end;		       /* positions */
+	uint64_t time, line_off, end_line_off; /* file offsets of the log lines */
+	const char *log_path;
 	uint64_t nr_lost;
-	bool hole, has_limit, at_limit;
+	bool partial; /* trace is missing, so PARTIAL is expected */
+	bool has_limit, at_limit;
 	bool incomplete; /* events are missing */
 };
 
@@ -146,28 +149,28 @@ struct unit_history {
 	bool threads_incomplete; /* events are missing, of threads' rings */
 };
 
-/* What the rules demand of a family of trace: families.c. */
+/* What the kernel rules say about a family of trace units: families.c. */
 struct audit_family {
 	const char *name;   /* "intel_pt" */
-	uint64_t page_size; /* unless it is known: the largest that its machines have */
-	/* most pages, less a byte, that may lie between two records without being in any */
+	uint64_t page_size; /* assumed if unknown: the largest of the machines with this unit */
+	/* between two records, fewer bytes than this many pages may be without a record */
 	unsigned int max_skip_pages;
-	unsigned char pad;	  /* what the driver writes there */
+	unsigned char pad;	  /* the byte that the driver writes into such a skip */
 	bool fills_ring;	  /* H4: STOP is at the end of a page, so no byte stays free */
-	bool stops_at_page;	  /* H8, H12: it is truncated there, and never collides */
+	bool stops_at_page;	  /* H8, H12: it is truncated at the end of a page, no COLLISION */
 	bool interrupts_at_pages; /* H5: at each watermark that is a power of two of pages */
-	bool limit;		  /* I4: it stops at the page of its watermark */
-	/* J2, J3: so does a unit whose records have this format; 0: none */
+	bool stops_at_limit;	  /* I4: it stops at the page boundary of its watermark */
+	/* J2, J3: a unit whose records have this format stops there, too; 0: none */
 	uint64_t limit_format;
-	bool formats;		/* J3: records may have a format */
-	bool collides_at_limit; /* J4: COLLISION is of a unit at its limit */
-	bool silent_loss;	/* I10: what is lost at the limit has no flag */
+	bool has_formats;	/* J3: records may have a format */
+	bool collides_at_limit; /* J4: the record of a unit at its limit has COLLISION */
+	bool silent_loss;	/* I10: a loss at the limit has no flag */
 };
 /* By AUXTRACE_INFO's type (0: the file has no such record), or by name; never NULL. */
 const struct audit_family *audit_family_of(uint64_t type);
 const struct audit_family *audit_family_named(const char *name);
 
-/* What auxtap's recorder noted of a thread's unit. */
+/* Bytes that a thread's unit wrote, as noted by auxtap's recorder. */
 struct unit_note {
 	int32_t tid;
 	uint64_t written; /* bytes */
@@ -178,10 +181,10 @@ struct auxtap_audit {
 	struct auxtap_audit_facts facts;
 	const struct audit_family *family; /* never NULL */
 	char unit[64];
-	bool incomplete; /* the file ends early: what is missing at its end is expected */
+	bool incomplete; /* the file ends early, so missing bytes at its end are expected */
 	struct entry *entries;
 	size_t nr_entries, max_entries;
-	/* AUX and LOST records by ring and time, once a noted gap is compared with them */
+	/* AUX and LOST records by ring and time; NULL until a noted gap is compared with them */
 	const struct entry **by_time;
 	size_t nr_by_time;
 	struct auxtap_finding *findings;
@@ -190,23 +193,23 @@ struct auxtap_audit {
 	size_t nr_rings, max_rings;
 	uint64_t counts[INV_NR];
 	struct unit_history units;
-	struct auxtap_perfdata *pd; /* while it is audited */
-	/* of the ring that is looked at: what no record covers, and may be so */
+	struct auxtap_perfdata *pd; /* NULL except while the recording is audited */
+	/* of the current ring: bytes without a record where that is allowed */
 	struct trace_span *skips;
 	size_t nr_skips, max_skips;
 	bool late_disable; /* D21: this kernel disables a truncated event late, or never */
-	bool cpu0_disable; /* the same of CPU 0 only */
-	bool by_auxtap;	   /* it has recorded this */
-	bool old_partial;  /* a kernel before 4.12, which has no PARTIAL */
+	bool cpu0_disable; /* likewise, but only for events on CPU 0 */
+	bool by_auxtap;	   /* auxtap's recorder wrote the file */
+	bool old_partial;  /* the kernel is older than 4.12 and has no PARTIAL */
 	struct {
-		uint64_t truncations, collisions, lost_records; /* that it has read */
+		uint64_t truncations, collisions, lost_records; /* that it counted */
 		uint64_t aux_size;
 		bool emulated;
-		struct unit_note *units; /* by thread when all rings were audited */
+		struct unit_note *units; /* sorted by thread after all rings were audited */
 		size_t nr_units, max_units;
-	} noted;	      /* by auxtap's recorder, of a full trace */
-	bool overwrite_noted; /* most AUX records are of snapshots */
-	bool no_memory;	      /* a finding or ring was lost */
+	} noted;	       /* by auxtap's recorder; all but emulated only for a full trace */
+	bool mostly_overwrite; /* most AUX records have OVERWRITE */
+	bool no_memory;	       /* an allocation failed, so the audit is incomplete */
 };
 
 /* All entries of one ring. */
@@ -217,16 +220,16 @@ struct ring_view {
 	size_t nr;
 };
 
-/* NULL: err says why */
+/* Returns NULL with err set on failure. */
 struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxtap_error *err);
-/* NULL: no memory, noted in the audit. Valid until the next call. */
+/* Returns NULL and sets no_memory on failure. The pointer is valid until the next call. */
 struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu, int32_t tid);
-/* at: the record it is about, or NULL. */
+/* at: the record or log line that the finding is about, or NULL. */
 void audit_add_finding(struct auxtap_audit *audit, enum invariant inv,
 		       const struct auxtap_audit_ring *ring, const struct entry *at,
 		       uint64_t nr_bytes, const char *fmt, ...) AUXTAP_PRINTF(6, 7);
 void audit_count_overshoot(struct auxtap_audit_ring *ring, uint64_t nr_bytes);
-/* off + size, at most UINT64_MAX */
+/* off + size, saturated at UINT64_MAX */
 static inline uint64_t audit_end(uint64_t off, uint64_t size)
 {
 	return off + size < off ? UINT64_MAX : off + size;
@@ -234,11 +237,11 @@ static inline uint64_t audit_end(uint64_t off, uint64_t size)
 
 /* stream.c */
 void audit_stream(const struct ring_view *ring);
-/* Bytes that may lie between two records of this unit without a record. */
+/* Fewer bytes than this may lie between two records without being covered by one. */
 uint64_t audit_skip_max(const struct auxtap_audit *audit);
-/* cover.c: bytes before e that were skipped. */
-void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to);
-/* cover.c: records against what the file has of their bytes. */
+/* cover.c: notes that the driver skipped these bytes before e. */
+void audit_add_skip(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to);
+/* cover.c: compares the records with the trace bytes in the file. */
 void audit_cover(const struct ring_view *ring);
 /* flags.c */
 struct auxtap_gap;
@@ -246,20 +249,21 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e);
 void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint64_t limit);
 void audit_flags_ends(const struct ring_view *ring);
 /*
- * What the recorder noted: its text; a gap; after all rings, its text compared with the records.
+ * What the recorder noted: audit_parse_noted() reads its text, audit_flags_noted_gap() compares a
+ * gap with the records, and audit_flags_noted() compares the text's counts after all rings.
  */
-void audit_noted(struct auxtap_audit *audit, const void *text, size_t size);
+void audit_parse_noted(struct auxtap_audit *audit, const void *text, size_t size);
 void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap);
 void audit_flags_noted(struct auxtap_audit *audit);
-/* wakeups.c: a wakeup log of auxtap's recorder. */
-void audit_reader(struct auxtap_audit *audit, const void *data, size_t size);
-/* log.c: the log of a unit, into audit->units. */
+/* wakeups.c: checks a wakeup log of auxtap's recorder. */
+void audit_wakeup_log(struct auxtap_audit *audit, const void *data, size_t size);
+/* log.c: reads the log of a unit into audit->units. */
 int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_error *err);
 /* compare_unit.c */
 void audit_unit_sort(struct auxtap_audit *audit);
-void audit_unit(const struct ring_view *ring);
-/* After all rings: what the logs contain of others. */
-void audit_unit_rest(struct auxtap_audit *audit);
+void audit_compare_unit(const struct ring_view *ring);
+/* After all rings: reports bytes in the logs of rings that are not in the recording. */
+void audit_compare_unit_rest(struct auxtap_audit *audit);
 void audit_unit_free(struct unit_history *units);
 /* watermarks.c */
 void audit_watermark(const struct ring_view *ring, const struct entry *e);

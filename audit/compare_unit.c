@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Compares a unit's log with the recording that was made of it: the log is what the unit did, the
- * recording is what driver and kernel reported. Matched by position, not by time.
+ * Compares a unit's log with the recording of that unit: the log says what the unit did, the
+ * recording what driver and kernel reported. They are matched by position, not by time.
  */
 #include "audit_private.h"
 
@@ -51,15 +51,15 @@ void audit_unit_free(struct unit_history *u)
 	free(u->paths);
 }
 
-static struct entry log_entry(const char *log, uint64_t line, uint64_t time)
+static struct entry log_entry(const char *log_path, uint64_t line_off, uint64_t time)
 {
-	return (struct entry){.file_off = line, .time = time, .log = log};
+	return (struct entry){.file_off = line_off, .time = time, .log_path = log_path};
 }
 
 /* ---- bytes ---- */
 
-static void not_written(void *ctx, const struct trace_span *reported, uint64_t first, uint64_t nr,
-			bool at_end)
+static void report_not_written(void *ctx, const struct trace_span *reported, uint64_t first,
+			       uint64_t nr, bool at_end)
 {
 	const struct ring_view *ring = ctx;
 
@@ -70,12 +70,12 @@ static void not_written(void *ctx, const struct trace_span *reported, uint64_t f
 			  nr, reported->end - reported->off, first);
 }
 
-static void not_reported(void *ctx, const struct trace_span *written, uint64_t first, uint64_t nr,
-			 bool at_end)
+static void report_unrecorded(void *ctx, const struct trace_span *written, uint64_t first,
+			      uint64_t nr, bool at_end)
 {
 	const struct ring_view *ring = ctx;
 	const struct unit_extent *extent = written->of;
-	struct entry at = log_entry(extent->log, extent->line, extent->time);
+	struct entry at = log_entry(extent->log_path, extent->line_off, extent->time);
 
 	/* F3, or the file ends early: already reported */
 	if (extent->unknown || ring->sums->nr_lost_records || (ring->audit->incomplete && at_end))
@@ -86,8 +86,8 @@ static void not_reported(void *ctx, const struct trace_span *written, uint64_t f
 			  written->off, written->end, nr, first);
 }
 
-static void bytes(const struct ring_view *ring, const struct unit_extent *extents,
-		  size_t nr_extents)
+static void compare_bytes(const struct ring_view *ring, const struct unit_extent *extents,
+			  size_t nr_extents)
 {
 	struct trace_span *reported = calloc(ring->nr + nr_extents, sizeof(*reported)), *written;
 	size_t nr_reported = 0, nr_written = 0;
@@ -109,9 +109,9 @@ static void bytes(const struct ring_view *ring, const struct unit_extent *extent
 				(struct trace_span){extents[i].off, extents[i].end, &extents[i]};
 	trace_spans_sort(reported, nr_reported);
 	if (ring->entries[0].key < KEY_THREAD || !ring->audit->units.threads_incomplete)
-		trace_spans_uncovered(reported, nr_reported, written, nr_written, not_written,
-				      (void *)ring);
-	trace_spans_uncovered(written, nr_written, reported, nr_reported, not_reported,
+		trace_spans_uncovered(reported, nr_reported, written, nr_written,
+				      report_not_written, (void *)ring);
+	trace_spans_uncovered(written, nr_written, reported, nr_reported, report_unrecorded,
 			      (void *)ring);
 	free(reported);
 }
@@ -120,21 +120,23 @@ static void bytes(const struct ring_view *ring, const struct unit_extent *extent
 
 #define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
-/* A loss without a flag, or without a record that could have one. */
-static void unflagged(const struct ring_view *ring, const struct unit_transaction *transaction,
-		      const struct entry *e)
+/* Reports a loss without a flag, or without a record that could have a flag. */
+static void report_unflagged(const struct ring_view *ring,
+			     const struct unit_transaction *transaction, const struct entry *e)
 {
 	struct auxtap_audit *audit = ring->audit;
-	struct entry line = log_entry(transaction->log, transaction->end_line, transaction->time);
-	bool silent = audit->family->silent_loss && !transaction->hole; /* I10 */
+	struct entry line =
+		log_entry(transaction->log_path, transaction->end_line_off, transaction->time);
+	bool silent = audit->family->silent_loss && !transaction->partial; /* I10 */
 
 	if (!e && ring->sums->nr_lost_records)
 		return;
 	audit_add_finding(audit, silent ? INV_LOSS_SILENT : INV_LOSS_UNFLAGGED, ring->sums,
 			  e ? e : &line, transaction->nr_lost,
 			  "%s, %" PRIu64 " bytes lost at 0x%" PRIx64 ": %s",
-			  transaction->hole ? "a hole" : "the unit stopped", transaction->nr_lost,
-			  transaction->end, e ? "the record has no flag" : "there is no record");
+			  transaction->partial ? "a hole" : "the unit stopped",
+			  transaction->nr_lost, transaction->end,
+			  e ? "the record has no flag" : "there is no record");
 }
 
 static void check_flags(const struct ring_view *ring, const struct unit_transaction *transaction,
@@ -144,14 +146,14 @@ static void check_flags(const struct ring_view *ring, const struct unit_transact
 	uint64_t mask = PERF_AUX_FLAG_TRUNCATED, flags = e->flags & LOSS_FLAGS;
 
 	if (!flags) {
-		if (transaction->nr_lost || transaction->hole)
-			unflagged(ring, transaction, e);
+		if (transaction->nr_lost || transaction->partial)
+			report_unflagged(ring, transaction, e);
 		return;
 	}
-	/* J4; a collision of SPE's is not in the log */
+	/* J4; SPE's collisions are not in the log */
 	if (audit->family->collides_at_limit)
 		mask |= PERF_AUX_FLAG_COLLISION;
-	/* H6, I5: a record of nothing may be that of a begin that found too little space */
+	/* H6, I5: a begin that finds too little space leaves an empty record */
 	if (!(flags & mask) || transaction->nr_lost || transaction->at_limit ||
 	    !transaction->has_limit || (!e->size && transaction->end > transaction->begin))
 		return;
@@ -159,12 +161,12 @@ static void check_flags(const struct ring_view *ring, const struct unit_transact
 			  "%s: the unit lost nothing and was at 0x%" PRIx64 ", not at its limit%s",
 			  flags & PERF_AUX_FLAG_TRUNCATED ? "TRUNCATED" : "COLLISION",
 			  transaction->end,
-			  transaction->hole ? "; it had a hole, which is PARTIAL" : "");
+			  transaction->partial ? "; it had a hole, which is PARTIAL" : "");
 }
 
-/* D12: the record of a transaction begins where the unit did. NULL: no record. */
-static const struct entry *record_of(const struct ring_view *ring,
-				     const struct unit_transaction *transaction, size_t *at)
+/* D12: finds the record that begins where the transaction does, from *at on; NULL: no record. */
+static const struct entry *find_record(const struct ring_view *ring,
+				       const struct unit_transaction *transaction, size_t *at)
 {
 	bool empty = transaction->end == transaction->begin;
 
@@ -175,7 +177,7 @@ static const struct entry *record_of(const struct ring_view *ring,
 			continue;
 		if (e->off > transaction->begin || (empty && e->size))
 			return NULL;
-		if (!e->size && !empty) { /* H6, I5: a begin that failed, before this transaction */
+		if (!e->size && !empty) { /* H6, I5: perhaps of an earlier begin that failed */
 			const struct entry *next = e + 1, *end = ring->entries + ring->nr;
 
 			while (next < end && next->kind != ENTRY_AUX)
@@ -189,30 +191,31 @@ static const struct entry *record_of(const struct ring_view *ring,
 	return NULL;
 }
 
-static void flags(const struct ring_view *ring, const struct unit_transaction *transactions,
-		  size_t nr)
+static void compare_flags(const struct ring_view *ring, const struct unit_transaction *transactions,
+			  size_t nr)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < nr; i++) {
 		const struct unit_transaction *transaction = &transactions[i];
-		bool happened = transaction->nr_lost || transaction->hole || transaction->at_limit;
+		bool flagged =
+			transaction->nr_lost || transaction->partial || transaction->at_limit;
 		const struct entry *e;
 
 		/* D14: a transaction without bytes or flags leaves no record */
-		if (transaction->end == transaction->begin && !happened)
+		if (transaction->end == transaction->begin && !flagged)
 			continue;
-		e = record_of(ring, transaction, &at);
+		e = find_record(ring, transaction, &at);
 		if (transaction->incomplete)
 			continue;
 		if (e)
 			check_flags(ring, transaction, e);
-		else if (transaction->nr_lost || transaction->hole)
-			unflagged(ring, transaction, NULL);
+		else if (transaction->nr_lost || transaction->partial)
+			report_unflagged(ring, transaction, NULL);
 	}
 }
 
-void audit_unit(const struct ring_view *ring)
+void audit_compare_unit(const struct ring_view *ring)
 {
 	struct unit_history *u = &ring->audit->units;
 	uint64_t key = ring->entries[0].key;
@@ -234,20 +237,20 @@ void audit_unit(const struct ring_view *ring)
 				  "no log covers this ring's unit");
 		return;
 	}
-	if (ring->sums->overwrite) /* H11: offset and size of a snapshot's records are no range */
+	if (ring->sums->overwrite) /* H11: in overwrite mode records do not say which bytes */
 		return;
-	bytes(ring, &u->extents[extent], nr_extents);
-	flags(ring, &u->transactions[transaction], nr_transactions);
+	compare_bytes(ring, &u->extents[extent], nr_extents);
+	compare_flags(ring, &u->transactions[transaction], nr_transactions);
 }
 
-void audit_unit_rest(struct auxtap_audit *audit)
+void audit_compare_unit_rest(struct auxtap_audit *audit)
 {
 	const struct unit_history *u = &audit->units;
 
 	for (size_t i = 0, next; i < u->nr_extents; i = next) {
 		const struct unit_extent *extent = &u->extents[i];
-		struct entry at = log_entry(extent->log, extent->line, extent->time);
-		struct auxtap_audit_ring whose = {.cpu = -1, .tid = -1};
+		struct entry at = log_entry(extent->log_path, extent->line_off, extent->time);
+		struct auxtap_audit_ring ring_id = {.cpu = -1, .tid = -1};
 		uint64_t nr = 0;
 
 		for (next = i; next < u->nr_extents && u->extents[next].key == extent->key; next++)
@@ -257,10 +260,10 @@ void audit_unit_rest(struct auxtap_audit *audit)
 		if (extent->compared || !nr || audit->incomplete)
 			continue;
 		if (extent->key >= KEY_THREAD)
-			whose.tid = (int32_t)(uint32_t)extent->key;
+			ring_id.tid = (int32_t)(uint32_t)extent->key;
 		else
-			whose.cpu = (int32_t)(uint32_t)extent->key;
-		audit_add_finding(audit, INV_UNIT_BYTES_UNRECORDED, &whose, &at, nr,
+			ring_id.cpu = (int32_t)(uint32_t)extent->key;
+		audit_add_finding(audit, INV_UNIT_BYTES_UNRECORDED, &ring_id, &at, nr,
 				  "%" PRIu64 " bytes of a ring that is not in the recording", nr);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Compares a ring's AUX records with the AUXTRACE records, which have their bytes. */
+/* Compares a ring's AUX records with the AUXTRACE records, which contain their bytes. */
 #include "audit_private.h"
 #include "decode/stream/trace_queue.h"
 #include "util/vector.h"
@@ -7,9 +7,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define PADDING TRACE_ALIGN /* AUXTRACE's bytes are padded to a multiple of it (K1) */
+#define PADDING TRACE_ALIGN /* AUXTRACE's bytes are padded to a multiple of this (K1) */
 
-static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct trace_span *out)
+static size_t collect_spans(const struct ring_view *ring, enum entry_kind kind,
+			    struct trace_span *out)
 {
 	size_t nr = 0;
 
@@ -23,8 +24,8 @@ static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct t
 	return nr;
 }
 
-/* The reader saves what it reads, in order. */
-static void reads(const struct ring_view *ring)
+/* The reader saves all bytes, each once and in order. */
+static void check_reads(const struct ring_view *ring)
 {
 	const struct trace_queue_opts linear = {0};
 	struct auxtap_audit *audit = ring->audit;
@@ -64,9 +65,9 @@ static void reads(const struct ring_view *ring)
 	free(q.extents);
 }
 
-/* A record's bytes that no AUXTRACE record has. */
-static void missing(void *ctx, const struct trace_span *reported, uint64_t first, uint64_t nr,
-		    bool at_end)
+/* Reports bytes of an AUX record that no AUXTRACE record contains. */
+static void report_missing(void *ctx, const struct trace_span *reported, uint64_t first,
+			   uint64_t nr, bool at_end)
 {
 	const struct ring_view *ring = ctx;
 
@@ -78,8 +79,8 @@ static void missing(void *ctx, const struct trace_span *reported, uint64_t first
 				  nr, reported->end - reported->off, first);
 }
 
-/* Bytes before the first record and after the last one; stream.c reports those between. */
-static void unreported(const struct ring_view *ring, const struct trace_span *have, size_t nr_have)
+/* Reports bytes before the first AUX record and after the last one; stream.c those between. */
+static void check_ends(const struct ring_view *ring, const struct trace_span *have, size_t nr_have)
 {
 	struct auxtap_audit *audit = ring->audit;
 	struct auxtap_audit_ring *sums = ring->sums;
@@ -121,7 +122,7 @@ static void unreported(const struct ring_view *ring, const struct trace_span *ha
 		sums->nr_skipped_bytes += nr;
 		audit_add_finding(audit, INV_SKIPPED, sums, last->of, nr,
 				  "%" PRIu64 " bytes of padding at the end", nr);
-		audit_skipped(audit, last->of, sums->last_end, last->end - (PADDING - 1));
+		audit_add_skip(audit, last->of, sums->last_end, last->end - (PADDING - 1));
 	} else {
 		audit_add_finding(audit, INV_BYTES_WITHOUT_RECORD, sums, last->of, nr,
 				  "%" PRIu64 " bytes from 0x%" PRIx64
@@ -130,7 +131,7 @@ static void unreported(const struct ring_view *ring, const struct trace_span *ha
 	}
 }
 
-void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to)
+void audit_add_skip(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to)
 {
 	if (vector_grow(audit->skips, audit->nr_skips, audit->max_skips)) {
 		audit->no_memory = true;
@@ -140,8 +141,8 @@ void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t f
 }
 
 /*
- * The AUXTRACE record that has this byte: the last one, as those before it end with up to 7 of
- * padding (K1).
+ * The AUXTRACE record that contains the byte at off: the last such one, because the end of an
+ * earlier one may be up to 7 bytes of padding (K1).
  */
 static const struct trace_span *span_at(const struct trace_span *have, size_t nr_have, uint64_t off)
 {
@@ -160,12 +161,12 @@ static const struct trace_span *span_at(const struct trace_span *have, size_t nr
 
 struct padding {
 	unsigned char byte;
-	uint64_t nr_wrong, first; /* wrong bytes; where the first one is */
-	unsigned char found;
+	uint64_t nr_wrong, first; /* wrong bytes; offset of the first one */
+	unsigned char found;	  /* the first wrong byte */
 };
 
-static int look_at_bytes(struct auxtap_perfdata *pd, struct padding *p, uint64_t file_off,
-			 uint64_t off, uint64_t nr)
+static int check_padding_bytes(struct auxtap_perfdata *pd, struct padding *p, uint64_t file_off,
+			       uint64_t off, uint64_t nr)
 {
 	unsigned char buf[4096];
 
@@ -188,8 +189,9 @@ static int look_at_bytes(struct auxtap_perfdata *pd, struct padding *p, uint64_t
 	return 0;
 }
 
-/* I2, J2: a decoder reads what was skipped, too. */
-static void padding(const struct ring_view *ring, const struct trace_span *have, size_t nr_have)
+/* I2, J2: the driver must fill skipped bytes with padding, because decoders read them, too. */
+static void check_padding(const struct ring_view *ring, const struct trace_span *have,
+			  size_t nr_have)
 {
 	struct auxtap_audit *audit = ring->audit;
 
@@ -201,15 +203,15 @@ static void padding(const struct ring_view *ring, const struct trace_span *have,
 			const struct trace_span *span = span_at(have, nr_have, off);
 			const struct entry *trace;
 
-			if (!span) /* the reader has not saved this: already reported */
+			if (!span) /* the reader has not saved this byte: already reported */
 				break;
 			trace = span->of;
 			nr = (skip->end < span->end ? skip->end : span->end) - off;
 			if (span + 1 < have + nr_have && span[1].off > off &&
 			    span[1].off - off < nr)
 				nr = span[1].off - off;
-			if (look_at_bytes(audit->pd, &p, trace->trace_off + (off - span->off), off,
-					  nr))
+			if (check_padding_bytes(audit->pd, &p, trace->trace_off + (off - span->off),
+						off, nr))
 				break;
 		}
 		if (p.nr_wrong)
@@ -233,11 +235,11 @@ void audit_cover(const struct ring_view *ring)
 		return;
 	}
 	have = reported + ring->nr;
-	nr_reported = spans(ring, ENTRY_AUX, reported);
-	nr_have = spans(ring, ENTRY_TRACE, have);
-	reads(ring);
-	trace_spans_uncovered(reported, nr_reported, have, nr_have, missing, (void *)ring);
-	unreported(ring, have, nr_have);
-	padding(ring, have, nr_have);
+	nr_reported = collect_spans(ring, ENTRY_AUX, reported);
+	nr_have = collect_spans(ring, ENTRY_TRACE, have);
+	check_reads(ring);
+	trace_spans_uncovered(reported, nr_reported, have, nr_have, report_missing, (void *)ring);
+	check_ends(ring, have, nr_have);
+	check_padding(ring, have, nr_have);
 	free(reported);
 }

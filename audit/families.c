@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The families of trace: what the rules demand of each, as a table. */
+/* A table of the families of trace units, with what the kernel rules say about each. */
 #include "audit_private.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static const struct audit_family families[] = {
 		{
 			.name = "unknown",
 			.page_size = 4096,
-			.formats = true,
+			.has_formats = true,
 		},
 	[AUXTAP_AUXTRACE_INTEL_PT] =
 		{
@@ -28,9 +28,10 @@ static const struct audit_family families[] = {
 		{
 			.name = "cs_etm",
 			.page_size = 65536,
-			.max_skip_pages = 4, /* J2: with the erratum a page more, in a loop */
+			.max_skip_pages =
+				4, /* J2: an erratum costs a page more; retried in a loop */
 			.pad = 0x70,
-			.formats = true,
+			.has_formats = true,
 			.limit_format = PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW,
 			.collides_at_limit = true,
 		},
@@ -38,15 +39,15 @@ static const struct audit_family families[] = {
 		{
 			.name = "arm_spe",
 			.page_size = 65536,
-			.max_skip_pages = 2, /* I5, I6: what is left of a page, and a second time */
+			.max_skip_pages = 2, /* I5, I6: the rest of a page; retried once */
 			.pad = 0x00,
-			.limit = true,
+			.stops_at_limit = true,
 			.silent_loss = true,
 		},
 };
 #define NR_FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* Any other type: no formats of it are known. */
+/* Any other type: its records have no known format. */
 static const struct audit_family other = {.name = "unknown", .page_size = 4096};
 
 const struct audit_family *audit_family_of(uint64_t type)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Flags that the units' rules exclude or demand, and flags that auxtap's recorder has seen: what
- * must be in the records follows from where they end (H8, J4) and from what the recorder noted.
+ * Checks flags of AUX records: those that a unit's rules exclude or require, which depends on where
+ * a record ends (H8, J4), and those that auxtap's recorder counted.
  */
 #include "audit_private.h"
 #include "perfdata/capture_lines.h"
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE	   4096 /* the smallest: each larger page ends at a multiple of it */
+#define PAGE	   4096 /* the smallest: larger pages end at multiples of it, too */
 #define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
-#define AT_END_MIN 3 /* records that end with a page, if most do, before it is no chance */
+#define AT_END_MIN 3 /* fewer records may end at a page boundary by chance */
 
 /* H8, H12: PT is truncated at its STOP, which is at the end of a page, and never collides. */
 void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
@@ -30,7 +30,7 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
 		audit_add_finding(
 			audit, INV_FLAG_FOREIGN, ring->sums, e, e->size,
 			"COLLISION in a record of intel_pt, whose driver has no such loss");
-	/* before 4.12 a hole was flagged so, too */
+	/* kernels before 4.12 also flagged missing trace (today PARTIAL) as TRUNCATED */
 	if (e->flags & PERF_AUX_FLAG_TRUNCATED && !(e->flags & PERF_AUX_FLAG_OVERWRITE) &&
 	    e->size && end % PAGE && !audit->old_partial)
 		audit_add_finding(audit, INV_TRUNCATED_INSIDE, ring->sums, e, e->size,
@@ -39,18 +39,18 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
 				  e->size, end);
 }
 
-static bool of_trbe(const struct auxtap_audit *audit, const struct entry *e)
+static bool is_trbe_record(const struct auxtap_audit *audit, const struct entry *e)
 {
 	return e->flags & audit->family->limit_format && !(e->flags & PERF_AUX_FLAG_OVERWRITE);
 }
 
 /*
- * J4: a TRBE at its limit has wrapped, which is COLLISION (TRUNCATED before 5.15). limit: it cannot
- * lie further, so a record that ends there ends at its limit.
+ * J4: a TRBE that reaches its limit wraps, which is COLLISION (TRUNCATED before 5.15). limit: the
+ * largest that is possible, so a record that ends there has reached its limit.
  */
 void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint64_t limit)
 {
-	if (!of_trbe(ring->audit, e) || e->flags & LOSS_FLAGS || !e->size ||
+	if (!is_trbe_record(ring->audit, e) || e->flags & LOSS_FLAGS || !e->size ||
 	    audit_end(e->off, e->size) != limit)
 		return;
 	audit_add_finding(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, e, 0,
@@ -60,8 +60,8 @@ void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint
 }
 
 /*
- * The watermark may be unknown, or the limit nearer: where most records of a ring end with a page,
- * that is the unit's doing, for a context switch ends one anywhere.
+ * The watermark may be unknown, or the limit lower than the watermark's page. A context switch ends
+ * a record anywhere, so if most records of a ring end at a page boundary, the unit stopped there.
  */
 void audit_flags_ends(const struct ring_view *ring)
 {
@@ -71,7 +71,7 @@ void audit_flags_ends(const struct ring_view *ring)
 	for (size_t i = 0; i < ring->nr; i++) {
 		const struct entry *e = &ring->entries[i];
 
-		if (e->kind != ENTRY_AUX || !of_trbe(ring->audit, e) || !e->size)
+		if (e->kind != ENTRY_AUX || !is_trbe_record(ring->audit, e) || !e->size)
 			continue;
 		nr++;
 		nr_flagged += e->flags & LOSS_FLAGS ? 1 : 0;
@@ -90,9 +90,9 @@ void audit_flags_ends(const struct ring_view *ring)
 			  nr_at_end, nr);
 }
 
-/* ---- what auxtap's recorder has seen ---- */
+/* ---- what auxtap's recorder noted ---- */
 
-static void add_unit(struct auxtap_audit *audit, int tid, uint64_t written)
+static void add_unit_note(struct auxtap_audit *audit, int tid, uint64_t written)
 {
 	if (vector_grow(audit->noted.units, audit->noted.nr_units, audit->noted.max_units)) {
 		audit->no_memory = true;
@@ -101,8 +101,8 @@ static void add_unit(struct auxtap_audit *audit, int tid, uint64_t written)
 	audit->noted.units[audit->noted.nr_units++] = (struct unit_note){tid, written};
 }
 
-/* Full traces only: a snapshot's records are not the ones that the recorder read all the time. */
-void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
+/* Counts of full traces only: a snapshot does not contain all records that the recorder counted. */
+void audit_parse_noted(struct auxtap_audit *audit, const void *text, size_t size)
 {
 	const char *at = text;
 	uint64_t written;
@@ -116,7 +116,7 @@ void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
 	audit->noted.aux_size = key_lines_number(text, size, CAPTURE_LINE_AUX_SIZE);
 	audit->noted.lost_records = key_lines_number(text, size, CAPTURE_LINE_LOST_RECORDS);
 	while (capture_lines_next_unit(&at, (const char *)text + size, &tid, &written))
-		add_unit(audit, tid, written);
+		add_unit_note(audit, tid, written);
 }
 
 static int by_tid(const void *a, const void *b)
@@ -126,8 +126,8 @@ static int by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* Rings of threads are in the order of their numbers: see by_ring() of records.c. */
-static void noted_bytes(struct auxtap_audit *audit)
+/* Rings of threads are sorted by tid: see by_ring() in records.c. */
+static void check_noted_bytes(struct auxtap_audit *audit)
 {
 	size_t nr = audit->noted.nr_units, at = 0;
 	struct unit_note *units = audit->noted.units;
@@ -135,18 +135,19 @@ static void noted_bytes(struct auxtap_audit *audit)
 	if (nr)
 		qsort(units, nr, sizeof(*units), by_tid);
 	for (size_t i = 0; i < nr;) {
-		struct auxtap_audit_ring whose = {.cpu = -1, .tid = units[i].tid};
+		struct auxtap_audit_ring ring_id = {.cpu = -1, .tid = units[i].tid};
 		uint64_t written = 0, covered = 0;
 
-		/* thread numbers are reused */
-		for (; i < nr && units[i].tid == whose.tid; i++)
+		/* the kernel reuses tids */
+		for (; i < nr && units[i].tid == ring_id.tid; i++)
 			written += units[i].written;
-		while (at < audit->nr_rings && audit->rings[at].tid < whose.tid)
+		while (at < audit->nr_rings && audit->rings[at].tid < ring_id.tid)
 			at++;
-		if (at < audit->nr_rings && audit->rings[at].tid == whose.tid)
+		if (at < audit->nr_rings && audit->rings[at].tid == ring_id.tid)
 			covered = audit->rings[at].nr_bytes;
 		if (covered < written)
-			audit_add_finding(audit, INV_NOTED_MISSING, &whose, NULL, written - covered,
+			audit_add_finding(audit, INV_NOTED_MISSING, &ring_id, NULL,
+					  written - covered,
 					  "the recorder noted that the unit wrote %" PRIu64
 					  " bytes, and AUX records cover %" PRIu64,
 					  written, covered);
@@ -158,7 +159,7 @@ static bool shows_loss(const struct entry *e)
 	return e->kind == ENTRY_LOST || e->flags & (LOSS_FLAGS | PERF_AUX_FLAG_OVERWRITE);
 }
 
-/* By ring: LOST, then AUX by time; of one time those first that show a loss. */
+/* By ring: LOST, then AUX by time; at the same time those that show a loss come first. */
 static int by_ring_and_time(const void *a, const void *b)
 {
 	const struct entry *x = *(const struct entry *const *)a;
@@ -193,7 +194,7 @@ static void sort_by_time(struct auxtap_audit *audit)
 	      by_ring_and_time);
 }
 
-/* How many of the sorted records come before the ring's AUX records of that time. */
+/* The number of sorted records before the ring's first AUX record at or after the time. */
 static size_t nr_before(const struct auxtap_audit *audit, uint64_t key, uint64_t time)
 {
 	size_t lo = 0, hi = audit->nr_by_time;
@@ -211,14 +212,14 @@ static size_t nr_before(const struct auxtap_audit *audit, uint64_t key, uint64_t
 }
 
 /*
- * A gap that the recorder noted begins when a record was truncated; without a record of it (F3, D6)
- * it begins at another one's time, and then LOST or a full area says why.
+ * A gap that the recorder noted begins at the time of the truncated record. Without such a record
+ * (F3, D6) it begins at another record's time; then LOST or a full area is the reason.
  */
 void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap)
 {
 	uint64_t key = gap->cpu >= 0 && gap->tid < 0 ? KEY_CPU | (uint32_t)gap->cpu :
 						       KEY_THREAD | (uint32_t)gap->tid;
-	struct auxtap_audit_ring whose = {.cpu = gap->tid < 0 ? gap->cpu : -1, .tid = gap->tid};
+	struct auxtap_audit_ring ring_id = {.cpu = gap->tid < 0 ? gap->cpu : -1, .tid = gap->tid};
 	size_t begin, end, first;
 
 	if (gap->cause != AUXTAP_GAP_TRUNCATED || !gap->time_begin)
@@ -231,14 +232,14 @@ void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *
 	end = gap->time_begin == UINT64_MAX ? begin : nr_before(audit, key, gap->time_begin + 1);
 	if (begin < end && !shows_loss(audit->by_time[begin]))
 		audit_add_finding(
-			audit, INV_TRUNCATION_UNFLAGGED, &whose, audit->by_time[end - 1],
+			audit, INV_TRUNCATION_UNFLAGGED, &ring_id, audit->by_time[end - 1],
 			gap->nr_bytes,
 			"the recorder noted that %" PRIu64
 			" bytes were lost from this record on, and it has no flag of a loss",
 			gap->nr_bytes);
 }
 
-/* The recorder reads each record once and writes it: what it has counted is in the file. */
+/* The recorder reads each record once and writes it, so the file must contain all it counted. */
 void audit_flags_noted(struct auxtap_audit *audit)
 {
 	uint64_t nr_truncated = 0, nr_collision = 0, nr_lost = audit->noted.lost_records;
@@ -248,7 +249,7 @@ void audit_flags_noted(struct auxtap_audit *audit)
 
 		if (e->kind == ENTRY_LOST)
 			nr_lost++;
-		/* D6: a full area without a record of it was counted as well */
+		/* D6: the recorder also counts a full area that has no record */
 		if (e->kind == ENTRY_TRACE && audit->noted.aux_size &&
 		    e->size >= audit->noted.aux_size - 1)
 			nr_truncated++;
@@ -259,7 +260,7 @@ void audit_flags_noted(struct auxtap_audit *audit)
 	}
 	if (audit->incomplete || nr_lost)
 		return;
-	noted_bytes(audit);
+	check_noted_bytes(audit);
 	if (audit->noted.truncations > nr_truncated && !audit->counts[INV_TRUNCATION_UNFLAGGED])
 		audit_add_finding(audit, INV_TRUNCATION_UNFLAGGED, NULL, NULL, 0,
 				  "the recorder has read %" PRIu64

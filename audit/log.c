@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Event logs of simulators and FPGAs, where there is no kernel yet: docs/audit.md has the format.
+ * Event logs of trace units, such as simulators and FPGAs that run without a kernel. docs/audit.md
+ * has the format, docs/kernel-rules.md the rules that comments cite by number (D21).
  */
 #include "audit_private.h"
 #include "util/number.h"
@@ -18,48 +19,50 @@ struct log {
 	bool overwrite;
 	uint64_t time, write, tail, limit, threshold;
 	bool has_limit, has_threshold, has_time;
-	bool past_limit, overwritten; /* already reported, for this limit, for this tail */
-	bool passed;		      /* the threshold, at: */
-	uint64_t passed_time;
-	uint64_t passed_lost;	/* bytes that were lost since */
-	uint64_t nr_interrupts; /* for this threshold */
+	bool limit_reported;	 /* a write past this limit was reported */
+	bool overwrite_reported; /* lost unread bytes were reported since the tail moved */
+	bool threshold_passed;	 /* the write position has reached the threshold */
+	uint64_t passed_time;	 /* when it did */
+	uint64_t passed_lost;	 /* bytes lost since then */
+	uint64_t nr_interrupts;	 /* for this threshold */
 	uint64_t nr_events;
-	struct entry line; /* of the file, as the location of findings */
+	struct entry location; /* the current line, for findings */
 
-	/* logs that say when the driver switches the unit on and off */
+	/* for logs that say when the driver switches the unit on and off */
 	uint64_t key, max_record;
-	uint64_t end_time; /* when it was switched off */
+	uint64_t end_time; /* when the unit was switched off */
 	bool has_transactions, on;
-	bool at_limit; /* in this transaction, and no interrupt came */
+	bool at_limit; /* the unit reached its limit in this transaction; no interrupt since */
 	bool tail_unknown;
-	bool of_recording;
-	/* what the kernel does, if the log says */
+	bool of_recording; /* the log belongs to a recording that is audited */
+	/* for logs that say what the kernel does */
 	uint64_t head;
 	bool has_head, wakeup_due;
-	uint64_t nr_wakeups, nr_transactions; /* of an area that is overwritten */
+	uint64_t nr_wakeups, nr_transactions; /* nr_wakeups: in overwrite mode */
 	bool interrupted;		      /* since the unit was switched on */
-	/* by an interrupt: this event, and the tail is where it was */
-	bool truncated;
+	/* event truncated_id was truncated by an interrupt; the tail has not moved since */
+	bool truncated_by_irq;
 	uint64_t truncated_id, nr_truncated;
-	bool missing; /* events, from here on: */
+	bool incomplete; /* lines are missing; the write position was missing_from */
 	uint64_t missing_from;
 	struct unit_transaction *transaction; /* NULL: no transaction is open */
 };
 
-/* The unit stops here: what would come next does not fit. */
+/* Whether the unit has reached the position: a record of max_record bytes does not fit before it.
+ */
 static bool reaches(const struct log *log, uint64_t at)
 {
 	return log->max_record ? audit_end(log->write, log->max_record) > at : log->write >= at;
 }
 
-/* The pointer of a unit that has stopped there does not move: count what it lost. */
+/* The write pointer of a stopped unit no longer moves, so the lost bytes count, too. */
 static uint64_t bytes_past_threshold(const struct log *log)
 {
 	return (log->write > log->threshold ? log->write - log->threshold : 0) +
-	       (log->passed ? log->passed_lost : 0);
+	       (log->threshold_passed ? log->passed_lost : 0);
 }
 
-/* ---- what a recording is compared with ---- */
+/* ---- history of the unit, for the comparison with its recording ---- */
 
 static void add_extent(struct log *log, uint64_t from, uint64_t to, bool unknown)
 {
@@ -68,9 +71,9 @@ static void add_extent(struct log *log, uint64_t from, uint64_t to, bool unknown
 
 	if (!log->of_recording || to <= from)
 		return;
-	if (last && last->unknown == unknown && last->log == log->line.log &&
+	if (last && last->unknown == unknown && last->log_path == log->location.log_path &&
 	    last->key == log->key && last->end == from &&
-	    (!log->transaction || last->line >= log->transaction->line)) {
+	    (!log->transaction || last->line_off >= log->transaction->line_off)) {
 		last->end = to;
 		return;
 	}
@@ -83,43 +86,43 @@ static void add_extent(struct log *log, uint64_t from, uint64_t to, bool unknown
 		.off = from,
 		.end = to,
 		.time = log->time,
-		.line = log->line.file_off,
-		.log = log->line.log,
+		.line_off = log->location.file_off,
+		.log_path = log->location.log_path,
 		.unknown = unknown,
 	};
 }
 
-/* What the unit may have written up to here, while events were missing. */
-static void found_again(struct log *log, uint64_t at)
+/* Lines were missing up to here, so the unit may have written anything up to 'at'. */
+static void close_missing_extent(struct log *log, uint64_t at)
 {
-	if (log->missing)
+	if (log->incomplete)
 		add_extent(log, log->missing_from, at, true);
-	log->missing = false;
+	log->incomplete = false;
 }
 
 static void leave_threshold(struct log *log);
 
-static void transaction_ends(struct log *log)
+static void close_transaction(struct log *log)
 {
 	if (log->transaction)
-		log->transaction->end_line = log->line.file_off;
+		log->transaction->end_line_off = log->location.file_off;
 	log->transaction = NULL;
 	if (log->on)
 		log->end_time = log->time;
 	log->on = false;
 }
 
-static void transaction_begins(struct log *log, uint64_t at)
+static void open_transaction(struct log *log, uint64_t at)
 {
 	struct unit_history *u = &log->audit->units;
-	found_again(log, at);
-	transaction_ends(log);
+	close_missing_extent(log, at);
+	close_transaction(log);
 	leave_threshold(log);
 	log->has_transactions = log->on = true;
 	log->interrupted = false;
 	log->nr_transactions++;
 	log->write = at;
-	log->has_limit = log->past_limit = log->at_limit = false;
+	log->has_limit = log->limit_reported = log->at_limit = false;
 	if (!log->of_recording)
 		return;
 	if (vector_grow(u->transactions, u->nr_transactions, u->max_transactions)) {
@@ -133,38 +136,39 @@ static void transaction_begins(struct log *log, uint64_t at)
 		.begin = at,
 		.end = at,
 		.time = log->time,
-		.line = log->line.file_off,
-		.end_line = log->line.file_off,
-		.log = log->line.log,
+		.line_off = log->location.file_off,
+		.end_line_off = log->location.file_off,
+		.log_path = log->location.log_path,
 	};
 }
 
-/* The ring's position is unknown now. */
-static void forget(struct log *log)
+/* The ring's positions are unknown from here on. */
+static void reset_position(struct log *log)
 {
-	transaction_ends(log);
-	log->has_threshold = log->passed = log->has_limit = log->at_limit = false;
+	close_transaction(log);
+	log->has_threshold = log->threshold_passed = log->has_limit = log->at_limit = false;
 	log->nr_interrupts = 0;
 	log->tail_unknown = true;
-	log->has_head = log->wakeup_due = log->truncated = log->interrupted = false;
+	log->has_head = log->wakeup_due = log->truncated_by_irq = log->interrupted = false;
 }
 
-static void events_missing(struct log *log)
+static void note_missing_events(struct log *log)
 {
 	struct unit_history *u = &log->audit->units;
 
-	audit_add_finding(log->audit, INV_LOG_GAP, log->ring, &log->line, 0,
+	audit_add_finding(log->audit, INV_LOG_GAP, log->ring, &log->location, 0,
 			  "from here on, up to the next begin");
-	if (u->nr_transactions && u->transactions[u->nr_transactions - 1].log == log->line.log)
+	if (u->nr_transactions &&
+	    u->transactions[u->nr_transactions - 1].log_path == log->location.log_path)
 		u->transactions[u->nr_transactions - 1].incomplete = true;
 	u->threads_incomplete |= log->key >= KEY_THREAD;
-	if (!log->missing)
+	if (!log->incomplete)
 		log->missing_from = log->write;
-	log->missing = true;
-	forget(log);
+	log->incomplete = true;
+	reset_position(log);
 }
 
-static void at_limit(struct log *log)
+static void note_at_limit(struct log *log)
 {
 	if (!log->has_limit || !reaches(log, log->limit))
 		return;
@@ -173,12 +177,12 @@ static void at_limit(struct log *log)
 		log->transaction->at_limit = true;
 }
 
-static void pointer(struct log *log, uint64_t to)
+static void advance_write(struct log *log, uint64_t to)
 {
 	struct auxtap_audit *audit = log->audit;
 
 	if (to < log->write) {
-		audit_add_finding(audit, INV_LOG_POINTER_BACK, log->ring, &log->line,
+		audit_add_finding(audit, INV_LOG_POINTER_BACK, log->ring, &log->location,
 				  log->write - to, "from 0x%" PRIx64 " to 0x%" PRIx64, log->write,
 				  to);
 		return;
@@ -187,89 +191,90 @@ static void pointer(struct log *log, uint64_t to)
 	log->ring->nr_bytes += to - log->write;
 	add_extent(log, log->write, to, false);
 	log->write = log->ring->last_end = to;
-	if (log->has_limit && to > log->limit && !log->past_limit) {
-		log->past_limit = true;
-		audit_add_finding(audit, INV_LOG_PAST_LIMIT, log->ring, &log->line, to - log->limit,
+	if (log->has_limit && to > log->limit && !log->limit_reported) {
+		log->limit_reported = true;
+		audit_add_finding(audit, INV_LOG_PAST_LIMIT, log->ring, &log->location,
+				  to - log->limit,
 				  "at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64,
 				  to, to - log->limit, log->limit);
 	}
 	if (log->transaction)
 		log->transaction->end = to;
-	at_limit(log);
+	note_at_limit(log);
 	if (!log->overwrite && !log->tail_unknown && to > log->tail) {
 		uint64_t lag = to - log->tail;
 
 		if (lag > log->ring->largest_unread)
 			log->ring->largest_unread = lag;
-		if (log->buffer && lag > log->buffer && !log->overwritten) {
-			log->overwritten = true;
-			audit_add_finding(audit, INV_LOG_OVERWRITTEN, log->ring, &log->line,
+		if (log->buffer && lag > log->buffer && !log->overwrite_reported) {
+			log->overwrite_reported = true;
+			audit_add_finding(audit, INV_LOG_OVERWRITTEN, log->ring, &log->location,
 					  lag - log->buffer,
 					  "%" PRIu64 " bytes are unread in a buffer of %" PRIu64
 					  ": 0x%" PRIx64 " to 0x%" PRIx64 " are gone",
 					  lag, log->buffer, log->tail, to - log->buffer);
 		}
 	}
-	if (log->has_threshold && !log->passed && reaches(log, log->threshold)) {
-		log->passed = true;
+	if (log->has_threshold && !log->threshold_passed && reaches(log, log->threshold)) {
+		log->threshold_passed = true;
 		log->passed_time = log->time;
 		log->passed_lost = 0;
 		log->ring->nr_passed++;
 	}
 }
 
-/* The threshold is replaced, or the log ends. */
+/* The threshold is replaced, or the log ends: its interrupt must have come. */
 static void leave_threshold(struct log *log)
 {
 	uint64_t now = log->has_transactions && !log->on ? log->end_time : log->time;
 	uint64_t overshoot = bytes_past_threshold(log),
-		 delay = log->passed ? now - log->passed_time : 0;
-	bool late = log->passed &&
+		 delay = log->threshold_passed ? now - log->passed_time : 0;
+	bool late = log->threshold_passed &&
 		    (overshoot > log->max_overshoot || (log->max_delay && delay > log->max_delay));
 
 	if (log->has_threshold && late && !log->nr_interrupts)
-		audit_add_finding(log->audit, INV_LOG_MISSING, log->ring, &log->line, overshoot,
+		audit_add_finding(log->audit, INV_LOG_MISSING, log->ring, &log->location, overshoot,
 				  "the threshold 0x%" PRIx64 " was passed by %" PRIu64
 				  " bytes and %" PRIu64 " ns ago, and no interrupt came",
 				  log->threshold, overshoot, delay);
-	log->has_threshold = log->passed = false;
+	log->has_threshold = log->threshold_passed = false;
 	log->nr_interrupts = 0;
 }
 
-static void interrupt(struct log *log)
+static void check_interrupt(struct log *log)
 {
 	struct auxtap_audit *audit = log->audit;
 	uint64_t overshoot, delay;
 
 	log->ring->nr_starts++;
-	/* one that comes after the driver switched the unit off ends no transaction */
+	/* an interrupt that comes after the driver switched the unit off ends no transaction */
 	log->interrupted = log->on || !log->has_transactions;
-	if (log->has_threshold && log->passed && log->nr_interrupts++ &&
+	if (log->has_threshold && log->threshold_passed && log->nr_interrupts++ &&
 	    (log->on || !log->has_transactions)) {
-		audit_add_finding(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,
+		audit_add_finding(audit, INV_LOG_DOUBLED, log->ring, &log->location, 0,
 				  "interrupt %" PRIu64 " for the threshold 0x%" PRIx64,
 				  log->nr_interrupts, log->threshold);
 		return;
 	}
-	if (!log->has_threshold || !log->passed || log->nr_interrupts > 1) {
+	if (!log->has_threshold || !log->threshold_passed || log->nr_interrupts > 1) {
 		if (log->has_transactions ? log->at_limit :
 					    log->has_limit && log->write >= log->limit) {
 			log->at_limit = false;
-			return; /* it stopped there, and says so */
+			return; /* the interrupt reports that the unit stopped at its limit */
 		}
 		if (log->has_transactions && !log->on)
-			audit_add_finding(audit, INV_LOG_STOPPED, log->ring, &log->line, 0,
+			audit_add_finding(audit, INV_LOG_STOPPED, log->ring, &log->location, 0,
 					  "at 0x%" PRIx64 ", %" PRIu64
 					  " ns after the unit was switched off",
 					  log->write, log->time - log->end_time);
 		else if (log->has_threshold)
-			audit_add_finding(audit, INV_LOG_EARLY, log->ring, &log->line,
+			audit_add_finding(audit, INV_LOG_EARLY, log->ring, &log->location,
 					  log->threshold - log->write,
 					  "at 0x%" PRIx64 ", %" PRIu64
 					  " bytes before the threshold 0x%" PRIx64,
 					  log->write, log->threshold - log->write, log->threshold);
 		else
-			audit_add_finding(audit, INV_LOG_EARLY, log->ring, &log->line, 0,
+			audit_add_finding(audit, INV_LOG_EARLY, log->ring, &log->location, 0,
 					  "at 0x%" PRIx64 ", no threshold is set", log->write);
 		return;
 	}
@@ -279,7 +284,7 @@ static void interrupt(struct log *log)
 	audit_count_overshoot(log->ring, overshoot);
 	if ((log->max_overshoot && overshoot > log->max_overshoot) ||
 	    (log->max_delay && delay > log->max_delay))
-		audit_add_finding(audit, INV_LOG_LATE, log->ring, &log->line, overshoot,
+		audit_add_finding(audit, INV_LOG_LATE, log->ring, &log->location, overshoot,
 				  "%" PRIu64 " bytes and %" PRIu64
 				  " ns after the threshold 0x%" PRIx64 " (allowed: %" PRIu64
 				  " bytes, %" PRIu64 " ns; 0: any)",
@@ -291,12 +296,12 @@ static void set_limit(struct log *log, uint64_t to)
 {
 	log->limit = to;
 	log->has_limit = true;
-	log->past_limit = false;
+	log->limit_reported = false;
 	if (log->transaction)
 		log->transaction->has_limit = true;
 	if (!log->overwrite && !log->tail_unknown && log->buffer &&
 	    to > audit_end(log->tail, log->buffer))
-		audit_add_finding(log->audit, INV_LOG_LIMIT_AHEAD, log->ring, &log->line,
+		audit_add_finding(log->audit, INV_LOG_LIMIT_AHEAD, log->ring, &log->location,
 				  to - log->tail - log->buffer,
 				  "0x%" PRIx64
 				  " lets the unit overwrite what is unread from 0x%" PRIx64 " on",
@@ -306,14 +311,14 @@ static void set_limit(struct log *log, uint64_t to)
 static void set_tail(struct log *log, uint64_t to)
 {
 	if (to != log->tail)
-		log->truncated = false;
+		log->truncated_by_irq = false;
 	if (to < log->tail && !log->tail_unknown)
-		audit_add_finding(log->audit, INV_LOG_POINTER_BACK, log->ring, &log->line,
+		audit_add_finding(log->audit, INV_LOG_POINTER_BACK, log->ring, &log->location,
 				  log->tail - to,
 				  "the tail goes from 0x%" PRIx64 " back to 0x%" PRIx64, log->tail,
 				  to);
 	if (to > log->write)
-		audit_add_finding(log->audit, INV_LOG_TAIL_AHEAD, log->ring, &log->line,
+		audit_add_finding(log->audit, INV_LOG_TAIL_AHEAD, log->ring, &log->location,
 				  to - log->write,
 				  "0x%" PRIx64 " is %" PRIu64 " bytes ahead of what was written",
 				  to, to - log->write);
@@ -321,12 +326,12 @@ static void set_tail(struct log *log, uint64_t to)
 		log->ring->nr_read_bytes += to - log->tail;
 	log->ring->nr_reads += to != log->tail || log->tail_unknown;
 	log->tail = to;
-	log->overwritten = log->tail_unknown = false;
+	log->overwrite_reported = log->tail_unknown = false;
 }
 
 /* ---- lines ---- */
 
-static bool number(const char **at, uint64_t *v)
+static bool parse_value(const char **at, uint64_t *v)
 {
 	while (**at == ' ')
 		++*at;
@@ -341,15 +346,15 @@ enum event_kind {
 	EVENT_WRITE,
 	EVENT_TAIL,
 	EVENT_LIMIT,
-	EVENT_MARK,
+	EVENT_THRESHOLD,
 	EVENT_IRQ,
 	EVENT_LOST,
 	EVENT_BEGIN,
 	EVENT_END,
 	EVENT_JUMP,
-	EVENT_HOLE,
+	EVENT_PARTIAL,
 	EVENT_RING,
-	EVENT_GAP,
+	EVENT_MISSING,
 	EVENT_HEAD,
 	EVENT_WAKEUP,
 	EVENT_TRUNCATED,
@@ -357,25 +362,26 @@ enum event_kind {
 	EVENT_NR
 };
 
-static void lost(struct log *log, uint64_t nr_bytes)
+static void count_lost(struct log *log, uint64_t nr_bytes)
 {
 	log->ring->nr_lost_bytes += nr_bytes;
 	log->passed_lost += nr_bytes;
 	if (log->transaction)
 		log->transaction->nr_lost += nr_bytes;
 	if (nr_bytes && log->on && log->has_limit && !log->at_limit && !reaches(log, log->limit))
-		audit_add_finding(log->audit, INV_LOG_LOST_WITH_SPACE, log->ring, &log->line,
+		audit_add_finding(log->audit, INV_LOG_LOST_WITH_SPACE, log->ring, &log->location,
 				  nr_bytes,
 				  "%" PRIu64 " bytes, at 0x%" PRIx64 ", %" PRIu64
 				  " bytes before the limit 0x%" PRIx64,
 				  nr_bytes, log->write, log->limit - log->write, log->limit);
-	audit_add_finding(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes,
+	audit_add_finding(log->audit, INV_LOG_LOST, log->ring, &log->location, nr_bytes,
 			  "%" PRIu64 " bytes", nr_bytes);
 }
 
 /*
- * D18, and how drivers round: PT to watermarks that are powers of two of pages, exactly (H5); the
- * others up to a page (I4, J2). Without a threshold the unit interrupts at its limit.
+ * An interrupt must come for the next watermark (D18), as the driver rounds it: PT interrupts
+ * exactly at watermarks that are powers of two of pages (H5), the others at the next page boundary
+ * (I4, J2). Without a threshold the unit interrupts at its limit.
  */
 static void check_threshold(const struct log *log, uint64_t to)
 {
@@ -393,7 +399,7 @@ static void check_threshold(const struct log *log, uint64_t to)
 		next += page - next % page;
 	}
 	if (due > next && due <= log->limit)
-		audit_add_finding(log->audit, INV_LOG_THRESHOLD_LATE, log->ring, &log->line,
+		audit_add_finding(log->audit, INV_LOG_THRESHOLD_LATE, log->ring, &log->location,
 				  due - next,
 				  "at 0x%" PRIx64 " the next interrupt is due at 0x%" PRIx64
 				  ", for a watermark at 0x%" PRIx64,
@@ -404,17 +410,19 @@ static void set_threshold(struct log *log, uint64_t to)
 {
 	leave_threshold(log);
 	log->threshold = to;
-	/* before the pointer: it never comes, which is correct (H5) */
+	/* a threshold at or below the write position never fires, which is correct (H5) */
 	log->has_threshold = log->write < to;
 	check_threshold(log, to);
 }
 
 /* ---- what the kernel does ---- */
 
-#define TRANSACTIONS_PER_WAKEUP 1000 /* a data ring wakes, too, at half of its size (E6) */
-#define TRUNCATED_MIN		2
+#define TRANSACTIONS_PER_WAKEUP                                          \
+	1000 /* the data ring also wakes the reader, when half full (E6) \
+	      */
+#define TRUNCATED_MIN 2
 
-static void head_moves(struct log *log, uint64_t to)
+static void update_head(struct log *log, uint64_t to)
 {
 	uint64_t watermark = log->audit->facts.watermark;
 
@@ -424,39 +432,40 @@ static void head_moves(struct log *log, uint64_t to)
 	log->has_head = true;
 }
 
-/* Something else than the wakeup that is due. */
-static void no_wakeup(struct log *log)
+/* Called at any event other than a wakeup: none may be due. */
+static void report_missing_wakeup(struct log *log)
 {
 	if (log->wakeup_due)
-		audit_add_finding(log->audit, INV_LOG_NO_WAKEUP, log->ring, &log->line, 0,
+		audit_add_finding(log->audit, INV_LOG_NO_WAKEUP, log->ring, &log->location, 0,
 				  "the head has passed a watermark and is at 0x%" PRIx64,
 				  log->head);
 	log->wakeup_due = false;
 }
 
-static void wakeup(struct log *log)
+static void check_wakeup(struct log *log)
 {
 	log->wakeup_due = false;
 	if (log->overwrite && ++log->nr_wakeups * TRANSACTIONS_PER_WAKEUP > log->nr_transactions)
-		audit_add_finding(log->audit, INV_LOG_WAKEUP, log->ring, &log->line, 0,
+		audit_add_finding(log->audit, INV_LOG_WAKEUP, log->ring, &log->location, 0,
 				  "wakeup %" PRIu64
 				  ", but no reader waits for a part of an overwritten area",
 				  log->nr_wakeups);
 }
 
 /*
- * D21: an event that an interrupt truncates is disabled. It is enabled again by who has read, and
- * then the tail has moved. One that is truncated while it is scheduled in goes on in any case.
+ * D21: an event that an interrupt truncates is disabled. The reader enables it again after reading,
+ * so the tail has moved by then. An event that is truncated during sched-in is not disabled, so it
+ * is not checked.
  */
-static void truncated(struct log *log, uint64_t id)
+static void check_truncated(struct log *log, uint64_t id)
 {
-	if (!log->truncated && log->interrupted) {
-		log->truncated = true;
+	if (!log->truncated_by_irq && log->interrupted) {
+		log->truncated_by_irq = true;
 		log->truncated_id = id;
 		log->nr_truncated = 0;
-	} else if (log->truncated && log->truncated_id == id &&
+	} else if (log->truncated_by_irq && log->truncated_id == id &&
 		   ++log->nr_truncated == TRUNCATED_MIN) {
-		audit_add_finding(log->audit, INV_LOG_GOES_ON, log->ring, &log->line, 0,
+		audit_add_finding(log->audit, INV_LOG_GOES_ON, log->ring, &log->location, 0,
 				  "event %" PRIu64 " goes on, for the %" PRIu64
 				  ". time, and the reader is at 0x%" PRIx64 " as before",
 				  id, log->nr_truncated, log->tail);
@@ -464,29 +473,29 @@ static void truncated(struct log *log, uint64_t id)
 	log->interrupted = false;
 }
 
-/* Who takes part in a transaction has the area. */
-static void freed(struct log *log, bool atomic)
+/* A transaction holds a reference to the area, so the area must not be freed before its end. */
+static void check_freed(struct log *log, bool atomic)
 {
 	if (log->on)
-		audit_add_finding(log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
+		audit_add_finding(log->audit, INV_LOG_FREED, log->ring, &log->location, 0,
 				  "while the unit is on, at 0x%" PRIx64, log->write);
 	else if (atomic)
 		audit_add_finding(
-			log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
+			log->audit, INV_LOG_FREED, log->ring, &log->location, 0,
 			"where nothing may sleep, as by a begin or end; the unit was at 0x%" PRIx64,
 			log->write);
 	leave_threshold(log);
-	forget(log);
-	log->write = 0; /* what comes next is of another area */
+	reset_position(log);
+	log->write = 0; /* the next events are of another area */
 }
 
-static void happens(struct log *log, enum event_kind kind, bool has_value, uint64_t value)
+static void apply_event(struct log *log, enum event_kind kind, bool has_value, uint64_t value)
 {
 	if (kind != EVENT_WAKEUP)
-		no_wakeup(log);
+		report_missing_wakeup(log);
 	switch (kind) {
 	case EVENT_WRITE:
-		pointer(log, value);
+		advance_write(log, value);
 		break;
 	case EVENT_TAIL:
 		set_tail(log, value);
@@ -494,69 +503,70 @@ static void happens(struct log *log, enum event_kind kind, bool has_value, uint6
 	case EVENT_LIMIT:
 		set_limit(log, value);
 		break;
-	case EVENT_MARK:
+	case EVENT_THRESHOLD:
 		set_threshold(log, value);
 		break;
 	case EVENT_IRQ:
 		if (has_value && value > log->write)
-			pointer(log, value);
-		interrupt(log);
+			advance_write(log, value);
+		check_interrupt(log);
 		break;
 	case EVENT_LOST:
-		lost(log, value);
+		count_lost(log, value);
 		break;
 	case EVENT_BEGIN:
-		transaction_begins(log, value);
+		open_transaction(log, value);
 		break;
 	case EVENT_END:
 		if (has_value && value > log->write)
-			pointer(log, value);
-		transaction_ends(log);
+			advance_write(log, value);
+		close_transaction(log);
 		break;
 	case EVENT_JUMP:
 		log->write = value;
 		break;
-	case EVENT_HOLE:
+	case EVENT_PARTIAL:
 		if (log->transaction)
-			log->transaction->hole = true;
+			log->transaction->partial = true;
 		break;
 	case EVENT_RING:
-		forget(log);
+		reset_position(log);
 		log->key = KEY_THREAD | (uint32_t)value;
 		break;
-	case EVENT_GAP:
-		events_missing(log);
+	case EVENT_MISSING:
+		note_missing_events(log);
 		break;
 	case EVENT_HEAD:
-		head_moves(log, value);
+		update_head(log, value);
 		break;
 	case EVENT_WAKEUP:
-		wakeup(log);
+		check_wakeup(log);
 		break;
 	case EVENT_TRUNCATED:
-		truncated(log, value);
+		check_truncated(log, value);
 		break;
 	case EVENT_FREED:
-		freed(log, value);
+		check_freed(log, value);
 		break;
 	case EVENT_NR:
 		break;
 	}
 }
 
-static bool event(struct log *log, const char *name, size_t len, bool has_value, uint64_t value)
+static bool parse_event(struct log *log, const char *name, size_t len, bool has_value,
+			uint64_t value)
 {
 	/* clang-format off */
 	static const struct {
 		const char *name;
-		bool alone; /* needs no value */
+		bool value_optional;
 	} events[EVENT_NR] = {
 		[EVENT_WRITE] = {"write", false}, [EVENT_TAIL] = {"tail", false},
-		[EVENT_LIMIT] = {"limit", false}, [EVENT_MARK] = {"mark", false},
+		[EVENT_LIMIT] = {"limit", false}, [EVENT_THRESHOLD] = {"mark", false},
 		[EVENT_IRQ] = {"irq", true},	  [EVENT_LOST] = {"lost", false},
 		[EVENT_BEGIN] = {"begin", false}, [EVENT_END] = {"end", true},
-		[EVENT_JUMP] = {"jump", false},	  [EVENT_HOLE] = {"hole", true},
-		[EVENT_RING] = {"ring", false},	  [EVENT_GAP] = {"gap", true},
+		[EVENT_JUMP] = {"jump", false},	  [EVENT_PARTIAL] = {"hole", true},
+		[EVENT_RING] = {"ring", false},	  [EVENT_MISSING] = {"gap", true},
 		[EVENT_HEAD] = {"head", false},	  [EVENT_WAKEUP] = {"wakeup", true},
 		[EVENT_TRUNCATED] = {"truncated", false}, [EVENT_FREED] = {"freed", true},
 	};
@@ -565,26 +575,26 @@ static bool event(struct log *log, const char *name, size_t len, bool has_value,
 	for (int i = 0; i < EVENT_NR; i++) {
 		if (strlen(events[i].name) != len || strncmp(events[i].name, name, len) != 0)
 			continue;
-		if (!has_value && !events[i].alone)
+		if (!has_value && !events[i].value_optional)
 			return false;
-		happens(log, (enum event_kind)i, has_value, value);
+		apply_event(log, (enum event_kind)i, has_value, value);
 		return true;
 	}
 	return false;
 }
 
 /* "# buffer: 65536" */
-static void setting(struct log *log, const char *line)
+static void parse_setting(struct log *log, const char *line)
 {
 	struct auxtap_audit_facts *facts = &log->audit->facts;
 	char key[32], value[64];
 	uint64_t v;
 
 	if (sscanf(line, "# %31[^:]: %63[^\r\n]", key, value) != 2)
-		return; /* a remark */
+		return; /* a comment */
 	if (!strcmp(key, "unit")) {
 		if (log->of_recording)
-			return; /* the recording says what it is */
+			return; /* the recording says which unit it is */
 		snprintf(log->audit->unit, sizeof(log->audit->unit), "%s", value);
 		log->audit->family = audit_family_named(value);
 		return;
@@ -612,40 +622,40 @@ static void setting(struct log *log, const char *line)
 }
 
 /* "1000,write,0x2000"; false: not an event */
-static bool line_of(struct log *log, const char *line)
+static bool parse_event_line(struct log *log, const char *line)
 {
 	const char *at = line, *name;
 	uint64_t time, value = 0;
 	bool has_value = false;
 	size_t len;
 
-	if (!number(&at, &time) || *at != ',')
+	if (!parse_value(&at, &time) || *at != ',')
 		return false;
 	name = at + 1;
 	len = strcspn(name, ", \r\n");
 	at = name + len;
 	if (*at == ',') {
 		at++;
-		has_value = number(&at, &value);
+		has_value = parse_value(&at, &value);
 		if (!has_value && *at && *at != '\r' && *at != '\n')
 			return false;
 	}
 	if (*at && *at != '\r' && *at != '\n' && *at != ' ')
 		return false;
-	log->line.time = time;
+	log->location.time = time;
 	if (log->has_time && time < log->time)
-		audit_add_finding(log->audit, INV_LOG_TIME_BACK, log->ring, &log->line, 0,
+		audit_add_finding(log->audit, INV_LOG_TIME_BACK, log->ring, &log->location, 0,
 				  "%" PRIu64 " ns before the event before", log->time - time);
 	else
 		log->time = time;
-	if (!log->of_recording) { /* whose span is that of its records */
+	if (!log->of_recording) { /* the time span of a recording is that of its records */
 		if (!log->has_time)
 			log->audit->facts.time_begin = time;
 		if (time > log->audit->facts.time_end)
 			log->audit->facts.time_end = time;
 	}
 	log->has_time = true;
-	return event(log, name, len, has_value, value);
+	return parse_event(log, name, len, has_value, value);
 }
 
 static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_error *err)
@@ -657,24 +667,24 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 	int ret = 0;
 
 	while (!ret && (len = getline(&line, &size, f)) > 0) {
-		log->line.file_off = off;
+		log->location.file_off = off;
 		off += (uint64_t)len;
 		if (*line == '#') {
-			setting(log, line);
+			parse_setting(log, line);
 		} else if (strspn(line, " \r\n") == (size_t)len ||
 			   (!log->nr_events && !strncmp(line, "time", 4))) {
-			continue; /* the columns' names */
-		} else if (line_of(log, line)) {
+			continue; /* empty, or the names of the columns */
+		} else if (parse_event_line(log, line)) {
 			log->nr_events++;
 		} else if (!log->nr_events) {
-			ret = auxtap_error_set_at(err, -EINVAL, path, log->line.file_off,
+			ret = auxtap_error_set_at(err, -EINVAL, path, log->location.file_off,
 						  "the line at offset %llu is no event",
-						  (unsigned long long)log->line.file_off);
+						  (unsigned long long)log->location.file_off);
 			auxtap_error_hint(
 				err,
 				"a line is TIME,EVENT,VALUE: write, tail, limit, mark, irq, lost, begin, end …");
 		} else {
-			audit_add_finding(log->audit, INV_LOG_DAMAGED, log->ring, &log->line, 0,
+			audit_add_finding(log->audit, INV_LOG_DAMAGED, log->ring, &log->location, 0,
 					  "no event; it was left out");
 		}
 	}
@@ -686,7 +696,7 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 	return ret;
 }
 
-/* Into audit; a log of its own, or of the unit that a recording was made of. */
+/* Reads a log into audit: on its own, or (of_recording) the log of the unit of a recording. */
 static int read_log(struct auxtap_audit *audit, const char *path, bool of_recording,
 		    struct auxtap_error *err)
 {
@@ -701,14 +711,14 @@ static int read_log(struct auxtap_audit *audit, const char *path, bool of_record
 		fclose(f);
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	}
-	log.ring->log = log.line.log = path;
+	log.ring->log = log.location.log_path = path;
 	log.max_overshoot = audit->opts.max_overshoot;
 	log.max_delay = audit->opts.max_delay;
 	log.buffer = audit->opts.aux_size;
 	ret = read_lines(&log, f, path, err);
 	if (!ret) {
-		found_again(&log, UINT64_MAX);
-		transaction_ends(&log);
+		close_missing_extent(&log, UINT64_MAX);
+		close_transaction(&log);
 		leave_threshold(&log);
 	}
 	fclose(f);

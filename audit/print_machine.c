@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The audit for machines: JSON with all that was kept, JUnit XML with a test case for each
- * invariant. Written without a library, as a bare target board builds this too.
+ * Prints the audit as JSON, with all findings that were kept, or as JUnit XML, with a test case for
+ * each invariant. Uses no library, because this is also built for bare target boards.
  */
 #include "audit_private.h"
 #include "util/json_text.h"
@@ -14,8 +14,8 @@ static const char *const severities[] = {"note", "known-loss", "violation"};
 
 /* ---- JSON ---- */
 
-/* Length of the UTF-8 sequence at s; 0: it is none. */
-static size_t utf8(const unsigned char *s)
+/* Length of the UTF-8 sequence at s; 0: not a valid one. */
+static size_t utf8_len(const unsigned char *s)
 {
 	size_t n = *s < 0x80		   ? 1 :
 		   *s >= 0xc2 && *s < 0xe0 ? 2 :
@@ -40,7 +40,7 @@ static void json_id(FILE *out, const char *name, int32_t v)
 		fprintf(out, "\"%s\": null, ", name);
 }
 
-/* NULL: of the recording */
+/* path: of the log; NULL: the recording */
 static void json_path(FILE *out, const char *path)
 {
 	if (path)
@@ -146,7 +146,7 @@ static void xml_string(FILE *out, const char *text)
 	const unsigned char *s = (const unsigned char *)text;
 
 	while (*s) {
-		size_t n = utf8(s);
+		size_t n = utf8_len(s);
 
 		if (!n || *s < 0x20 || *s == 0x7f)
 			fprintf(out, "\\x%02x", *s);
@@ -206,8 +206,8 @@ static void junit_case(const struct auxtap_audit *audit, size_t index, FILE *out
 	fprintf(out, "</%s>\n    </testcase>\n", failed ? "failure" : "system-out");
 }
 
-/* What was looked at in this audit. */
-static bool checked(const struct auxtap_audit *audit, const struct auxtap_invariant *inv)
+/* Whether this audit checked the invariant. */
+static bool is_checked(const struct auxtap_audit *audit, const struct auxtap_invariant *inv)
 {
 	if (inv->of_log)
 		return audit->facts.of_log || audit->facts.nr_unit_logs;
@@ -219,7 +219,7 @@ int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
 	size_t nr = 0, nr_failed = 0;
 
 	for (size_t i = 0; i < INV_NR; i++) {
-		if (!checked(audit, auxtap_audit_get_invariant(i)))
+		if (!is_checked(audit, auxtap_audit_get_invariant(i)))
 			continue;
 		nr++;
 		nr_failed += audit->counts[i] &&
@@ -231,7 +231,7 @@ int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
 	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", nr,
 		nr_failed);
 	for (size_t i = 0; i < INV_NR; i++)
-		if (checked(audit, auxtap_audit_get_invariant(i)))
+		if (is_checked(audit, auxtap_audit_get_invariant(i)))
 			junit_case(audit, i, out);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 	return ferror(out) ? -EIO : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The audit for people: the verdict, the findings of each invariant, the rings. */
+/* Prints the audit as text: the verdict, the rings, the findings of each invariant. */
 #include "audit_private.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sorts a recording's records by ring, then checks each ring. */
+/* Sorts the records of a recording by ring, then checks each ring. */
 #include "audit_private.h"
 #include "decode/stream/trace_ids.h"
 #include "perfdata/capture_lines.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPEATED_MAX 256 /* records before a repeated one that are searched for the first */
+#define REPEATED_MAX 256 /* previous records that are searched for an identical one */
 
 struct collect {
 	struct auxtap_audit *audit;
@@ -24,7 +24,7 @@ struct collect {
 	bool has_watermark;
 };
 
-static uint64_t word(const struct auxtap_record *rec, size_t index)
+static uint64_t body_word(const struct auxtap_record *rec, size_t index)
 {
 	uint64_t v = 0;
 
@@ -59,7 +59,7 @@ static struct entry *add_entry(struct auxtap_audit *audit, enum entry_kind kind,
 	return e;
 }
 
-static int take_ids(struct collect *c, const struct auxtap_record *rec)
+static int add_ids(struct collect *c, const struct auxtap_record *rec)
 {
 	size_t nr = id_index_entries(rec);
 	int ret = 0;
@@ -72,10 +72,10 @@ static int take_ids(struct collect *c, const struct auxtap_record *rec)
 	return ret;
 }
 
-static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq)
+static int add_record(struct collect *c, const struct auxtap_record *rec, uint64_t seq)
 {
 	struct auxtap_audit *audit = c->audit;
-	struct auxtap_auxtrace head;
+	struct auxtap_auxtrace header;
 	struct entry *e = NULL;
 
 	switch (rec->header->type) {
@@ -83,10 +83,10 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 		e = add_entry(audit, ENTRY_AUX, rec, seq);
 		if (!e)
 			return -ENOMEM;
-		e->off = word(rec, 0);
-		e->size = word(rec, 1);
-		e->flags = word(rec, 2);
-		e->key = rec->have & AUXTAP_REC_ID ? rec->id : 0; /* until all events are known */
+		e->off = body_word(rec, 0);
+		e->size = body_word(rec, 1);
+		e->flags = body_word(rec, 2);
+		e->key = rec->have & AUXTAP_REC_ID ? rec->id : 0; /* set_keys() replaces the id */
 		e->inherited = !rec->attr || rec->attr->attr.inherit;
 		if (rec->attr) {
 			e->watermark = rec->attr->attr.aux_watermark;
@@ -98,10 +98,10 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 		e = add_entry(audit, ENTRY_LOST, rec, seq);
 		if (!e)
 			return -ENOMEM;
-		e->size = word(rec, 1);
+		e->size = body_word(rec, 1);
 		break;
 	case PERF_RECORD_LOST_SAMPLES:
-		audit->facts.nr_lost_samples += word(rec, 0);
+		audit->facts.nr_lost_samples += body_word(rec, 0);
 		break;
 	case PERF_RECORD_ITRACE_START:
 		e = add_entry(audit, ENTRY_START, rec, seq);
@@ -112,27 +112,27 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 		audit->facts.nr_hw_ids++;
 		break;
 	case AUXTAP_RECORD_ID_INDEX:
-		return take_ids(c, rec);
+		return add_ids(c, rec);
 	case AUXTAP_RECORD_AUXTRACE_INFO:
-		/* taken here: asking the reader for it would be another pass over the file */
-		audit->family = audit_family_of((uint32_t)word(rec, 0));
+		/* read here, because auxtap_perfdata's query needs another pass over the file */
+		audit->family = audit_family_of((uint32_t)body_word(rec, 0));
 		c->has_info = true;
 		break;
 	case AUXTAP_RECORD_AUXTRACE:
-		if (rec->header->size < sizeof(head))
+		if (rec->header->size < sizeof(header))
 			break;
-		memcpy(&head, rec->header, sizeof(head));
+		memcpy(&header, rec->header, sizeof(header));
 		e = add_entry(audit, ENTRY_TRACE, rec, seq);
 		if (!e)
 			return -ENOMEM;
-		e->off = head.offset;
-		e->size = head.size;
+		e->off = header.offset;
+		e->size = header.size;
 		e->nr_stored = rec->trace_size;
 		e->trace_off = rec->trace_off;
-		e->cpu = (int32_t)head.cpu;
-		e->tid = (int32_t)head.tid;
+		e->cpu = (int32_t)header.cpu;
+		e->tid = (int32_t)header.tid;
 		c->has_trace = true;
-		c->of_threads |= head.cpu == (uint32_t)-1;
+		c->of_threads |= header.cpu == (uint32_t)-1;
 		break;
 	default:
 		break;
@@ -149,7 +149,7 @@ static int by_ring(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* Which ring each record belongs to. */
+/* Sets the key of each record's ring, and sorts the records by it. */
 static void set_keys(struct collect *c)
 {
 	for (size_t i = 0; i < c->audit->nr_entries; i++) {
@@ -173,7 +173,7 @@ static void set_keys(struct collect *c)
 		qsort(c->audit->entries, c->audit->nr_entries, sizeof(*c->audit->entries), by_ring);
 }
 
-static bool of_trace(const struct entry *e)
+static bool is_trace_entry(const struct entry *e)
 {
 	return e->kind == ENTRY_AUX || e->kind == ENTRY_TRACE;
 }
@@ -186,21 +186,21 @@ static bool same_record(const struct entry *a, const struct entry *b)
 }
 
 /*
- * Stock perf (6.1) looks at a data ring's head twice: it saves up to the second look, and goes on
- * after the first one the next time. So the file has again, as a whole and in their order, those
- * that came in between.
+ * Stock perf (6.1) reads a data ring's head twice: it saves the records up to the second value, and
+ * next time continues from the first. So the file contains the records between the two twice, as a
+ * whole and in their order.
  */
 static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, size_t nr)
 {
-	struct auxtap_audit_ring whose = {.cpu = entries[0].cpu, .tid = entries[0].tid};
+	struct auxtap_audit_ring ring_id = {.cpu = entries[0].cpu, .tid = entries[0].tid};
 	size_t kept = 0;
 
 	if (audit->by_auxtap)
 		return nr;
 	if (entries[0].key >= KEY_THREAD)
-		whose.cpu = -1;
+		ring_id.cpu = -1;
 	else
-		whose.tid = -1;
+		ring_id.tid = -1;
 	for (size_t i = 0; i < nr; i++) {
 		struct entry e = entries[i];
 		size_t back = kept > REPEATED_MAX ? kept - REPEATED_MAX : 0, k = kept;
@@ -210,7 +210,7 @@ static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, s
 		       (entries[k - 1].time >= e.time || !entries[k - 1].time))
 			again = same_record(&entries[--k], &e);
 		if (again)
-			audit_add_finding(audit, INV_REPEATED, &whose, &e,
+			audit_add_finding(audit, INV_REPEATED, &ring_id, &e,
 					  e.kind == ENTRY_AUX ? e.size : 0,
 					  "the same record as at 0x%" PRIx64, entries[k].file_off);
 		else
@@ -219,13 +219,13 @@ static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, s
 	return kept;
 }
 
-static void look(struct auxtap_audit *audit, const struct entry *entries, size_t nr)
+static void check_ring(struct auxtap_audit *audit, const struct entry *entries, size_t nr)
 {
 	bool of_thread = entries[0].key >= KEY_THREAD, any = false;
 	struct ring_view ring = {.audit = audit, .entries = entries, .nr = nr};
 
 	for (size_t i = 0; i < nr; i++)
-		any |= of_trace(&entries[i]);
+		any |= is_trace_entry(&entries[i]);
 	if (!any)
 		return; /* a data ring with nothing but LOST records */
 	audit->nr_skips = 0;
@@ -236,10 +236,10 @@ static void look(struct auxtap_audit *audit, const struct entry *entries, size_t
 	audit_stream(&ring);
 	if (!ring.sums->overwrite)
 		audit_cover(&ring);
-	audit_unit(&ring);
+	audit_compare_unit(&ring);
 }
 
-/* A log that names no CPU or thread can only be of the only ring. */
+/* A log that names no CPU or thread is accepted if the recording has only one ring. */
 static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
 {
 	struct unit_history *u = &audit->units;
@@ -247,7 +247,7 @@ static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
 	bool several = false;
 
 	for (size_t i = 0; i < audit->nr_entries; i++) {
-		if (!of_trace(&audit->entries[i]))
+		if (!is_trace_entry(&audit->entries[i]))
 			continue;
 		several |= key && audit->entries[i].key != key;
 		key = audit->entries[i].key;
@@ -255,8 +255,8 @@ static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
 	for (size_t i = 0; i < u->nr_extents + u->nr_transactions; i++) {
 		uint64_t *k = i < u->nr_extents ? &u->extents[i].key :
 						  &u->transactions[i - u->nr_extents].key;
-		const char *log = i < u->nr_extents ? u->extents[i].log :
-						      u->transactions[i - u->nr_extents].log;
+		const char *log = i < u->nr_extents ? u->extents[i].log_path :
+						      u->transactions[i - u->nr_extents].log_path;
 
 		if (*k)
 			continue;
@@ -295,7 +295,7 @@ static int read_all(struct collect *c, struct auxtap_perfdata *pd)
 
 	auxtap_perfdata_rewind(pd);
 	while ((ret = auxtap_perfdata_next(pd, &rec, &damage)) == 1) {
-		ret = take(c, &rec, seq++);
+		ret = add_record(c, &rec, seq++);
 		if (ret)
 			return ret;
 	}
@@ -319,15 +319,15 @@ static int read_all(struct collect *c, struct auxtap_perfdata *pd)
 static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_audit *audit = ctx;
-	struct auxtap_audit_ring whose = {0};
+	struct auxtap_audit_ring ring_id = {0};
 	struct entry at = {.file_off = AUXTAP_OFFSET_NONE};
 	struct auxtap_gap gap;
 
 	if (type == AUXTAP_METADATA_WAKEUPS)
-		audit_reader(audit, data, size);
+		audit_wakeup_log(audit, data, size);
 	if (type == AUXTAP_METADATA_CAPTURE) {
 		audit->by_auxtap = true;
-		audit_noted(audit, data, size);
+		audit_parse_noted(audit, data, size);
 		audit->cpu0_disable |= capture_lines_is_emulated(data, size);
 	}
 	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
@@ -335,20 +335,20 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	memcpy(&gap, data, sizeof(gap));
 	if ((unsigned int)gap.cause >= AUXTAP_GAP_NR_CAUSES)
 		return 0;
-	whose.cpu = gap.tid >= 0 ? -1 : gap.cpu;
-	whose.tid = gap.tid;
+	ring_id.cpu = gap.tid >= 0 ? -1 : gap.cpu;
+	ring_id.tid = gap.tid;
 	at.time = gap.time_begin;
 	if (gap.nr_bytes || gap.exact)
-		audit_add_finding(audit, INV_NOTED_LOSS, &whose, &at, gap.nr_bytes,
+		audit_add_finding(audit, INV_NOTED_LOSS, &ring_id, &at, gap.nr_bytes,
 				  "%s: %s%llu bytes", auxtap_gap_cause_name(gap.cause),
 				  gap.exact ? "" : "at least ", (unsigned long long)gap.nr_bytes);
 	else
-		audit_add_finding(audit, INV_NOTED_LOSS, &whose, &at, 0,
+		audit_add_finding(audit, INV_NOTED_LOSS, &ring_id, &at, 0,
 				  "%s, number of bytes unknown", auxtap_gap_cause_name(gap.cause));
 	return 0;
 }
 
-/* After the records are sorted: compares the gap with them. */
+/* Called after the records were sorted: compares the gap with them. */
 static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_gap gap;
@@ -361,10 +361,10 @@ static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 }
 
 /*
- * Which rules the recorded kernel has: those of L1, and of kernels before it. An emulated recording
- * has the release of its host, though the model follows 6.1.
+ * Which rules hold for the recorded kernel: those of L1, or those of older kernels. An emulated
+ * recording has the release of its host although the model follows 6.1: see on_metadata().
  */
-static void which_kernel(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
+static void set_kernel_facts(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
 {
 	unsigned int major = 0, minor = 0;
 	char text[64] = "";
@@ -386,8 +386,8 @@ static void which_kernel(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
 	audit->cpu0_disable = major < 6 || (major == 6 && minor < 11);
 }
 
-/* H5 */
-static void odd_watermark(struct auxtap_audit *audit)
+/* H5: PT interrupts at a watermark only if it is a power of two of pages. */
+static void check_odd_watermark(struct auxtap_audit *audit)
 {
 	uint64_t w = audit->facts.watermark;
 
@@ -412,10 +412,10 @@ static void set_facts(struct collect *c)
 }
 
 /*
- * I1, J2: an area has two pages or more, which bounds their size from above; the emulation's is
- * known.
+ * I1, J2: an area has at least two pages, so a page is at most half of it. The emulation's page
+ * size is known.
  */
-static void page_size(struct auxtap_audit *audit)
+static void choose_page_size(struct auxtap_audit *audit)
 {
 	struct auxtap_audit_facts *facts = &audit->facts;
 	uint64_t area = audit->noted.aux_size ? audit->noted.aux_size : facts->aux_size;
@@ -444,7 +444,7 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 		nr++;
 		nr_overwrite += audit->entries[i].flags & PERF_AUX_FLAG_OVERWRITE ? 1 : 0;
 	}
-	audit->overwrite_noted = 2 * nr_overwrite > nr;
+	audit->mostly_overwrite = 2 * nr_overwrite > nr;
 	if (!nr && !c->has_trace && !c->has_info && !audit->incomplete)
 		return auxtap_error_set(
 			err, -ENODATA, auxtap_perfdata_path(pd),
@@ -452,10 +452,10 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 	if (!nr)
 		audit_add_finding(audit, INV_NO_AUX_RECORDS, NULL, NULL, 0,
 				  "there is no AUX record%s", c->has_trace ? ", but trace" : "");
-	odd_watermark(audit);
-	which_kernel(audit, pd);
+	check_odd_watermark(audit);
+	set_kernel_facts(audit, pd);
 	auxtap_perfdata_metadata(pd, on_metadata, audit, NULL);
-	page_size(audit);
+	choose_page_size(audit);
 	set_keys(c);
 	ret = read_unit_logs(audit, err);
 	if (!ret)
@@ -466,12 +466,12 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 		for (end = begin; end < audit->nr_entries &&
 				  audit->entries[end].key == audit->entries[begin].key;)
 			end++;
-		look(audit, &audit->entries[begin],
-		     drop_repeated(audit, &audit->entries[begin], end - begin));
+		check_ring(audit, &audit->entries[begin],
+			   drop_repeated(audit, &audit->entries[begin], end - begin));
 	}
 	auxtap_perfdata_metadata(pd, on_gap, audit, NULL);
 	audit_flags_noted(audit);
-	audit_unit_rest(audit);
+	audit_compare_unit_rest(audit);
 	if (audit->no_memory)
 		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* One ring's AUX records: offsets, flags, losses, in the order of the file. */
+/* Checks one ring's AUX records in the order of the file: offsets, flags, losses. */
 #include "audit_private.h"
 
 #include <inttypes.h>
@@ -7,24 +7,24 @@
 #define KNOWN_FLAGS                                                                  \
 	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL | \
 	 PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
-#define IDLE_MIN  8
+#define IDLE_MIN  8	     /* truncated records in a row without bytes that are too many */
 #define AGAIN_MIN 3	     /* the driver may begin once more before irq_work disables the event */
 #define RESUME_NS 1000000000 /* a reader that takes longer has stopped reading */
 
 struct stream_check {
 	const struct ring_view *ring;
-	const struct entry *last;      /* AUX record; NULL: none yet */
-	const struct entry *truncated; /* not resumed yet */
-	uint64_t end;		       /* of all so far */
-	uint64_t nr_lost;	       /* by LOST since the last AUX record */
-	uint64_t format;	       /* of the first one */
+	const struct entry *last;      /* previous AUX record; NULL: none yet */
+	const struct entry *truncated; /* last, if it was truncated; else NULL */
+	uint64_t end;		       /* highest end of the AUX records so far */
+	uint64_t nr_lost;	       /* records counted by LOST since the last AUX record */
+	uint64_t format;	       /* of the previous AUX record */
 	uint64_t read_up_to;	       /* end of what the reader has read */
 	const struct entry *idle;      /* the first of several records in a row that move nothing */
 	uint64_t nr_idle;
 	/* a truncated record with bytes, after which nothing was read */
 	const struct entry *stopped;
-	uint64_t nr_again;
-	bool one_event;
+	uint64_t nr_again; /* further truncated records at its end */
+	bool one_event;	   /* all records of the ring are of one event */
 };
 
 uint64_t audit_skip_max(const struct auxtap_audit *audit)
@@ -66,7 +66,7 @@ static void check_start(struct stream_check *check, const struct entry *e)
 	} else if (hole < audit_skip_max(audit)) {
 		sums->nr_skipped_bytes += hole;
 		audit_watermark_skipped(check->ring, e, check->end);
-		audit_skipped(audit, e, check->end, e->off);
+		audit_add_skip(audit, e, check->end, e->off);
 		audit_add_finding(audit, INV_SKIPPED, sums, e, hole,
 				  "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole, e->off);
 	} else {
@@ -87,7 +87,7 @@ static void check_flags(struct stream_check *check, const struct entry *e)
 	if (e->flags & ~(uint64_t)KNOWN_FLAGS)
 		audit_add_finding(audit, INV_FLAG_UNKNOWN, sums, e, 0, "flags 0x%" PRIx64,
 				  e->flags);
-	if (format && !audit->family->formats) {
+	if (format && !audit->family->has_formats) {
 		audit_add_finding(audit, INV_FLAG_FORMAT, sums, e, 0,
 				  "format 0x%" PRIx64 " in a record of %s", format, audit->unit);
 	} else {
@@ -145,7 +145,7 @@ static void note_losses(struct stream_check *check, const struct entry *e)
 	}
 }
 
-static void idle_ends(struct stream_check *check)
+static void end_idle(struct stream_check *check)
 {
 	if (check->nr_idle >= IDLE_MIN)
 		audit_add_finding(check->ring->audit, INV_NO_PROGRESS, check->ring->sums,
@@ -158,24 +158,24 @@ static void idle_ends(struct stream_check *check)
 }
 
 /*
- * A ring that was read to its head has space (D5), so the next transaction stores something. Some
- * records may be older than that read: they came while the reader read.
+ * A ring that was read to its head has space (D5), so the next transaction stores something. A few
+ * records may be older: the kernel wrote them while the reader was reading.
  */
 static void check_progress(struct stream_check *check, const struct entry *e)
 {
 	bool idle = !e->size && e->flags & PERF_AUX_FLAG_TRUNCATED && check->read_up_to >= e->off;
 
 	if (!idle || (check->nr_idle && check->idle->off != e->off))
-		idle_ends(check);
+		end_idle(check);
 	if (idle && !check->nr_idle++)
 		check->idle = e;
 }
 
 /*
- * D21: a transaction that was truncated while it ran has disabled its event, so nothing follows
- * before the reader has read and enabled it; but for what the driver tried at once (H6, H13). A
- * transaction that the driver ends at once, with 0 bytes, because its begin found no space disables
- * nothing: several of those in a row are no fault.
+ * D21: a transaction that is truncated while it runs disables its event, so nothing follows before
+ * the reader has read and enabled it, except what the driver tries at once (H6, H13). A transaction
+ * that the driver ends at once, with 0 bytes, because its begin found no space disables nothing:
+ * several of those in a row are no fault.
  */
 static void check_truncated_again(struct stream_check *check, const struct entry *e)
 {
@@ -207,7 +207,7 @@ static void check_record(struct stream_check *check, const struct entry *e)
 	struct auxtap_audit_ring *sums = check->ring->sums;
 	uint64_t end = audit_end(e->off, e->size), size = audit->facts.aux_size;
 
-	if (e->off + e->size < e->off) { /* nothing in it can be believed */
+	if (e->off + e->size < e->off) { /* no field of this record can be trusted */
 		audit_add_finding(audit, INV_AUX_RANGE, sums, e, 0,
 				  "offset 0x%" PRIx64 ", size 0x%" PRIx64, e->off, e->size);
 		return;
@@ -224,8 +224,8 @@ static void check_record(struct stream_check *check, const struct entry *e)
 	if (!sums->overwrite) {
 		check_start(check, e);
 		/*
-		 * H4: PT's STOP lies at the end of the last page, so the byte that D5 keeps is
-		 * written, too
+		 * H4: PT's STOP lies at the end of the last page, so PT also writes the byte that
+		 * D5 keeps free.
 		 */
 		if (size && (e->size > size || (e->size == size && !audit->family->fills_ring)))
 			audit_add_finding(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
@@ -261,10 +261,10 @@ static void check_resumed(const struct stream_check *check)
 }
 
 /*
- * A ring of a command's tasks on a CPU has one event for each of them (inherited ones), and their
- * records name only the first: a record of a second task's event proves nothing about the first's,
- * also because the kernel lets tasks exchange their events. A CPU-wide ring and a thread's have one
- * event, whoever runs.
+ * In a per-CPU ring of a command each task has an event of its own (an inherited one), and all
+ * records have the id of the first: so a record may be of another event than the one before,
+ * also because the kernel lets tasks exchange their events. A CPU-wide ring and a thread's ring
+ * have one event, whichever task runs.
  */
 static bool has_one_event(const struct ring_view *ring)
 {
@@ -303,7 +303,7 @@ void audit_stream(const struct ring_view *ring)
 		nr++;
 		nr_overwrite += ring->entries[i].flags & PERF_AUX_FLAG_OVERWRITE ? 1 : 0;
 	}
-	sums->overwrite = nr && 2 * nr_overwrite > nr; /* what most records say */
+	sums->overwrite = nr && 2 * nr_overwrite > nr; /* as most records say */
 	for (size_t i = 0; i < ring->nr; i++) {
 		const struct entry *e = &ring->entries[i];
 
@@ -329,7 +329,7 @@ void audit_stream(const struct ring_view *ring)
 		}
 	}
 	sums->last_end = check.end;
-	idle_ends(&check);
+	end_idle(&check);
 	check_resumed(&check);
 	audit_flags_ends(ring);
 }

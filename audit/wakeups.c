@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Wakeups, as auxtap's recorder has noted them: each watermark that the head passes wakes the
- * reader, by bytes or by padding (D11, D18), and nothing else does, least of all in an area that is
- * overwritten (D7). Stock perf records no wakeups.
+ * Checks the wakeups that auxtap's recorder noted: each watermark that the head passes, by bytes or
+ * by padding (D11, D18), wakes the reader, and without a cause nothing does. In overwrite mode the
+ * AUX area never wakes it (D7). Stock perf records no wakeups.
  */
 #include "audit_private.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-struct reader {
+struct wakeup_check {
 	struct auxtap_audit *audit;
-	struct auxtap_audit_ring whose;
-	struct auxtap_wakeup_log head;
+	struct auxtap_audit_ring ring_id;
+	struct auxtap_wakeup_log header;
 	const unsigned char *wakeups;
 	size_t nr;
 	uint64_t watermark;
 };
 
-/* Zeros before the first one. */
-static struct auxtap_wakeup wakeup_at(const struct reader *r, size_t i, size_t back)
+/* The wakeup that is 'back' before i; all zeros before the first one. */
+static struct auxtap_wakeup wakeup_at(const struct wakeup_check *r, size_t i, size_t back)
 {
 	struct auxtap_wakeup wakeup = {0};
 
@@ -28,67 +28,68 @@ static struct auxtap_wakeup wakeup_at(const struct reader *r, size_t i, size_t b
 	return wakeup;
 }
 
-static bool passed(const struct reader *r, uint64_t from, uint64_t to)
+static bool passes_watermark(const struct wakeup_check *r, uint64_t from, uint64_t to)
 {
 	return r->watermark && to / r->watermark > from / r->watermark;
 }
 
-/* E6: strictly more than a watermark after the one before. */
-static bool data_woke(const struct reader *r, uint64_t from, uint64_t to)
+/* E6: the head has gone beyond a multiple of the watermark; to reach one does not wake. */
+static bool data_ring_wakes(const struct wakeup_check *r, uint64_t from, uint64_t to)
 {
-	uint64_t watermark = r->head.data_watermark;
+	uint64_t watermark = r->header.data_watermark;
 
 	return watermark && to && (to - 1) / watermark > (from ? from - 1 : 0) / watermark;
 }
 
 /*
- * Passed, and neither this return of poll() nor the next one says so: the flag for it would have
- * stayed (E12).
+ * The head passed a watermark, and neither this return of poll() nor the next one reports it; a
+ * wakeup that came between them would have stayed pending until the next one (E12).
  */
-static void missing(const struct reader *r, size_t i)
+static void check_missing_wakeup(const struct wakeup_check *r, size_t i)
 {
 	struct auxtap_wakeup at = wakeup_at(r, i, 0), before = wakeup_at(r, i, 1), next;
 	struct entry where = {.file_off = AUXTAP_OFFSET_NONE, .time = at.time_ns};
 
-	if (r->audit->overwrite_noted || at.flags & (AUXTAP_WAKEUP_READABLE | AUXTAP_WAKEUP_LAST) ||
-	    i + 1 == r->nr || !passed(r, before.aux_head, at.aux_head))
+	if (r->audit->mostly_overwrite ||
+	    at.flags & (AUXTAP_WAKEUP_READABLE | AUXTAP_WAKEUP_LAST) || i + 1 == r->nr ||
+	    !passes_watermark(r, before.aux_head, at.aux_head))
 		return;
 	next = wakeup_at(r, i + 1, 0);
 	if (next.flags & (AUXTAP_WAKEUP_READABLE | AUXTAP_WAKEUP_LAST))
 		return;
-	audit_add_finding(r->audit, INV_WAKEUP_MISSING, &r->whose, &where,
+	audit_add_finding(r->audit, INV_WAKEUP_MISSING, &r->ring_id, &where,
 			  at.aux_head - before.aux_head,
 			  "the head went from 0x%" PRIx64 " to 0x%" PRIx64
 			  ", past a watermark of %" PRIu64 ", and the reader was not woken",
 			  before.aux_head, at.aux_head, r->watermark);
 }
 
-static void without_cause(const struct reader *r, size_t i, size_t woken)
+static void check_cause(const struct wakeup_check *r, size_t i, size_t woken)
 {
 	/*
-	 * What has woken may have come after the return before: between it and the look at the
-	 * heads. So all counts since the return before the last one that was a wakeup.
+	 * The cause may lie between the previous return of poll() and the recorder's read of the
+	 * heads. So everything counts since the return before the last wakeup.
 	 */
 	struct auxtap_wakeup at = wakeup_at(r, i, 0), since = wakeup_at(r, woken, 1), next = at;
 	struct entry where = {.file_off = AUXTAP_OFFSET_NONE, .time = at.time_ns};
-	bool overwrite = r->audit->overwrite_noted;
+	bool overwrite = r->audit->mostly_overwrite;
 
 	if (i + 1 < r->nr)
 		next = wakeup_at(r, i + 1, 0);
 	if (!(at.flags & AUXTAP_WAKEUP_READABLE) ||
 	    (at.flags | next.flags) & AUXTAP_WAKEUP_STOPPED ||
-	    data_woke(r, since.data_head, at.data_head))
+	    data_ring_wakes(r, since.data_head, at.data_head))
 		return;
-	if (!overwrite && (passed(r, since.aux_head, at.aux_head) ||
-			   at.aux_head - at.aux_tail >= r->head.aux_size - 1))
+	if (!overwrite && (passes_watermark(r, since.aux_head, at.aux_head) ||
+			   at.aux_head - at.aux_tail >= r->header.aux_size - 1))
 		return;
 	if (overwrite)
-		audit_add_finding(r->audit, INV_WAKEUP_CAUSE, &r->whose, &where, 0,
+		audit_add_finding(r->audit, INV_WAKEUP_CAUSE, &r->ring_id, &where, 0,
 				  "the area is overwritten, and the data ring held only %" PRIu64
 				  " bytes more",
 				  at.data_head - since.data_head);
 	else
-		audit_add_finding(r->audit, INV_WAKEUP_CAUSE, &r->whose, &where, 0,
+		audit_add_finding(r->audit, INV_WAKEUP_CAUSE, &r->ring_id, &where, 0,
 				  "the head went from 0x%" PRIx64 " to 0x%" PRIx64
 				  ", past no watermark of %" PRIu64
 				  "; the data ring held only %" PRIu64 " bytes more",
@@ -96,36 +97,37 @@ static void without_cause(const struct reader *r, size_t i, size_t woken)
 				  at.data_head - since.data_head);
 }
 
-void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
+void audit_wakeup_log(struct auxtap_audit *audit, const void *data, size_t size)
 {
-	struct reader r = {.audit = audit};
+	struct wakeup_check r = {.audit = audit};
 	struct auxtap_audit_facts *facts = &audit->facts;
 
-	if (size < sizeof(r.head))
+	if (size < sizeof(r.header))
 		return;
-	memcpy(&r.head, data, sizeof(r.head));
-	r.wakeups = (const unsigned char *)data + sizeof(r.head);
-	r.nr = (size - sizeof(r.head)) / sizeof(struct auxtap_wakeup);
-	r.whose.cpu = r.head.cpu;
-	r.whose.tid = r.head.tid;
-	r.watermark = r.head.aux_watermark ? r.head.aux_watermark : r.head.aux_size / 2; /* C2 */
+	memcpy(&r.header, data, sizeof(r.header));
+	r.wakeups = (const unsigned char *)data + sizeof(r.header);
+	r.nr = (size - sizeof(r.header)) / sizeof(struct auxtap_wakeup);
+	r.ring_id.cpu = r.header.cpu;
+	r.ring_id.tid = r.header.tid;
+	r.watermark =
+		r.header.aux_watermark ? r.header.aux_watermark : r.header.aux_size / 2; /* C2 */
 	if (!audit->opts.aux_size) {
-		facts->aux_size = r.head.aux_size;
+		facts->aux_size = r.header.aux_size;
 		if (facts->watermark_default)
 			facts->watermark = facts->aux_size / 2;
 	}
 	facts->nr_wakeups_noted += r.nr;
-	/* the emulation's wakeups go through a pipe of its own, which may be read late */
-	if (r.head.emulated || !r.head.aux_size)
+	/* the emulation's wakeups go through a pipe, which the recorder may read late */
+	if (r.header.emulated || !r.header.aux_size)
 		return;
-	if (r.head.nr_wakeups > r.nr)
-		audit_add_finding(audit, INV_WAKEUPS_UNNOTED, &r.whose, NULL, 0,
+	if (r.header.nr_wakeups > r.nr)
+		audit_add_finding(audit, INV_WAKEUPS_UNNOTED, &r.ring_id, NULL, 0,
 				  "%zu of %" PRIu64
 				  " times are in the file; later ones are not checked",
-				  r.nr, r.head.nr_wakeups);
+				  r.nr, r.header.nr_wakeups);
 	for (size_t i = 0, woken = 0; i < r.nr; i++) {
-		missing(&r, i);
-		without_cause(&r, i, woken);
+		check_missing_wakeup(&r, i);
+		check_cause(&r, i, woken);
 		if (wakeup_at(&r, i, 0).flags & AUXTAP_WAKEUP_READABLE)
 			woken = i;
 	}

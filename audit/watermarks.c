@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Records against watermarks and pages. The kernel wakes when the head passes a multiple of the
- * watermark (D18); the driver makes the unit interrupt at a position that depends on it: PT at the
- * end of the table entry before the one that contains it (H4, H5), SPE and TRBE at the page at or
- * after it, where they also stop (I4, J2).
+ * Compares records with watermarks and pages. The kernel wakes the reader when the head passes a
+ * multiple of the watermark (D18). The driver lets the unit interrupt at a position that depends on
+ * it: PT at the end of the table entry before the one that contains it (H4, H5), SPE and TRBE at
+ * the first page boundary at or after it, where they also stop (I4, J2).
  */
 #include "audit_private.h"
 
@@ -30,7 +30,7 @@ static uint64_t watermark_of(const struct auxtap_audit *audit, const struct entr
 	return e->watermark ? e->watermark : audit->facts.aux_size / 2; /* C2 */
 }
 
-/* D11: padding passes a watermark, too. */
+/* D11: the head may also pass a watermark by padding. */
 void audit_watermark_skipped(const struct ring_view *ring, const struct entry *e, uint64_t from)
 {
 	uint64_t w = watermark_of(ring->audit, e), wakeup;
@@ -53,12 +53,12 @@ void audit_watermark(const struct ring_view *ring, const struct entry *e)
 
 	if (!w || e->off > UINT64_MAX - 2 * w)
 		return;
-	wakeup = (e->off / w + 1) * w; /* D18: handle->wakeup when it began */
+	wakeup = (e->off / w + 1) * w; /* D18: handle->wakeup when the transaction began */
 	if (end >= wakeup) {
 		ring->sums->nr_passed++;
 		audit_count_overshoot(ring->sums, end - wakeup);
 	}
-	if (family->limit || e->flags & family->limit_format) {
+	if (family->stops_at_limit || e->flags & family->limit_format) {
 		check_limit(ring, e, wakeup);
 		return;
 	}

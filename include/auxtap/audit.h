@@ -57,14 +57,14 @@ struct auxtap_audit_ring {
 	/* path of the event log; NULL: a ring of the recording */
 	const char *log;
 	bool overwrite;			  /* snapshots */
-	uint64_t nr_records, nr_bytes;	  /* AUX records and the bytes they cover */
-	uint64_t nr_reads, nr_read_bytes; /* AUXTRACE records */
+	uint64_t nr_records, nr_bytes;	  /* AUX records (log: writes), and the bytes they cover */
+	uint64_t nr_reads, nr_read_bytes; /* AUXTRACE records; log: moves of the tail */
 	uint64_t first_off, last_end;	  /* in the AUX stream, both of AUX records */
 	uint64_t nr_truncated, nr_partial, nr_collision;
 	uint64_t nr_skipped_bytes; /* published without a record (D11) */
 	uint64_t nr_lost_records;  /* by LOST: records of any kind */
 	uint64_t nr_lost_bytes;	   /* log: lost, as reported by the unit */
-	uint64_t nr_starts;	   /* ITRACE_START */
+	uint64_t nr_starts;	   /* ITRACE_START; log: interrupts */
 	/* records (log: thresholds) that passed one or more watermarks */
 	uint64_t nr_passed;
 	uint64_t largest_unread; /* bytes: largest single read; log: largest lag */
