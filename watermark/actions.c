@@ -332,7 +332,7 @@ bool explore_is_pruned(const struct sim *sim)
 
 size_t explore_ranges(struct sim *sim, struct core_range *ranges, size_t max)
 {
-	size_t n = core_state(sim->c.cpu, sim->event, ranges, max);
+	size_t n = core_state_ranges(sim->c.cpu, sim->event, ranges, max);
 
 	if (n + 2 > max)
 		return max + 1;

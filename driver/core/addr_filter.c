@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Address filters of an event: what a driver receives of them, and when the core stops and restarts
- * it to apply them. This file does not parse the text that PERF_EVENT_IOC_SET_FILTER takes and does
- * not follow mappings: the caller passes the resulting filters and address ranges.
+ * Address filters of an event: passes them to the driver, and stops and restarts the event to apply
+ * them. This file does not parse the text that PERF_EVENT_IOC_SET_FILTER takes and does not follow
+ * mappings: the caller passes the resulting filters and address ranges.
  */
 #include "core/perf_buffer.h"
 #include <linux/list.h>
@@ -25,7 +25,7 @@ int event_addr_filters_init(struct perf_event *event)
 	return 0;
 }
 
-static void free_list(struct list_head *list)
+static void free_filters(struct list_head *list)
 {
 	struct list_head *at = list->next, *next;
 
@@ -39,7 +39,7 @@ static void free_list(struct list_head *list)
 void event_addr_filters_free(struct perf_event *event)
 {
 	if (event->addr_filters.list.next) /* not set if the event found no PMU */
-		free_list(&event->addr_filters.list);
+		free_filters(&event->addr_filters.list);
 	kfree(event->addr_filter_ranges);
 	event->addr_filter_ranges = NULL;
 }
@@ -59,9 +59,9 @@ static void set_range(struct perf_event *event, unsigned int n, u64 start, u64 s
 	event->addr_filters_gen++;
 }
 
-static void move(struct list_head *from, struct list_head *to)
+static void move_list(struct list_head *from, struct list_head *to)
 {
-	free_list(to);
+	free_filters(to);
 	if (from->next == from)
 		return;
 	*to = *from;
@@ -69,8 +69,9 @@ static void move(struct list_head *from, struct list_head *to)
 	to->prev->next = to;
 }
 
-/* The caller maps the file later, or never. */
-static void apply(struct perf_event *event, const struct core_addr_filter *filters, unsigned int nr)
+/* The range of a filter with a file stays 0 until the caller maps the file. */
+static void apply_filters(struct perf_event *event, const struct core_addr_filter *filters,
+			  unsigned int nr)
 {
 	for (unsigned int i = 0; i < nr; i++)
 		set_range(event, i, filters[i].file ? 0 : filters[i].offset,
@@ -78,7 +79,7 @@ static void apply(struct perf_event *event, const struct core_addr_filter *filte
 	event->addr_filters_gen++;
 	perf_event_restart(event);
 	for (struct perf_event *e = event->child_list; e; e = e->child_next)
-		apply(e, filters, nr);
+		apply_filters(e, filters, nr);
 }
 
 int core_event_set_addr_filters(struct perf_event *event, const struct core_addr_filter *filters,
@@ -111,11 +112,11 @@ int core_event_set_addr_filters(struct perf_event *event, const struct core_addr
 	if (!err)
 		err = event->pmu->addr_filters_validate(&list);
 	if (err) {
-		free_list(&list);
+		free_filters(&list);
 		return err;
 	}
-	move(&list, &event->addr_filters.list);
-	apply(event, filters, nr);
+	move_list(&list, &event->addr_filters.list);
+	apply_filters(event, filters, nr);
 	return 0;
 }
 

@@ -43,14 +43,14 @@ void rb_free_aux(struct perf_buffer *rb)
 static u64 effective_watermark(const struct perf_event *event, unsigned long nr_pages,
 			       bool overwrite, u64 asked)
 {
-	bool keeps = event->kernel->bugs && event->kernel->bugs->overwrite_watermark;
+	bool keep = event->kernel->bugs && event->kernel->bugs->overwrite_watermark;
 
 	if (overwrite)
-		return keeps ? asked : 0;
+		return keep ? asked : 0;
 	return asked ?: min((u64)U32_MAX, (u64)nr_pages << (PAGE_SHIFT - 1));
 }
 
-/* C3: no chunk of pages is larger than 2 to the power of it. */
+/* C3: the highest order of a chunk of pages. */
 static int max_chunk_order(const struct perf_event *event, unsigned long nr_pages, bool overwrite,
 			   u64 watermark)
 {

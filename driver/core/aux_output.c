@@ -34,7 +34,7 @@ static void aux_wakeup(struct perf_output_handle *handle)
 static void aux_disable(struct perf_event *event)
 {
 	if (!injected_bugs_of(event)->truncation_goes_on)
-		perf_event_mark_disable(event);
+		perf_event_disable_inatomic(event);
 }
 
 /*
@@ -70,7 +70,7 @@ static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_injecte
 	return false;
 }
 
-/* A: if that bug is injected, as if aux_head were 32 bits wide */
+/* A: if this bug is injected, aux_head behaves as if it were 32 bits wide. */
 static void cut_head_to_32_bits(struct perf_buffer *rb, const struct core_injected_bugs *bugs)
 {
 	if (bugs->head_32_bit)
@@ -112,7 +112,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	struct perf_buffer *rb;
 	bool full = false;
 
-	/* D2: from here in this order; D3: without a ring handle->event stays as it was. */
+	/* D2 demands this order; D3: without a ring handle->event stays as it was. */
 	rb = ring_buffer_get(output_event);
 	if (!rb)
 		return NULL;
@@ -189,13 +189,13 @@ static int perf_event_aux_event(struct perf_event *event, u64 offset, u64 size, 
 }
 
 /* D14 */
-static bool aux_worth_a_record(const struct perf_event *event, unsigned long size, u64 flags)
+static bool aux_needs_record(const struct perf_event *event, unsigned long size, u64 flags)
 {
-	u64 silent = PERF_AUX_FLAG_OVERWRITE;
+	u64 ignored = PERF_AUX_FLAG_OVERWRITE;
 
 	if (event->kernel->aux_gate_masks_format) /* L2 */
-		silent |= PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
-	return size || flags & ~silent;
+		ignored |= PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
+	return size || flags & ~ignored;
 }
 
 void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
@@ -203,7 +203,7 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 	bool wakeup = handle->aux_flags & PERF_AUX_FLAG_TRUNCATED;
 	struct perf_event *event = handle->event;
 	struct perf_buffer *rb = handle->rb;
-	bool due, lost = false;
+	bool record_expected, lost = false;
 	u64 offset;
 
 	if (WARN_ON_ONCE(!event))
@@ -219,11 +219,11 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		rb->aux_head += size;
 	}
 	cut_head_to_32_bits(rb, injected_bugs_of(event));
-	due = aux_worth_a_record(event, size, handle->aux_flags);
-	if (due)
+	record_expected = aux_needs_record(event, size, handle->aux_flags);
+	if (record_expected)
 		lost = perf_event_aux_event(event, offset, size, handle->aux_flags);
 	ring_store_aux_head(rb, rb->aux_head); /* D15: after the record */
-	notify_observer(aux_end, handle, offset, size, due, lost);
+	notify_observer(aux_end, handle, offset, size, record_expected, lost);
 	if (rb_need_aux_wakeup(rb, injected_bugs_of(event)))
 		wakeup = true;
 	if (wakeup) { /* D16 */

@@ -2,7 +2,7 @@
 /*
  * The host model of the perf core, as its callers see it: what system calls, the scheduler and the
  * interrupt controller do in a real kernel. driver/emu and the tests call this; PMU drivers include
- * <linux/perf_event.h> (core/linux/) and see the kernel's AUX API only. Rules:
+ * <linux/perf_event.h> (core/linux/) and see the kernel's AUX API only. Rule numbers (D21) refer to
  * docs/kernel-rules.md. Thread safety: each thread has a machine of its own (core_local.h); the
  * reader of a ring is another process (or thread) that only accesses the mappings.
  */
@@ -20,49 +20,52 @@ struct perf_event;
 struct perf_event_attr;
 
 /*
- * Bugs that kernels have had; no kernel set enables any. The simulator builds a set that does, to
- * show that its checks detect them.
+ * Bugs that kernels have had. No member of core_kernels[] has any; the simulator adds them to a
+ * copy, to show that its checks detect them.
  */
 struct core_injected_bugs {
 	/* D18: aux_wakeup += W, however many watermarks were passed */
 	bool wakeup_by_one;
-	bool overwrite_watermark;  /* C3, D18: an overwritten area has a watermark too */
-	bool truncation_goes_on;   /* D21: the event is never marked for disable */
+	bool overwrite_watermark;  /* C3, D18: an area in overwrite mode has a watermark, too */
+	bool truncation_goes_on;   /* D21: a truncated event is never disabled */
 	bool refcount_first;	   /* D2: takes the reference before it checks the count */
-	bool partial_is_truncated; /* D9 */
+	bool partial_is_truncated; /* D9: PARTIAL becomes TRUNCATED */
 	bool head_32_bit;	   /* A: aux_head is 32 bits wide */
-	bool skip_without_wakeup;  /* D11 */
+	bool skip_without_wakeup;  /* D11: perf_aux_output_skip() wakes no reader */
 };
 
-/* One switch per difference between kernels (section L). A kernel is a named set. */
+/* A modelled kernel version: one switch per difference between kernels (section L). */
 struct core_kernel {
 	const char *name;
-	/* D21: pending_disable = smp_processor_id(); lost on CPU 0 (before L1) */
+	/* D21: pending_disable = smp_processor_id(); lost on CPU 0 (until 6.15, see L1) */
 	bool disable_by_cpu_number;
-	/* D21: only sched-out checks pending_disable (6.11 to L1) */
+	/* D21: only sched-out checks pending_disable (6.11 to 6.15, see L1) */
 	bool disable_at_sched_out;
-	/* D14: PMU format bits alone emit no AUX record (before L2) */
+	/* D14: PMU format bits alone emit no AUX record (older kernels, see L2) */
 	bool aux_gate_masks_format;
 	/* L3: chunks are single pages unless the PMU asks for large ones */
 	bool aux_chunk_order_zero;
 	bool aux_pause_resume;	   /* L4 */
-	bool mmap_other_ring_busy; /* L6: EBUSY */
+	bool mmap_other_ring_busy; /* L6: mmap of another event's ring fails with EBUSY */
 	/* Q1: only events of the added event's PMU are rescheduled */
 	bool resched_one_pmu;
 	const struct core_injected_bugs *bugs; /* NULL: none */
 };
 extern const struct core_kernel *const core_kernels[]; /* NULL-terminated */
 const struct core_kernel *core_kernel_find(const char *name);
-/* The set for events opened from now on; default 6.1.192. */
+/* Sets the kernel version for events opened from now on; default 6.1.192. */
 void core_kernel_use(const struct core_kernel *kernel);
 
-/* A task, to which events are bound. Embedded by the owner; zeroed before use. */
+/*
+ * A task and its perf_event_context, of which the model has one per task; also the context of a
+ * CPU. Embedded by the owner; zeroed before use.
+ */
 struct core_task {
 	pid_t pid, tid;
-	struct perf_event *events; /* list through core_next, kept by core */
+	struct perf_event *events; /* list through next_in_ctx, kept by core */
 	/* kept by core: 1 + the CPU it runs on; 0: none */
-	int running;
-	uint64_t context, generation, clone_of, clone_generation; /* kept by core: Q3; 0: none */
+	int cpu_plus1;
+	uint64_t ctx_id, generation, clone_of, clone_generation; /* kept by core: Q3; 0: none */
 };
 
 /*
@@ -134,14 +137,15 @@ void core_page_size_use(uint64_t page_size);
 
 /*
  * Threads: each has a machine, PMUs and memory of its own; events, tasks and mappings belong to the
- * thread that made them. A thread beside others calls begin() first, and end() when it has closed
- * all: in between it has CPUs 0 … CORE_THREAD_CPUS-1, as many threads at a time as CORE_NR_CPUS has
- * of these. -EBUSY: too many. A process with one thread needs no calls and has all CPUs.
+ * thread that made them. If several threads use the model, each calls core_thread_begin() first and
+ * core_thread_end() after it has closed everything; in between it has CPUs 0 … CORE_THREAD_CPUS-1.
+ * -EBUSY: all CPUs are in use, by CORE_NR_CPUS / CORE_THREAD_CPUS threads. A process with one
+ * thread needs no calls and has all CPUs.
  */
 #define CORE_THREAD_CPUS 8
 int core_thread_begin(void);
 void core_thread_end(void);
-extern CORE_LOCAL int core_first_cpu; /* of this thread, in arrays of all CPUs */
+extern CORE_LOCAL int core_first_cpu; /* index of this thread's CPU 0 in arrays of all CPUs */
 
 /* The machine. Virtual CPUs 0 … CORE_NR_CPUS-1; smp_processor_id() is the current one. */
 #define CORE_NR_CPUS 1024
@@ -204,17 +208,17 @@ struct perf_output_handle;
  * NULL. They must not change state; only race() may, as another CPU would.
  */
 struct core_observer {
-	/* handle->event is NULL: refused; full: for lack of space (D6) */
+	/* handle->event is NULL: begin failed; full: for lack of space (D6) */
 	void (*aux_begin)(void *ctx, const struct perf_output_handle *handle,
 			  const struct perf_event *event, bool full);
 	void (*aux_skip)(void *ctx, const struct perf_output_handle *handle, uint64_t nr_bytes,
 			 int ret);
 	/*
-	 * The handle is still open. due: D14 requires a record; lost: the ring had no space for it
-	 * (F3).
+	 * The handle is still open. record_expected: D14 requires a record; lost: the ring had no
+	 * space for it (F3).
 	 */
 	void (*aux_end)(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
-			uint64_t nr_bytes, bool due, bool lost);
+			uint64_t nr_bytes, bool record_expected, bool lost);
 	void (*aux_wakeup)(void *ctx, const struct perf_event *event);
 	void (*aux_free)(void *ctx);
 	/* within begin, between the two checks of whether the area is in use (D2) */
@@ -234,11 +238,13 @@ struct core_machine {
 	 * with; negative: every allocation fails. NULL: all succeed.
 	 */
 	int (*alloc_order)(void *ctx, int order);
-	/* B11: of the task that maps now, and its counts; NULL: no limit */
+	/* B11: of the task that currently maps; NULL: no limit */
 	const struct core_budget *budget;
-	bool unprivileged; /* the task that opens events now has no CAP_PERFMON */
-	/* rings are in this process alone: without a memfd, whose system calls take most of the
-	 * time */
+	bool unprivileged; /* the task that currently opens events has no CAP_PERFMON */
+	/*
+	 * Rings are private to this process and have no memfd, whose system calls take most of the
+	 * time.
+	 */
 	bool private_rings;
 	/*
 	 * Receives what drivers print (level as the kernel's, '3' error … '7' debug), and failed
@@ -253,24 +259,24 @@ void core_machine_set(const struct core_machine *machine);
 /* WARN_ONs so far. A correct machine and driver cause none. */
 unsigned long core_warnings(void);
 
-/* Owner's pointer of an event (emu: its descriptor number). */
+/* The owner's pointer in an event. */
 void core_event_set_priv(struct perf_event *event, void *priv);
 void *core_event_priv(const struct perf_event *event);
 
 /*
- * For a search over states: all memory that holds the state of the kernel and its drivers, as far
- * as one CPU sees it. Excludes AUX areas, and of what rings share with their readers all but the
- * positions of an event's ring. Returns the number of ranges; stores up to max.
+ * For the simulator's exhaustive search: all memory that holds the state of the kernel and its
+ * drivers, as far as one CPU sees it. This excludes AUX areas and the pages that rings share with
+ * their readers, except for the positions in the event's ring. Returns the number of ranges; stores
+ * up to max.
  */
 struct core_range {
 	void *at;
 	size_t size;
 };
-size_t core_state(int cpu, struct perf_event *event, struct core_range *ranges, size_t max);
+size_t core_state_ranges(int cpu, struct perf_event *event, struct core_range *ranges, size_t max);
 /*
- * Subtracts nr_bytes (a multiple of area and watermark) from the event's AUX positions and from all
- * that counts up with them, and empties the data ring, which must have been read: the same state in
- * smaller numbers.
+ * Subtracts nr_bytes (a multiple of area and watermark) from the event's AUX positions, and empties
+ * the data ring, which must have been read. The state stays equivalent, with smaller numbers.
  */
 void core_event_rebase(struct perf_event *event, uint64_t nr_bytes);
 

@@ -18,7 +18,7 @@ int perf_event_id_header_size(const struct perf_event_attr *attr)
 void perf_event_header__init_id(struct perf_event_header *header, struct perf_sample_id *id,
 				struct perf_event *event)
 {
-	const struct core_task *task = core_current();
+	const struct core_task *task = core_record_task();
 
 	if (!event->attr.sample_id_all)
 		return;

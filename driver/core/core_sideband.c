@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Records that no driver writes: what a task does, written for those of its events that ask for it
- * and for the events of its CPU. The caller passes complete bodies.
+ * Sideband records of what a task does, for those of its events and of its CPU's events that ask
+ * for them. The caller passes complete bodies.
  */
 #include "perf_buffer.h"
 #include <linux/slab.h>
@@ -10,7 +10,7 @@
 #define MMAP_FIELDS  32u
 #define MMAP2_FIELDS 64u
 
-/* F2: AUX_OUTPUT_HW_ID, where a unit has one, takes this path too. */
+/* F2: also writes AUX_OUTPUT_HW_ID, for units that have a hardware id. */
 int core_event_record(struct perf_event *event, uint32_t type, uint16_t misc, const void *body,
 		      size_t size)
 {
@@ -80,26 +80,25 @@ static void record_mmap(struct perf_event *event, uint16_t misc, const void *bod
 	kfree(shorter);
 }
 
-static struct perf_event *event_before(const struct core_task *context,
-				       const struct perf_event *next)
+static struct perf_event *event_before(const struct core_task *ctx, const struct perf_event *next)
 {
-	struct perf_event *e = context->events;
+	struct perf_event *e = ctx->events;
 
-	while (e && e->core_next != next)
-		e = e->core_next;
+	while (e && e->next_in_ctx != next)
+		e = e->next_in_ctx;
 	return e;
 }
 
 /* F4: the most recently opened event first. */
-static void context_record(struct core_task *context, uint32_t type, uint16_t misc,
-			   const void *body, size_t size)
+static void context_record(struct core_task *ctx, uint32_t type, uint16_t misc, const void *body,
+			   size_t size)
 {
-	struct perf_event *first = context->events;
+	struct perf_event *first = ctx->events;
 
 	if (!first)
 		return;
-	for (struct perf_event *e = event_before(context, NULL); e;
-	     e = e == first ? NULL : event_before(context, e)) {
+	for (struct perf_event *e = event_before(ctx, NULL); e;
+	     e = e == first ? NULL : event_before(ctx, e)) {
 		if (e->state < PERF_EVENT_STATE_INACTIVE)
 			continue;
 		if (e->cpu != -1 && e->cpu != core_cpu())
@@ -116,17 +115,17 @@ static void context_record(struct core_task *context, uint32_t type, uint16_t mi
 void core_task_record(struct core_task *task, uint32_t type, uint16_t misc, const void *body,
 		      size_t size)
 {
-	struct core_task *context = core_cpu_context(core_cpu());
+	struct core_task *ctx = core_cpu_context(core_cpu());
 
-	core_speak_as(task); /* a kernel writes these in the task's own context */
-	/* F4: by then the task's events are scheduled out; its own context comes first */
+	core_set_record_task(task); /* the kernel writes these while the task is current */
+	/* F4: EXIT is written after the task's events are scheduled out, to its context first */
 	if (type == PERF_RECORD_EXIT) {
-		event_context_out(task);
+		event_sched_out_all(task);
 		context_record(task, type, misc, body, size);
 	}
-	if (context != task)
-		context_record(context, type, misc, body, size);
+	if (ctx != task)
+		context_record(ctx, type, misc, body, size);
 	if (type != PERF_RECORD_EXIT)
 		context_record(task, type, misc, body, size);
-	core_speak_as(NULL);
+	core_set_record_task(NULL);
 }

@@ -169,7 +169,7 @@ void perf_output_wakeup(struct perf_output_handle *handle)
 {
 	handle->rb->poll = POLLIN | POLLRDNORM;
 	handle->event->pending_wakeup = true;
-	irq_work_queue(handle->event);
+	core_irq_work_queue(handle->event);
 }
 
 /* E7: wakeup_events counts samples only, and shifts E6 by one byte. */

@@ -109,7 +109,7 @@ static bool lacks_aux_leader(const struct perf_event *event)
 	return leader == event || !(leader->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE);
 }
 
-/* Task events and CPU events never share an exclusive PMU. */
+/* Whether CPU events use the exclusive PMU of a task event, or the reverse. */
 static bool exclusive_kind_taken(const struct perf_event *event)
 {
 	if (!(event->pmu->capabilities & PERF_PMU_CAP_EXCLUSIVE))
@@ -117,12 +117,12 @@ static bool exclusive_kind_taken(const struct perf_event *event)
 	return event->target ? event->pmu->exclusive_cnt < 0 : event->pmu->exclusive_cnt > 0;
 }
 
-/* At most one active event per task or CPU. */
+/* An exclusive PMU has at most one active event per task or CPU. */
 static bool exclusive_taken(const struct perf_event *event)
 {
 	if (!(event->pmu->capabilities & PERF_PMU_CAP_EXCLUSIVE))
 		return false;
-	for (struct perf_event *e = event->task->events; e; e = e->core_next)
+	for (struct perf_event *e = event->ctx->events; e; e = e->next_in_ctx)
 		if (e->pmu == event->pmu &&
 		    (e->cpu == event->cpu || e->cpu == -1 || event->cpu == -1))
 			return true;
@@ -140,7 +140,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		    struct perf_event *parent)
 {
 	struct perf_event *event;
-	bool on = false;
+	bool parent_enabled = false;
 	int ret;
 
 	*result = NULL;
@@ -150,7 +150,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 	if (!event)
 		return -ENOMEM;
 	if (parent)
-		on = parent->state >= PERF_EVENT_STATE_INACTIVE;
+		parent_enabled = parent->state >= PERF_EVENT_STATE_INACTIVE;
 	if (parent && parent->parent)
 		parent = parent->parent;
 	event->kernel = parent ? parent->kernel : core_kernel_now;
@@ -174,7 +174,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 	}
 	event->parent = parent;
 	event->target = task;
-	event->task = task ? task : core_cpu_context(cpu);
+	event->ctx = task ? task : core_cpu_context(cpu);
 	event->group_leader = group ? group : event;
 	event->cpu = cpu;
 	event->oncpu = event->irq_cpu = -1;
@@ -184,7 +184,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 			      (parent ? PERF_ATTACH_CHILD : 0) | (group ? PERF_ATTACH_GROUP : 0);
 	event->state = event->attr.disabled ? PERF_EVENT_STATE_OFF : PERF_EVENT_STATE_INACTIVE;
 	if (parent) /* like the forking task's event, which may itself be inherited */
-		event->state = on ? PERF_EVENT_STATE_INACTIVE : PERF_EVENT_STATE_OFF;
+		event->state = parent_enabled ? PERF_EVENT_STATE_INACTIVE : PERF_EVENT_STATE_OFF;
 	event->hw.sample_period = event->attr.sample_period;
 	event->hw.aux_paused = !!(event->attr.__reserved_3 & AUX_START_PAUSED);
 	event->time_stamp = core_clock();
@@ -195,7 +195,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		ret = event->pmu->event_init(event);
 	if (ret)
 		goto free_event;
-	/* Q4: the kinds are checked before the group, other users of the PMU after it */
+	/* Q4: the mix of task and CPU events is checked before the group, other events after it */
 	if (exclusive_kind_taken(event)) {
 		ret = -EBUSY;
 		goto destroy_event;
@@ -203,7 +203,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 	if (task && !parent)
 		context_unclone(task); /* Q3: even if opening fails */
 	/* Q4: a group has one context and one clock, and its leader is not a sibling. */
-	if (group && (group->group_leader != group || group->task != event->task ||
+	if (group && (group->group_leader != group || group->ctx != event->ctx ||
 		      group->cpu != event->cpu || event->attr.pinned || event->attr.exclusive ||
 		      perf_clocks_differ(&group->attr, &event->attr))) {
 		ret = -EINVAL;
@@ -252,7 +252,7 @@ void event_free(struct perf_event *event)
 		if (*at)
 			*at = event->child_next;
 	}
-	irq_work_cancel(event);
+	core_irq_work_cancel(event);
 	if (event->rb)
 		ring_buffer_attach(event, NULL);
 	exclusive_count(event, -1);
@@ -271,7 +271,8 @@ void core_event_close(struct perf_event *event)
 	event_free(event);
 }
 
-static void for_each_child(struct perf_event *event, void (*fn)(struct perf_event *event))
+static void perf_event_for_each_child(struct perf_event *event,
+				      void (*fn)(struct perf_event *event))
 {
 	fn(event);
 	for (struct perf_event *child = event->child_list; child; child = child->child_next)
@@ -279,19 +280,19 @@ static void for_each_child(struct perf_event *event, void (*fn)(struct perf_even
 }
 
 /* PERF_IOC_FLAG_GROUP: the whole group of the event. */
-static void for_each(struct perf_event *event, unsigned long flags,
-		     void (*fn)(struct perf_event *event))
+static void perf_event_for_each(struct perf_event *event, unsigned long flags,
+				void (*fn)(struct perf_event *event))
 {
 	struct perf_event *leader = event->group_leader;
 
-	if (!(flags & PERF_IOC_FLAG_GROUP) || !leader->task) {
-		for_each_child(event, fn);
+	if (!(flags & PERF_IOC_FLAG_GROUP) || !leader->ctx) {
+		perf_event_for_each_child(event, fn);
 		return;
 	}
-	for_each_child(leader, fn);
-	for (struct perf_event *e = leader->task->events; e; e = e->core_next)
+	perf_event_for_each_child(leader, fn);
+	for (struct perf_event *e = leader->ctx->events; e; e = e->next_in_ctx)
 		if (e->group_leader == leader && e != leader)
-			for_each_child(e, fn);
+			perf_event_for_each_child(e, fn);
 }
 
 static void event_reset(struct perf_event *event)
@@ -304,13 +305,13 @@ long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned 
 {
 	switch (request) {
 	case PERF_EVENT_IOC_ENABLE:
-		for_each(event, argument, perf_event_enable);
+		perf_event_for_each(event, argument, perf_event_enable);
 		return 0;
 	case PERF_EVENT_IOC_DISABLE:
-		for_each(event, argument, perf_event_disable);
+		perf_event_for_each(event, argument, perf_event_disable);
 		return 0;
 	case PERF_EVENT_IOC_RESET:
-		for_each(event, argument, event_reset);
+		perf_event_for_each(event, argument, event_reset);
 		return 0;
 	case PERF_EVENT_IOC_REFRESH:
 		/* The limit counts overflows, and no event here overflows. */
@@ -343,14 +344,14 @@ unsigned int core_event_poll(struct perf_event *event)
 
 	if (event->state <= PERF_EVENT_STATE_EXIT && !event->child_list)
 		return events;
-	if (event->rb) { /* E12: the first poller consumes it for all events of the ring */
+	if (event->rb) { /* E12: the first poller consumes the state for all events of the ring */
 		events = event->rb->poll;
 		event->rb->poll = 0;
 	}
 	return events;
 }
 
-static void put_event(u64 *at, struct perf_event *event, u64 format)
+static void fill_read_entry(u64 *at, struct perf_event *event, u64 format)
 {
 	*at++ = 0; /* the count: no PMU here counts */
 	if (!(format & PERF_FORMAT_GROUP)) {
@@ -382,11 +383,11 @@ ssize_t core_event_read(struct perf_event *event, void *buf, size_t size)
 	if (!(format & PERF_FORMAT_GROUP)) {
 		if (size < need)
 			return -ENOSPC;
-		put_event(at, event, format);
+		fill_read_entry(at, event, format);
 		memcpy(buf, words, need);
 		return (ssize_t)need;
 	}
-	for (struct perf_event *e = event->task ? event->task->events : NULL; e; e = e->core_next)
+	for (struct perf_event *e = event->ctx ? event->ctx->events : NULL; e; e = e->next_in_ctx)
 		if (e->group_leader == event && e != event)
 			nr++;
 	need += 8 + (nr - 1) * entry;
@@ -399,13 +400,13 @@ ssize_t core_event_read(struct perf_event *event, void *buf, size_t size)
 		*at++ = event->time_running;
 	memcpy(buf, words, (size_t)((char *)at - (char *)words));
 	buf = (char *)buf + ((char *)at - (char *)words);
-	put_event(words, event, format);
+	fill_read_entry(words, event, format);
 	memcpy(buf, words, entry);
-	for (struct perf_event *e = event->task ? event->task->events : NULL; e; e = e->core_next) {
+	for (struct perf_event *e = event->ctx ? event->ctx->events : NULL; e; e = e->next_in_ctx) {
 		if (e->group_leader != event || e == event)
 			continue;
 		buf = (char *)buf + entry;
-		put_event(words, e, format);
+		fill_read_entry(words, e, format);
 		memcpy(buf, words, entry);
 	}
 	return (ssize_t)need;

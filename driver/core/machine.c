@@ -13,7 +13,7 @@ CORE_LOCAL struct core_machine core_machine;
 static CORE_LOCAL unsigned long nr_warnings;
 static CORE_LOCAL int current_cpu, nr_cpus = CORE_NR_CPUS;
 CORE_LOCAL int core_first_cpu;
-/* Those that have begun; their CPUs are entries of arrays that are no thread's own. */
+/* Threads between begin and end; each uses its CPUs' entries in arrays that all threads share. */
 static atomic_bool threads[NR_THREADS];
 CORE_LOCAL unsigned int core_page_shift = 12;
 

@@ -16,20 +16,20 @@
 struct page_region {
 	char *virt;
 	unsigned long nr_pages;
-	bool kernel; /* alloc_pages(), not an AUX area */
+	bool from_alloc_pages; /* alloc_pages(), not an AUX area */
 	struct page *pages;
 	u64 phys_base;
 	unsigned long nr_slots; /* physical pages from phys_base on, holes included */
 	u32 *slots;		/* 1 + page index; 0: a hole */
 };
 
-/* What kmalloc() has allocated. */
-struct small {
-	struct small *next, *prev;
+/* The header of a block that kmalloc() allocated. */
+struct kmalloc_block {
+	struct kmalloc_block *next, *prev;
 	size_t size;
-	size_t unused; /* keeps the memory after it aligned */
+	size_t unused; /* aligns the memory after the header */
 };
-static CORE_LOCAL struct small *smalls; /* the newest first */
+static CORE_LOCAL struct kmalloc_block *kmalloc_blocks; /* the newest first */
 
 struct region_entry {
 	u64 start;
@@ -121,7 +121,8 @@ static struct page_region *region_of_virt(const void *addr)
 }
 
 /*
- * C5: a chunk has the requested order, or the largest that the allocator can provide; 0 on failure.
+ * C5: a chunk has the wanted order, or the highest that the allocator can provide. Returns false on
+ * failure.
  */
 static bool chunk_order(int wanted, int (*order_of)(void *ctx, int order), void *ctx, int *order)
 {
@@ -145,8 +146,8 @@ struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned
 	max_slots = 3 * nr_pages + (2ul << MAX_PAGE_ORDER);
 	region->pages = kcalloc(nr_pages, sizeof(*region->pages), GFP_KERNEL);
 	/*
-	 * the map of a region never changes: it is not part of the kernel's state
-	 * (core_memory_state)
+	 * The slots of a region never change, so they need not be part of the kernel's state
+	 * (core_memory_ranges()) and are allocated by calloc().
 	 */
 	region->slots = calloc(max_slots, sizeof(*region->slots));
 	if (!region->pages || !region->slots)
@@ -194,7 +195,7 @@ void page_region_free(struct page_region *region)
 		return;
 	entry_remove(by_virt, (u64)(uintptr_t)region->virt);
 	entry_remove(by_phys, region->phys_base);
-	if (!--nr_regions) { /* a thread that ends leaves nothing */
+	if (!--nr_regions) { /* a thread that ends must not leak the tables */
 		free(by_virt);
 		free(by_phys);
 		by_virt = by_phys = NULL;
@@ -260,16 +261,16 @@ phys_addr_t virt_to_phys(const volatile void *addr)
 
 void *core_kmalloc(size_t size, bool zero)
 {
-	struct small *s = size > SIZE_MAX - sizeof(*s) ? NULL : malloc(sizeof(*s) + size);
+	struct kmalloc_block *s = size > SIZE_MAX - sizeof(*s) ? NULL : malloc(sizeof(*s) + size);
 
 	if (!s)
 		return NULL;
 	s->size = size;
-	s->next = smalls;
+	s->next = kmalloc_blocks;
 	s->prev = NULL;
-	if (smalls)
-		smalls->prev = s;
-	smalls = s;
+	if (kmalloc_blocks)
+		kmalloc_blocks->prev = s;
+	kmalloc_blocks = s;
 	if (zero)
 		memset(s + 1, 0, size);
 	return s + 1;
@@ -277,31 +278,31 @@ void *core_kmalloc(size_t size, bool zero)
 
 void core_kfree(const void *ptr)
 {
-	struct small *s;
+	struct kmalloc_block *s;
 
 	if (!ptr)
 		return;
-	s = (struct small *)(uintptr_t)ptr - 1;
+	s = (struct kmalloc_block *)(uintptr_t)ptr - 1;
 	if (s->next)
 		s->next->prev = s->prev;
 	if (s->prev)
 		s->prev->next = s->next;
 	else
-		smalls = s->next;
+		kmalloc_blocks = s->next;
 	free(s);
 }
 
-size_t core_memory_state(struct core_range *ranges, size_t max)
+size_t core_memory_ranges(struct core_range *ranges, size_t max)
 {
 	size_t n = 0;
 
-	for (struct small *s = smalls; s; s = s->next, n++)
+	for (struct kmalloc_block *s = kmalloc_blocks; s; s = s->next, n++)
 		if (n < max)
 			ranges[n] = (struct core_range){s + 1, s->size};
 	for (size_t i = 0; i < nr_regions; i++) {
 		struct page_region *region = by_virt[i].region;
 
-		if (!region->kernel)
+		if (!region->from_alloc_pages)
 			continue; /* an AUX area */
 		if (n < max)
 			ranges[n] =
@@ -330,7 +331,7 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 		free(virt);
 		return NULL;
 	}
-	region->kernel = true;
+	region->from_alloc_pages = true;
 	region->pages[0].order = (int)order;
 	region->pages[0].has_private = false;
 	region->pages[0].private = 0;

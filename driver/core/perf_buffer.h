@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ring buffer object, its shared page, and who accesses what. data_ring.c and aux_output.c
- * write it, mapping.c and aux_area.c create it. All state that the rules need is private; the
- * shared page contains either published copies, or what the reader writes, which is untrusted
+ * The ring buffer object and its shared page. data_ring.c and aux_output.c write it, mapping.c and
+ * aux_area.c create it. All state that the rules (docs/kernel-rules.md) need is private; the shared
+ * page contains published copies, and fields that the reader writes, which are untrusted
  * (data_tail, aux_tail, aux_offset, aux_size).
  */
 #ifndef AUXTAP_CORE_PERF_BUFFER_H
@@ -14,7 +14,7 @@
 
 struct page_region;
 
-/* Section A. */
+/* State: kernel-rules.md, section A. */
 struct perf_buffer {
 	/* events attached, open AUX transactions, calls in progress */
 	int refcount;
@@ -41,7 +41,7 @@ struct perf_buffer {
 	unsigned char *aux;
 	int aux_memfd;
 	int aux_nr_pages; /* 0: no AUX area */
-	u64 aux_offset;	  /* of the mapping */
+	u64 aux_offset;	  /* the offset at which the area is mapped */
 	void **aux_pages;
 	struct page_region *aux_region;
 	void *aux_priv;
@@ -124,7 +124,7 @@ void perf_event_header__init_id(struct perf_event_header *header, struct perf_sa
 void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
 				  const struct perf_sample_id *id);
 
-/* data_ring.c. begin: 0, or -ENOSPC: dropped, and counted by the rules. */
+/* data_ring.c. perf_output_begin*() return -ENOSPC if the record is dropped (E2, E4). */
 int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_id *id,
 			      struct perf_event *event, unsigned int size);
 int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sample_id *id,
@@ -140,17 +140,18 @@ void perf_output_wakeup(struct perf_output_handle *handle);
 void rb_toggle_paused(struct perf_buffer *rb, bool pause);
 
 /* sched.c */
-struct core_task *core_current(void);	    /* of the current CPU; NULL: idle */
-void core_speak_as(struct core_task *task); /* core_current() until NULL is set */
+/* The task that records name: the one that runs on the current CPU (NULL: idle), unless set. */
+struct core_task *core_record_task(void);
+void core_set_record_task(struct core_task *task); /* NULL: the running task again */
 struct core_task *core_cpu_context(int cpu);
-struct core_task *core_running(int cpu); /* NULL: idle */
-void irq_work_queue(struct perf_event *event);
-void irq_work_cancel(struct perf_event *event);
-void perf_event_mark_disable(struct perf_event *event);
+struct core_task *core_running_task(int cpu); /* NULL: idle */
+void core_irq_work_queue(struct perf_event *event);
+void core_irq_work_cancel(struct perf_event *event);
+void perf_event_disable_inatomic(struct perf_event *event);
 void perf_event_stop_output(struct perf_event *event);
 /*
- * B18: one interrupt for all events of the ring that run on the CPU; what they raise (disabling a
- * truncated one) runs after it.
+ * B18: one interrupt stops all events of the ring that run on the CPU; the irq_work that this
+ * raises, such as disabling a truncated event, runs after it.
  */
 void perf_event_stop_ring(struct perf_event *event, int cpu);
 void perf_event_restart(struct perf_event *event);
@@ -159,14 +160,14 @@ void perf_event_enable(struct perf_event *event);
 void perf_event_disable(struct perf_event *event);
 void event_install(struct perf_event *event);
 void context_unclone(struct core_task *task);
-void event_context_out(struct core_task *task);
+void event_sched_out_all(struct core_task *task);
 void event_remove(struct perf_event *event, enum perf_event_state state);
+void perf_event_wakeup(struct perf_event *event);
+size_t core_sched_ranges(int cpu, struct core_range *ranges,
+			 size_t max); /* as core_state_ranges() */
 
 /* event.c */
 void event_free(struct perf_event *event);
-void perf_event_wakeup(struct perf_event *event);
-
-size_t core_sched_state(int cpu, struct core_range *ranges, size_t max);
 
 /* machine.c */
 extern CORE_LOCAL struct core_machine core_machine;
@@ -175,14 +176,14 @@ u64 core_clock(void);
 
 /* memory.c */
 /*
- * Zeroed memory of a ring, and its memfd, which the caller closes (-1: private_rings). NULL, and a
- * negative errno in *err, on failure.
+ * Allocates zeroed memory for a ring, and its memfd, which the caller closes (-1: private_rings).
+ * Returns NULL with a negative errno in *err on failure.
  */
 void *ring_memory(const char *name, size_t size, int *memfd, int *err);
 struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned int max_order,
 				    int (*order_of)(void *ctx, int order), void *ctx);
 void page_region_free(struct page_region *region);
-size_t core_memory_state(struct core_range *ranges, size_t max); /* as core_state() */
+size_t core_memory_ranges(struct core_range *ranges, size_t max); /* as core_state_ranges() */
 struct page *page_region_page(struct page_region *region, unsigned long index);
 
 /* addr_filter.c */

@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * When events run: the scheduler's entry points, enabling and disabling, and the irq_work of each
- * emulated CPU. All of it runs on some CPU: work for an event that is active on another CPU is done
- * with that CPU as the current one, as an inter-processor call.
+ * Scheduling of events: the scheduler's entry points, enabling and disabling, and the irq_work of
+ * each emulated CPU. All of it runs on some CPU: work for an event that is active on another CPU is
+ * done with that CPU as the current one, like an inter-processor call. Rule numbers (D21) refer to
+ * docs/kernel-rules.md.
  */
 #include "core/perf_buffer.h"
 
 static struct core_task *current_task[CORE_NR_CPUS];
-static struct core_task cpu_context[CORE_NR_CPUS]; /* of events without a task */
+static struct core_task cpu_context[CORE_NR_CPUS]; /* for events without a task */
 static struct perf_event *irq_queue[CORE_NR_CPUS]; /* in order of queueing */
 
-/* the task whose sideband records are being written */
-static CORE_LOCAL struct core_task *speaking;
+/* the task whose sideband records are being written; NULL: the running task */
+static CORE_LOCAL struct core_task *record_task;
 
-struct core_task *core_current(void)
+struct core_task *core_record_task(void)
 {
-	return speaking ? speaking : current_task[core_first_cpu + core_cpu()];
+	return record_task ? record_task : current_task[core_first_cpu + core_cpu()];
 }
 
-void core_speak_as(struct core_task *task)
+void core_set_record_task(struct core_task *task)
 {
-	speaking = task;
+	record_task = task;
 }
 
-/* A CPU's own events are always scheduled. */
+/* A CPU's own context is always scheduled in. */
 struct core_task *core_cpu_context(int cpu)
 {
-	cpu_context[core_first_cpu + cpu].running = cpu + 1;
+	cpu_context[core_first_cpu + cpu].cpu_plus1 = cpu + 1;
 	return &cpu_context[core_first_cpu + cpu];
 }
 
-struct core_task *core_running(int cpu)
+struct core_task *core_running_task(int cpu)
 {
 	return current_task[core_first_cpu + cpu];
 }
@@ -39,7 +40,7 @@ void event_update_time(struct perf_event *event)
 {
 	u64 now = core_clock();
 
-	if (event->task && event->task->running) {
+	if (event->ctx && event->ctx->cpu_plus1) {
 		if (event->state >= PERF_EVENT_STATE_INACTIVE)
 			event->time_enabled += now - event->time_stamp;
 		if (event->state == PERF_EVENT_STATE_ACTIVE)
@@ -56,7 +57,7 @@ static void set_state(struct perf_event *event, enum perf_event_state state)
 
 /* ---- irq_work ---- */
 
-void irq_work_queue(struct perf_event *event)
+void core_irq_work_queue(struct perf_event *event)
 {
 	struct perf_event **at;
 
@@ -69,7 +70,7 @@ void irq_work_queue(struct perf_event *event)
 	*at = event;
 }
 
-void irq_work_cancel(struct perf_event *event)
+void core_irq_work_cancel(struct perf_event *event)
 {
 	struct perf_event **at;
 
@@ -97,17 +98,17 @@ void perf_event_wakeup(struct perf_event *event)
 		core_machine.wakeup(core_machine.ctx, e);
 }
 
-/* D21: the kernel set decides whether and how pending_disable takes effect. */
-void perf_event_mark_disable(struct perf_event *event)
+/* D21: whether and how pending_disable takes effect depends on the modelled kernel version. */
+void perf_event_disable_inatomic(struct perf_event *event)
 {
 	if (event->kernel->disable_by_cpu_number) {
 		event->pending_disable = core_cpu();
-		/* the wakeup's irq_work, which always follows, or sched-out reads it */
+		/* sched-out reads it, or the irq_work of the wakeup, which always follows */
 		return;
 	}
 	event->pending_disable = 1;
 	event->pending_disable_irq = true;
-	irq_work_queue(event);
+	core_irq_work_queue(event);
 }
 
 static void event_disable_local(struct perf_event *event);
@@ -115,17 +116,17 @@ static void event_disable_local(struct perf_event *event);
 static void event_irq_work(struct perf_event *event)
 {
 	/*
-	 * D21: 6.11 gave pending_disable its own irq_work, and until L1 the AUX code did not queue
-	 * it
+	 * D21: since 6.11 pending_disable has an irq_work of its own, which the AUX code queues
+	 * only since 6.16 (L1).
 	 */
-	bool look = event->pending_disable_irq ||
-		    (event->kernel->disable_by_cpu_number && !event->kernel->disable_at_sched_out);
+	bool may_disable = event->pending_disable_irq || (event->kernel->disable_by_cpu_number &&
+							  !event->kernel->disable_at_sched_out);
 
 	if (event->pending_wakeup) {
 		event->pending_wakeup = false;
 		perf_event_wakeup(event);
 	}
-	if (!look)
+	if (!may_disable)
 		return;
 	if (event->oncpu < 0) { /* sched-out came first, or is still to come */
 		event->pending_disable_irq = false;
@@ -135,7 +136,7 @@ static void event_irq_work(struct perf_event *event)
 		int here = core_cpu();
 
 		core_set_cpu(event->oncpu);
-		irq_work_queue(event);
+		core_irq_work_queue(event);
 		core_set_cpu(here);
 		return;
 	}
@@ -175,12 +176,12 @@ static void call_on_cpu(int cpu, void (*fn)(struct perf_event *event), struct pe
 	core_set_cpu(here);
 }
 
-/* ---- in and out ---- */
+/* ---- sched-in, sched-out ---- */
 
-/* F1: before the driver starts, until the driver reports once that it has written the record. */
+/* F1: written before the driver starts, unless the driver has set PERF_ATTACH_ITRACE. */
 static void log_itrace_start(struct perf_event *event)
 {
-	const struct core_task *task = core_current();
+	const struct core_task *task = core_record_task();
 	struct {
 		struct perf_event_header header;
 		u32 pid, tid;
@@ -243,8 +244,8 @@ static void event_sched_out(struct perf_event *event)
 		event->pmu->pmu_enable(event->pmu);
 }
 
-#define for_each_sibling(sibling, leader)                                                     \
-	for ((sibling) = (leader)->task->events; (sibling); (sibling) = (sibling)->core_next) \
+#define for_each_sibling(sibling, leader)                                                      \
+	for ((sibling) = (leader)->ctx->events; (sibling); (sibling) = (sibling)->next_in_ctx) \
 		if ((sibling)->group_leader == (leader) && (sibling) != (leader))
 
 static void group_sched_out(struct perf_event *leader)
@@ -279,59 +280,60 @@ static bool cpu_matches(const struct perf_event *event)
 }
 
 /*
- * Q5: two kinds of groups; groups with a pinned leader go in first, and stay in when others are
- * added.
+ * Q5: groups with a pinned leader are scheduled in first, and stay in when flexible ones are added.
  */
-#define PINNED	 0x1
-#define FLEXIBLE 0x2
+#define EVENT_PINNED   0x1
+#define EVENT_FLEXIBLE 0x2
 
-static int kind_of(const struct perf_event *leader)
+static int event_type_of(const struct perf_event *leader)
 {
-	return leader->attr.pinned ? PINNED : FLEXIBLE;
+	return leader->attr.pinned ? EVENT_PINNED : EVENT_FLEXIBLE;
 }
 
-static void kind_sched_out(struct core_task *context, const struct pmu *pmu, int kind)
+static void ctx_groups_sched_out(struct core_task *ctx, const struct pmu *pmu, int event_type)
 {
-	for (struct perf_event *e = context->events; e; e = e->core_next)
-		if (e->group_leader == e && kind_of(e) == kind && (!pmu || e->pmu == pmu))
+	for (struct perf_event *e = ctx->events; e; e = e->next_in_ctx)
+		if (e->group_leader == e && event_type_of(e) == event_type &&
+		    (!pmu || e->pmu == pmu))
 			group_sched_out(e);
 }
 
-static void kind_sched_in(struct core_task *context, const struct pmu *pmu, int kind)
+static void ctx_groups_sched_in(struct core_task *ctx, const struct pmu *pmu, int event_type)
 {
-	for (struct perf_event *e = context->events; e; e = e->core_next) {
-		if (e->group_leader != e || kind_of(e) != kind || (pmu && e->pmu != pmu) ||
-		    !cpu_matches(e) || e->state != PERF_EVENT_STATE_INACTIVE)
+	for (struct perf_event *e = ctx->events; e; e = e->next_in_ctx) {
+		if (e->group_leader != e || event_type_of(e) != event_type ||
+		    (pmu && e->pmu != pmu) || !cpu_matches(e) ||
+		    e->state != PERF_EVENT_STATE_INACTIVE)
 			continue;
 		group_sched_in(e);
-		if (e->state == PERF_EVENT_STATE_INACTIVE && kind == PINNED) /* Q5 */
+		if (e->state == PERF_EVENT_STATE_INACTIVE && event_type == EVENT_PINNED) /* Q5 */
 			set_state(e, PERF_EVENT_STATE_ERROR);
 	}
 }
 
-static void context_sched_out(struct core_task *context, const struct pmu *pmu, int kinds)
+static void context_sched_out(struct core_task *ctx, const struct pmu *pmu, int event_types)
 {
-	if (kinds & PINNED)
-		kind_sched_out(context, pmu, PINNED);
-	if (kinds & FLEXIBLE)
-		kind_sched_out(context, pmu, FLEXIBLE);
+	if (event_types & EVENT_PINNED)
+		ctx_groups_sched_out(ctx, pmu, EVENT_PINNED);
+	if (event_types & EVENT_FLEXIBLE)
+		ctx_groups_sched_out(ctx, pmu, EVENT_FLEXIBLE);
 }
 
-/* Either may be NULL. */
-static void contexts_sched_in(struct core_task *cpu, int cpu_kinds, struct core_task *task,
-			      int task_kinds, const struct pmu *pmu)
+/* cpu and task may be NULL. */
+static void contexts_sched_in(struct core_task *cpu, int cpu_types, struct core_task *task,
+			      int task_types, const struct pmu *pmu)
 {
-	for (int kind = PINNED; kind <= FLEXIBLE; kind <<= 1) {
-		if (cpu && cpu_kinds & kind)
-			kind_sched_in(cpu, pmu, kind);
-		if (task && task_kinds & kind)
-			kind_sched_in(task, pmu, kind);
+	for (int event_type = EVENT_PINNED; event_type <= EVENT_FLEXIBLE; event_type <<= 1) {
+		if (cpu && cpu_types & event_type)
+			ctx_groups_sched_in(cpu, pmu, event_type);
+		if (task && task_types & event_type)
+			ctx_groups_sched_in(task, pmu, event_type);
 	}
 }
 
 static bool has_pinned(const struct core_task *task)
 {
-	for (const struct perf_event *e = task->events; e; e = e->core_next)
+	for (const struct perf_event *e = task->events; e; e = e->next_in_ctx)
 		if (e->group_leader == e && e->attr.pinned)
 			return true;
 	return false;
@@ -340,43 +342,44 @@ static bool has_pinned(const struct core_task *task)
 void core_task_sched_in(struct core_task *task)
 {
 	struct core_task *cpu;
-	int cpu_kinds = 0;
+	int cpu_types = 0;
 
-	if (WARN_ON(task->running || current_task[core_first_cpu + core_cpu()]))
+	if (WARN_ON(task->cpu_plus1 || current_task[core_first_cpu + core_cpu()]))
 		return;
-	for (struct perf_event *e = task->events; e; e = e->core_next)
+	for (struct perf_event *e = task->events; e; e = e->next_in_ctx)
 		event_update_time(e);
 	current_task[core_first_cpu + core_cpu()] = task;
-	task->running = core_cpu() + 1;
+	task->cpu_plus1 = core_cpu() + 1;
 	cpu = core_cpu_context(core_cpu());
-	if (has_pinned(task)) { /* Q5: it goes before the CPU's events, whatever its state */
-		cpu_kinds = FLEXIBLE;
-		context_sched_out(cpu, NULL, FLEXIBLE);
+	/* Q5: a pinned group, in whatever state, is scheduled in before the CPU's flexible ones */
+	if (has_pinned(task)) {
+		cpu_types = EVENT_FLEXIBLE;
+		context_sched_out(cpu, NULL, EVENT_FLEXIBLE);
 	}
-	contexts_sched_in(cpu, cpu_kinds, task, PINNED | FLEXIBLE, NULL);
+	contexts_sched_in(cpu, cpu_types, task, EVENT_PINNED | EVENT_FLEXIBLE, NULL);
 }
 
 void core_task_sched_out(struct core_task *task)
 {
-	if (WARN_ON(task->running != core_cpu() + 1))
+	if (WARN_ON(task->cpu_plus1 != core_cpu() + 1))
 		return;
-	context_sched_out(task, NULL, PINNED | FLEXIBLE);
-	for (struct perf_event *e = task->events; e; e = e->core_next) {
-		event_sched_out(e); /* siblings whose leader went out alone */
+	context_sched_out(task, NULL, EVENT_PINNED | EVENT_FLEXIBLE);
+	for (struct perf_event *e = task->events; e; e = e->next_in_ctx) {
+		event_sched_out(e); /* siblings whose leader was scheduled out alone */
 		event_update_time(e);
 	}
-	task->running = 0;
+	task->cpu_plus1 = 0;
 	current_task[core_first_cpu + core_cpu()] = NULL;
 }
 
 /* ---- Q3: contexts that are swapped ---- */
 
-static CORE_LOCAL u64 next_context = 1;
+static CORE_LOCAL u64 next_ctx_id = 1;
 
-/* An event is opened on it: it is no longer a clone, and its clones are no longer clones of it. */
+/* An event is opened on the task: its context is no longer a clone, nor others clones of it. */
 void context_unclone(struct core_task *task)
 {
-	if (!task->context)
+	if (!task->ctx_id)
 		return;
 	task->clone_of = 0;
 	task->generation++;
@@ -384,19 +387,19 @@ void context_unclone(struct core_task *task)
 
 void core_task_cloned(const struct core_task *parent, struct core_task *child)
 {
-	if (!child->context)
+	if (!child->ctx_id)
 		return;
-	child->clone_of = parent->clone_of ? parent->clone_of : parent->context;
+	child->clone_of = parent->clone_of ? parent->clone_of : parent->ctx_id;
 	child->clone_generation = parent->clone_of ? parent->clone_generation : parent->generation;
 }
 
-static bool contexts_alike(const struct core_task *a, const struct core_task *b)
+static bool context_equiv(const struct core_task *a, const struct core_task *b)
 {
-	if (!a->events || !a->context || !b->context)
+	if (!a->events || !a->ctx_id || !b->ctx_id)
 		return false;
-	if (a->clone_of == b->context)
+	if (a->clone_of == b->ctx_id)
 		return a->clone_generation == b->generation;
-	if (b->clone_of == a->context)
+	if (b->clone_of == a->ctx_id)
 		return b->clone_generation == a->generation;
 	return a->clone_of && a->clone_of == b->clone_of &&
 	       a->clone_generation == b->clone_generation;
@@ -414,27 +417,27 @@ bool core_task_switch(struct core_task *from, struct core_task *to)
 {
 	struct perf_event *events = from->events;
 
-	if (!contexts_alike(from, to)) {
+	if (!context_equiv(from, to)) {
 		core_task_sched_out(from);
 		core_task_sched_in(to);
 		return false;
 	}
-	for (struct perf_event *e = from->events; e; e = e->core_next)
+	for (struct perf_event *e = from->events; e; e = e->next_in_ctx)
 		event_update_time(e);
-	for (struct perf_event *e = to->events; e; e = e->core_next)
+	for (struct perf_event *e = to->events; e; e = e->next_in_ctx)
 		event_update_time(e);
 	from->events = to->events;
 	to->events = events;
-	for (struct perf_event *e = from->events; e; e = e->core_next)
-		e->task = from;
-	for (struct perf_event *e = to->events; e; e = e->core_next)
-		e->task = to;
-	exchange(&from->context, &to->context);
+	for (struct perf_event *e = from->events; e; e = e->next_in_ctx)
+		e->ctx = from;
+	for (struct perf_event *e = to->events; e; e = e->next_in_ctx)
+		e->ctx = to;
+	exchange(&from->ctx_id, &to->ctx_id);
 	exchange(&from->generation, &to->generation);
 	exchange(&from->clone_of, &to->clone_of);
 	exchange(&from->clone_generation, &to->clone_generation);
-	to->running = from->running;
-	from->running = 0;
+	to->cpu_plus1 = from->cpu_plus1;
+	from->cpu_plus1 = 0;
 	current_task[core_first_cpu + core_cpu()] = to;
 	return true;
 }
@@ -453,22 +456,23 @@ static void event_disable_local(struct perf_event *event)
 
 /*
  * Q1: when an event is added, the kernel reschedules: the current task's events, and for a CPU
- * event that CPU's too, go out and come in again, with their transactions.
+ * event that CPU's, too, are scheduled out and in again, which ends and begins transactions.
  */
 static void context_resched(const struct perf_event *cause)
 {
 	const struct pmu *pmu = cause->kernel->resched_one_pmu ? cause->pmu : NULL;
 	struct core_task *task = current_task[core_first_cpu + core_cpu()];
 	struct core_task *cpu = core_cpu_context(core_cpu());
-	/* Q5: a pinned one moves all, a task's also the CPU's events */
-	int kinds = kind_of(cause->group_leader) | FLEXIBLE, cpu_kinds = kinds;
+	/* Q5: a pinned event reschedules all, that of a task also the CPU's flexible events */
+	int event_types = event_type_of(cause->group_leader) | EVENT_FLEXIBLE,
+	    cpu_types = event_types;
 
 	if (cause->target)
-		cpu_kinds = kinds & PINNED ? FLEXIBLE : 0;
+		cpu_types = event_types & EVENT_PINNED ? EVENT_FLEXIBLE : 0;
 	if (task)
-		context_sched_out(task, pmu, kinds);
-	context_sched_out(cpu, pmu, cpu_kinds);
-	contexts_sched_in(cpu, cpu_kinds, task, kinds, pmu);
+		context_sched_out(task, pmu, event_types);
+	context_sched_out(cpu, pmu, cpu_types);
+	contexts_sched_in(cpu, cpu_types, task, event_types, pmu);
 }
 
 static void event_enable_local(struct perf_event *event)
@@ -490,14 +494,14 @@ static void event_stop_local(struct perf_event *event)
 
 static int context_cpu(const struct perf_event *event)
 {
-	return event->task && event->task->running ? event->task->running - 1 : -1;
+	return event->ctx && event->ctx->cpu_plus1 ? event->ctx->cpu_plus1 - 1 : -1;
 }
 
 void perf_event_enable(struct perf_event *event)
 {
 	int cpu = context_cpu(event);
 
-	/* D21: this does not help an event that is ACTIVE with its hardware stopped */
+	/* D21: this has no effect on an event that is ACTIVE while its hardware is stopped */
 	if (event->state >= PERF_EVENT_STATE_INACTIVE || event->state < PERF_EVENT_STATE_ERROR)
 		return;
 	if (cpu >= 0)
@@ -525,9 +529,9 @@ void perf_event_stop_output(struct perf_event *event)
 		call_on_cpu(event->oncpu, event_stop_local, event);
 }
 
-static void stop_ring_of(const struct core_task *context, const struct perf_buffer *rb)
+static void stop_ring_of(const struct core_task *ctx, const struct perf_buffer *rb)
 {
-	for (struct perf_event *e = context->events; e; e = e->core_next) {
+	for (struct perf_event *e = ctx->events; e; e = e->next_in_ctx) {
 		const struct perf_event *owner = e->parent ? e->parent : e;
 
 		if (owner->rb == rb && e->state == PERF_EVENT_STATE_ACTIVE &&
@@ -539,8 +543,8 @@ static void stop_ring_of(const struct core_task *context, const struct perf_buff
 static void event_stop_ring_local(struct perf_event *event)
 {
 	stop_ring_of(core_cpu_context(core_cpu()), event->rb);
-	if (core_running(core_cpu()))
-		stop_ring_of(core_running(core_cpu()), event->rb);
+	if (core_running_task(core_cpu()))
+		stop_ring_of(core_running_task(core_cpu()), event->rb);
 }
 
 void perf_event_stop_ring(struct perf_event *event, int cpu)
@@ -568,66 +572,66 @@ static void event_install_local(struct perf_event *event)
 void event_install(struct perf_event *event)
 {
 	enum perf_event_state state = event->group_leader->state;
-	struct perf_event **at = &event->task->events;
+	struct perf_event **at = &event->ctx->events;
 
 	while (*at)
-		at = &(*at)->core_next;
+		at = &(*at)->next_in_ctx;
 	*at = event;
-	if (!event->task->context)
-		event->task->context = next_context++;
-	event->task->generation++;
-	/* in ERROR instead of OFF it is added as if it were enabled (Q5) */
+	if (!event->ctx->ctx_id)
+		event->ctx->ctx_id = next_ctx_id++;
+	event->ctx->generation++;
+	/* Q5: if the leader is in ERROR, not OFF, the event is added as if it were enabled */
 	if (state > PERF_EVENT_STATE_OFF)
 		state = event->state;
 	/*
-	 * Q1: an event that is OFF causes no rescheduling until it is enabled, except for the
-	 * context's first
+	 * Q1: an event that is OFF causes no rescheduling until it is enabled, unless it is the
+	 * context's first.
 	 */
-	if (state == PERF_EVENT_STATE_OFF && event->task->events != event)
+	if (state == PERF_EVENT_STATE_OFF && event->ctx->events != event)
 		return;
 	if (context_cpu(event) >= 0)
 		call_on_cpu(context_cpu(event), event_install_local, event);
 }
 
-static void event_detach_local(struct perf_event *event)
+static void event_sched_out_local(struct perf_event *event)
 {
 	event_sched_out(event);
 }
 
 void event_remove(struct perf_event *event, enum perf_event_state state)
 {
-	struct core_task *task = event->task;
+	struct core_task *task = event->ctx;
 	struct perf_event **at;
 
 	if (!task)
 		return;
 	if (event->state == PERF_EVENT_STATE_ACTIVE)
-		call_on_cpu(event->oncpu, event_detach_local, event);
+		call_on_cpu(event->oncpu, event_sched_out_local, event);
 	set_state(event, state);
 	task->generation++;
-	for (at = &task->events; *at && *at != event; at = &(*at)->core_next)
+	for (at = &task->events; *at && *at != event; at = &(*at)->next_in_ctx)
 		;
 	if (*at)
-		*at = event->core_next;
-	for (struct perf_event *e = task->events; e; e = e->core_next)
-		if (e->group_leader == event) /* siblings continue alone */
+		*at = event->next_in_ctx;
+	for (struct perf_event *e = task->events; e; e = e->next_in_ctx)
+		if (e->group_leader == event) /* each sibling becomes its own leader */
 			e->group_leader = e;
 	event->group_leader = event;
-	event->core_next = NULL;
-	event->task = NULL;
+	event->next_in_ctx = NULL;
+	event->ctx = NULL;
 }
 
-/* All events of a task are scheduled out while it still runs. */
-void event_context_out(struct core_task *task)
+/* Schedules out all events of a task that still runs. */
+void event_sched_out_all(struct core_task *task)
 {
-	for (struct perf_event *e = task->events; e; e = e->core_next)
+	for (struct perf_event *e = task->events; e; e = e->next_in_ctx)
 		if (e->state == PERF_EVENT_STATE_ACTIVE)
-			call_on_cpu(e->oncpu, event_detach_local, e);
+			call_on_cpu(e->oncpu, event_sched_out_local, e);
 }
 
 void core_task_exec(struct core_task *task)
 {
-	for (struct perf_event *e = task->events; e; e = e->core_next) {
+	for (struct perf_event *e = task->events; e; e = e->next_in_ctx) {
 		if (!e->attr.enable_on_exec)
 			continue;
 		e->attr.enable_on_exec = 0; /* once */
@@ -647,23 +651,23 @@ void core_task_exit(struct core_task *task)
 		if (parent)
 			event_free(event);
 	}
-	task->context = task->generation = task->clone_of = 0;
-	if (task->running) {
-		current_task[core_first_cpu + task->running - 1] = NULL;
-		task->running = 0;
+	task->ctx_id = task->generation = task->clone_of = 0;
+	if (task->cpu_plus1) {
+		current_task[core_first_cpu + task->cpu_plus1 - 1] = NULL;
+		task->cpu_plus1 = 0;
 	}
 }
 
-/* ---- for a search over states ---- */
+/* ---- memory ranges for the exhaustive search (state.c) ---- */
 
-size_t core_sched_state(int cpu, struct core_range *ranges, size_t max)
+size_t core_sched_ranges(int cpu, struct core_range *ranges, size_t max)
 {
 	/* clang-format off */
 	const struct core_range all[] = {
 		{ &current_task[core_first_cpu + cpu], sizeof(current_task[core_first_cpu + cpu]) },
 		{ &cpu_context[core_first_cpu + cpu], sizeof(cpu_context[core_first_cpu + cpu]) },
 		{ &irq_queue[core_first_cpu + cpu], sizeof(irq_queue[core_first_cpu + cpu]) },
-		{ &speaking, sizeof(speaking) },
+		{ &record_task, sizeof(record_task) },
 	};
 	/* clang-format on */
 	size_t n = sizeof(all) / sizeof(all[0]);

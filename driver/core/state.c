@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The memory that holds the state of kernel and drivers, for the simulator's exhaustive search. It
- * has no other user.
+ * The memory that holds the state of kernel and drivers. Only the simulator's exhaustive search
+ * uses it.
  */
 #include "core/perf_buffer.h"
 #include <linux/percpu.h>
@@ -30,7 +30,7 @@ static size_t percpu_state(int cpu, struct core_range *ranges, size_t max)
 }
 
 /* The positions that writer and reader share are contiguous, from data_head on. */
-static struct core_range positions(struct perf_event *event)
+static struct core_range shared_positions(struct perf_event *event)
 {
 	struct perf_event_mmap_page *page = event->rb->user_page;
 
@@ -39,17 +39,17 @@ static struct core_range positions(struct perf_event *event)
 					   offsetof(struct perf_event_mmap_page, data_head)};
 }
 
-size_t core_state(int cpu, struct perf_event *event, struct core_range *ranges, size_t max)
+size_t core_state_ranges(int cpu, struct perf_event *event, struct core_range *ranges, size_t max)
 {
 	size_t n = 0;
 
 #define LEFT (n < max ? max - n : 0)
-	n += core_memory_state(ranges, LEFT);
-	n += core_sched_state(cpu, ranges + min(n, max), LEFT);
+	n += core_memory_ranges(ranges, LEFT);
+	n += core_sched_ranges(cpu, ranges + min(n, max), LEFT);
 	n += percpu_state(cpu, ranges + min(n, max), LEFT);
 	if (event->rb) {
 		if (n < max)
-			ranges[n] = positions(event);
+			ranges[n] = shared_positions(event);
 		n++;
 	}
 #undef LEFT

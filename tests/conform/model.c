@@ -285,7 +285,7 @@ static void inherit_group(struct perf_event *leader)
 {
 	struct perf_event *child = inherit(leader, NULL);
 
-	for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
+	for (struct perf_event *e = tasks[0].events; e; e = e->next_in_ctx)
 		if (e->group_leader == leader && e != leader)
 			inherit(e, child);
 }
@@ -300,11 +300,11 @@ void model_fork(int tid)
 
 	tasks[1].tid = tid;
 	for (int rank = 0; rank < 6 * NR_PMUS; rank++) /* Q5: pinned ones first */
-		for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
+		for (struct perf_event *e = tasks[0].events; e; e = e->next_in_ctx)
 			if (e->attr.inherit && e->group_leader == e &&
 			    (e->cpu + 1 + 3 * !e->attr.pinned) * NR_PMUS + pmu_rank(e) == rank)
 				inherit_group(e);
-	for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
+	for (struct perf_event *e = tasks[0].events; e; e = e->next_in_ctx)
 		all &= e->attr.inherit;
 	if (all) /* Q3 */
 		core_task_cloned(&tasks[0], &tasks[1]);
@@ -326,7 +326,7 @@ void model_exit(void)
 
 uint64_t model_child_id(uint64_t parent)
 {
-	for (struct perf_event *e = tasks[1].events; e; e = e->core_next)
+	for (struct perf_event *e = tasks[1].events; e; e = e->next_in_ctx)
 		if (e->parent && e->parent->id == parent)
 			return e->id;
 	return 0;

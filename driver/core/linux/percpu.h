@@ -6,7 +6,7 @@
 #include <linux/compiler.h>
 #include <linux/smp.h>
 
-/* core_state() finds them by their section. */
+/* core_state_ranges() finds the variables by their section. */
 struct core_percpu {
 	void *first; /* of CPU 0 */
 	size_t size; /* of one CPU's */

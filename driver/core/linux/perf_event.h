@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's perf API for PMU drivers, host shim: the ABI header, and of the kernel's own header
- * what drivers use, with its names. Layouts are ours. Implemented by the core (event.c,
- * data_ring.c, aux_output.c, pmu_registry.c); members below "core's own" are not for drivers.
+ * The kernel's perf API for PMU drivers, host shim: the ABI header, and what drivers use of the
+ * kernel's internal header, with the same names but other layouts. Implemented by the core
+ * (event.c, data_ring.c, aux_output.c, pmu_registry.c); members below "core's own" are not for
+ * drivers.
  */
 #ifndef AUXTAP_SHIM_LINUX_PERF_EVENT_H
 #define AUXTAP_SHIM_LINUX_PERF_EVENT_H
@@ -26,8 +27,8 @@ struct core_kernel;
 struct module;
 
 /*
- * pmu->capabilities. The last two came after 6.1; the kernel set decides whether the core supports
- * them (L3, L4).
+ * pmu->capabilities. The last two came after 6.1; whether the core supports them depends on the
+ * modelled kernel version (L3, L4).
  */
 #define PERF_PMU_CAP_NO_INTERRUPT     0x0001
 #define PERF_PMU_CAP_NO_NMI	      0x0002
@@ -165,7 +166,7 @@ struct pmu {
 
 	/* core's own */
 	struct pmu *next;
-	int exclusive_cnt; /* tasks above zero, CPUs below */
+	int exclusive_cnt; /* positive: number of task events; negative: of CPU events */
 	struct device device;
 };
 
@@ -187,13 +188,13 @@ struct perf_event {
 
 	/* core's own: event.c, sched.c */
 	const struct core_kernel *kernel;
-	struct core_task *task; /* context: a task's, or a CPU's; NULL after the task's exit */
+	struct core_task *ctx; /* of a task or a CPU; NULL after the task's exit */
 	/* the requested task, compared but never dereferenced; NULL: a CPU event */
 	struct core_task *target;
 	void *priv;
-	struct perf_event *core_next;		    /* of the context, in order of opening */
+	struct perf_event *next_in_ctx;		    /* of the context, in order of opening */
 	struct perf_event *child_list, *child_next; /* inherited events of one parent */
-	/* size of the sample id that ends every record */
+	/* size of the sample id at the end of every record */
 	int id_header_size;
 	u64 time_enabled, time_running, time_stamp;
 	u64 lost_samples; /* E9 */

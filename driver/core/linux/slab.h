@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* memory.c keeps a list of them: core_state() */
+/* memory.c keeps a list of the allocations for core_state_ranges(). */
 void *core_kmalloc(size_t size, bool zero);
 void core_kfree(const void *ptr);
 

@@ -179,8 +179,8 @@ void rig_fini(struct rig *rig)
 		core_event_munmap(rig->ring);
 	if (rig->event)
 		core_event_close(rig->event);
-	if (rig->task.running) {
-		core_set_cpu(rig->task.running - 1);
+	if (rig->task.cpu_plus1) {
+		core_set_cpu(rig->task.cpu_plus1 - 1);
 		core_task_sched_out(&rig->task);
 	}
 	core_task_exit(&rig->task);

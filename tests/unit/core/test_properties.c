@@ -152,9 +152,9 @@ static void one_run(void)
 	rig_start(&rig, &attr, 1, aux_pages, RW);
 	watermark = rig.event->rb->aux_watermark;
 	for (int i = 0; i < 2000; i++) {
-		if (core_event_active(rig.event) && rig.task.running) {
+		if (core_event_active(rig.event) && rig.task.cpu_plus1) {
 			driver_step(&rig, &a, watermark);
-		} else if (!rig.task.running) {
+		} else if (!rig.task.cpu_plus1) {
 			core_set_cpu(1 + (int)dice(5));
 			core_task_sched_in(&rig.task);
 		} else if (dice(2)) { /* D21: only the reader enables it again */
@@ -165,7 +165,7 @@ static void one_run(void)
 			a.lost++;
 		if (dice(2))
 			core_irq_work_run();
-		if (rig.task.running && !dice(20))
+		if (rig.task.cpu_plus1 && !dice(20))
 			core_task_sched_out(&rig.task);
 		if (dice(3))
 			reader_step(&rig, &a);

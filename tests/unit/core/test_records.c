@@ -520,7 +520,7 @@ static void q3_swap(void)
 	assert_true(core_event_active(rig.event)); /* belongs to the other task now */
 	assert_false(core_event_active(child));
 	assert_ptr_equal(other.events, rig.event);
-	assert_int_equal(other.running, 4);
+	assert_int_equal(other.cpu_plus1, 4);
 	assert_true(core_task_switch(&other, &rig.task));
 	assert_int_equal(fake.nr_adds, 3);
 	assert_int_equal(fake.nr_dels, 2);

@@ -353,7 +353,7 @@ int arm_open(struct arm_session *s, u64 aux_pages, bool writable)
 
 void arm_close(struct arm_session *s)
 {
-	if (s->task.running)
+	if (s->task.cpu_plus1)
 		arm_out(s);
 	if (s->aux_map)
 		core_event_munmap(s->aux_map);

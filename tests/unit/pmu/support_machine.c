@@ -204,7 +204,7 @@ int session_open(struct session *s, u64 data_pages, u64 aux_pages, bool writable
 
 void session_close(struct session *s)
 {
-	if (s->task.running)
+	if (s->task.cpu_plus1)
 		session_out(s);
 	if (s->aux_map)
 		core_event_munmap(s->aux_map);
