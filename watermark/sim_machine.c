@@ -307,5 +307,5 @@ void machine_inject_partial(struct sim *sim)
 	if (!sim->mon.open)
 		return;
 	sim->mon.partial_expected = true;
-	intel_pt_hole();
+	intel_pt_flag_partial();
 }

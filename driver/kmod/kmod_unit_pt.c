@@ -176,7 +176,7 @@ static void make_hole(struct kmod_cpu *c)
 		return;
 	c->hole_start = c->nr_starts;
 	unit_log_hole(&c->log);
-	intel_pt_hole();
+	intel_pt_flag_partial();
 }
 
 /*

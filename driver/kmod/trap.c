@@ -125,7 +125,7 @@ void trap_enter(struct kmod_cpu *c, struct pt_regs *regs)
 
 	if (!user_64bit_mode(regs)) {
 		atomic64_inc(&kmod_counts.not_64bit);
-		intel_pt_hole();
+		intel_pt_flag_partial();
 		return;
 	}
 	abort_ip = rseq_abort_ip(regs);
@@ -194,7 +194,7 @@ void trap_leave(struct kmod_cpu *c)
 		decode(c);
 	if (!c->insn.len || c->insn.cls != X86_SYSCALL || regs->ip != c->ip + c->insn.len) {
 		atomic64_inc(c->insn.len ? &kmod_counts.lost_track : &kmod_counts.unreadable);
-		intel_pt_hole();
+		intel_pt_flag_partial();
 		leave_async(c);
 		return;
 	}
@@ -239,7 +239,7 @@ void trap_int3(struct kmod_cpu *c, const struct pt_regs *regs)
 static void hole(struct kmod_cpu *c, u64 next_ip, atomic64_t *count)
 {
 	atomic64_inc(count);
-	intel_pt_hole();
+	intel_pt_flag_partial();
 	kmod_unit_clock(c);
 	pt_unit_leave_async(&c->unit, c->ip);
 	pt_unit_enter_user(&c->unit, next_ip);
@@ -299,7 +299,7 @@ next:
 	if (!user_64bit_mode(regs)) {
 		trap_leave(c);
 		atomic64_inc(&kmod_counts.not_64bit);
-		intel_pt_hole();
+		intel_pt_flag_partial();
 		return;
 	}
 	set_tf(regs, true);

@@ -55,7 +55,7 @@ static struct work_node *take_node(struct task_struct *task)
 	first = llist_del_first(&free_nodes);
 	if (!first) {
 		atomic64_inc(&nr_lost);
-		intel_pt_hole();
+		intel_pt_flag_partial();
 		return NULL;
 	}
 	node = llist_entry(first, struct work_node, free);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Limits and padding that SPE and TRBE share: rules I2 to I5, J2 of docs/kernel-rules.md. Both
- * units stop at a page, so wakeups are rounded up (PT rounds down), and the space before the
- * reader's page is padded.
+ * units stop at a page boundary, so wakeups are rounded up (PT rounds down), and space that ends
+ * inside a page is padded.
  */
 #include <linux/gfp.h>
 #include <linux/kernel.h>
@@ -20,7 +20,7 @@ struct arm_area *arm_area_new(void **pages, int nr_pages, bool snapshot, u8 pad,
 	struct page **list;
 	int i;
 
-	/* I1: also makes each half of a snapshot's area whole pages */
+	/* I1: so that each half of a snapshot's area is a whole number of pages, too */
 	if (nr_pages < 2 || !is_power_of_2(nr_pages))
 		return NULL;
 	area = kzalloc_node(sizeof(*area), GFP_KERNEL, node);
@@ -81,8 +81,9 @@ u64 arm_area_limit(const struct arm_area *area, struct perf_output_handle *handl
 	u64 head_off, tail_off, wakeup_off, limit = arm_area_bytes(area);
 
 	/*
-	 * I2: a unit may stop at any record boundary, and a padded-out area ends one byte short of
-	 * the reader (D5); it starts at multiples of align only.
+	 * I2: the unit starts only at multiples of align, but head need not be one: a unit may stop
+	 * after any record, and an area that was filled with padding ends one byte before the tail
+	 * (D5).
 	 */
 	if (delta)
 		arm_area_pad(area, handle, min(delta, handle->size));
@@ -91,7 +92,7 @@ u64 arm_area_limit(const struct arm_area *area, struct perf_output_handle *handl
 	head_off = arm_area_off(area, handle->head);
 	tail_off = arm_area_off(area, handle->head + handle->size);
 	wakeup_off = arm_area_off(area, handle->wakeup);
-	/* I3: equal means empty; tail below head means free up to the end */
+	/* I3: if both are equal the area is empty; a tail below head: free up to the area's end */
 	if (head_off < tail_off)
 		limit = round_down(tail_off, PAGE_SIZE);
 	/* I4: compares the difference, not the sum: neither may overflow (L8). */

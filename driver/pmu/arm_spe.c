@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The Arm SPE PMU driver: AUX transactions, interrupt, control registers. It accesses the unit
- * through struct arm_spe_hw only. Its neighbours: arm_area.c (the area, padding and the linear
- * limit), arm_spe_attrs.c (sysfs). Rules I1 to I12: docs/kernel-rules.md.
+ * through struct arm_spe_hw only. See also arm_area.c (the area, padding and the linear limit) and
+ * arm_spe_attrs.c (sysfs). Rules I1 to I12: docs/kernel-rules.md.
  */
 #include <linux/capability.h>
 #include <linux/errno.h>
@@ -40,8 +40,8 @@
 #define MIN_RECORD 16ul
 #define MAX_RECORD 2048ul
 
-enum act {
-	ACT_SPURIOUS, /* no event */
+enum fault_action {
+	ACT_SPURIOUS, /* no management event */
 	ACT_OK,	      /* the buffer is full */
 	ACT_FATAL,
 };
@@ -131,7 +131,7 @@ static u64 filter_control(const struct perf_event *event)
 	return filters;
 }
 
-/* Multiples of 256, and at least the unit's minimum. ioctl(PERIOD) may have set another value. */
+/* A multiple of 256, at least the unit's minimum: ioctl(PERIOD) may have set any value. */
 static u64 interval_control(struct perf_event *event)
 {
 	u64 interval = event->hw.sample_period;
@@ -142,7 +142,7 @@ static u64 interval_control(struct perf_event *event)
 	return interval | (event->attr.config & CONFIG_JITTER ? SPE_PMSIRR_RND : 0);
 }
 
-static int filters_possible(const struct perf_event *event)
+static int check_filters(const struct perf_event *event)
 {
 	u64 filters = filter_control(event), needed = 0;
 
@@ -176,7 +176,7 @@ static u64 linear_limit(const struct arm_area *area, struct perf_output_handle *
 	u64 limit = arm_area_limit(area, handle, spe.align), left;
 
 	left = limit - arm_area_off(area, handle->head);
-	if (limit && left < spe.max_record) { /* I6: the unit would report it as full at once */
+	if (limit && left < spe.max_record) { /* I6: the unit would report a full buffer at once */
 		arm_area_pad(area, handle, left);
 		limit = arm_area_limit(area, handle, spe.align);
 	}
@@ -189,7 +189,7 @@ static u64 linear_limit(const struct arm_area *area, struct perf_output_handle *
 
 /*
  * I8: samples cannot be decoded backwards, so one half of the area keeps its contents while the
- * unit fills the other. Head is moved in place: no reader constrains it.
+ * unit fills the other. The driver moves handle->head itself: no reader constrains it.
  */
 static u64 snapshot_limit(const struct arm_area *area, struct perf_output_handle *handle)
 {
@@ -216,7 +216,7 @@ static void begin_transaction(struct perf_output_handle *handle, struct perf_eve
 
 	if (!area) {
 		event->hw.state |= PERF_HES_STOPPED;
-		/* it may be off only because of its status, which is about to be cleared */
+		/* the unit may be off only because of its status, which is about to be cleared */
 		reg_write(SPE_PMBLIMITR, 0);
 		return;
 	}
@@ -241,10 +241,10 @@ static void end_transaction(struct perf_output_handle *handle)
 	perf_aux_output_end(handle, nr_bytes);
 }
 
-/* I10: evaluates the unit's status. If anything has happened, the transaction is over. */
-static enum act take_syndrome(struct perf_output_handle *handle)
+/* I10: evaluates the unit's status, and ends the transaction unless ACT_SPURIOUS. */
+static enum fault_action spe_get_fault_action(struct perf_output_handle *handle)
 {
-	enum act act = ACT_FATAL;
+	enum fault_action action = ACT_FATAL;
 	u64 status;
 
 	spe.hw->drain(smp_processor_id());
@@ -259,12 +259,12 @@ static enum act take_syndrome(struct perf_output_handle *handle)
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_COLLISION);
 	if ((status >> SPE_PMBSR_EC_SHIFT & SPE_PMBSR_EC_MASK) == SPE_PMBSR_EC_BUF &&
 	    (status & SPE_PMBSR_BSC_MASK) == SPE_PMBSR_BSC_FULL)
-		act = ACT_OK;
+		action = ACT_OK;
 	else
 		pr_err_ratelimited("arm_spe: CPU %d: status %llx, address %llx\n",
 				   smp_processor_id(), status, reg_read(SPE_PMBPTR));
 	end_transaction(handle);
-	return act;
+	return action;
 }
 
 /* ---- callbacks of the core ---- */
@@ -285,10 +285,10 @@ static int spe_event_init(struct perf_event *event)
 	/* The period cannot be adjusted: samples are counted by their reader, much later. */
 	if (attr->freq)
 		return -EINVAL;
-	err = filters_possible(event);
+	err = check_filters(event);
 	if (err)
 		return err;
-	/* physical addresses and times, and other tasks' ids, require privileges */
+	/* physical addresses, the physical counter and ids of other tasks require privileges */
 	if (!perfmon_capable())
 		return attr->config & (CONFIG_PA | CONFIG_PCT) ? -EACCES : 0;
 	if (spe.hw->context_ids)
@@ -327,7 +327,7 @@ static void spe_event_stop(struct perf_event *event, int flags)
 	if (flags & PERF_EF_UPDATE) {
 		/* An interrupt on its way belongs to this event: handle it now (I10). */
 		if (perf_get_aux(handle)) {
-			if (take_syndrome(handle) == ACT_SPURIOUS)
+			if (spe_get_fault_action(handle) == ACT_SPURIOUS)
 				end_transaction(handle);
 			else
 				reg_write(SPE_PMBSR, 0);
@@ -378,25 +378,25 @@ bool arm_spe_interrupt(void)
 {
 	struct perf_output_handle *handle = this_cpu_ptr(&spe_handles);
 	struct perf_event *event = handle->event;
-	enum act act;
+	enum fault_action action;
 
 	if (!perf_get_aux(handle))
 		return false;
-	act = take_syndrome(handle);
-	if (act == ACT_SPURIOUS)
+	action = spe_get_fault_action(handle);
+	if (action == ACT_SPURIOUS)
 		return false;
 	/*
-	 * I11: a TRUNCATED record may be about to disable the event, or an earlier pending disable
-	 * is (D21). Until that has run no transaction may be opened: nothing would end a
-	 * transaction of a disabled event. The handle's flags outlive its end (A).
+	 * I11: the event may be about to be disabled, by this TRUNCATED record or an earlier
+	 * pending disable (D21). Until that has run, no transaction may be opened: nothing would
+	 * end a transaction of a disabled event. The handle's flags stay valid after its end (A).
 	 */
 	irq_work_run();
-	if (act == ACT_FATAL)
+	if (action == ACT_FATAL)
 		profiling_off();
 	else if (!(handle->aux_flags & PERF_AUX_FLAG_TRUNCATED) &&
 		 !(event->hw.state & PERF_HES_STOPPED))
 		begin_transaction(handle, event);
-	else /* if D21 has not disabled the event, it would run without an open transaction */
+	else /* if D21 has not disabled the event, the unit would run without a transaction */
 		reg_write(SPE_PMBLIMITR, 0);
 	/* I11: only now, with the buffer's registers set, may the unit continue */
 	reg_write(SPE_PMBSR, 0);
@@ -418,7 +418,7 @@ static PMU_LOCAL struct pmu spe_pmu = {
 };
 
 /* PMSIDR.Interval; reserved values count as the longest. */
-static unsigned int least_interval(u64 pmsidr)
+static unsigned int min_interval_of(u64 pmsidr)
 {
 	switch (pmsidr >> SPE_PMSIDR_INTERVAL_SHIFT & 0xf) {
 	case 0:
@@ -440,16 +440,17 @@ static unsigned int least_interval(u64 pmsidr)
 	}
 }
 
-/* Event bits that filters of this version lack: 1, 3, 5, 7, and implementation-defined ones. */
+/* The event bits that filters of this version lack; all have 1, 3, 5, 7 and IMPLEMENTATION DEFINED.
+ */
 static u64 unknown_events(unsigned int version)
 {
 	u64 known = GENMASK_ULL(63, 48) | GENMASK_ULL(31, 24) | GENMASK_ULL(15, 12) | 0xaa;
 
-	if (version >= 2) /* alignment, and the two events of vectors */
+	if (version >= 2) /* alignment, and the two SVE predicate events */
 		known |= 1ull << 11 | 1ull << 17 | 1ull << 18;
 	if (version >= 3) /* branch not taken */
 		known |= 1ull << 6;
-	if (version >= 4) /* caches' and snoops' */
+	if (version >= 4) /* events of caches and snoops */
 		known |= GENMASK_ULL(10, 8) | 1ull << 4 | 1ull << 2 | GENMASK_ULL(23, 19);
 	return ~known;
 }
@@ -470,7 +471,7 @@ static int probe(const struct arm_spe_hw *hw)
 	spe.max_record = 1ul << (spe.pmsidr >> SPE_PMSIDR_MAXSIZE_SHIFT & 0xf);
 	if (spe.max_record < MIN_RECORD || spe.max_record > MAX_RECORD)
 		return -ENODEV;
-	spe.min_interval = least_interval(spe.pmsidr);
+	spe.min_interval = min_interval_of(spe.pmsidr);
 	spe.count_size = (spe.pmsidr >> SPE_PMSIDR_COUNTSIZE_SHIFT & 0xf) == 3 ? 16 : 12;
 	spe.events_res0 = unknown_events(hw->version);
 	return 0;

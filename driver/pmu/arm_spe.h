@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-/* Registers (arm_spe_regs.h) of the unit of the CPU that runs the call; mrs and msr on hardware. */
+/* Registers (arm_spe_regs.h) of the calling CPU's unit; mrs and msr on hardware. */
 struct arm_spe_hw {
 	u64 (*read)(int cpu, u32 reg);
 	void (*write)(int cpu, u32 reg, u64 value);
@@ -16,10 +16,10 @@ struct arm_spe_hw {
 	 * psb csync, dsb nsh, isb: afterwards all samples are in memory, and the registers say so
 	 */
 	void (*drain)(int cpu);
-	/* Whether this CPU has such a unit. NULL: every CPU has. */
+	/* Whether this CPU has a unit. NULL: every CPU has one. */
 	bool (*present)(int cpu);
 	u8 version;	  /* ID_AA64DFR0_EL1.PMSVer; 1 is the first */
-	bool context_ids; /* CONTEXTIDR_EL1 contains thread ids: samples may contain it */
+	bool context_ids; /* CONTEXTIDR_EL1 contains thread ids, which samples may contain */
 };
 
 /*

@@ -26,7 +26,7 @@ enum {
 };
 
 #define SPE_PMSCR_E0SPE 0x01ull /* user code is sampled */
-#define SPE_PMSCR_E1SPE 0x02ull /* kernel code is */
+#define SPE_PMSCR_E1SPE 0x02ull /* kernel code is sampled */
 #define SPE_PMSCR_CX	0x08ull
 #define SPE_PMSCR_PA	0x10ull
 #define SPE_PMSCR_TS	0x20ull

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * CoreSight events: a CPU's trace unit and its TRBE. When they run, and what to report if one of
- * them does not. Its neighbour: trbe.c. Rules J3, J7, J8; sysfs's format/.
+ * The CoreSight PMU: starts and stops a CPU's trace unit with its TRBE (trbe.c), and reports what
+ * was lost if one of them does not start. Also format/ in sysfs. Rules J3, J7, J8:
+ * docs/kernel-rules.md.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -16,8 +17,8 @@
 
 struct etm_cpu {
 	struct perf_output_handle handle;
-	bool started; /* an event runs here, possibly without trace (J7) */
-	bool traced;  /* and its trace unit and buffer are on */
+	bool started; /* an event runs on this CPU, possibly without trace (J7) */
+	bool traced;  /* and the trace unit and the buffer are on */
 };
 
 static DEFINE_PER_CPU(struct etm_cpu, etm_cpus);
@@ -34,15 +35,15 @@ static int etm_event_init(struct perf_event *event)
 	if (event->attr.type != (u32)etm_pmu.type)
 		return -ENOENT;
 	/*
-	 * config1 has no fields; config2 would choose a sink or a configuration, and there is no
-	 * choice
+	 * config1 has no fields; config2 would select a sink or a configuration, but there is only
+	 * one of each.
 	 */
 	if (event->attr.config & ~etm->config || event->attr.config1 || event->attr.config2)
 		return -EINVAL;
 	return 0;
 }
 
-/* 0: the buffer and the trace unit are on. */
+/* Returns 0 if the buffer and the trace unit are on. */
 static int trace_on(struct etm_cpu *c, struct perf_event *event)
 {
 	int cpu = smp_processor_id(), err = trbe_enable(&c->handle);
@@ -65,11 +66,11 @@ static void etm_event_start(struct perf_event *event, int flags)
 		return;
 	if (!perf_aux_output_begin(&c->handle, event))
 		return;
-	/* J7: runs without trace; it may yet move to a CPU whose trace unit reaches a sink */
+	/* J7: without a sink it runs untraced; the task may move to a CPU that has one */
 	c->traced = reaches_sink(smp_processor_id());
 	if (c->traced && trace_on(c, event)) {
 		c->traced = false;
-		if (!c->handle.event) /* J7: the sink has recorded it */
+		if (!c->handle.event) /* J7: trbe.c has already ended the transaction */
 			return;
 		perf_aux_output_flag(&c->handle, PERF_AUX_FLAG_TRUNCATED);
 		perf_aux_output_end(&c->handle, 0);
@@ -128,7 +129,7 @@ static void *etm_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 {
 	int cpu = event->cpu == -1 ? raw_smp_processor_id() : event->cpu;
 
-	/* J7: an event on one CPU could never be traced */
+	/* J7: an event that is bound to this CPU could never be traced */
 	if (event->cpu >= 0 && !reaches_sink(event->cpu))
 		return NULL;
 	return trbe_setup(pages, nr_pages, overwrite, cpu_to_node(cpu));

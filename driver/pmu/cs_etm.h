@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CoreSight trace of a CPU, whose trace unit (ETM, ETE) feeds a TRBE, as a PMU: registration and
+ * The PMU for CoreSight trace of CPUs whose trace unit (ETM, ETE) feeds a TRBE: registration and
  * interrupt. The driver accesses the trace unit through two calls, the buffer through registers.
  */
 #ifndef AUXTAP_PMU_CS_ETM_H
@@ -11,10 +11,13 @@
 
 struct cs_etm_hw {
 	struct trbe_hw trbe;
-	/* The trace unit of the calling CPU: 0 or a negative errno. trace_off flushes it. */
+	/*
+	 * Switch on and off the trace unit of the calling CPU. trace_on returns 0 or a negative
+	 * errno; trace_off flushes the unit.
+	 */
 	int (*trace_on)(int cpu, const struct perf_event_attr *attr);
 	void (*trace_off)(int cpu);
-	/* Whether the trace unit of this CPU reaches a TRBE. NULL: every one does. */
+	/* Whether the trace unit of this CPU reaches a TRBE. NULL: all do. */
 	bool (*reaches_sink)(int cpu);
 	u64 config; /* bits of attr.config that trace_on supports */
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The Intel PT PMU driver: AUX transactions, interrupt, control registers. It accesses the unit
- * through struct intel_pt_hw only. Its neighbours: intel_pt_buffer.c (tables, interrupt threshold,
- * stop position, and the position in the AUX area), intel_pt_filters.c (address ranges),
+ * through struct intel_pt_hw only. See also intel_pt_buffer.c (tables, interrupt threshold, stop
+ * position, and the position in the AUX area), intel_pt_filters.c (address ranges) and
  * intel_pt_attrs.c (sysfs). Rules H1 to H13: docs/kernel-rules.md.
  */
 #include <linux/errno.h>
@@ -36,7 +36,7 @@
 
 struct pt_cpu {
 	struct perf_output_handle handle;
-	bool handle_irq; /* between start and stop */
+	bool handle_irq; /* true between start and stop */
 	bool vmx_on;
 };
 
@@ -132,10 +132,10 @@ static void load_position(const struct pt_buffer *buf)
 }
 
 /*
- * The unit is off: copy its position and status to the buffer and the handle. The position is not
- * assumed to be at a threshold: an INT does not stop the unit (H7).
+ * Copies position and status of the unit, which is off, to the buffer and the handle. The position
+ * need not be at a threshold: an INT does not stop the unit (H7).
  */
-static void take_position(struct pt_cpu *pt, struct pt_buffer *buf)
+static void read_unit_position(struct pt_cpu *pt, struct pt_buffer *buf)
 {
 	u64 status = reg_read(PT_MSR_STATUS);
 	bool stopped = status & PT_STATUS_STOPPED;
@@ -153,7 +153,7 @@ static void take_position(struct pt_cpu *pt, struct pt_buffer *buf)
 	pt_buffer_update_head(buf);
 }
 
-/* Close the transaction. H11: a snapshot's head is an offset, and its size has no meaning. */
+/* Ends the transaction. H11: a snapshot's head is an offset, and its size has no meaning. */
 static void end_transaction(struct pt_cpu *pt, struct pt_buffer *buf)
 {
 	unsigned long nr_bytes = buf->nr_bytes;
@@ -166,7 +166,7 @@ static void end_transaction(struct pt_cpu *pt, struct pt_buffer *buf)
 	perf_aux_output_end(&pt->handle, nr_bytes);
 }
 
-/* A new transaction with the unit set to its start; NULL: none is open. */
+/* Begins a transaction and sets the unit to its start; NULL: no transaction was opened. */
 static struct pt_buffer *begin_transaction(struct pt_cpu *pt, struct perf_event *event)
 {
 	struct pt_buffer *buf = perf_aux_output_begin(&pt->handle, event);
@@ -211,7 +211,7 @@ static void pt_event_start(struct perf_event *event, int flags)
 	if (!event->hw.config) {
 		/* F1: perf_event_itrace_started() is not exported */
 		event->attach_state |= PERF_ATTACH_ITRACE;
-		/* also the count of bytes to the next PSB */
+		/* this also resets the count of bytes to the next PSB */
 		reg_write(PT_MSR_STATUS, 0);
 	}
 	event->hw.config = control_of(event, buf);
@@ -234,7 +234,7 @@ static void pt_event_stop(struct perf_event *event, int flags)
 	buf = perf_get_aux(&pt->handle);
 	if (!buf || WARN_ON_ONCE(pt->handle.event != event))
 		return;
-	take_position(pt, buf);
+	read_unit_position(pt, buf);
 	end_transaction(pt, buf);
 }
 
@@ -300,7 +300,7 @@ static long copy_area(const struct pt_buffer *buf, struct perf_output_handle *ha
 }
 
 /* G5: the space is reserved, and the kernel warns if it is not filled: zero is PAD. */
-static long copy_nothing(struct perf_output_handle *handle, unsigned long size)
+static long copy_padding(struct perf_output_handle *handle, unsigned long size)
 {
 	static const u64 pad[8];
 	unsigned long left = size;
@@ -331,7 +331,7 @@ static long pt_event_snapshot_aux(struct perf_event *event, struct perf_output_h
 	long ret;
 
 	if (!buf || !buf->snapshot || pt->handle.event != event)
-		return copy_nothing(handle, size);
+		return copy_padding(handle, size);
 	stop = READ_ONCE(pt->handle_irq) && !(pt_hw->read_only && pt_hw->read_only());
 	if (stop)
 		trace_off(pt, event);
@@ -362,10 +362,10 @@ void intel_pt_interrupt(void)
 	if (!READ_ONCE(pt->handle_irq) || !event)
 		return;
 	buf = perf_get_aux(&pt->handle);
-	if (!buf || buf->snapshot) /* H3: no transaction with thresholds */
+	if (!buf || buf->snapshot) /* H3: snapshots have no thresholds */
 		return;
 	trace_off(pt, event);
-	take_position(pt, buf);
+	read_unit_position(pt, buf);
 	end_transaction(pt, buf);
 	if (begin_transaction(pt, event))
 		trace_on(pt, event);
@@ -383,7 +383,7 @@ void intel_pt_vmx(bool on)
 	WRITE_ONCE(pt->vmx_on, on);
 	event = pt->handle.event;
 	if (event) {
-		/* H12: this transaction has a gap */
+		/* H12: trace of this transaction is missing */
 		perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_PARTIAL);
 		if (!on)
 			reg_write(PT_MSR_CTL, event->hw.config);
@@ -391,7 +391,7 @@ void intel_pt_vmx(bool on)
 	local_irq_restore(flags);
 }
 
-void intel_pt_hole(void)
+void intel_pt_flag_partial(void)
 {
 	struct pt_cpu *pt = this_cpu_ptr(&pt_cpus);
 
@@ -428,8 +428,8 @@ int intel_pt_register(const char *name, const struct intel_pt_hw *hw)
 		return -EBUSY;
 	pt_hw = hw;
 	pt_pmu.module = THIS_MODULE;
-	pt_filters_hw(hw);
-	/* G2: without it the core refuses samplers */
+	pt_filters_set_hw(hw);
+	/* G2: without snapshot_aux the core refuses events that sample the AUX area */
 	pt_pmu.snapshot_aux = output_copy ? pt_event_snapshot_aux : NULL;
 	pt_pmu.nr_addr_filters = hw->nr_addr_ranges;
 	pt_pmu.attr_groups = intel_pt_attr_groups(hw);

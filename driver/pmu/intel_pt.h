@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-/* Registers of the unit of the CPU that runs the call. On hardware: rdmsr, wrmsr. */
+/* Registers of the calling CPU's unit. On hardware: rdmsr, wrmsr. */
 struct intel_pt_hw {
 	u64 (*read)(int cpu, u32 msr);
 	void (*write)(int cpu, u32 msr, u64 value);
@@ -47,11 +47,11 @@ void intel_pt_interrupt(void);
  */
 void intel_pt_vmx(bool on);
 /*
- * For an emulated processor, which knows more of its kernel than hardware does, on this CPU with
- * interrupts off: user code ran that was not reported to the unit (PARTIAL); the event that the
- * unit serves, or NULL.
+ * For emulated processors, on this CPU with interrupts off. User code ran that was not reported to
+ * the unit: flags the open transaction PARTIAL.
  */
-void intel_pt_hole(void);
+void intel_pt_flag_partial(void);
+/* Likewise. The event that the unit traces, or NULL. */
 struct perf_event *intel_pt_traced_event(void);
 
 #endif

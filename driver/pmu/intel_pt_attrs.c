@@ -21,7 +21,7 @@ PMU_FORMAT_ATTR(branch, "config:13");
 PMU_FORMAT_ATTR(mtc_period, "config:14-17");
 PMU_FORMAT_ATTR(cyc_thresh, "config:19-22");
 PMU_FORMAT_ATTR(psb_period, "config:24-27");
-/* Terms that the unit refuses; tools parse them and read caps/. */
+/* Terms that the driver refuses: tools parse them, and check caps/ before use. */
 PMU_FORMAT_ATTR(pwr_evt, "config:4");
 PMU_FORMAT_ATTR(fup_on_ptw, "config:5");
 PMU_FORMAT_ATTR(ptw, "config:12");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * AUX pages as ToPA tables; the entries for interrupt threshold and stop position; the unit's
- * position in bytes. Rules H1 to H11 of docs/kernel-rules.md. Neighbour: intel_pt.c, which handles
- * the events.
+ * position in bytes. intel_pt.c handles the events. Rules H1 to H11: docs/kernel-rules.md.
  */
 #include <linux/bits.h>
 #include <linux/errno.h>
@@ -18,7 +17,7 @@
 
 /* H1: data entries of a table; the link follows them. */
 #define TABLE_ENTRIES 506
-/* H9: a unit with one entry a table may interrupt up to this many bytes before the end. */
+/* H9: a unit with one entry per table may interrupt up to this many bytes before the end. */
 #define ONE_ENTRY_MARGIN 512
 
 #define OUTPUT_LOW_BITS	   0x7full /* of MASK_PTRS, and of the smallest single range */
@@ -133,7 +132,7 @@ static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page, 
 			return -ENOMEM;
 	}
 	entry = virt_to_phys(buf->pages[first_page]) | (u64)*order << PT_ENTRY_ORDER_SHIFT;
-	if (buf->one_entry && !buf->snapshot) /* H9: every region is a stop */
+	if (buf->one_entry && !buf->snapshot) /* H9: the unit stops at the end of every region */
 		entry |= PT_ENTRY_INT | PT_ENTRY_STOP;
 	table->entries[table->nr_entries++] = entry;
 	return 0;
@@ -150,7 +149,7 @@ static int tables_new(struct pt_buffer *buf, int node)
 		if (err)
 			return err;
 	}
-	/* H1: the last table links to the first. One entry a table: each to itself. */
+	/* H1: the last table links to the first. With one entry per table each links to itself. */
 	table = buf->first;
 	do {
 		table->entries[table->nr_entries] =
@@ -351,7 +350,7 @@ void pt_buffer_update_head(struct pt_buffer *buf)
 	at = buf->region_off;
 	if (!buf->single)
 		at += (u64)entry_page(buf->cur, buf->cur_index) << PAGE_SHIFT;
-	/* H11: the position of the newest byte; says nothing about the number of bytes */
+	/* H11: the position of the newest byte, not a number of bytes */
 	if (buf->snapshot) {
 		buf->nr_bytes = at;
 		return;

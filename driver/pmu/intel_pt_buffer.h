@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * An AUX area as the PT unit sees it: ToPA tables over its pages, the INT and STOP entries, the
- * position. Knows no events and no registers; intel_pt.c is its only user.
+ * position. It does not deal with events and registers; intel_pt.c is its only user.
  */
 #ifndef AUXTAP_PMU_INTEL_PT_BUFFER_H
 #define AUXTAP_PMU_INTEL_PT_BUFFER_H
@@ -16,7 +16,7 @@ struct pt_buffer {
 	unsigned long nr_pages; /* a power of two */
 	bool snapshot;
 	bool single;		       /* H2: one page, no table */
-	bool one_entry;		       /* H9: the unit allows one entry a table */
+	bool one_entry;		       /* H9: the unit allows one entry per table */
 	struct pt_table *first, *last; /* NULL if single */
 
 	/* position of the unit while it is off */
@@ -26,7 +26,7 @@ struct pt_buffer {
 	bool filled_to_stop; /* a region was filled to its STOP: equal heads mean a full wrap (H10)
 			      */
 
-	u64 head;		/* handle's: absolute if linear, else an offset */
+	u64 head;		/* handle->head: absolute if linear, else an offset */
 	unsigned long nr_bytes; /* in the transaction; snapshot: offset of its end */
 
 	u64 *stop_entry, *int_entry; /* entries with STOP and INT, or NULL */
@@ -37,7 +37,7 @@ struct pt_buffer *pt_buffer_new(void **pages, int nr_pages, bool snapshot, int n
 				bool single_range, bool one_entry);
 void pt_buffer_free(struct pt_buffer *buf);
 
-/* Position := head, nothing written yet. */
+/* Sets the position to head, with nothing written yet. */
 void pt_buffer_seek(struct pt_buffer *buf, unsigned long head);
 /*
  * Sets STOP and INT for size free bytes from head, with a wakeup requested at the absolute wakeup.
@@ -55,9 +55,9 @@ u64 pt_buffer_output_base(const struct pt_buffer *buf);
 u64 pt_buffer_output_mask_ptrs(const struct pt_buffer *buf);
 void pt_buffer_read_position(struct pt_buffer *buf, u64 output_base, u64 mask_ptrs);
 bool pt_buffer_region_full(const struct pt_buffer *buf);
-/* Leaves a region that was filled to its STOP, or (H9) nearly. */
+/* Moves on from a region that was filled to its STOP, or (H9) nearly. */
 void pt_buffer_finish_region(struct pt_buffer *buf, bool stopped);
-/* Advances head to the position, and nr_bytes by as much (H10); a snapshot: H11. */
+/* Advances head to the position, and nr_bytes by as much (H10); for snapshots see H11. */
 void pt_buffer_update_head(struct pt_buffer *buf);
 
 /* intel_pt_attrs.c */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Address filters: which of them the unit supports, their current addresses, its registers. The
- * core resolves addresses (files may be mapped anywhere) and restarts the event when they change.
+ * Address filters: checks whether the unit supports them, keeps their current addresses, and loads
+ * the unit's registers. The core resolves addresses (files may be mapped anywhere) and restarts the
+ * event when they change. Rule H14: docs/kernel-rules.md.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -12,9 +13,9 @@
 #include "intel_pt_regs.h"
 #include "pmu_local.h"
 
-#define VIRT_BITS 57 /* canonical with five-level paging, and so with four */
+#define VIRT_BITS 57 /* five-level paging; addresses that are canonical with four are here, too */
 
-/* An event's ranges as the registers will have them: event->hw.addr_filters. */
+/* An event's ranges in the form of the registers: event->hw.addr_filters. */
 struct pt_filters {
 	unsigned int nr;
 	struct {
@@ -24,7 +25,7 @@ struct pt_filters {
 
 static PMU_LOCAL const struct intel_pt_hw *filter_hw;
 
-void pt_filters_hw(const struct intel_pt_hw *hw)
+void pt_filters_set_hw(const struct intel_pt_hw *hw)
 {
 	filter_hw = hw;
 }

@@ -11,13 +11,13 @@ struct intel_pt_hw;
 struct list_head;
 struct perf_event;
 
-void pt_filters_hw(const struct intel_pt_hw *hw);
-/* 0 or -ENOMEM. The event's destroy undoes it. */
+void pt_filters_set_hw(const struct intel_pt_hw *hw);
+/* 0 or -ENOMEM. event->destroy() frees the memory. */
 int pt_filters_init(struct perf_event *event);
 /* pmu->addr_filters_validate, pmu->addr_filters_sync */
 int pt_filters_validate(struct list_head *filters);
 void pt_filters_sync(struct perf_event *event);
-/* Call while the unit is off. Sets its address registers; returns their bits of RTIT_CTL. */
+/* Call while the unit is off. Sets its address registers; returns their ADDRn_CFG for RTIT_CTL. */
 u64 pt_filters_load(struct perf_event *event, void (*write)(u32 msr, u64 value));
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Variables of a driver. A kernel has one driver of a kind; the model of the kernel (driver/core)
- * has one in each thread, so that simulations can run at the same time.
+ * The storage class of a driver's variables: a kernel has one instance of a driver; the model of
+ * the kernel (driver/core) has one in each thread, so that simulations can run at the same time.
  */
 #ifndef AUXTAP_PMU_LOCAL_H
 #define AUXTAP_PMU_LOCAL_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The TRBE as a sink: its start and stop positions, the meaning of its events, two errata. Knows
- * registers and transactions, but no trace unit. Its neighbours: cs_etm.c (events), arm_area.c (the
- * area, padding, the linear limit). Rules J1 to J6, J8.
+ * The TRBE as a sink: its start and stop positions, its management events, two errata. It handles
+ * registers and transactions; cs_etm.c handles perf events and the trace unit, arm_area.c the area,
+ * padding and the linear limit. Rules J1 to J6, J8: docs/kernel-rules.md.
  */
 #include <linux/errno.h>
 #include <linux/irq_work.h>
@@ -24,15 +24,15 @@
 #define MAX_ALIGN  2048ul
 #define FORMAT_RAW 0x0100ull /* J3: PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW */
 
-enum act {
+enum fault_action {
 	ACT_SPURIOUS,
-	ACT_WRAP, /* filled */
+	ACT_WRAP, /* the buffer was filled */
 	ACT_FATAL,
 };
 
 static PMU_LOCAL const struct trbe_hw *trbe;
 static PMU_LOCAL unsigned long trbe_align;
-/* The open transaction; NULL: none that the interrupt could end. */
+/* The open transaction that the interrupt may end, or NULL. */
 static DEFINE_PER_CPU(struct perf_output_handle *, trbe_handles);
 
 static u64 reg_read(u32 reg)
@@ -53,9 +53,9 @@ static void buffer_off(void)
 	reg_write(TRBE_LIMITR, reg_read(TRBE_LIMITR) & ~TRBE_LIMITR_E);
 }
 
-/* ---- where it may write ---- */
+/* ---- limits ---- */
 
-/* J2: with the erratum a page after the limit must be free, too. */
+/* J2: with the erratum, a page after the limit must be free, too. */
 static unsigned long min_run(void)
 {
 	return MIN_RUN + (trbe->writes_out_of_range ? PAGE_SIZE : 0);
@@ -65,7 +65,7 @@ static u64 linear_limit(const struct arm_area *area, struct perf_output_handle *
 {
 	u64 limit = arm_area_limit(area, handle, trbe_align);
 
-	/* J2: until there is enough or no space (SPE tries once) */
+	/* J2: retries until the space suffices or is used up (SPE retries once) */
 	while (limit && limit - arm_area_off(area, handle->head) < min_run()) {
 		arm_area_pad(area, handle, limit - arm_area_off(area, handle->head));
 		limit = arm_area_limit(area, handle, trbe_align);
@@ -74,8 +74,8 @@ static u64 linear_limit(const struct arm_area *area, struct perf_output_handle *
 }
 
 /*
- * J5: the whole area, since decoding of ETE trace can start anywhere. Head keeps counting, and is
- * moved in place: no reader constrains it.
+ * J5: the whole area, because decoding of ETE trace can start anywhere. Head keeps counting; the
+ * driver moves it itself, because no reader constrains it.
  */
 static u64 snapshot_limit(const struct arm_area *area, struct perf_output_handle *handle)
 {
@@ -132,10 +132,10 @@ int trbe_enable(struct perf_output_handle *handle)
 	return 0;
 }
 
-/* ---- what it has written ---- */
+/* ---- bytes written ---- */
 
-/* J5 */
-static unsigned long take_size(struct perf_output_handle *handle, bool wrapped)
+/* J5: the number of bytes that the buffer has written in this transaction. */
+static unsigned long trbe_get_trace_size(struct perf_output_handle *handle, bool wrapped)
 {
 	const struct arm_area *area = perf_get_aux(handle);
 	u64 end = wrapped ? reg_read(TRBE_LIMITR) & TRBE_LIMITR_LIMIT : reg_read(TRBE_PTR);
@@ -152,7 +152,7 @@ static unsigned long take_size(struct perf_output_handle *handle, bool wrapped)
 	return nr_bytes;
 }
 
-static enum act act_of(u64 status)
+static enum fault_action trbe_get_fault_action(u64 status)
 {
 	u64 class = status >> TRBE_SR_EC_SHIFT & TRBE_SR_EC_MASK;
 
@@ -174,10 +174,11 @@ unsigned long trbe_update(struct perf_output_handle *handle)
 	bool wrapped = false;
 	u64 status;
 
-	/* A fill while it is being stopped belongs to this transaction: keep its interrupt out. */
+	/* A fill while the buffer is being stopped belongs to this transaction: block its
+	 * interrupt. */
 	local_irq_save(flags);
 	perf_aux_output_flag(handle, FORMAT_RAW); /* J3 */
-	/* J8: if it is off, the interrupt came first and has recorded the bytes. */
+	/* J8: if the buffer is off, the interrupt came first and has reported the bytes. */
 	if (!(reg_read(TRBE_LIMITR) & TRBE_LIMITR_E))
 		goto out;
 	buffer_off();
@@ -185,12 +186,12 @@ unsigned long trbe_update(struct perf_output_handle *handle)
 	if (status & TRBE_SR_IRQ) {
 		reg_write(TRBE_SR, status & ~TRBE_SR_IRQ);
 		/* J4: the number of bytes is unknown, so none is reported */
-		if (act_of(status) != ACT_WRAP)
+		if (trbe_get_fault_action(status) != ACT_WRAP)
 			goto out;
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_COLLISION);
 		wrapped = true;
 	}
-	nr_bytes = take_size(handle, wrapped);
+	nr_bytes = trbe_get_trace_size(handle, wrapped);
 out:
 	local_irq_restore(flags);
 	return nr_bytes;
@@ -204,15 +205,15 @@ void trbe_disable(void)
 
 /* ---- interrupt ---- */
 
-/* Filled: 0 if collection continues in another transaction. */
+/* The buffer was filled. Returns 0 if collection continues in another transaction. */
 static int next_transaction(struct perf_output_handle *handle)
 {
 	struct perf_event *event = handle->event;
-	unsigned long nr_bytes = take_size(handle, true);
+	unsigned long nr_bytes = trbe_get_trace_size(handle, true);
 
 	/*
-	 * J4: some trace was lost, because the trace unit did not stop; no reason to disable the
-	 * event
+	 * J4: some trace was lost, because the trace unit did not stop. That is no reason to
+	 * disable the event.
 	 */
 	perf_aux_output_flag(handle, PERF_AUX_FLAG_COLLISION);
 	perf_aux_output_end(handle, nr_bytes);
@@ -223,8 +224,8 @@ static int next_transaction(struct perf_output_handle *handle)
 	return -ENOSPC;
 }
 
-/* An unknown event. Collection continues; if it had stopped, some trace was lost. */
-static void go_on(struct perf_output_handle *handle, u64 status)
+/* An unknown management event. Collection continues; if it had stopped, some trace was lost. */
+static void resume_collection(struct perf_output_handle *handle, u64 status)
 {
 	if (status & TRBE_SR_S) {
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_COLLISION);
@@ -247,12 +248,12 @@ bool trbe_interrupt(void)
 	reg_write(TRBE_SR, status & ~TRBE_SR_IRQ);
 	if (!handle || !perf_get_aux(handle))
 		return false;
-	switch (act_of(status)) {
+	switch (trbe_get_fault_action(status)) {
 	case ACT_WRAP:
 		truncated = next_transaction(handle);
 		break;
 	case ACT_SPURIOUS:
-		go_on(handle, status);
+		resume_collection(handle, status);
 		break;
 	case ACT_FATAL:
 		pr_err_ratelimited("trbe: CPU %d: status %llx, address %llx\n", smp_processor_id(),
@@ -261,7 +262,7 @@ bool trbe_interrupt(void)
 		truncated = true;
 		break;
 	}
-	if (truncated) /* which may disable the event: now, before more trace is written */
+	if (truncated) /* this may disable the event: now, before more trace is written */
 		irq_work_run();
 	return true;
 }
@@ -270,7 +271,7 @@ bool trbe_interrupt(void)
 
 void *trbe_setup(void **pages, int nr_pages, bool overwrite, int node)
 {
-	/* Not in the kernel: with the erratum two pages would only ever be padding (J2). */
+	/* Not in the kernel: with the erratum, two pages would never contain trace (J2). */
 	if (trbe->writes_out_of_range && !overwrite && nr_pages < 4)
 		return NULL;
 	return arm_area_new(pages, nr_pages, overwrite, PAD_BYTE, node);

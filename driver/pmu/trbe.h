@@ -10,34 +10,34 @@
 
 struct perf_output_handle;
 
-/* Registers (trbe_regs.h) of the CPU that runs the call; mrs and msr on hardware. */
+/* Registers (trbe_regs.h) of the calling CPU; mrs and msr on hardware. */
 struct trbe_hw {
 	u64 (*read)(int cpu, u32 reg);
 	void (*write)(int cpu, u32 reg, u64 value);
 	/* tsb csync, dsb nsh, isb: afterwards all trace is in memory, and the registers say so */
 	void (*drain)(int cpu);
 	/* errata */
-	bool overwrites_in_fill_mode; /* J6: up to 256 bytes at its base, after it was filled */
-	bool writes_out_of_range;     /* J2: up to a page after its limit */
+	bool overwrites_in_fill_mode; /* J6: up to 256 bytes at the base, after a fill */
+	bool writes_out_of_range;     /* J2: up to a page after the limit */
 };
 
-/* Call on a CPU that has one. 0, or -ENODEV: unsupported. */
+/* Call on a CPU that has a TRBE. Returns 0, or -ENODEV: unsupported. */
 int trbe_probe(const struct trbe_hw *hw);
 void *trbe_setup(void **pages, int nr_pages, bool overwrite, int node);
 void trbe_free(void *aux);
 /*
- * Starts it in an open transaction. -ENOSPC: no space, and the transaction has been ended as
- * truncated.
+ * Starts the buffer in an open transaction. -ENOSPC: no space, and the transaction has been ended
+ * as truncated.
  */
 int trbe_enable(struct perf_output_handle *handle);
 /*
- * Stops it. Returns the bytes in this transaction, to be passed to its end; 0 if it has been
- * closed.
+ * Stops the buffer. Returns the number of bytes to pass to the end of the transaction; 0 if the
+ * interrupt has ended it.
  */
 unsigned long trbe_update(struct perf_output_handle *handle);
-/* Takes no interrupt for the transaction any more. */
+/* Stops the buffer; the interrupt does not end the transaction any more. */
 void trbe_disable(void);
-/* Its interrupt; false: not raised by this TRBE. */
+/* The buffer's interrupt; false: not raised by this TRBE. */
 bool trbe_interrupt(void);
 
 #endif

@@ -48,7 +48,7 @@ clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-i
 refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
 CASES
 # the driver finds an end before its start, and warns
-faults_options=(--may-warn "take_size|$faults_freed")
+faults_options=(--may-warn "trbe_get_trace_size|$faults_freed")
 faults_run trbe cs_etm//u trbe "$work/noise" fault_head_bits=18 <<'CASES'
 clean none 4000000 1000000 0 128,16 16384 -
 clean-skid none 4000000 1000000 200 128,16 16384 -
