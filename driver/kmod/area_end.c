@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * See area_end.h. In a kernel with the bug, a begin that runs while the area is being unmapped
- * takes a reference, notices the unmapping, and drops the last reference. Nothing calls a module
- * between those two steps. So the module keeps the reference of the transaction that the unmapping
- * stops, and drops it in the next begin, which the kernel refuses because it has unmapped the area
- * meanwhile.
+ * takes a reference, notices the unmapping, and drops the last reference. The kernel calls no
+ * module between those two steps. So the module keeps the reference of the transaction that the
+ * unmapping stops, and drops it in the next begin, which the kernel refuses because it has unmapped
+ * the area meanwhile.
  */
-#define AUX_CALLS_OF_THE_KERNEL
+#define AUX_CALLS_UNWRAPPED
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -23,14 +23,14 @@
 static struct {
 	/* the event whose area is being unmapped, or NULL */
 	struct perf_event *event;
-	void (*destroy)(struct perf_event *event); /* the event's own */
+	void (*destroy)(struct perf_event *event); /* the original event->destroy */
 	struct perf_output_handle handle;	   /* event is NULL: no reference is kept */
 	unsigned long size;
 	int cpu;
 	bool armed; /* keep the reference of the next transaction that ends */
 } kept;
 
-static void drop(void)
+static void drop_reference(void)
 {
 	struct perf_output_handle handle = kept.handle;
 
@@ -39,25 +39,25 @@ static void drop(void)
 }
 
 /*
- * Kernels without preemption do not count it, so it is counted here: freeing asks whether to
- * reschedule, and must not.
+ * Kernels without preemption do not maintain the preemption count, so it is raised here: freeing
+ * checks it before rescheduling, which is not allowed here.
  */
 static void drop_in_transaction(void)
 {
 	__preempt_count_add(1);
-	drop();
+	drop_reference();
 	__preempt_count_sub(1);
 }
 
 /*
- * The event has no ring any more and no begin can run: a reference that is still kept is dropped
- * here, where freeing is allowed.
+ * The event has no ring any more and no begin can run: drops a reference that is still kept,
+ * because freeing is allowed here.
  */
 static void event_destroy(struct perf_event *event)
 {
 	if (kept.handle.event) {
-		drop();
-		irq_work_sync(&event->pending_irq); /* drop() may have queued it */
+		drop_reference();
+		irq_work_sync(&event->pending_irq); /* drop_reference() may have queued it */
 	}
 	event->destroy = kept.destroy;
 	WRITE_ONCE(kept.event, NULL);
@@ -65,7 +65,7 @@ static void event_destroy(struct perf_event *event)
 		event->destroy(event);
 }
 
-/* Before the kernel unmaps the area, or the data pages, which it unmaps after the area. */
+/* Called before the kernel unmaps the area, or the data pages, which it unmaps after the area. */
 static void event_unmapped(struct perf_event *event, struct mm_struct *mm)
 {
 	if (fault_of_kernel() != KERNEL_REFCOUNT_FIRST || cmpxchg(&kept.event, NULL, event))

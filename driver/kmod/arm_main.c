@@ -45,7 +45,7 @@ u64 arm_unit_area_bytes(const void *area)
 	return arm_area_bytes(area);
 }
 
-bool arm_unit_area_overwritten(const void *area)
+bool arm_unit_area_is_snapshot(const void *area)
 {
 	return ((const struct arm_area *)area)->snapshot;
 }
@@ -58,8 +58,8 @@ u64 arm_unit_area_offset(const void *area, u64 addr, unsigned long *hint)
 }
 
 /*
- * One limit is both interrupt threshold and stop position. It is a page boundary: the last byte
- * before it is in the area.
+ * The limit is both interrupt threshold and stop position. It is a page boundary and may be the end
+ * of the area, so the offset of the last byte before it is looked up.
  */
 void arm_unit_log_limit(struct unit_log *log, u64 limit, u64 pointer)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * See aux_calls.h. All are called on their CPU with interrupts off, as the kernel requires. The
- * kernel sets flags in an event and queues its irq_work; until that runs the flags can be seen and
- * cleared.
+ * See aux_calls.h. All functions are called on the unit's CPU with interrupts off, as the kernel
+ * requires. The kernel sets flags in an event and queues its irq_work; until that runs, the flags
+ * can be read and cleared.
  */
-#define AUX_CALLS_OF_THE_KERNEL
+#define AUX_CALLS_UNWRAPPED
 #include <linux/irq_work.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
@@ -15,13 +15,13 @@
 #include "pmu/arm_area.h"
 #include "unit_log.h"
 
-/* What aux_wakeup would be in a kernel with a bug, of the ring last used on this CPU. */
-struct wrong_wakeup {
+/* The aux_wakeup that a kernel with the bug would have for the ring last used on this CPU. */
+struct buggy_wakeup {
 	const struct perf_buffer *rb;
-	unsigned int nr_set; /* of the fault: another ring may be allocated at the same address */
+	unsigned int nr_set; /* fault_nr_set(): a later ring may be allocated at the same address */
 	u64 aux_wakeup;
 };
-static DEFINE_PER_CPU(struct wrong_wakeup, wrong_wakeups);
+static DEFINE_PER_CPU(struct buggy_wakeup, buggy_wakeups);
 
 static u64 watermark_of(struct perf_event *event)
 {
@@ -34,26 +34,26 @@ static u64 watermark_of(struct perf_event *event)
 /* ---- effects of the kernel's call ---- */
 
 /*
- * Otherwise calls pass through unchanged: other CPUs may set an event's flags, too, and one set
- * here in between is lost.
+ * Otherwise calls pass through unchanged: other CPUs may set an event's flags, too, and one that is
+ * set between save_wakeup() and restore_wakeup() may be lost.
  */
-static bool watched(const struct unit_log *log)
+static bool is_observed(const struct unit_log *log)
 {
 	return log->entries || fault_of_kernel() || fault_of_unit() == UNIT_PADDING_MISSING;
 }
 
-struct saved {
+struct saved_wakeup {
 	unsigned int wakeup;
 };
 
-static void before(struct perf_event *event, struct saved *saved)
+static void save_wakeup(struct perf_event *event, struct saved_wakeup *saved)
 {
 	saved->wakeup = event->pending_wakeup;
 	event->pending_wakeup = 0;
 }
 
-/* Whether the call has woken the reader. */
-static bool after(struct perf_event *event, const struct saved *saved)
+/* Returns whether the call in between has woken the reader. */
+static bool restore_wakeup(struct perf_event *event, const struct saved_wakeup *saved)
 {
 	bool woken = event->pending_wakeup;
 
@@ -61,14 +61,14 @@ static bool after(struct perf_event *event, const struct saved *saved)
 	return woken;
 }
 
-static void wake(struct perf_event *event)
+static void wake_reader(struct perf_event *event)
 {
 	event->pending_wakeup = 1;
 	irq_work_queue(&event->pending_irq);
 }
 
 /* The kernel has flagged a truncated event for disabling. */
-static void truncated(struct perf_event *event)
+static void note_truncated(struct perf_event *event)
 {
 	enum kernel_fault fault = fault_of_kernel();
 
@@ -80,9 +80,10 @@ static void truncated(struct perf_event *event)
 
 /* ---- wakeup-by-one, overwrite-watermark ---- */
 
-static void begin_wrong(struct perf_output_handle *handle, struct perf_event *event, bool overwrite)
+static void begin_with_bug(struct perf_output_handle *handle, struct perf_event *event,
+			   bool overwrite)
 {
-	struct wrong_wakeup *w = this_cpu_ptr(&wrong_wakeups);
+	struct buggy_wakeup *w = this_cpu_ptr(&buggy_wakeups);
 	u64 watermark = watermark_of(event);
 
 	if (w->rb != handle->rb || w->nr_set != fault_nr_set()) {
@@ -94,10 +95,10 @@ static void begin_wrong(struct perf_output_handle *handle, struct perf_event *ev
 		handle->wakeup = w->aux_wakeup + watermark;
 }
 
-/* Whether that kernel would wake at this head. */
-static bool wrong_wake(struct perf_output_handle *handle, u64 head, u64 watermark, bool overwrite)
+/* Whether a kernel with the bug would wake the reader at this head. */
+static bool bug_wakes(struct perf_output_handle *handle, u64 head, u64 watermark, bool overwrite)
 {
-	struct wrong_wakeup *w = this_cpu_ptr(&wrong_wakeups);
+	struct buggy_wakeup *w = this_cpu_ptr(&buggy_wakeups);
 	enum kernel_fault fault = fault_of_kernel();
 
 	if (w->rb != handle->rb ||
@@ -116,11 +117,11 @@ static bool wrong_wake(struct perf_output_handle *handle, u64 head, u64 watermar
 void *aux_calls_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
 	struct unit_log *log = unit_log_of(event);
-	struct saved saved;
+	struct saved_wakeup saved;
 	void *area;
 	bool woken;
 
-	if (!watched(log)) {
+	if (!is_observed(log)) {
 		area = perf_aux_output_begin(handle, event);
 		if (area)
 			unit_log_open(log, handle, event, area);
@@ -128,15 +129,15 @@ void *aux_calls_begin(struct perf_output_handle *handle, struct perf_event *even
 			area_end_refused(event);
 		return area;
 	}
-	before(event, &saved);
+	save_wakeup(event, &saved);
 	area = perf_aux_output_begin(handle, event);
-	woken = after(event, &saved);
+	woken = restore_wakeup(event, &saved);
 	if (area) {
 		unit_log_open(log, handle, event, area);
-		begin_wrong(handle, event, log->kind->area_overwritten(area));
+		begin_with_bug(handle, event, log->kind->area_is_snapshot(area));
 	} else if (woken) { /* D6 */
 		unit_log_refused(log, handle);
-		truncated(event);
+		note_truncated(event);
 	} else {
 		area_end_refused(event);
 	}
@@ -147,11 +148,11 @@ void aux_calls_end(struct perf_output_handle *handle, unsigned long size)
 {
 	struct perf_event *event = handle->event;
 	struct unit_log *log = event ? unit_log_of(event) : NULL;
-	struct saved saved;
-	bool woken, overwrite, cut;
+	struct saved_wakeup saved;
+	bool woken, overwrite, truncated;
 	u64 watermark, head;
 
-	if (!log || !watched(log)) { /* D17 */
+	if (!log || !is_observed(log)) { /* D17 */
 		if (log)
 			unit_log_close(log);
 		perf_aux_output_end(handle, size);
@@ -161,26 +162,26 @@ void aux_calls_end(struct perf_output_handle *handle, unsigned long size)
 		unit_log_close(log);
 		return;
 	}
-	overwrite = log->area && log->kind->area_overwritten(log->area);
+	overwrite = log->area && log->kind->area_is_snapshot(log->area);
 	watermark = log->area ? watermark_of(event) : 1;
 	head = handle->head + (overwrite ? 0 : size);
-	before(event, &saved);
+	save_wakeup(event, &saved);
 	perf_aux_output_end(handle, size);
-	woken = after(event, &saved);
-	cut = handle->aux_flags & PERF_AUX_FLAG_TRUNCATED;
-	if (log->area && wrong_wake(handle, head, watermark, overwrite) && !woken) {
-		wake(event);
+	woken = restore_wakeup(event, &saved);
+	truncated = handle->aux_flags & PERF_AUX_FLAG_TRUNCATED;
+	if (log->area && bug_wakes(handle, head, watermark, overwrite) && !woken) {
+		wake_reader(event);
 		woken = true;
 	}
 	unit_log_close(log);
-	/* a truncation wakes it in any case */
-	unit_log_head(log, head, woken && (!cut || overwrite || unit_log_passes(log, head)));
-	if (cut)
-		truncated(event);
+	/* a truncation wakes the reader in any case */
+	unit_log_head(log, head, woken && (!truncated || overwrite || unit_log_passes(log, head)));
+	if (truncated)
+		note_truncated(event);
 }
 
-/* Overwrites the bytes that the driver has just skipped: only Arm's drivers pad. */
-static void lose_padding(struct perf_output_handle *handle, unsigned long size)
+/* Overwrites the padding of the bytes that the driver skips; only Arm's drivers pad. */
+static void overwrite_padding(struct perf_output_handle *handle, unsigned long size)
 {
 	const struct arm_area *area = perf_get_aux(handle);
 	u64 bytes = (u64)area->nr_pages << PAGE_SHIFT, off = handle->head & (bytes - 1);
@@ -194,25 +195,25 @@ int aux_calls_skip(struct perf_output_handle *handle, unsigned long size)
 {
 	struct perf_event *event = handle->event;
 	struct unit_log *log = event ? unit_log_of(event) : NULL;
-	struct saved saved;
+	struct saved_wakeup saved;
 	bool woken;
 	int err;
 
-	if (!log || !watched(log) || size > handle->size) /* D10 */
+	if (!log || !is_observed(log) || size > handle->size) /* D10 */
 		return perf_aux_output_skip(handle, size);
 	if (fault_of_unit() == UNIT_PADDING_MISSING)
-		lose_padding(handle, size);
-	before(event, &saved);
+		overwrite_padding(handle, size);
+	save_wakeup(event, &saved);
 	err = perf_aux_output_skip(handle, size);
 	if (fault_of_kernel() == KERNEL_SKIP_WITHOUT_WAKEUP)
 		event->pending_wakeup = 0;
-	woken = after(event, &saved);
+	woken = restore_wakeup(event, &saved);
 	if (fault_of_kernel() == KERNEL_WAKEUP_BY_ONE) {
-		if (wrong_wake(handle, handle->head, watermark_of(event), false) && !woken) {
-			wake(event);
+		if (bug_wakes(handle, handle->head, watermark_of(event), false) && !woken) {
+			wake_reader(event);
 			woken = true;
 		}
-		handle->wakeup = this_cpu_ptr(&wrong_wakeups)->aux_wakeup + watermark_of(event);
+		handle->wakeup = this_cpu_ptr(&buggy_wakeups)->aux_wakeup + watermark_of(event);
 	}
 	unit_log_head(log, handle->head, woken);
 	return err;

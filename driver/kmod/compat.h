@@ -32,16 +32,16 @@ static inline bool compat_leave_context(struct task_struct *task)
 
 	if (!ctx || ctx->pmu->module != THIS_MODULE)
 		return false;
-	/* what the kernel stores there the next time it uses the context */
+	/* the value that the kernel stores the next time it uses the context */
 	WRITE_ONCE(ctx->pmu, raw_cpu_ptr(ctx->pmu->pmu_cpu_context)->ctx.pmu);
 	return true;
 }
 #endif
 
 /*
- * Call after the PMU is unregistered. Until 6.2 a task's software context refers to the PMU that
- * was its first, even after the event has been closed or refused: the kernel would use it after the
- * module has been unloaded.
+ * Call after the PMU is unregistered. Before 6.2 a task's software context refers to the PMU of its
+ * first event, even after the event has been closed or refused: the kernel would use that PMU after
+ * the module has been unloaded.
  */
 static inline void compat_leave_contexts(void)
 {

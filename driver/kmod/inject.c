@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* See arm_units.h: management events of the units, on request. */
+/* See arm_units.h: injects management events of the units. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>

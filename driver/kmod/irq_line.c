@@ -13,28 +13,28 @@ MODULE_PARM_DESC(
 module_param_named(irq_delay, irq_delay_us, uint, 0644);
 MODULE_PARM_DESC(irq_delay, "delay of the interrupt in microseconds");
 
-static void come(struct irq_line *line)
+static void deliver(struct irq_line *line)
 {
 	line->handler(line->nr);
 }
 
-static void at_once(struct irq_work *work)
+static void deliver_now(struct irq_work *work)
 {
-	come(container_of(work, struct irq_line, work));
+	deliver(container_of(work, struct irq_line, work));
 }
 
-static enum hrtimer_restart late(struct hrtimer *timer)
+static enum hrtimer_restart deliver_late(struct hrtimer *timer)
 {
-	come(container_of(timer, struct irq_line, timer));
+	deliver(container_of(timer, struct irq_line, timer));
 	return HRTIMER_NORESTART;
 }
 
 void irq_line_init(struct irq_line *line, void (*handler)(unsigned int nr))
 {
 	line->handler = handler;
-	line->work = IRQ_WORK_INIT_HARD(at_once);
+	line->work = IRQ_WORK_INIT_HARD(deliver_now);
 	hrtimer_init(&line->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	line->timer.function = late;
+	line->timer.function = deliver_late;
 }
 
 void irq_line_raise(struct irq_line *line, struct unit_faults *faults)

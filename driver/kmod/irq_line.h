@@ -11,9 +11,9 @@
 
 struct unit_faults;
 
-/* Touched by its CPU only, with interrupts off. */
+/* Accessed only by its CPU, with interrupts off. */
 struct irq_line {
-	/* nr: number of interrupts that have come: one unless there is a fault */
+	/* nr: number of interrupts to deliver: one, unless a fault is injected */
 	void (*handler)(unsigned int nr);
 	unsigned int nr;
 	struct irq_work work;

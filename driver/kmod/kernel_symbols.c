@@ -14,15 +14,15 @@ static bool aux_sample = true;
 module_param(aux_sample, bool, 0444);
 MODULE_PARM_DESC(aux_sample, "0: no AUX sampling, as if the kernel's function were not found");
 
-static void *find(const char *name)
+static void *find_function(const char *name)
 {
 	struct kprobe probe = {.symbol_name = name};
 	void *addr;
 
 #ifdef X86_FEATURE_IBT
 	/*
-	 * The kernel never calls it indirectly, so its ENDBR is sealed, and an indirect call is
-	 * fatal.
+	 * The kernel never calls the function indirectly, so its ENDBR is sealed, and an indirect
+	 * call is fatal.
 	 */
 	if (boot_cpu_has(X86_FEATURE_IBT))
 		return NULL;
@@ -36,7 +36,7 @@ static void *find(const char *name)
 
 void symbols_init(void)
 {
-	intel_pt_output_copy *copy = aux_sample ? find("perf_output_copy") : NULL;
+	intel_pt_output_copy *copy = aux_sample ? find_function("perf_output_copy") : NULL;
 
 	if (!copy)
 		pr_info("auxtap: perf_output_copy not found; AUX sampling disabled\n");

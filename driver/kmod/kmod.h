@@ -35,7 +35,7 @@ struct dentry;
 
 #define KMOD_INSN_MAX 15
 
-/* One CPU. Touched by that CPU only, with interrupts off. */
+/* The state of one CPU. Accessed only by that CPU, with interrupts off. */
 struct kmod_cpu {
 	struct pt_unit unit;
 	struct pt_output_bus bus;
@@ -44,21 +44,22 @@ struct kmod_cpu {
 	struct unit_faults faults;
 	u64 entry; /* the table entry that the unit has read, with a fault applied */
 	struct unit_log log;
-	u32 nr_starts, hole_start; /* times switched on; its value when the last gap was injected */
+	u32 nr_starts;		/* times the unit was switched on */
+	u32 last_partial_start; /* nr_starts when PARTIAL was injected last */
 
 	/* trap.c */
 	bool on;	/* the driver has enabled tracing of user code */
-	bool all_tasks; /* of every task that runs here */
+	bool all_tasks; /* ... of every task that runs on this CPU */
 	/*
-	 * The task whose user code runs under our TF: the unit is in user mode, and ip is the
-	 * task's next instruction. NULL: the unit is not in user mode. Only ever current.
+	 * current, while its user code runs with TF set by the module: the unit is in user mode,
+	 * and ip is the task's next instruction. NULL: the unit is not in user mode.
 	 */
 	struct task_struct *stepped;
 	u64 ip;
-	u64 regs_ip; /* IP in the saved registers as long as nothing has run since */
+	u64 regs_ip; /* IP in the saved registers while the instruction at ip has not run */
 	u8 code[KMOD_INSN_MAX];
 	struct x86_insn insn; /* at ip; len 0: its bytes could not be read yet */
-	bool own_tf;	      /* the program, or its debugger, set TF too */
+	bool own_tf;	      /* the program, or its debugger, has set TF, too */
 };
 
 DECLARE_PER_CPU(struct kmod_cpu, kmod_cpus);
@@ -72,7 +73,7 @@ void kmod_unit_clock(struct kmod_cpu *c);
 
 /* trap.c */
 void trap_on(struct kmod_cpu *c);  /* the unit was switched on */
-void trap_off(struct kmod_cpu *c); /* it is about to be switched off */
+void trap_off(struct kmod_cpu *c); /* the unit is about to be switched off */
 /* current has left user mode, or is about to continue elsewhere in it: clears TF. */
 void trap_leave(struct kmod_cpu *c);
 /* current is about to enter user mode with these registers. */
@@ -93,7 +94,7 @@ void trap_hooks_exit(void);
  * trap_enter() is called for it, if tracing is still on then. Interrupts are off.
  */
 void trap_work_queue(struct task_struct *task);
-/* current is about to sleep, or no longer traced: it will be queued again. */
+/* current is about to sleep, or is no longer traced; it is queued again when needed. */
 void trap_work_cancel(void);
 int trap_work_init(void);
 void trap_work_exit(void);

@@ -11,8 +11,8 @@
 #include "kmod_faults.h"
 
 /*
- * One value, so that readers never see half of a change: a fault of a unit, or of the kernel above
- * it.
+ * A single value, so that readers never see half of a change: a fault of a unit, or KERNEL_FAULTS
+ * plus a fault of the kernel.
  */
 #define KERNEL_FAULTS 0x100u
 static unsigned int fault, nr_set;
@@ -52,7 +52,7 @@ static const char *name_of(unsigned int nr)
 	if (nr == UNIT_FAULT_NONE)
 		return "none";
 	if (nr < UNIT_NR_FAULTS) {
-		/* no x86-64 driver of the module pads */
+		/* the module's x86-64 driver does not pad */
 		if (IS_ENABLED(CONFIG_X86_64) && nr == UNIT_PADDING_MISSING)
 			return NULL;
 		return unit_fault_name(nr);
@@ -60,7 +60,7 @@ static const char *name_of(unsigned int nr)
 	if (nr < KERNEL_FAULTS)
 		return NULL;
 	nr -= KERNEL_FAULTS;
-	/* no x86-64 driver skips, no arm64 unit has holes */
+	/* the x86-64 driver does not skip bytes; the arm64 units do not miss trace */
 	if (nr ==
 	    (IS_ENABLED(CONFIG_X86_64) ? KERNEL_SKIP_WITHOUT_WAKEUP : KERNEL_PARTIAL_AS_TRUNCATED))
 		return NULL;
@@ -105,7 +105,7 @@ static struct kprobe record_probe = {
 	.symbol_name = "perf_event_aux_event",
 	.pre_handler = before_record,
 };
-static bool probed; /* under the parameters' lock */
+static bool probed; /* protected by the lock of the module's parameters */
 
 static int probe_records(bool wanted)
 {

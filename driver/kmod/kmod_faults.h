@@ -22,7 +22,7 @@ enum kernel_fault {
 	KERNEL_NR_FAULTS
 };
 
-/* The current value of the parameter; at most one of them is not NONE. */
+/* The current value of the parameter; at most one of the two is not NONE. */
 enum unit_fault fault_of_unit(void);
 enum kernel_fault fault_of_kernel(void);
 /* Number of times that the parameter was set. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The trace unit of each CPU and its TRBE: registers of the buffer for the driver, memory and an
- * interrupt line for the output stage, trace from the replay engine. The driver reads and writes
- * with interrupts off, on its own CPU. The trace unit consists of a switch and some registers that
- * sysfs shows.
+ * interrupt line for the output stage, trace from the replay engine. The driver accesses them with
+ * interrupts off, on its own CPU. Of the trace unit itself there are only a switch, and some
+ * registers in sysfs.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -55,7 +55,7 @@ module_param_array_named(etm_registers, registers, uint, NULL, 0444);
 MODULE_PARM_DESC(etm_registers, "TRCIDR0,1,2,8, TRCAUTHSTATUS, TRCDEVARCH of the unit whose trace "
 				"is replayed, as sysfs shows them");
 
-/* One CPU. Touched by that CPU only, with interrupts off. */
+/* The state of one CPU. Accessed only by that CPU, with interrupts off. */
 struct etm_cpu {
 	struct trbe_output out;
 	struct trbe_output_bus bus;
@@ -92,11 +92,11 @@ struct unit_log *etm_unit_log(void)
 static const struct unit_log_kind log_kind = {
 	.name = "trbe",
 	.area_bytes = arm_unit_area_bytes,
-	.area_overwritten = arm_unit_area_overwritten,
+	.area_is_snapshot = arm_unit_area_is_snapshot,
 	.offset = arm_unit_area_offset,
 };
 
-/* ---- the driver's side ---- */
+/* ---- registers and switch, for the driver ---- */
 
 static u64 unit_read(int cpu, u32 reg)
 {
@@ -122,7 +122,7 @@ static void unit_write(int cpu, u32 reg, u64 value)
 		pr_err_ratelimited("auxtap: undefined: write of %llx to register %x\n", value, reg);
 }
 
-/* Only this CPU stores, in order. */
+/* Nothing to wait for: only this CPU stores trace, in order. */
 static void unit_drain(int cpu)
 {
 }
@@ -153,8 +153,8 @@ struct cs_etm_hw etm_unit_hw = {
 /* ---- trace from the replay engine ---- */
 
 /*
- * The stage checks its interrupt line at the end of each write: for an exact position, a write ends
- * where the buffer or an interrupt's delay does.
+ * The output stage checks its interrupt line at the end of each write. For exact positions a write
+ * ends where the buffer ends, or where a delayed interrupt is due.
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
@@ -184,11 +184,11 @@ static const struct replay_unit etm_replay_unit = {
 	.chunk_max = 1,
 };
 
-/* ---- events on request ---- */
+/* ---- injected management events ---- */
 
 /*
  * "fail STATUS": the next bytes stop the buffer, with these bits of TRBSR besides S and IRQ, and
- * are lost; "spurious": an interrupt without a cause.
+ * are lost. "spurious": an interrupt without a cause.
  */
 static int inject_event(const char *word, u64 status, u32 nr_bytes)
 {
@@ -205,7 +205,7 @@ static int inject_event(const char *word, u64 status, u32 nr_bytes)
 
 static const struct inject etm_inject = {.event = inject_event};
 
-/* ---- sysfs: where tools look for the registers that a decoder needs ---- */
+/* ---- sysfs: the registers that a decoder needs, where tools expect them ---- */
 
 #define REGISTER_ATTR(_name, _index)                                                               \
 	static ssize_t _name##_show(struct kobject *kobj, struct kobj_attribute *attr, char *page) \
@@ -233,7 +233,7 @@ static const struct attribute_group trcidr_group = {.name = "trcidr", .attrs = t
 static const struct attribute_group mgmt_group = {.name = "mgmt", .attrs = mgmt_attrs};
 static const struct attribute_group *register_groups[] = {&trcidr_group, &mgmt_group, NULL};
 
-static struct kobject **shown; /* of each possible CPU, or NULL */
+static struct kobject **shown; /* for each possible CPU, or NULL */
 
 int etm_registers_show(struct device *pmu)
 {
@@ -268,7 +268,7 @@ void etm_registers_hide(void)
 	shown = NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- the units of all CPUs ---- */
 
 static void logs_exit(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The trace unit of each CPU: registers for the driver, memory and an interrupt line for the unit.
- * The driver reads and writes with interrupts off, on its own CPU, as rdmsr would.
+ * The driver accesses the registers with interrupts off, on its own CPU, as with rdmsr.
  */
 #include <linux/debugfs.h>
 #include <linux/io.h>
@@ -21,7 +21,7 @@ DEFINE_PER_CPU(struct kmod_cpu, kmod_cpus);
 static struct replay pt_replay;
 
 /*
- * What CPUID would report. The bus clock is 100 MHz, the core runs at the TSC's rate, the CTC is a
+ * Values for CPUID. The bus clock is 100 MHz, the core runs at the rate of the TSC, the CTC at a
  * fortieth of it.
  */
 #define TSC_CTC_N 80
@@ -81,12 +81,12 @@ static u64 area_bytes(const void *area)
 	return (u64)((const struct pt_buffer *)area)->nr_pages << PAGE_SHIFT;
 }
 
-static bool area_overwritten(const void *area)
+static bool area_is_snapshot(const void *area)
 {
 	return ((const struct pt_buffer *)area)->snapshot;
 }
 
-/* Usually it is the page of the previous call, or the next one. */
+/* The address is usually in the page of the previous call, or in the page after it. */
 static u64 area_offset(const void *area, u64 addr, unsigned long *hint)
 {
 	const struct pt_buffer *buf = area;
@@ -105,7 +105,7 @@ static u64 area_offset(const void *area, u64 addr, unsigned long *hint)
 static const struct unit_log_kind log_kind = {
 	.name = "intel_pt",
 	.area_bytes = area_bytes,
-	.area_overwritten = area_overwritten,
+	.area_is_snapshot = area_is_snapshot,
 	.offset = area_offset,
 };
 
@@ -141,7 +141,7 @@ static void log_thresholds(struct kmod_cpu *c, const u64 *table, u64 index, u64 
 	}
 	if (threshold == UNIT_LOG_NO_OFFSET)
 		threshold = stop;
-	/* after the stop and so never reached: it belongs to the wrap before */
+	/* a threshold after the stop is never reached: it belongs to the previous wrap */
 	else if (threshold > stop)
 		threshold = threshold > c->log.area_bytes ? threshold - c->log.area_bytes : 0;
 	unit_log_thresholds(&c->log, threshold, stop);
@@ -169,19 +169,20 @@ static void log_on(struct kmod_cpu *c, bool topa)
 
 /* ---- bytes from the replay engine ---- */
 
-/* H12: an action that the kernel treats as an error must come first, as under a hypervisor. */
-static void make_hole(struct kmod_cpu *c)
+/* H12: flags PARTIAL, as for VMX operation; the injected fault makes TRUNCATED of it. */
+static void inject_partial(struct kmod_cpu *c)
 {
-	if (fault_of_kernel() != KERNEL_PARTIAL_AS_TRUNCATED || c->nr_starts - c->hole_start < 3)
+	if (fault_of_kernel() != KERNEL_PARTIAL_AS_TRUNCATED ||
+	    c->nr_starts - c->last_partial_start < 3)
 		return;
-	c->hole_start = c->nr_starts;
-	unit_log_hole(&c->log);
+	c->last_partial_start = c->nr_starts;
+	unit_log_partial(&c->log);
 	intel_pt_flag_partial();
 }
 
 /*
- * The stage checks its interrupt line at the end of each write: for an exact position, a write ends
- * where a region or an interrupt's delay does.
+ * The output stage checks its interrupt line at the end of each write. For exact positions a write
+ * ends where a region ends, or where a delayed interrupt is due.
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
@@ -189,7 +190,7 @@ static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 	struct pt_output *out = &c->unit.out;
 	u64 produced = out->nr_written + out->nr_dropped, at = (u64)out->region + out->region_off;
 
-	make_hole(c);
+	inject_partial(c);
 	if (out->irq_pending && out->irq_at > produced)
 		nr_bytes = min_t(u64, nr_bytes, out->irq_at - produced);
 	if (out->region)
@@ -220,7 +221,7 @@ static u64 unit_read(int cpu, u32 msr)
 	return unit_faults_read(&c->faults, msr, pt_unit_rdmsr(&c->unit, msr), 0, PAGE_SIZE);
 }
 
-/* What must happen before the switch itself. */
+/* Called before the unit is switched on or off. */
 static void before_switch(struct kmod_cpu *c, u64 value, bool on)
 {
 	kmod_unit_clock(c);
@@ -261,7 +262,7 @@ static void unit_write(int cpu, u32 msr, u64 value)
 		replay_on(&pt_replay);
 }
 
-/* The NMI may have interrupted the unit, or code that holds the lists of trap_work.c. */
+/* An NMI may have interrupted the unit, or code that holds the lock of trap_work.c. */
 static bool unit_read_only(void)
 {
 	return in_nmi();

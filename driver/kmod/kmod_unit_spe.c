@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The SPE unit of each CPU: registers for the driver, memory and an interrupt line for the output
- * stage, records from the replay engine. The driver reads and writes with interrupts off, on its
- * own CPU.
+ * stage, records from the replay engine. The driver accesses them with interrupts off, on its own
+ * CPU.
  */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
@@ -31,11 +31,11 @@
 #define FIRST_REG 0xc4c8u /* PMSCR */
 #define NR_REGS	  7
 
-/* One CPU. Touched by that CPU only, with interrupts off. */
+/* The state of one CPU. Accessed only by that CPU, with interrupts off. */
 struct spe_cpu {
 	struct spe_output out;
 	struct spe_output_bus bus;
-	u64 regs[NR_REGS]; /* PMSCR to PMSLATFR: what a sampler would use */
+	u64 regs[NR_REGS]; /* PMSCR to PMSLATFR, which control sampling */
 	struct irq_line interrupt;
 	struct unit_faults faults;
 	struct unit_log log;
@@ -70,7 +70,7 @@ static const struct unit_log_kind log_kind = {
 	.name = "arm_spe",
 	.max_record = 1u << MAX_RECORD_LOG2,
 	.area_bytes = arm_unit_area_bytes,
-	.area_overwritten = arm_unit_area_overwritten,
+	.area_is_snapshot = arm_unit_area_is_snapshot,
 	.offset = arm_unit_area_offset,
 };
 
@@ -120,7 +120,7 @@ static void unit_write(int cpu, u32 reg, u64 value)
 		replay_on(&spe_replay);
 }
 
-/* Only this CPU stores, in order. */
+/* Nothing to wait for: only this CPU stores records, in order. */
 static void unit_drain(int cpu)
 {
 }
@@ -136,7 +136,7 @@ const struct arm_spe_hw spe_unit_hw = {
 
 #define CHUNK_MAX 2048u
 
-/* Size of the packet that starts here. */
+/* Size of the packet at bytes. */
 static size_t packet_bytes(const u8 *bytes, size_t nr_bytes)
 {
 	u8 header = bytes[0];
@@ -152,9 +152,9 @@ static size_t packet_bytes(const u8 *bytes, size_t nr_bytes)
 }
 
 /*
- * A record ends with END or a timestamp. Padding after it was written by the unit that recorded it,
- * as our unit writes its own: it is consumed with the record, and counted as written or dropped
- * with it.
+ * A record ends with END or a timestamp. Padding after it comes from the unit that recorded it; the
+ * replaying unit writes its own. So it is consumed with the record, and counted as written or
+ * dropped with it.
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
@@ -191,11 +191,11 @@ static const struct replay_unit spe_replay_unit = {
 	.chunk_max = CHUNK_MAX,
 };
 
-/* ---- events on request ---- */
+/* ---- injected management events ---- */
 
 /*
  * "fail STATUS BYTES": that many bytes of the next record are written, then the buffer stops with
- * these bits of PMBSR; "collide"; "spurious": an interrupt that no status explains.
+ * these bits of PMBSR. "collide": samples collide. "spurious": an interrupt without a status.
  */
 static int inject_event(const char *word, u64 status, u32 nr_bytes)
 {
@@ -214,7 +214,7 @@ static int inject_event(const char *word, u64 status, u32 nr_bytes)
 
 static const struct inject spe_inject = {.event = inject_event};
 
-/* ---- all of them ---- */
+/* ---- the units of all CPUs ---- */
 
 static void logs_exit(void)
 {

@@ -28,34 +28,34 @@ module_param_named(replay, selected, bool, 0644);
 MODULE_PARM_DESC(replay, "the units produce the bytes of replay/data in debugfs instead of packets "
 			 "of single steps, from the next time that they are switched on");
 
-/* Other work gets to run between two bursts, at any rate. */
+/* Between two bursts the CPU can run other work, whatever the rate. */
 #define TICK_NS	  250000u
 #define BURST_MAX (128u << 10)
 #define RATE_FULL ((u64)BURST_MAX * (NSEC_PER_SEC / TICK_NS))
 #define RATE_MAX  (1ull << 38)
-/* A backlog longer than this, on a slow machine, is dropped. */
-#define ARREARS_NS (20 * NSEC_PER_MSEC)
-/* Longer than it takes for an interrupt to be taken. */
+/* On a slow machine, a backlog beyond this is dropped. */
+#define MAX_BACKLOG_NS (20 * NSEC_PER_MSEC)
+/* Longer than a pending interrupt needs to be taken. */
 #define INTERRUPT_NS 2000u
 
-/* One CPU. Touched by that CPU only, with interrupts off. */
+/* The state of one CPU. Accessed only by that CPU, with interrupts off. */
 struct replay_cpu {
 	struct replay *replay;
 	struct hrtimer timer;
 	bool on;
-	ktime_t paid_until; /* while on: bytes due up to then are in owed */
-	u64 owed;	    /* bytes that are due */
-	u64 burst_left;	    /* bytes until other work gets to run */
-	u64 due_rest;	    /* ... and parts of a byte, in bytes * nanoseconds */
-	u64 pos;	    /* in the endless sequence: bytes produced */
+	ktime_t budget_time; /* while on: the budget includes the time up to here */
+	u64 budget;	     /* bytes that may be produced */
+	u64 burst_left;	     /* bytes until other work can run */
+	u64 budget_rest;     /* ... and parts of a byte, in bytes * nanoseconds */
+	u64 pos;	     /* in the endless sequence: bytes produced */
 	u64 nr_written, nr_dropped;
-	ktime_t off_since; /* 0: it has not been on yet */
+	ktime_t off_since; /* 0: the unit has not been on yet */
 	u64 off_ns;
 };
 
-/* ---- how much ---- */
+/* ---- limit and rate ---- */
 
-/* Reserves up to want bytes of the limit; unused ones are given back. */
+/* Reserves up to want bytes of the limit; unreserve() returns the unused ones. */
 static u64 reserve(struct replay *replay, u64 want)
 {
 	u64 limit = READ_ONCE(replay->limit), old;
@@ -71,29 +71,29 @@ static u64 reserve(struct replay *replay, u64 want)
 	return old >= limit ? 0 : limit - old;
 }
 
-static void give_back(struct replay *replay, u64 nr_bytes)
+static void unreserve(struct replay *replay, u64 nr_bytes)
 {
 	if (nr_bytes && READ_ONCE(replay->limit))
 		atomic64_sub((s64)nr_bytes, &replay->nr_reserved);
 }
 
-static void pay(struct replay_cpu *r)
+static void update_budget(struct replay_cpu *r)
 {
 	u64 rate = READ_ONCE(r->replay->rate) ?: RATE_FULL, ns;
 	ktime_t now = ktime_get();
 
-	ns = min_t(u64, ktime_to_ns(ktime_sub(now, r->paid_until)), ARREARS_NS);
-	r->paid_until = now;
-	r->due_rest += rate * ns; /* RATE_MAX * ARREARS_NS fits */
-	r->owed += div64_u64_rem(r->due_rest, NSEC_PER_SEC, &r->due_rest);
-	r->owed = min(r->owed,
-		      div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + r->replay->unit->chunk_max);
+	ns = min_t(u64, ktime_to_ns(ktime_sub(now, r->budget_time)), MAX_BACKLOG_NS);
+	r->budget_time = now;
+	r->budget_rest += rate * ns; /* RATE_MAX * MAX_BACKLOG_NS fits */
+	r->budget += div64_u64_rem(r->budget_rest, NSEC_PER_SEC, &r->budget_rest);
+	r->budget = min(r->budget, div64_u64(rate, NSEC_PER_SEC / MAX_BACKLOG_NS) +
+					   r->replay->unit->chunk_max);
 }
 
-/* When the next chunk of the owed bytes is produced. */
-static u64 next_ns(struct replay_cpu *r, bool at_once)
+/* Time until the next bytes are produced; at_once: without a pause, if the budget allows. */
+static u64 next_delay_ns(struct replay_cpu *r, bool at_once)
 {
-	if (at_once && r->owed && r->burst_left)
+	if (at_once && r->budget && r->burst_left)
 		return INTERRUPT_NS;
 	r->burst_left = BURST_MAX;
 	return TICK_NS;
@@ -114,8 +114,8 @@ static u64 produce(struct replay_cpu *r, const struct replay_data *data, u64 nr_
 		to_end = data->nr_bytes - from;
 		taken = unit->produce(data->bytes + from, min(nr_bytes - done, to_end), &written);
 		/*
-		 * the data ends inside a fragment that the unit needs whole: it is skipped, and
-		 * counted as dropped
+		 * The data ends inside a fragment that the unit needs as a whole: the fragment is
+		 * skipped, and counted as dropped.
 		 */
 		if (!taken && to_end <= nr_bytes - done)
 			taken = to_end;
@@ -136,22 +136,23 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	const struct replay_data *data;
 	u64 want, done;
 
-	/* runs on another CPU: its CPU went offline, and the traced task with it */
+	/* the timer has moved to another CPU: its own CPU went offline, which ended tracing */
 	if (!r->on || r != this_cpu_ptr(replay->cpus))
 		return HRTIMER_NORESTART;
-	pay(r);
+	update_budget(r);
 	rcu_read_lock();
 	data = replay_data_get(replay);
 	if (data) {
-		want = reserve(replay, min(r->owed, r->burst_left));
+		want = reserve(replay, min(r->budget, r->burst_left));
 		done = produce(r, data, want);
-		give_back(replay, want - done);
-		r->owed -= done;
+		unreserve(replay, want - done);
+		r->budget -= done;
 		r->burst_left -= done;
 	}
 	rcu_read_unlock();
-	hrtimer_set_expires(timer, ktime_add_ns(ktime_get(),
-						next_ns(r, replay->unit->interrupt_pending())));
+	hrtimer_set_expires(timer,
+			    ktime_add_ns(ktime_get(),
+					 next_delay_ns(r, replay->unit->interrupt_pending())));
 	return HRTIMER_RESTART;
 }
 
@@ -167,11 +168,11 @@ void replay_on(struct replay *replay)
 	struct replay_cpu *r = this_cpu_ptr(replay->cpus);
 
 	r->on = true;
-	r->paid_until = ktime_get();
+	r->budget_time = ktime_get();
 	if (r->off_since)
-		r->off_ns += ktime_to_ns(ktime_sub(r->paid_until, r->off_since));
+		r->off_ns += ktime_to_ns(ktime_sub(r->budget_time, r->off_since));
 	if (!hrtimer_is_queued(&r->timer))
-		hrtimer_start(&r->timer, ns_to_ktime(next_ns(r, true)),
+		hrtimer_start(&r->timer, ns_to_ktime(next_delay_ns(r, true)),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
@@ -181,24 +182,24 @@ void replay_off(struct replay *replay)
 
 	if (!r->on)
 		return;
-	pay(r); /* the owed bytes remain owed until the unit is on again */
+	update_budget(r); /* the budget is kept until the unit is on again */
 	r->on = false;
-	r->off_since = r->paid_until;
+	r->off_since = r->budget_time;
 	hrtimer_try_to_cancel(&r->timer);
 }
 
 /* ---- debugfs ---- */
 
-static void begin_anew(void *replay)
+static void reset_counts(void *replay)
 {
 	struct replay_cpu *r = this_cpu_ptr(((struct replay *)replay)->cpus);
 	unsigned long flags;
 
 	local_irq_save(flags);
 	/* the first burst has full size, however soon its tick comes */
-	r->owed = READ_ONCE(r->replay->rate) ? 0 : BURST_MAX;
+	r->budget = READ_ONCE(r->replay->rate) ? 0 : BURST_MAX;
 	r->burst_left = BURST_MAX;
-	r->due_rest = 0;
+	r->budget_rest = 0;
 	r->pos = 0;
 	r->nr_written = r->nr_dropped = 0;
 	r->off_since = 0;
@@ -231,7 +232,7 @@ static ssize_t counts_write(struct file *file, const char __user *from, size_t c
 {
 	struct replay *replay = ((struct seq_file *)file->private_data)->private;
 
-	on_each_cpu(begin_anew, replay, 1);
+	on_each_cpu(reset_counts, replay, 1);
 	atomic64_set(&replay->nr_reserved, 0);
 	return count;
 }

@@ -23,11 +23,11 @@ const struct replay_data *replay_data_get(struct replay *replay)
 	return rcu_dereference(replay->data);
 }
 
-static void replace(struct replay *replay, struct replay_data *data)
+static void replace_data(struct replay *replay, struct replay_data *data)
 {
 	struct replay_data *old;
 
-	/* called only by the single writer, or on unloading */
+	/* called only by the single writer, or when the module is unloaded */
 	old = rcu_replace_pointer(replay->data, data, true);
 	synchronize_rcu();
 	vfree(old);
@@ -67,7 +67,7 @@ static int make_space(struct replay *replay, size_t nr_bytes)
 	return 0;
 }
 
-static int put(struct replay *replay, const char __user *from, size_t count, loff_t pos)
+static int write_bytes(struct replay *replay, const char __user *from, size_t count, loff_t pos)
 {
 	u64 max = (u64)min(READ_ONCE(replay_max), 1024u) << 20;
 	struct replay_data *data;
@@ -94,7 +94,7 @@ static ssize_t data_write(struct file *file, const char __user *from, size_t cou
 	if (!count)
 		return 0;
 	mutex_lock(&replay->writer.lock);
-	err = put(replay, from, count, *pos);
+	err = write_bytes(replay, from, count, *pos);
 	if (err)
 		replay->writer.failed = true;
 	mutex_unlock(&replay->writer.lock);
@@ -111,7 +111,7 @@ static int data_release(struct inode *inode, struct file *file)
 	if (replay->writer.failed)
 		vfree(replay->writer.data);
 	else if (replay->writer.data)
-		replace(replay, replay->writer.data);
+		replace_data(replay, replay->writer.data);
 	replay->writer.data = NULL;
 	atomic_set_release(&replay->writer.taken, 0);
 	return 0;
@@ -133,5 +133,5 @@ void replay_data_init(struct replay *replay, struct dentry *dir)
 
 void replay_data_exit(struct replay *replay)
 {
-	replace(replay, NULL);
+	replace_data(replay, NULL);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The ground truth: addresses of the instructions that were stepped, in debugfs auxtap/steps, as
- * records {u64 ip, u32 tid, u32 pid} in the order of stepping. Bounded (parameter steps); steps
- * beyond that are counted in auxtap/steps_lost. A write empties the log.
+ * records {u64 ip, u32 tid, u32 pid} in the order of stepping. Parameter steps is the capacity;
+ * steps beyond it are counted in auxtap/steps_lost. A write empties the log.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -20,7 +20,7 @@ struct step {
 };
 
 static struct step *steps;
-static atomic64_t nr_steps; /* slots taken, also beyond the capacity */
+static atomic64_t nr_steps; /* number of steps, including those beyond the capacity */
 
 void steps_add(u64 ip)
 {
@@ -44,7 +44,7 @@ static ssize_t steps_read(struct file *file, char __user *to, size_t count, loff
 	return simple_read_from_buffer(to, count, pos, steps, nr * sizeof(*steps));
 }
 
-/* Not while tracing. */
+/* Must not be called while a task is traced. */
 static ssize_t steps_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	atomic64_set(&nr_steps, 0);

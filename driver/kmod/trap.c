@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The trap engine: user code runs under TF, and each trap reports one instruction to the unit. This
- * file interprets a step; its callers: trap_hooks.c (the traps, and what else the kernel does to
- * the task), trap_work.c (the return to user mode), kmod_unit_pt.c (the driver's switch).
+ * The trap engine: user code runs with TF set, and each trap reports one instruction to the unit.
+ * This file interprets a step. Its callers are trap_hooks.c (traps, system calls, signals and
+ * switches), trap_work.c (the return to user mode) and kmod_unit_pt.c (the driver's switch).
  */
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
@@ -65,7 +65,7 @@ static bool is_syscall_insn(const struct kmod_cpu *c)
 	return c->insn.cls == X86_SYSCALL && c->insn.len >= 2 && end[-2] == 0x0f && end[-1] == 0x05;
 }
 
-/* mov ss: the trap comes only after the next instruction. */
+/* mov ss suppresses the trap until after the next instruction. */
 static bool is_mov_ss(const struct kmod_cpu *c)
 {
 	unsigned int i;
@@ -103,9 +103,9 @@ bool trap_may_step(const struct task_struct *task)
 }
 
 /*
- * Restartable sequences: a task that was interrupted in one continues at its abort handler, which
- * the kernel sets up on the way to user mode, after our task work. Returns the handler's address;
- * 0: it continues where it was.
+ * A task that was interrupted in a restartable sequence continues at the abort handler, which the
+ * kernel sets up on the way to user mode, after the module's task work. Returns the handler's
+ * address; 0: the task continues where it was.
  */
 static u64 rseq_abort_ip(const struct pt_regs *regs)
 {
@@ -139,27 +139,27 @@ void trap_enter(struct kmod_cpu *c, struct pt_regs *regs)
 	decode(c);
 }
 
-static void forget(struct kmod_cpu *c)
+static void stop_stepping(struct kmod_cpu *c)
 {
 	set_tf(task_pt_regs(current), c->own_tf);
 	c->stepped = NULL;
 }
 
-static void retired(struct kmod_cpu *c)
+static void note_retired(struct kmod_cpu *c)
 {
 	steps_add(c->ip);
 	atomic64_inc(&kmod_counts.steps);
 	kmod_unit_clock(c);
 }
 
-/* If the instruction at c->ip suppressed its trap and the one after it has run, too. */
+/* Retires the instruction at c->ip if it suppressed its trap and the one after it has run, too. */
 static void pass_mov_ss(struct kmod_cpu *c, u64 next_ip)
 {
 	u64 fall_through = c->ip + c->insn.len;
 
 	if (!c->insn.len || next_ip == c->ip || next_ip == fall_through || !is_mov_ss(c))
 		return;
-	retired(c);
+	note_retired(c);
 	pt_unit_retire(&c->unit, 1, fall_through);
 	c->ip = c->regs_ip = fall_through;
 	decode(c);
@@ -169,13 +169,13 @@ static void leave_async(struct kmod_cpu *c)
 {
 	kmod_unit_clock(c);
 	pt_unit_leave_async(&c->unit, c->ip);
-	forget(c);
+	stop_stepping(c);
 }
 
 /*
  * Whatever made the task leave user mode, with or without a hook: its saved IP shows whether the
- * instruction at c->ip has run. One that has run without a trap entered the kernel by itself, or
- * the kernel emulated it (vsyscall, UMIP, a debugger).
+ * instruction at c->ip has run. An instruction that has run without a trap entered the kernel by
+ * itself, or the kernel emulated it (vsyscall, UMIP, a debugger).
  */
 void trap_leave(struct kmod_cpu *c)
 {
@@ -200,9 +200,9 @@ void trap_leave(struct kmod_cpu *c)
 	}
 	if (is_syscall_insn(c) && !c->own_tf && regs->cx == regs->ip)
 		regs->r11 &= ~(unsigned long)X86_EFLAGS_TF;
-	retired(c);
+	note_retired(c);
 	pt_unit_leave_syscall(&c->unit, c->ip);
-	forget(c);
+	stop_stepping(c);
 }
 
 /* SYSCALL and int 0x80 have two bytes: the kernel sets IP back that far to restart a call. */
@@ -211,7 +211,7 @@ void trap_leave(struct kmod_cpu *c)
 void trap_syscall(struct kmod_cpu *c, const struct pt_regs *regs)
 {
 	if (c->stepped && regs->ip == c->ip) {
-		/* set back after our task work: no user code ran at c->ip */
+		/* IP was set back after the module's task work: no user code ran at c->ip */
 		kmod_unit_clock(c);
 		pt_unit_leave_async(&c->unit, c->ip);
 		c->ip -= RESTART_BYTES;
@@ -223,8 +223,8 @@ void trap_syscall(struct kmod_cpu *c, const struct pt_regs *regs)
 }
 
 /*
- * int3 has run. If a probe or a debugger wrote it, it is not in the program: the instruction there
- * has not run yet.
+ * int3 has run. If a uprobe or a debugger wrote it, it is not part of the program: the instruction
+ * at its address has not run yet.
  */
 void trap_int3(struct kmod_cpu *c, const struct pt_regs *regs)
 {
@@ -235,8 +235,8 @@ void trap_int3(struct kmod_cpu *c, const struct pt_regs *regs)
 		trap_leave(c);
 }
 
-/* It is unknown what ran since c->ip. */
-static void hole(struct kmod_cpu *c, u64 next_ip, atomic64_t *count)
+/* It is unknown which code ran since c->ip: flags PARTIAL and continues at next_ip. */
+static void report_missed(struct kmod_cpu *c, u64 next_ip, atomic64_t *count)
 {
 	atomic64_inc(count);
 	intel_pt_flag_partial();
@@ -245,7 +245,7 @@ static void hole(struct kmod_cpu *c, u64 next_ip, atomic64_t *count)
 	pt_unit_enter_user(&c->unit, next_ip);
 }
 
-/* Bit 8 of what pushf has stored, whatever its size. */
+/* Clears TF, bit 8, in the flags that pushf has stored, whatever their size. */
 static void hide_pushed_tf(const struct pt_regs *regs)
 {
 	u16 __user *top = (u16 __user *)regs->sp;
@@ -255,8 +255,8 @@ static void hide_pushed_tf(const struct pt_regs *regs)
 		return;
 	flags &= ~(u16)X86_EFLAGS_TF;
 	/*
-	 * the program has just written it; if its page is gone meanwhile, TF stays in the stored
-	 * flags
+	 * The program has just written to this page; if it is gone meanwhile, TF stays in the
+	 * stored flags.
 	 */
 	if (copy_to_user_nofault(top, &flags, sizeof(flags)))
 		atomic64_inc(&kmod_counts.unreadable);
@@ -265,18 +265,18 @@ static void hide_pushed_tf(const struct pt_regs *regs)
 void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip)
 {
 	if (!c->insn.len && !decode(c)) { /* it has run: so its page is in memory now */
-		hole(c, next_ip, &kmod_counts.unreadable);
+		report_missed(c, next_ip, &kmod_counts.unreadable);
 		goto next;
 	}
-	/* TF traps on every iteration; to the unit it is one instruction */
+	/* each iteration traps; to the unit they are one instruction */
 	if (c->insn.flags & X86_INSN_REP && next_ip == c->ip)
 		return;
 	pass_mov_ss(c, next_ip);
 	if (!c->insn.len || !leads_to(c, next_ip)) { /* for example, a debugger changed IP */
-		hole(c, next_ip, &kmod_counts.lost_track);
+		report_missed(c, next_ip, &kmod_counts.lost_track);
 		goto next;
 	}
-	retired(c);
+	note_retired(c);
 	switch (c->insn.cls) {
 	case X86_PLAIN:
 		pt_unit_retire(&c->unit, 1, next_ip);

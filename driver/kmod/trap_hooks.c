@@ -46,7 +46,7 @@ static int on_debug(struct pt_regs *regs, unsigned long *dr6)
 	return NOTIFY_DONE;
 }
 
-/* int3 has run; uprobes run next and must not see our TF. */
+/* int3 has run; uprobes run next and must not see the module's TF. */
 static int on_int3(struct pt_regs *regs)
 {
 	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
@@ -62,11 +62,11 @@ static int on_die(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
-	/* kernel traps come in NMI context: they do not concern us */
+	/* traps of kernel code come in NMI context and do not matter here */
 	if (!args->regs || !user_mode(args->regs))
 		return NOTIFY_DONE;
 	switch (event) {
-	case DIE_DEBUG: /* err is where the handler keeps its DR6 */
+	case DIE_DEBUG: /* err points to the handler's copy of DR6 */
 		return on_debug(args->regs, (unsigned long *)args->err);
 	case DIE_INT3:
 		return on_int3(args->regs);
@@ -93,7 +93,7 @@ static void on_sys_enter(void *data, struct pt_regs *regs, long nr)
 	local_irq_restore(flags);
 }
 
-/* Only now the address is known where user code continues: exec, sigreturn. */
+/* Only now it is known where user code continues, for example after exec or sigreturn. */
 static void on_sys_exit(void *data, struct pt_regs *regs, long ret)
 {
 	unsigned long flags;
@@ -108,7 +108,7 @@ static void on_sys_exit(void *data, struct pt_regs *regs, long ret)
 	local_irq_restore(flags);
 }
 
-/* Before the frame is built, or a core dumped: neither may contain our TF. */
+/* Comes before the signal frame or a core dump is written: neither may contain the module's TF. */
 static void on_signal(void *data, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
 {
 	unsigned long flags;
@@ -124,9 +124,10 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info, struct k
 }
 
 /*
- * TF stays with its task. The unit may stay on: it serves all that runs here, or the kernel is
- * about to swap the contexts of two tasks whose events are clones of each other. If it switches the
- * unit off and on instead, this call was early but harmless. Interrupts are off.
+ * TF belongs to the task that is switched out. The unit may stay on: it traces all tasks of this
+ * CPU, or the kernel is about to swap the contexts of two tasks whose events are clones of each
+ * other. If the kernel switches the unit off and on instead, this call was early but harmless.
+ * Interrupts are off.
  */
 static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
 		      unsigned int prev_state)
@@ -153,7 +154,7 @@ static struct {
 	{"sched_switch", on_switch},
 };
 
-/* Not exported by name. */
+/* The tracepoints are not exported, so they are found by name. */
 static void find_point(struct tracepoint *tp, void *unused)
 {
 	int i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Runs before the return to user mode: task work of the task that is to be stepped. It is queued
- * with the runqueue locked and in interrupts, where allocation is not possible: the nodes are
- * preallocated. A queued one holds a module reference; so that no sleeping task does, it is
- * cancelled when the task is switched away.
+ * Task work that runs before the task to be stepped returns to user mode. It is queued with the
+ * runqueue locked and in interrupts, where allocation is not possible, so the nodes are
+ * preallocated. A queued node holds a module reference; it is cancelled when its task is switched
+ * away, so that no sleeping task holds one.
  */
 #include <linux/hashtable.h>
 #include <linux/llist.h>
@@ -22,7 +22,7 @@
 
 struct work_node {
 	struct callback_head work;
-	/* not dereferenced unless queued: its own work is queued with it, so it lives */
+	/* dereferenced only while queued: a task with queued work exists */
 	struct task_struct *task;
 	struct hlist_node hash; /* while queued */
 	struct llist_node free; /* while free */
@@ -33,7 +33,7 @@ static LLIST_HEAD(free_nodes);
 static DEFINE_HASHTABLE(queued, QUEUED_BITS);
 static DEFINE_RAW_SPINLOCK(lock); /* protects both */
 static unsigned int nr_queued;	  /* read without the lock, to skip the work if it is 0 */
-static atomic64_t nr_lost;	  /* tasks that went to user mode untraced: no node was left */
+static atomic64_t nr_lost;	  /* returns to user mode without tracing: no node was free */
 
 static struct work_node *find_node(const struct task_struct *task)
 {
@@ -77,7 +77,7 @@ static void put_node(struct work_node *node)
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
-/* A probed instruction runs elsewhere, stepped by the kernel: the notifier waits for its end. */
+/* The kernel steps a copy of a probed instruction; on_debug() is called at its end. */
 static bool in_uprobe(void)
 {
 	return current->utask && current->utask->state == UTASK_SSTEP;
@@ -116,10 +116,10 @@ void trap_work_queue(struct task_struct *task)
 }
 
 /*
- * Like task_work_cancel(), which is not exported. current runs its work itself and so does not run
- * it now; others may add work in front at any time (cmpxchg), and remove work with pi_lock held.
- * That lock comes before the runqueue's, which may be held here: if it is taken, most likely by a
- * waker of the task, the node stays queued.
+ * Like task_work_cancel(), which is not exported. Only current runs its work, so it does not run
+ * now; other CPUs may add work in front at any time (cmpxchg), and remove work with pi_lock held.
+ * That lock is ordered before the runqueue's, which may be held here: if pi_lock is taken, most
+ * likely by a waker of the task, the node stays queued.
  */
 static bool unlink_work(struct callback_head *work)
 {
@@ -131,7 +131,7 @@ static bool unlink_work(struct callback_head *work)
 		at = &current->task_works;
 		while ((next = READ_ONCE(*at)) && next != work)
 			at = &next->next;
-		/* another CPU may have added one in front meanwhile */
+		/* another CPU may have added work in front meanwhile */
 	} while (next && cmpxchg(at, work, work->next) != work);
 	raw_spin_unlock(&current->pi_lock);
 	return next;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* See unit_log.h. If a log is read while its unit runs, the last event may be incomplete. */
+/*
+ * See unit_log.h. If a log is read while its unit runs, the last event may be incomplete. Rule
+ * numbers (D13) refer to docs/kernel-rules.md.
+ */
 #include <linux/debugfs.h>
 #include <linux/list.h>
 #include <linux/math64.h>
@@ -14,53 +17,53 @@
 #include "unit_log.h"
 
 #define MAX_EVENTS (1u << 22)
-/* Granularity of production: an interrupt comes at most this many bytes after its threshold. */
+/* Granularity of writes: an interrupt comes at most this many bytes after its threshold. */
 #define GRAIN 64u
 
 static unsigned int max_events;
 module_param_named(unit_log, max_events, uint, 0444);
 MODULE_PARM_DESC(unit_log, "capacity of each unit's log, in events (at most 4194304; 0: no log)");
 
-enum what {
+enum log_verb {
 	LOG_BEGIN,
 	LOG_END,
 	LOG_WRITE,
 	LOG_JUMP,
-	LOG_MARK,
+	LOG_THRESHOLD,
 	LOG_LIMIT,
 	LOG_TAIL,
 	LOG_IRQ,
 	LOG_LOST,
-	LOG_HOLE,
+	LOG_PARTIAL,
 	LOG_RING,
 	LOG_HEAD,
 	LOG_WAKEUP,
 	LOG_TRUNCATED,
 	LOG_FREED,
-	NR_WHATS
+	LOG_NR_VERBS
 };
 
-/* clang-format off */
 static const struct {
 	const char *name;
 	bool has_value;
-} whats[NR_WHATS] = {
-	[LOG_BEGIN] = {"begin", true}, [LOG_END] = {"end"},	      [LOG_WRITE] = {"write", true},
-	[LOG_JUMP] = {"jump", true},   [LOG_MARK] = {"mark", true},   [LOG_LIMIT] = {"limit", true},
-	[LOG_TAIL] = {"tail", true},   [LOG_IRQ] = {"irq"},	      [LOG_LOST] = {"lost", true},
-	[LOG_HOLE] = {"hole"},	       [LOG_RING] = {"ring", true},   [LOG_HEAD] = {"head", true},
-	[LOG_WAKEUP] = {"wakeup"},     [LOG_TRUNCATED] = {"truncated", true},
+} verbs[LOG_NR_VERBS] = {
+	[LOG_BEGIN] = {"begin", true},	  [LOG_END] = {"end"},
+	[LOG_WRITE] = {"write", true},	  [LOG_JUMP] = {"jump", true},
+	[LOG_THRESHOLD] = {"mark", true}, [LOG_LIMIT] = {"limit", true},
+	[LOG_TAIL] = {"tail", true},	  [LOG_IRQ] = {"irq"},
+	[LOG_LOST] = {"lost", true},	  [LOG_PARTIAL] = {"hole"},
+	[LOG_RING] = {"ring", true},	  [LOG_HEAD] = {"head", true},
+	[LOG_WAKEUP] = {"wakeup"},	  [LOG_TRUNCATED] = {"truncated", true},
 	[LOG_FREED] = {"freed", true},
 };
-/* clang-format on */
 
 struct unit_log_entry {
 	u64 time;
 	u64 value;
-	u32 what;
+	u32 verb;
 };
 
-static void put(struct unit_log *log, enum what what, u64 value)
+static void log_event(struct unit_log *log, enum log_verb verb, u64 value)
 {
 	struct unit_log_entry *e;
 
@@ -70,35 +73,34 @@ static void put(struct unit_log *log, enum what what, u64 value)
 	}
 	e = &log->entries[log->nr];
 	e->time = local_clock(); /* the clock of perf's records */
-	e->what = what;
+	e->verb = verb;
 	e->value = value;
 	smp_store_release(&log->nr, log->nr + 1);
 	log->may_merge = false;
 }
 
 /* Writes accumulated losses as one event, before the next event. */
-static void put_lost(struct unit_log *log)
+static void log_lost(struct unit_log *log)
 {
 	u64 lost = log->lost;
 
 	log->lost = 0;
 	if (lost)
-		put(log, LOG_LOST, lost);
+		log_event(log, LOG_LOST, lost);
 }
 
-/* ---- the AUX area: the log's event 'ring' says whose it is, positions are in it from there on
- * ---- */
+/* ---- the AUX area: the event 'ring' names its thread; later positions are in that ring ---- */
 
-static void look_ring(struct unit_log *log, const struct perf_event *event, const void *area)
+static void log_ring(struct unit_log *log, const struct perf_event *event, const void *area)
 {
 	const struct perf_event *owner = event->parent ?: event;
 	s32 tid = owner->cpu == -1 && owner->hw.target ? owner->hw.target->pid : 0;
 
 	log->area_bytes = log->kind->area_bytes(area);
-	log->overwrite = log->kind->area_overwritten(area);
+	log->overwrite = log->kind->area_is_snapshot(area);
 	log->watermark = owner->attr.aux_watermark ?: log->area_bytes / 2; /* C2 */
 	if (tid && tid != log->tid)
-		put(log, LOG_RING, (u64)tid);
+		log_event(log, LOG_RING, (u64)tid);
 	log->tid = tid;
 }
 
@@ -109,7 +111,7 @@ void unit_log_open(struct unit_log *log, const struct perf_output_handle *handle
 	log->area = log->last_area = area;
 	if (!log->entries)
 		return;
-	look_ring(log, event, area);
+	log_ring(log, event, area);
 	log->head = handle->head;
 	/* D5: one byte stays free */
 	log->tail = handle->head + handle->size + 1 - log->area_bytes;
@@ -134,10 +136,10 @@ static u64 offset_of(struct unit_log *log, u64 addr)
 	return log->area ? log->kind->offset(log->area, addr, &log->hint) : UNIT_LOG_NO_OFFSET;
 }
 
-static void put_tail(struct unit_log *log)
+static void log_tail(struct unit_log *log)
 {
 	if (!log->overwrite && log->tail != log->reported_tail)
-		put(log, LOG_TAIL, log->tail);
+		log_event(log, LOG_TAIL, log->tail);
 	log->reported_tail = log->tail;
 }
 
@@ -148,11 +150,11 @@ void unit_log_on(struct unit_log *log, u64 addr)
 	if (!log->entries)
 		return;
 	unit_log_off(log);
-	put_lost(log); /* lost outside of any transaction */
+	log_lost(log); /* bytes lost outside of any transaction */
 	if (off == UNIT_LOG_NO_OFFSET)
 		return;
 	head_off = log->handle->head & (log->area_bytes - 1);
-	/* head of an area that is overwritten may be an offset (D13): wraps are counted here */
+	/* D13: in overwrite mode head may be an offset: wraps are counted here */
 	if (log->overwrite)
 		log->pos += (head_off - log->pos) & (log->area_bytes - 1);
 	else
@@ -160,9 +162,9 @@ void unit_log_on(struct unit_log *log, u64 addr)
 	log->pos += off - head_off;
 	log->off = off;
 	log->on = true;
-	log->due_at = UNIT_LOG_NO_OFFSET;
-	put(log, LOG_BEGIN, log->pos);
-	put_tail(log);
+	log->next_threshold_at = UNIT_LOG_NO_OFFSET;
+	log_event(log, LOG_BEGIN, log->pos);
+	log_tail(log);
 }
 
 void unit_log_thresholds(struct unit_log *log, u64 threshold, u64 limit)
@@ -170,39 +172,40 @@ void unit_log_thresholds(struct unit_log *log, u64 threshold, u64 limit)
 	if (!log->on)
 		return;
 	if (limit != UNIT_LOG_NO_OFFSET)
-		put(log, LOG_LIMIT, limit);
+		log_event(log, LOG_LIMIT, limit);
 	if (threshold != UNIT_LOG_NO_OFFSET)
-		put(log, LOG_MARK, threshold);
-	log->due_at = threshold != UNIT_LOG_NO_OFFSET && threshold > log->pos ?
-			      min(threshold, limit) :
-			      limit;
+		log_event(log, LOG_THRESHOLD, threshold);
+	log->next_threshold_at = threshold != UNIT_LOG_NO_OFFSET && threshold > log->pos ?
+					 min(threshold, limit) :
+					 limit;
 }
 
 void unit_log_off(struct unit_log *log)
 {
 	if (!log->on)
 		return;
-	put_lost(log);
-	put(log, LOG_END, 0);
+	log_lost(log);
+	log_event(log, LOG_END, 0);
 	log->on = false;
 }
 
 /* Consecutive writes are merged, except for the one that reaches a threshold. */
-static void put_write(struct unit_log *log, u64 pos)
+static void log_write_event(struct unit_log *log, u64 pos)
 {
 	struct unit_log_entry *last = log->nr ? &log->entries[log->nr - 1] : NULL;
-	bool reaches = log->due_at != UNIT_LOG_NO_OFFSET && pos >= log->due_at;
+	bool reaches =
+		log->next_threshold_at != UNIT_LOG_NO_OFFSET && pos >= log->next_threshold_at;
 
-	if (last && last->what == LOG_WRITE && log->may_merge && !reaches) {
+	if (last && last->verb == LOG_WRITE && log->may_merge && !reaches) {
 		last->value = pos;
 		last->time = local_clock();
 		return;
 	}
-	put(log, LOG_WRITE, pos);
+	log_event(log, LOG_WRITE, pos);
 	log->may_merge = true;
 	if (reaches) { /* later writes are merged again */
 		log->may_merge = false;
-		log->due_at = UNIT_LOG_NO_OFFSET;
+		log->next_threshold_at = UNIT_LOG_NO_OFFSET;
 	}
 }
 
@@ -217,17 +220,17 @@ void unit_log_write(struct unit_log *log, u64 addr, u64 nr_bytes)
 		log->nr_missed++; /* an address outside the area: no position to record */
 		return;
 	}
-	put_lost(log);
+	log_lost(log);
 	if (off != log->off) {
 		bool wrapped = log->off == log->area_bytes;
 
 		log->pos += wrapped ? off : off - log->off;
 		if (!wrapped || off)
-			put(log, LOG_JUMP, log->pos);
+			log_event(log, LOG_JUMP, log->pos);
 	}
 	log->pos += nr_bytes;
 	log->off = off + nr_bytes;
-	put_write(log, log->pos);
+	log_write_event(log, log->pos);
 }
 
 void unit_log_lost(struct unit_log *log, u64 nr_bytes)
@@ -240,16 +243,16 @@ void unit_log_irq(struct unit_log *log)
 {
 	if (!log->entries)
 		return;
-	put_lost(log);
-	put(log, LOG_IRQ, 0);
+	log_lost(log);
+	log_event(log, LOG_IRQ, 0);
 }
 
-void unit_log_hole(struct unit_log *log)
+void unit_log_partial(struct unit_log *log)
 {
 	if (!log->entries)
 		return;
-	put_lost(log);
-	put(log, LOG_HOLE, 0);
+	log_lost(log);
+	log_event(log, LOG_PARTIAL, 0);
 }
 
 /* ---- actions of the kernel ---- */
@@ -258,12 +261,12 @@ void unit_log_head(struct unit_log *log, u64 head, bool woken)
 {
 	if (!log->entries)
 		return;
-	put_lost(log);
+	log_lost(log);
 	log->head = head;
 	if (!log->overwrite)
-		put(log, LOG_HEAD, head);
+		log_event(log, LOG_HEAD, head);
 	if (woken)
-		put(log, LOG_WAKEUP, 0);
+		log_event(log, LOG_WAKEUP, 0);
 }
 
 bool unit_log_passes(const struct unit_log *log, u64 head)
@@ -276,38 +279,38 @@ void unit_log_truncated(struct unit_log *log, const struct perf_event *event)
 {
 	if (!log->entries)
 		return;
-	put_lost(log);
-	put_tail(log);
-	put(log, LOG_TRUNCATED, event->id);
+	log_lost(log);
+	log_tail(log);
+	log_event(log, LOG_TRUNCATED, event->id);
 }
 
-static LIST_HEAD(logs); /* the logs that are kept; changes only while no PMU is registered */
+static LIST_HEAD(logs); /* all logs; changes only while no PMU is registered */
 
-static void put_freed(struct unit_log *log, bool atomic)
+static void log_freed(struct unit_log *log, bool atomic)
 {
-	put_lost(log);
-	put(log, LOG_FREED, atomic);
-	log->reported_tail = UNIT_LOG_NO_OFFSET; /* refers to the freed area */
+	log_lost(log);
+	log_event(log, LOG_FREED, atomic);
+	log->reported_tail = UNIT_LOG_NO_OFFSET; /* it was a position in the freed area */
 }
 
-static void freed_by_task(void *ctx)
+static void log_freed_by_task(void *ctx)
 {
 	struct unit_log *log = ctx;
 
 	if (log->last_area) /* the unit uses another area meanwhile */
 		return;
-	put_freed(log, false);
+	log_freed(log, false);
 }
 
-static void freed(struct unit_log *log, const void *area, bool atomic)
+static void log_area_freed(struct unit_log *log, const void *area, bool atomic)
 {
 	if (cmpxchg(&log->last_area, area, NULL) != area)
 		return;
 	if (!atomic) {
-		if (smp_call_function_single(log->cpu, freed_by_task, log, 1))
-			freed_by_task(log); /* that CPU is offline */
+		if (smp_call_function_single(log->cpu, log_freed_by_task, log, 1))
+			log_freed_by_task(log); /* that CPU is offline */
 	} else if (log->cpu == smp_processor_id()) {
-		put_freed(log, true);
+		log_freed(log, true);
 	} else {
 		pr_warn_ratelimited(
 			"auxtap: area last used by CPU %d freed on CPU %d in atomic context; not logged\n",
@@ -319,8 +322,8 @@ void unit_logs_freed(const void *area, bool atomic)
 {
 	struct unit_log *log;
 
-	list_for_each_entry (log, &logs, of_all)
-		freed(log, area, atomic);
+	list_for_each_entry (log, &logs, node)
+		log_area_freed(log, area, atomic);
 }
 
 /* ---- debugfs ---- */
@@ -344,8 +347,8 @@ static int log_show(struct seq_file *seq, void *unused)
 	for (i = 0; i < nr; i++) {
 		const struct unit_log_entry *e = &log->entries[i];
 
-		seq_printf(seq, "%llu,%s", e->time, whats[e->what].name);
-		if (whats[e->what].has_value)
+		seq_printf(seq, "%llu,%s", e->time, verbs[e->verb].name);
+		if (verbs[e->verb].has_value)
 			seq_printf(seq, ",%llu", e->value);
 		seq_putc(seq, '\n');
 	}
@@ -364,7 +367,7 @@ static int log_open(struct inode *inode, struct file *file)
 	return single_open_size(file, log_show, log, PAGE_SIZE + 48ul * READ_ONCE(log->nr));
 }
 
-static void begin_anew(void *ctx)
+static void reset_log(void *ctx)
 {
 	struct unit_log *log = ctx;
 	unsigned long flags;
@@ -384,8 +387,8 @@ static ssize_t log_write(struct file *file, const char __user *from, size_t coun
 {
 	struct unit_log *log = ((struct seq_file *)file->private_data)->private;
 
-	if (smp_call_function_single(log->cpu, begin_anew, log, 1))
-		begin_anew(log); /* that CPU is offline */
+	if (smp_call_function_single(log->cpu, reset_log, log, 1))
+		reset_log(log); /* that CPU is offline */
 	return count;
 }
 
@@ -410,7 +413,7 @@ int unit_log_init(struct unit_log *log, const struct unit_log_kind *kind, int cp
 	log->entries = vzalloc(array_size(max_events, sizeof(*log->entries)));
 	if (!log->entries)
 		return -ENOMEM;
-	list_add_tail(&log->of_all, &logs);
+	list_add_tail(&log->node, &logs);
 	return 0;
 }
 
@@ -428,7 +431,7 @@ void unit_log_exit(struct unit_log *log)
 {
 	if (!log->entries)
 		return;
-	list_del(&log->of_all);
+	list_del(&log->node);
 	vfree(log->entries);
 	log->entries = NULL;
 }

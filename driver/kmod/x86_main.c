@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The module: parameters, loading, unloading, debugfs. An open event holds a reference to the
- * module, so the kernel refuses to unload it.
+ * The module on x86-64: parameters, loading, unloading, debugfs. An open event holds a reference to
+ * the module, so the kernel refuses to unload it.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

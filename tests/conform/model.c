@@ -43,13 +43,13 @@ void conform_unlock(unsigned long flags)
 	(void)flags;
 }
 
-void conform_event_born(struct conform_event *ce)
+void conform_event_added(struct conform_event *ce)
 {
 	ce->next = alive;
 	alive = ce;
 }
 
-void conform_event_gone(struct conform_event *ce)
+void conform_event_removed(struct conform_event *ce)
 {
 	struct conform_event **at = &alive;
 
@@ -451,7 +451,7 @@ static void model_call(struct conform_call *call)
 {
 	struct conform_event *ce = find(call->views[call->target].id);
 
-	call->ret = ce ? conform_do(ce, call->op, call->arg) : -19 /* ENODEV */;
+	call->ret = ce ? conform_run_op(ce, call->op, call->arg) : -19 /* ENODEV */;
 	core_irq_work_run();
 	for (int i = 0; i < CONFORM_NR_VIEWS; i++) {
 		struct conform_view *view = &call->views[i];
@@ -459,7 +459,7 @@ static void model_call(struct conform_call *call)
 		ce = view->id ? find(view->id) : NULL;
 		*view = (struct conform_view){.id = view->id};
 		if (ce)
-			conform_look(ce, view);
+			conform_get_view(ce, view);
 	}
 }
 

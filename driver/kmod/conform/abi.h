@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What tests/conform asks of the module auxtap_conform: one operation on an open event's AUX
- * transaction, by the CPU of the caller with interrupts off, and the state of all events after it.
- * The same structures describe the model's side (pmu.c is built for both).
+ * The interface of the module auxtap_conform for tests/conform: one operation on an open event's
+ * AUX transaction, run by the CPU of the caller with interrupts off, and the state of all events
+ * after it. The host model uses the same structures (pmu.c is built for both).
  */
 #ifndef AUXTAP_CONFORM_ABI_H
 #define AUXTAP_CONFORM_ABI_H
@@ -14,7 +14,7 @@
 
 /* The PMUs: capabilities differ. Names as in sysfs. */
 enum conform_flavour {
-	CONFORM_PLAIN,	/* conform_plain: none */
+	CONFORM_PLAIN,	/* conform_plain: no capabilities */
 	CONFORM_NO_SG,	/* conform_nosg: AUX_NO_SG (C6) */
 	CONFORM_ITRACE, /* conform_itrace: ITRACE and EXCLUSIVE, as trace PMUs have (F1) */
 	CONFORM_NO_AUX, /* conform_noaux: without setup_aux (C1) */
@@ -26,9 +26,9 @@ enum conform_flavour {
 	}
 
 /* attr.config */
-/* start opens a transaction, as drivers do; otherwise only CONFORM_BEGIN does */
+/* pmu->start() opens a transaction, as drivers do; otherwise only CONFORM_BEGIN does */
 #define CONFORM_AUTO	   0x1
-#define CONFORM_FAIL_SETUP 0x2 /* setup_aux refuses (C7) */
+#define CONFORM_FAIL_SETUP 0x2 /* setup_aux fails (C7) */
 #define CONFORM_STARTED	   0x4 /* reports that tracing started (F1) */
 #define CONFORM_ALL_BITS   0x7
 
@@ -47,7 +47,7 @@ enum conform_op {
 	/* arg: bytes | flags << 32: arguments with which the next stop ends the transaction */
 	CONFORM_AT_STOP,
 	CONFORM_GET, /* 1: perf_get_aux() returned the driver's area, 0: NULL */
-	/* arg: tid; the id of the event that this task inherited from the target */
+	/* arg: tid; returns the id of the event that this task inherited from the target */
 	CONFORM_CHILD,
 	CONFORM_NR_OPS,
 };
@@ -57,7 +57,7 @@ struct conform_view {
 	__s32 found;
 	__s32 state, oncpu;
 	__u32 open;   /* a transaction is open */
-	__u32 kept;   /* the last begin failed and left handle->event unchanged (D3) */
+	__u32 kept;   /* the last begin failed without changing handle->event (D3) */
 	__u32 itrace; /* PERF_ATTACH_ITRACE */
 	__u64 head, size, wakeup, aux_flags;
 	__u32 adds, dels, starts, stops, setups;
@@ -78,7 +78,7 @@ struct conform_call {
 	struct conform_view views[CONFORM_NR_VIEWS];
 };
 
-struct conform_orders { /* of the chunks of the area that an event set up last */
+struct conform_orders { /* page orders of the chunks of the area that an event set up last */
 	__u64 id;
 	__u32 nr; /* out: number of chunks; at most the first CONFORM_NR_ORDERS are stored */
 	__u8 orders[CONFORM_NR_ORDERS];

@@ -21,7 +21,7 @@
 #include <linux/uaccess.h>
 
 static struct conform_event *events;
-static DEFINE_RAW_SPINLOCK(events_lock); /* the list; while held, no event of it is freed */
+static DEFINE_RAW_SPINLOCK(events_lock); /* protects the list; while held, no event is freed */
 static DEFINE_RAW_SPINLOCK(claims_lock); /* nests inside events_lock */
 static struct dentry *file;
 
@@ -38,7 +38,7 @@ void conform_unlock(unsigned long flags)
 	raw_spin_unlock_irqrestore(&claims_lock, flags);
 }
 
-void conform_event_born(struct conform_event *ce)
+void conform_event_added(struct conform_event *ce)
 {
 	unsigned long flags;
 
@@ -48,7 +48,7 @@ void conform_event_born(struct conform_event *ce)
 	raw_spin_unlock_irqrestore(&events_lock, flags);
 }
 
-void conform_event_gone(struct conform_event *ce)
+void conform_event_removed(struct conform_event *ce)
 {
 	struct conform_event **at;
 	unsigned long flags;
@@ -61,7 +61,7 @@ void conform_event_gone(struct conform_event *ce)
 	raw_spin_unlock_irqrestore(&events_lock, flags);
 }
 
-static struct conform_event *find(u64 id)
+static struct conform_event *find_event(u64 id)
 {
 	struct conform_event *ce;
 
@@ -120,7 +120,7 @@ static void queue_here(void *work)
 	irq_work_queue(work);
 }
 
-static void drain_irq_work_of(int cpu)
+static void drain_irq_work_on(int cpu)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(nothing);
 
@@ -129,8 +129,8 @@ static void drain_irq_work_of(int cpu)
 }
 
 /*
- * Whether any of the events belongs to that CPU: then its activity may be visible (B18 sends it a
- * request to stop them).
+ * Whether any of the events belongs to that CPU. Then irq_work of that CPU may change the views
+ * (B18 makes it stop events).
  */
 static bool any_event_of(const struct conform_call *call, int cpu)
 {
@@ -138,7 +138,7 @@ static bool any_event_of(const struct conform_call *call, int cpu)
 	int i;
 
 	for (i = 0; i < CONFORM_NR_VIEWS; i++) {
-		ce = call->views[i].id ? find(call->views[i].id) : NULL;
+		ce = call->views[i].id ? find_event(call->views[i].id) : NULL;
 		if (ce && (ce->event->cpu == cpu || ce->event->oncpu == cpu))
 			return true;
 	}
@@ -156,27 +156,27 @@ static long run_call(struct conform_call *call)
 		return -EINVAL;
 	migrate_disable();
 	raw_spin_lock_irqsave(&events_lock, flags);
-	ce = find(call->views[call->target].id);
+	ce = find_event(call->views[call->target].id);
 	if (call->op == CONFORM_CHILD)
 		call->ret = find_child(call->views[call->target].id, (pid_t)call->arg);
 	else
-		call->ret = ce ? conform_do(ce, call->op, call->arg) : -ENODEV;
+		call->ret = ce ? conform_run_op(ce, call->op, call->arg) : -ENODEV;
 	for_each_online_cpu (cpu)
 		if (cpu != smp_processor_id() && any_event_of(call, cpu))
 			cpumask_set_cpu(cpu, &others);
 	raw_spin_unlock_irqrestore(&events_lock, flags);
 	drain_irq_work();
-	for_each_cpu(cpu, &others) drain_irq_work_of(cpu);
+	for_each_cpu(cpu, &others) drain_irq_work_on(cpu);
 	migrate_enable();
 
 	raw_spin_lock_irqsave(&events_lock, flags);
 	for (i = 0; i < CONFORM_NR_VIEWS; i++) {
 		struct conform_view *view = &call->views[i];
 
-		ce = view->id ? find(view->id) : NULL;
+		ce = view->id ? find_event(view->id) : NULL;
 		*view = (struct conform_view){.id = view->id};
 		if (ce)
-			conform_look(ce, view);
+			conform_get_view(ce, view);
 	}
 	/* taken at the same time as the views */
 	call->switches = current->nvcsw + current->nivcsw;
@@ -193,7 +193,7 @@ static long get_orders(struct conform_orders *orders)
 
 	memset(orders->orders, 0, sizeof(orders->orders));
 	raw_spin_lock_irqsave(&events_lock, flags);
-	ce = find(orders->id);
+	ce = find_event(orders->id);
 	if (ce) {
 		orders->nr = ce->nr_chunks;
 		memcpy(orders->orders, ce->orders, sizeof(orders->orders));

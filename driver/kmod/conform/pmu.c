@@ -10,11 +10,12 @@
 #define NR_CLAIMS 64
 
 /*
- * Rings with an open transaction: the core warns of a second one (A: aux_nest), so none is begun.
+ * Rings with an open transaction: the core warns if a second one is begun (A: aux_nest), so that is
+ * refused.
  */
 static struct perf_buffer *claims[NR_CLAIMS];
 
-/* What setup_aux returns. */
+/* The driver's area, as setup_aux returns it. */
 struct conform_area {
 	int nr_pages;
 };
@@ -67,7 +68,7 @@ static s64 do_begin(struct conform_event *ce)
 		return -EBUSY;
 	if (rb && !claim(rb))
 		return -EBUSY;
-	/* D3: any value shows whether the core leaves it alone; it is never dereferenced */
+	/* D3: this value shows whether the core leaves it unchanged; it is never dereferenced */
 	ce->handle.event = event;
 	area = perf_aux_output_begin(&ce->handle, event);
 	ce->kept = !area && ce->handle.event;
@@ -100,7 +101,7 @@ static s64 do_flag(struct conform_event *ce, u64 flags)
 	return 0;
 }
 
-s64 conform_do(struct conform_event *ce, u32 op, u64 arg)
+s64 conform_run_op(struct conform_event *ce, u32 op, u64 arg)
 {
 	if (op == CONFORM_LOOK)
 		return 0;
@@ -133,7 +134,7 @@ s64 conform_do(struct conform_event *ce, u32 op, u64 arg)
 	}
 }
 
-void conform_look(const struct conform_event *ce, struct conform_view *view)
+void conform_get_view(const struct conform_event *ce, struct conform_view *view)
 {
 	const struct perf_event *event = ce->event;
 
@@ -223,7 +224,7 @@ static void conform_destroy(struct perf_event *event)
 {
 	struct conform_event *ce = conform_event_of(event);
 
-	conform_event_gone(ce);
+	conform_event_removed(ce);
 	kfree(ce);
 }
 
@@ -241,7 +242,7 @@ static int conform_event_init(struct perf_event *event)
 	ce->event = event;
 	event->hw.config_base = (unsigned long)ce;
 	event->destroy = conform_destroy;
-	conform_event_born(ce);
+	conform_event_added(ce);
 	return 0;
 }
 

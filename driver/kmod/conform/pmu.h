@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 #include "abi.h"
 
-/* State of an event. The handle is touched only by the CPU that runs the event, interrupts off. */
+/* State of an event. Only the CPU that runs the event accesses the handle, with interrupts off. */
 struct conform_event {
 	struct perf_event *event;
 	struct perf_output_handle handle;
@@ -28,16 +28,16 @@ int conform_register(void);
 const void *conform_pmus(void);
 void conform_unregister(void);
 
-/* Runs an operation on the CPU that runs the event, interrupts off; returns its result. */
-s64 conform_do(struct conform_event *ce, u32 op, u64 arg);
-void conform_look(const struct conform_event *ce, struct conform_view *view);
+/* Runs an operation, on the CPU that runs the event with interrupts off; returns its result. */
+s64 conform_run_op(struct conform_event *ce, u32 op, u64 arg);
+void conform_get_view(const struct conform_event *ce, struct conform_view *view);
 
 /*
- * Supplied by the other part: events are created and destroyed (in a context that may sleep), and
- * its lock for the claims on rings.
+ * Defined by conform_main.c or the host model: callbacks when an event is created and before it is
+ * freed (in a context that may sleep), and the lock for the claims on rings.
  */
-void conform_event_born(struct conform_event *ce);
-void conform_event_gone(struct conform_event *ce);
+void conform_event_added(struct conform_event *ce);
+void conform_event_removed(struct conform_event *ce);
 unsigned long conform_lock(void);
 void conform_unlock(unsigned long flags);
 
