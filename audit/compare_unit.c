@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Compares a unit's log with the recording of that unit: the log says what the unit did, the
- * recording what driver and kernel reported. They are matched by position, not by time.
+ * recording what driver and kernel reported. They are matched by position, not by time. Rule
+ * numbers (D12) refer to docs/kernel-rules.md.
  */
 #include "audit_private.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Compares a ring's AUX records with the AUXTRACE records, which contain their bytes. */
+/*
+ * Compares a ring's AUX records with the AUXTRACE records, which contain their bytes. Rules K1, I2,
+ * J2: docs/kernel-rules.md.
+ */
 #include "audit_private.h"
 #include "decode/stream/trace_queue.h"
 #include "util/vector.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A table of the families of trace units, with what the kernel rules say about each. */
+/* A table of the families of trace units, with what docs/kernel-rules.md says about each. */
 #include "audit_private.h"
 
 #include <string.h>

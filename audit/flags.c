@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Checks flags of AUX records: those that a unit's rules exclude or require, which depends on where
- * a record ends (H8, J4), and those that auxtap's recorder counted.
+ * a record ends (H8, J4 in docs/kernel-rules.md), and those that auxtap's recorder counted.
  */
 #include "audit_private.h"
 #include "perfdata/capture_lines.h"

@@ -417,10 +417,8 @@ static void set_threshold(struct log *log, uint64_t to)
 
 /* ---- what the kernel does ---- */
 
-#define TRANSACTIONS_PER_WAKEUP                                          \
-	1000 /* the data ring also wakes the reader, when half full (E6) \
-	      */
-#define TRUNCATED_MIN 2
+#define TRANSACTIONS_PER_WAKEUP 1000 /* the data ring wakes, too, when half full (E6) */
+#define TRUNCATED_MIN		2
 
 static void update_head(struct log *log, uint64_t to)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sorts the records of a recording by ring, then checks each ring. */
+/*
+ * Sorts the records of a recording by ring, then checks each ring. Rule numbers (H5) refer to
+ * docs/kernel-rules.md.
+ */
 #include "audit_private.h"
 #include "decode/stream/trace_ids.h"
 #include "perfdata/capture_lines.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Checks one ring's AUX records in the order of the file: offsets, flags, losses. */
+/*
+ * Checks one ring's AUX records in the order of the file: offsets, flags, losses. Rule numbers
+ * (D12) refer to docs/kernel-rules.md.
+ */
 #include "audit_private.h"
 
 #include <inttypes.h>

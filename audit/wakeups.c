@@ -2,7 +2,7 @@
 /*
  * Checks the wakeups that auxtap's recorder noted: each watermark that the head passes, by bytes or
  * by padding (D11, D18), wakes the reader, and without a cause nothing does. In overwrite mode the
- * AUX area never wakes it (D7). Stock perf records no wakeups.
+ * AUX area never wakes it (D7). Stock perf records no wakeups. Rules: docs/kernel-rules.md.
  */
 #include "audit_private.h"
 

@@ -3,7 +3,7 @@
  * Compares records with watermarks and pages. The kernel wakes the reader when the head passes a
  * multiple of the watermark (D18). The driver lets the unit interrupt at a position that depends on
  * it: PT at the end of the table entry before the one that contains it (H4, H5), SPE and TRBE at
- * the first page boundary at or after it, where they also stop (I4, J2).
+ * the first page boundary at or after it, where they also stop (I4, J2 in docs/kernel-rules.md).
  */
 #include "audit_private.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The AUX area: pages in chunks, passed to the driver (section C). mapping.c checks whether the
- * mapping is allowed; aux_output.c fills the area.
+ * The AUX area: pages in chunks, passed to the driver (docs/kernel-rules.md, section C). mapping.c
+ * checks whether the mapping is allowed; aux_output.c fills the area.
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * AUX transactions (docs/kernel-rules.md, section D): what a PMU driver opens before its hardware
- * may store, and closes with the number of bytes stored. data_ring.c stores their records;
- * aux_area.c makes the area.
+ * AUX transactions (docs/kernel-rules.md, section D): a PMU driver opens one before its hardware
+ * may store, and closes it with the number of bytes stored. data_ring.c stores their records;
+ * aux_area.c allocates the area.
  */
 #include "core/perf_buffer.h"
 

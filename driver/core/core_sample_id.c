@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Section F's sample id: 8 bytes for each bit set, in the order TID, TIME, ID, STREAM_ID, CPU,
- * IDENTIFIER.
+ * The sample id (docs/kernel-rules.md, section F): 8 bytes for each bit set, in the order TID,
+ * TIME, ID, STREAM_ID, CPU, IDENTIFIER.
  */
 #include "perf_buffer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Sideband records of what a task does, for those of its events and of its CPU's events that ask
- * for them. The caller passes complete bodies.
+ * for them. The caller passes complete bodies. Rules F2, F4, E15: docs/kernel-rules.md.
  */
 #include "perf_buffer.h"
 #include <linux/slab.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The data ring's writer: space, losses, nesting, wakeups (section E). Readers are in another
- * process; they see data_head and the bytes before it. aux_output.c and core_sideband.c write their
- * records through this file.
+ * The data ring's writer: space, losses, nesting, wakeups (docs/kernel-rules.md, section E).
+ * Readers are in another process; they see data_head and the bytes before it. aux_output.c and
+ * core_sideband.c write their records through this file.
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Events as a program sees them: open, close, ioctl, poll, read. mapping.c contains mmap; sched.c
- * decides when an event runs.
+ * decides when an event runs. Rule numbers (Q4) refer to docs/kernel-rules.md.
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>

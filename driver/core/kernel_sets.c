@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The kernel versions that the model can represent, as sets of switches (kernel-rules.md, section
- * L). That of 6.18.44 is derived from its source; a run on that kernel has yet to confirm it.
+ * The kernel versions that the model can represent, as sets of switches (docs/kernel-rules.md,
+ * section L). That of 6.18.44 is derived from its source; a run on that kernel has yet to confirm
+ * it.
  */
 #include "core/perf_buffer.h"
 #include <string.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mmap and munmap of an event's ring, and redirection of events into another's ring (section B). A
- * ring lives as long as it has references; new records reach it as long as it is mapped.
+ * mmap and munmap of an event's ring, and redirection of events into another's ring
+ * (docs/kernel-rules.md, section B). A ring lives as long as it has references; new records reach
+ * it as long as it is mapped.
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>

@@ -14,7 +14,7 @@
 
 struct page_region;
 
-/* State: kernel-rules.md, section A. */
+/* State: docs/kernel-rules.md, section A. */
 struct perf_buffer {
 	/* events attached, open AUX transactions, calls in progress */
 	int refcount;

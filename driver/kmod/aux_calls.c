@@ -2,7 +2,7 @@
 /*
  * See aux_calls.h. All functions are called on the unit's CPU with interrupts off, as the kernel
  * requires. The kernel sets flags in an event and queues its irq_work; until that runs, the flags
- * can be read and cleared.
+ * can be read and cleared. Rules D6, D10, D17: docs/kernel-rules.md.
  */
 #define AUX_CALLS_UNWRAPPED
 #include <linux/irq_work.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The trace unit of each CPU: registers for the driver, memory and an interrupt line for the unit.
- * The driver accesses the registers with interrupts off, on its own CPU, as with rdmsr.
+ * The driver accesses the registers with interrupts off, on its own CPU, as with rdmsr. Rule H12:
+ * docs/kernel-rules.md.
  */
 #include <linux/debugfs.h>
 #include <linux/io.h>

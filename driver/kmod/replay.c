@@ -2,7 +2,7 @@
 /*
  * The replay engine (parameter replay=1): while the driver has the unit of a CPU on, bytes that
  * root supplied are produced through the unit's output stage, over and over, at a rate. Driver,
- * ring and reader see interrupt thresholds, stop positions and delayed interrupts as of a real
+ * ring and reader see interrupt thresholds, stop positions and delayed interrupts as with a real
  * unit, and every byte is accounted for. replay_data.c keeps the bytes; kmod_unit_*.c contain the
  * driver's switch.
  *   replay/data    a write sets the bytes that are produced after the file is closed

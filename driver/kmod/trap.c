@@ -268,7 +268,7 @@ void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip)
 		report_missed(c, next_ip, &kmod_counts.unreadable);
 		goto next;
 	}
-	/* each iteration traps; to the unit they are one instruction */
+	/* each iteration of a REP instruction traps; to the unit they are one instruction */
 	if (c->insn.flags & X86_INSN_REP && next_ip == c->ip)
 		return;
 	pass_mov_ss(c, next_ip);

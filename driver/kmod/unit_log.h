@@ -59,7 +59,7 @@ struct unit_log {
 	u64 lost; /* bytes that are not in the log yet */
 };
 
-/* Allocates one log per CPU. 0 or a negative errno. Creates a directory log in dir. */
+/* Allocates the log of a CPU: 0 or a negative errno. unit_log_show() creates its file in dir. */
 int unit_log_init(struct unit_log *log, const struct unit_log_kind *kind, int cpu);
 void unit_log_show(struct unit_log *log, struct dentry *dir);
 void unit_log_exit(struct unit_log *log);

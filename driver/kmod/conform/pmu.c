@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* See pmu.h. A driver without hardware: it opens and closes transactions on request. */
+/*
+ * See pmu.h. A driver without hardware: it opens and closes transactions on request. Rule numbers
+ * (B18) refer to docs/kernel-rules.md.
+ */
 #include "pmu.h"
 #include <linux/kernel.h>
 #include <linux/mm.h>
