@@ -140,8 +140,8 @@ static void report_unflagged(const struct ring_view *ring,
 			  e ? "the record has no flag" : "there is no record");
 }
 
-static void check_flags(const struct ring_view *ring, const struct unit_transaction *transaction,
-			const struct entry *e)
+static void compare_record_flags(const struct ring_view *ring,
+				 const struct unit_transaction *transaction, const struct entry *e)
 {
 	struct auxtap_audit *audit = ring->audit;
 	uint64_t mask = PERF_AUX_FLAG_TRUNCATED, flags = e->flags & LOSS_FLAGS;
@@ -210,7 +210,7 @@ static void compare_flags(const struct ring_view *ring, const struct unit_transa
 		if (transaction->incomplete)
 			continue;
 		if (e)
-			check_flags(ring, transaction, e);
+			compare_record_flags(ring, transaction, e);
 		else if (transaction->nr_lost || transaction->partial)
 			report_unflagged(ring, transaction, NULL);
 	}

@@ -67,7 +67,7 @@ struct etm_cpu {
 static DEFINE_PER_CPU(struct etm_cpu, etm_unit_cpus);
 static struct replay etm_replay;
 
-static void interrupt(unsigned int nr)
+static void handle_irqs(unsigned int nr)
 {
 	unsigned int i;
 
@@ -308,7 +308,7 @@ int etm_units_init(struct dentry *dir)
 		trbe_output_init(&c->out, &c->bus, 1u << ALIGN_LOG2);
 		c->out.overwrite_bytes = overwrite_bytes;
 		c->out.beyond_bytes = beyond_bytes;
-		irq_line_init(&c->interrupt, interrupt);
+		irq_line_init(&c->interrupt, handle_irqs);
 	}
 	dir = debugfs_create_dir("trbe", dir);
 	err = logs_init(dir);

@@ -37,7 +37,7 @@ void kmod_unit_clock(struct kmod_cpu *c)
 		c->tsc = now;
 }
 
-static void *phys(u64 phys_addr, u64 size)
+static void *phys_mem(u64 phys_addr, u64 size)
 {
 	u64 pfn = phys_addr >> PAGE_SHIFT, end = (phys_addr + size + PAGE_SIZE - 1) >> PAGE_SHIFT;
 
@@ -50,11 +50,11 @@ static void *phys(u64 phys_addr, u64 size)
 static void *unit_phys(void *ctx, u64 phys_addr, u64 size)
 {
 	struct kmod_cpu *c = ctx;
-	void *mem = phys(phys_addr, size);
+	void *mem = phys_mem(phys_addr, size);
 
 	if (size != sizeof(c->entry) || !mem || !c->faults.fault)
 		return mem;
-	c->entry = unit_faults_entry(&c->faults, *(u64 *)mem, phys(phys_addr + size, size));
+	c->entry = unit_faults_entry(&c->faults, *(u64 *)mem, phys_mem(phys_addr + size, size));
 	return &c->entry;
 }
 
@@ -65,7 +65,7 @@ static void raise_irq(void *ctx)
 	irq_line_raise(&c->interrupt, &c->faults);
 }
 
-static void interrupt(unsigned int nr)
+static void handle_irqs(unsigned int nr)
 {
 	unsigned int i;
 
@@ -128,7 +128,7 @@ static void log_thresholds(struct kmod_cpu *c, const u64 *table, u64 index, u64 
 		u64 entry = table[index++];
 
 		if (entry & TOPA_END) {
-			table = phys(entry & ~0xfffull, PAGE_SIZE);
+			table = phys_mem(entry & ~0xfffull, PAGE_SIZE);
 			index = 0;
 			if (!table)
 				return;
@@ -158,13 +158,13 @@ static void log_on(struct kmod_cpu *c, bool topa)
 	if (!c->log.entries)
 		return;
 	if (!topa) {
-		unit_log_on(&c->log, (u64)phys(out->base, 1) + off);
+		unit_log_on(&c->log, (u64)phys_mem(out->base, 1) + off);
 		return;
 	}
-	table = phys(out->base & ~0xfffull, PAGE_SIZE);
+	table = phys_mem(out->base & ~0xfffull, PAGE_SIZE);
 	if (!table || index >= PAGE_SIZE / sizeof(*table))
 		return;
-	unit_log_on(&c->log, (u64)phys(table[index] & ~0xfffull, 1) + off);
+	unit_log_on(&c->log, (u64)phys_mem(table[index] & ~0xfffull, 1) + off);
 	log_thresholds(c, table, index, off);
 }
 
@@ -321,7 +321,7 @@ int kmod_units_init(struct dentry *dir)
 		c->bus = (struct pt_output_bus){.ctx = c, .phys = unit_phys, .irq = raise_irq};
 		config.tsc = &c->tsc;
 		pt_unit_init(&c->unit, &config, &c->bus);
-		irq_line_init(&c->interrupt, interrupt);
+		irq_line_init(&c->interrupt, handle_irqs);
 	}
 	err = logs_init(dir);
 	if (!err)

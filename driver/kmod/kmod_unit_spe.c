@@ -44,7 +44,7 @@ struct spe_cpu {
 static DEFINE_PER_CPU(struct spe_cpu, spe_cpus);
 static struct replay spe_replay;
 
-static void interrupt(unsigned int nr)
+static void handle_irqs(unsigned int nr)
 {
 	unsigned int i;
 
@@ -247,7 +247,7 @@ int spe_units_init(struct dentry *dir)
 
 		c->bus = (struct spe_output_bus){.ctx = c, .virt = arm_unit_virt, .irq = raise_irq};
 		spe_output_init(&c->out, &c->bus, 1u << MAX_RECORD_LOG2, 1u << ALIGN_LOG2);
-		irq_line_init(&c->interrupt, interrupt);
+		irq_line_init(&c->interrupt, handle_irqs);
 	}
 	dir = debugfs_create_dir("spe", dir);
 	err = logs_init(dir);

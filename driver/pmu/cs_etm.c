@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The CoreSight PMU: starts and stops a CPU's trace unit with its TRBE (trbe.c), and reports what
- * was lost if one of them does not start. Also format/ in sysfs. Rules J3, J7, J8:
+ * The CoreSight PMU: starts and stops a CPU's trace unit with its TRBE (trbe.c), and flags
+ * TRUNCATED if one of them does not start. Also format/ in sysfs. Rules J3, J7, J8:
  * docs/kernel-rules.md.
  */
 #include <linux/errno.h>

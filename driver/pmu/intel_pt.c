@@ -77,7 +77,7 @@ static bool config_valid(u64 config)
 }
 
 /* Also sets the address registers, which cannot be changed later. */
-static u64 control_of(struct perf_event *event, const struct pt_buffer *buf)
+static u64 prepare_control(struct perf_event *event, const struct pt_buffer *buf)
 {
 	u64 ctl = event->attr.config | PT_CTL_TRACEEN;
 
@@ -214,7 +214,7 @@ static void pt_event_start(struct perf_event *event, int flags)
 		/* this also resets the count of bytes to the next PSB */
 		reg_write(PT_MSR_STATUS, 0);
 	}
-	event->hw.config = control_of(event, buf);
+	event->hw.config = prepare_control(event, buf);
 	trace_on(pt, event);
 }
 

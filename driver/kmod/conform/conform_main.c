@@ -102,14 +102,14 @@ static void find_switch_point(struct tracepoint *point, void *data)
 
 /* ---- operations ---- */
 
-static void nothing(struct irq_work *work)
+static void empty_work(struct irq_work *work)
 {
 }
 
 /* Returns when every irq_work that this CPU queued before has run. */
 static void drain_irq_work(void)
 {
-	struct irq_work work = IRQ_WORK_INIT_HARD(nothing);
+	struct irq_work work = IRQ_WORK_INIT_HARD(empty_work);
 
 	irq_work_queue(&work);
 	irq_work_sync(&work);
@@ -122,7 +122,7 @@ static void queue_here(void *work)
 
 static void drain_irq_work_on(int cpu)
 {
-	struct irq_work work = IRQ_WORK_INIT_HARD(nothing);
+	struct irq_work work = IRQ_WORK_INIT_HARD(empty_work);
 
 	if (!smp_call_function_single(cpu, queue_here, &work, 1))
 		irq_work_sync(&work);
