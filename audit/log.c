@@ -48,8 +48,7 @@ struct log {
 	struct unit_transaction *transaction; /* NULL: no transaction is open */
 };
 
-/* Whether the unit has reached the position: a record of max_record bytes does not fit before it.
- */
+/* Whether the unit has reached 'at': a record of max_record bytes would go past it. */
 static bool reaches(const struct log *log, uint64_t at)
 {
 	return log->max_record ? audit_end(log->write, log->max_record) > at : log->write >= at;

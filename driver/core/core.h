@@ -82,8 +82,7 @@ int core_event_open(struct perf_event **event, const struct perf_event_attr *att
 void core_event_close(struct perf_event *event);
 /* A mapping: memory shared through memfd at memfd_off. addr is its address in this process. */
 struct core_mapping {
-	/* owned by the ring; dup it to keep it. Sealed: its size cannot change. -1: private_rings
-	 */
+	/* owned by the ring: dup it to keep it; sealed: its size is fixed; -1: private_rings */
 	int memfd;
 	uint64_t memfd_off, length;
 	void *addr;

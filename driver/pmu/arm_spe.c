@@ -440,8 +440,7 @@ static unsigned int min_interval_of(u64 pmsidr)
 	}
 }
 
-/* The event bits that filters of this version lack; all have 1, 3, 5, 7 and IMPLEMENTATION DEFINED.
- */
+/* Event bits that have no filter in this version. */
 static u64 unknown_events(unsigned int version)
 {
 	u64 known = GENMASK_ULL(63, 48) | GENMASK_ULL(31, 24) | GENMASK_ULL(15, 12) | 0xaa;
