@@ -20,7 +20,7 @@
 #define MAX_EVENTS  3		     /* of one record */
 #define KERNEL_HALF (1ull << 63)
 
-#define INFO_SNAPSHOT 5 /* index in AUXTRACE_INFO: recorded as snapshots? */
+#define INFO_SNAPSHOT_MODE 5 /* index in AUXTRACE_INFO: recorded as snapshots? */
 
 /* The records of one thread or CPU. */
 struct bts_stream {
@@ -84,7 +84,7 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 	const struct auxtap_perfdata_aux *aux;
 	size_t nr_aux;
 
-	dec->sideband.snapshot = nr > INFO_SNAPSHOT && info[INFO_SNAPSHOT];
+	dec->sideband.snapshot = nr > INFO_SNAPSHOT_MODE && info[INFO_SNAPSHOT_MODE];
 	dec->sideband.per_thread = true;
 	if (auxtap_perfdata_auxtraces(dec->pd, &aux, &nr_aux, NULL))
 		return;

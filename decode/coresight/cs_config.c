@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What perf's recorder writes before the registers of each CPU. */
+/* perf record writes one of these before the registers of each CPU. */
 #define MAGIC_ETMV3 0x3030303030303030ull
 #define MAGIC_ETMV4 0x4040404040404040ull
 #define MAGIC_ETE   0x5050505050505050ull
@@ -66,7 +66,8 @@ int cs_unit_thread_register(const struct cs_unit *unit)
 	default:
 		return 0;
 	}
-	/* A host kernel in EL2 keeps the thread's number in CONTEXTIDR_EL2, traced as the VMID. */
+	/* A kernel that runs at EL2 (VHE) keeps the PID in CONTEXTIDR_EL2, which is traced as the
+	 * VMID. */
 	if ((unit->regs.configr & (CONFIGR_VMID | CONFIGR_VMIDOPT)) ==
 	    (CONFIGR_VMID | CONFIGR_VMIDOPT))
 		return 2;
@@ -104,8 +105,8 @@ static void etmv3_from(struct cs_unit *unit, const uint64_t *v)
 }
 
 /*
- * TRCCONFIGR, TRCTRACEIDR, TRCIDR0, 1, 2, 8, TRCAUTHSTATUS; the file does not name the CPU's
- * architecture: the newest reads the code of all before.
+ * TRCCONFIGR, TRCTRACEIDR, TRCIDR0, 1, 2, 8, TRCAUTHSTATUS. The file does not say which
+ * architecture the CPU has; the newest one includes the instructions of the older ones.
  */
 static void etmv4_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 {
@@ -121,7 +122,7 @@ static void etmv4_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 		unit->ts_source = v[7];
 }
 
-/* The same, and TRCDEVARCH. */
+/* The registers of ETMv4, then TRCDEVARCH. */
 static void ete_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 {
 	etmv4_from(unit, v, 7);
@@ -131,7 +132,7 @@ static void ete_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 		unit->ts_source = v[8];
 }
 
-/* One CPU's block at v, of nr words at most; how many it has, 0 if it makes no sense. */
+/* Reads one CPU's block of at most nr words; returns its length in words, 0 if it is invalid. */
 static size_t unit_from(struct cs_unit *unit, uint64_t version, const uint64_t *v, size_t nr)
 {
 	size_t need, head = version ? 3 : 2, regs;
@@ -151,7 +152,8 @@ static size_t unit_from(struct cs_unit *unit, uint64_t version, const uint64_t *
 	default:
 		return 0;
 	}
-	/* Version 1 counts, and may have more than we know. */
+	/* Version 1 says how many registers follow; newer perf may write more than are read here.
+	 */
 	regs = version ? (v[2] > nr ? nr : (size_t)v[2]) : need;
 	if (regs < need || nr - head < regs)
 		return 0;
@@ -167,7 +169,7 @@ static size_t unit_from(struct cs_unit *unit, uint64_t version, const uint64_t *
 	return head + regs;
 }
 
-/* Version, CPUs (with the PMU's type above), snapshot; then the CPUs. */
+/* [0] version; [1] PMU type << 32 | number of CPUs; [2] snapshot mode; then a block for each CPU */
 int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t nr,
 			struct auxtap_error *err)
 {
@@ -182,8 +184,8 @@ int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t n
 					"version %llu of CoreSight's metadata is not known",
 					(unsigned long long)priv[0]);
 	nr_cpus = priv[1] & UINT32_MAX;
-	config->snapshot = priv[2];
-	if (nr_cpus > (nr - at) / 6) /* the shortest is that long */
+	config->snapshot_mode = priv[2];
+	if (nr_cpus > (nr - at) / 6) /* the shortest block has 6 words */
 		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO",
 					"names %zu CPUs, more than fit into it", nr_cpus);
 	if (!nr_cpus)
@@ -235,7 +237,7 @@ size_t cs_config_units(const struct cs_config *config, int cpu, bool raw,
 			own = &config->units[i];
 	if (raw && own)
 		units[nr++] = own;
-	/* an ID has one meaning in a sink */
+	/* trace IDs are unique within a sink */
 	for (size_t i = 0; !raw && i < config->nr; i++) {
 		const struct cs_unit *unit = &config->units[i];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CoreSight: what is known of each trace unit before a byte of its trace is read: protocol,
- * trace ID, registers. From perf.data's AUXTRACE_INFO here, from a snapshot's .ini files in
- * cs_snapshot.c. All of it is untrusted.
+ * CoreSight: the configuration of each trace unit, which its trace cannot be decoded without:
+ * protocol, trace ID, registers. It is read from perf.data's AUXTRACE_INFO here, from a snapshot's
+ * .ini files in cs_snapshot.c. All input is untrusted.
  */
 #ifndef AUXTAP_CS_CONFIG_H
 #define AUXTAP_CS_CONFIG_H
@@ -25,7 +25,7 @@ enum cs_protocol {
 	CS_PROTOCOL_ITM,
 };
 
-/* The architecture of the core; newer ones are taken for the newest here. */
+/* The architecture of the core; a newer one is decoded as the newest one in this list. */
 enum cs_arch {
 	CS_ARCH_UNKNOWN,
 	CS_ARCH_V7,
@@ -41,7 +41,8 @@ enum cs_profile {
 	CS_PROFILE_M,
 };
 
-/* Which code an address is of; 0: any. Bits, as a core's memory dumps are of several. */
+/* Memory spaces by exception level and security state. A mask, as a dump may be of several; 0: any.
+ */
 #define CS_SPACE_EL1S 0x01 /* and EL0 */
 #define CS_SPACE_EL1N 0x02
 #define CS_SPACE_EL2  0x04
@@ -51,7 +52,7 @@ enum cs_profile {
 #define CS_SPACE_N    (CS_SPACE_EL1N | CS_SPACE_EL2)
 #define CS_SPACE_ANY  (CS_SPACE_S | CS_SPACE_N)
 
-/* Registers, as far as the protocol has them. */
+/* Registers of the unit; those that its protocol does not have are 0. */
 struct cs_regs {
 	uint32_t traceidr; /* ETMTRACEIDR, TRCTRACEIDR */
 	/* ETMv4, ETE; idr9 to idr13 and devarch of one of them */
@@ -65,10 +66,10 @@ struct cs_regs {
 
 struct cs_unit {
 	enum cs_protocol protocol;
-	int cpu;       /* -1: no CPU's, or not known */
+	int cpu;       /* -1: it traces no CPU, or the CPU is not known */
 	uint8_t id;    /* trace ID; CS_ID_NONE: not recorded yet */
 	uint64_t sink; /* IDs are unique per sink; 0: one sink for all */
-	/* of perf's header: TRFCR.TS, 1 is the virtual counter; UINT64_MAX: not recorded */
+	/* TRFCR_ELx.TS as recorded by perf: 1 is the virtual counter; UINT64_MAX: not recorded */
 	uint64_t ts_source;
 	enum cs_arch arch;
 	enum cs_profile profile;
@@ -78,30 +79,28 @@ struct cs_unit {
 struct cs_config {
 	struct cs_unit *units;
 	size_t nr;
-	bool snapshot; /* perf.data: recorded with --snapshot */
+	bool snapshot_mode; /* perf.data: recorded with --snapshot */
 };
 
 const char *cs_protocol_name(enum cs_protocol protocol);
-/* The system call's exception, by the unit's protocol. */
+/* Whether the protocol's exception number means a call: SVC, HVC or SMC. */
 bool cs_exception_is_call(enum cs_protocol protocol, uint32_t number);
-/* The number that goes into a unit's ID register too, so that the library agrees. */
+/* Sets the trace ID, also in the ID register that the library reads. */
 void cs_unit_set_id(struct cs_unit *unit, uint8_t id);
-/*
- * Which of the context's numbers is the thread's: 0 none, 1 CONTEXTIDR (EL1), 2 that of EL2 (VMID).
- */
+/* Where the trace has the thread's PID: 0 nowhere, 1 CONTEXTIDR_EL1, 2 CONTEXTIDR_EL2 (as VMID). */
 int cs_unit_thread_register(const struct cs_unit *unit);
-/* Does its trace have timestamps of the virtual counter? perf's clock is made from that one. */
+/* Whether its trace has timestamps of the virtual counter, which convert to perf's clock. */
 bool cs_unit_has_timestamps(const struct cs_unit *unit);
-#define CS_TS_VIRTUAL 1 /* of ts_source */
+#define CS_TS_VIRTUAL 1 /* value of ts_source */
 
-/* AUXTRACE_INFO's array after the type. */
+/* priv: the array of AUXTRACE_INFO after the type */
 int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t nr,
 			struct auxtap_error *err);
-/* PERF_RECORD_AUX_OUTPUT_HW_ID of a CPU: false where it means nothing to us. */
+/* Takes the trace ID of cpu from PERF_RECORD_AUX_OUTPUT_HW_ID; false: the record was ignored. */
 bool cs_config_hw_id(struct cs_config *config, int cpu, uint64_t hw_id);
 /*
- * Units whose trace can be in a buffer of cpu: raw that CPU's own, else all that share its sink.
- * How many.
+ * Units whose trace can be in a buffer of cpu: for raw trace only that CPU's, else all units that
+ * share its sink. Returns their number.
  */
 size_t cs_config_units(const struct cs_config *config, int cpu, bool raw,
 		       const struct cs_unit *units[CS_NR_IDS]);

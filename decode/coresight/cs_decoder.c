@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * CoreSight's replacement for the decoder's queues: a stream for each trace unit of each buffer,
- * merged by time. What no unit of ours can decode is a gap with its bytes.
+ * CoreSight counterpart of decode/stream/trace_queue.c: one stream for each trace unit in each
+ * buffer, merged by time. Bytes of unknown or undecodable units become a gap.
  */
 #include "cs_follow.h"
 #include "cs_extents.h"
@@ -17,18 +17,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCAN_CHUNK    (256u << 10)
-#define INFO_SNAPSHOT 2 /* index in AUXTRACE_INFO: recorded as snapshots? */
+#define SCAN_CHUNK	   (256u << 10)
+#define INFO_SNAPSHOT_MODE 2 /* index in AUXTRACE_INFO */
 
 struct cs_decoder {
 	struct cs_config config;
 	struct cs_snapshot ss;
-	struct cs_dumps dumps;
+	struct cs_memory_dumps dumps;
 	struct cs_extents extents;
-	struct cs_stream **streams; /* those that have an event come first: a heap, by next event */
+	struct cs_stream **streams; /* the first nr_heap have an event: a heap by the next event */
 	size_t nr, max, nr_heap;
 	bool begun;
-	void *shared;		 /* what flow_ops.open gave */
+	void *shared;		 /* returned by flow_ops.open */
 	struct cs_stream *front; /* whose event was popped last; its next one is not known yet */
 	int error;
 };
@@ -73,7 +73,7 @@ static struct flow_event *peek(struct auxtap_decoder *dec)
 		heap_build(cs->streams, cs->nr_heap, comes_first);
 	} else if (cs->front) {
 		if (!refill(cs, cs->front))
-			swap(cs, 0, --cs->nr_heap); /* it stays in the array */
+			swap(cs, 0, --cs->nr_heap); /* it stays in the array, after the heap */
 		if (cs->nr_heap)
 			heap_sift_down(cs->streams, cs->nr_heap, 0, comes_first);
 	}
@@ -113,7 +113,7 @@ static void destroy(struct auxtap_decoder *dec)
 			close(cs->extents.buffers[i].fd);
 	free(cs->streams);
 	cs_extents_free(&cs->extents);
-	cs_dumps_free(&cs->dumps);
+	cs_memory_dumps_free(&cs->dumps);
 	cs_snapshot_free(&cs->ss);
 	cs_config_free(&cs->config);
 	free(cs);
@@ -121,10 +121,11 @@ static void destroy(struct auxtap_decoder *dec)
 }
 
 /*
- * Without timestamps an event's time is that of an AUX record, an end. When the trace began is
- * known if each buffer has it from the first byte and each thread's start of tracing is recorded.
+ * Without timestamps an event has the time of its AUX record, which is written when the transaction
+ * ends. The start of the trace is known only if each buffer begins with the first byte that its
+ * units wrote, and the start of tracing of each thread is recorded.
  */
-static uint64_t time_of_begin(const struct auxtap_decoder *dec)
+static uint64_t trace_start_time(const struct auxtap_decoder *dec)
 {
 	const struct cs_decoder *cs = cs_of(dec);
 	uint64_t begin = UINT64_MAX;
@@ -148,9 +149,9 @@ static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summ
 	for (size_t i = 0; i < cs->nr && timed; i++)
 		timed = cs_unit_has_timestamps(cs->streams[i]->unit);
 	if (!timed)
-		sum->time_begin = time_of_begin(dec);
+		sum->time_begin = trace_start_time(dec);
 	for (size_t i = 0; i < cs->nr; i++) {
-		const struct auxtap_decode_summary *s = &cs->streams[i]->flow.sum;
+		const struct auxtap_decode_summary *s = &cs->streams[i]->emit.sum;
 
 		sum->instructions += s->instructions;
 		sum->branches += s->branches;
@@ -181,8 +182,8 @@ static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 
 /* ---- streams ---- */
 
-static int undecoded(struct auxtap_decoder *dec, const struct cs_buffer *buffer, uint64_t nr_bytes,
-		     const char *text)
+static int add_undecoded_gap(struct auxtap_decoder *dec, const struct cs_buffer *buffer,
+			     uint64_t nr_bytes, const char *text)
 {
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
 				 .cpu = buffer->cpu,
@@ -194,7 +195,7 @@ static int undecoded(struct auxtap_decoder *dec, const struct cs_buffer *buffer,
 	return decoder_add_unattributed(dec, &gap, text);
 }
 
-/* Bytes of the unit in the buffer; in frames without those that make the frames. */
+/* The unit's trace bytes in the buffer, without the overhead of frames. */
 static uint64_t unit_bytes(const struct cs_buffer *buffer, const struct cs_unit *unit)
 {
 	uint64_t nr = unit->id < CS_NR_IDS ? buffer->nr_bytes[unit->id] : 0;
@@ -218,15 +219,16 @@ static enum flow_speculation speculation_of(const struct auxtap_decoder *dec,
 					    FLOW_SPECULATION_FOLLOWED;
 }
 
-/* Whether the decoder of the flow would be wrong about some of the unit's trace, and why. */
-static bool cannot_follow(const struct auxtap_decoder *dec, const struct cs_buffer *buffer,
-			  const struct cs_unit *unit, char *text, size_t size)
+/* Whether the flow decoder would decode some of the unit's trace wrongly; text then says why. */
+static bool cannot_decode_speculation(const struct auxtap_decoder *dec,
+				      const struct cs_buffer *buffer, const struct cs_unit *unit,
+				      char *text, size_t size)
 {
 	const char *with = "cycle counts";
 	char name[48];
 
 	switch (speculation_of(dec, unit)) {
-	case FLOW_SPECULATION_NOT_TIMED:
+	case FLOW_SPECULATION_NOT_WITH_CYCLES:
 		break;
 	case FLOW_SPECULATION_NOT_ACROSS_SYNC:
 		if (!buffer->raw_scan.speculated &&
@@ -251,11 +253,11 @@ static int add_stream(struct auxtap_decoder *dec, const struct cs_buffer *buffer
 
 	if (!flow_listed(dec->opts.cpus, dec->opts.nr_cpus, unit->cpu))
 		return 0;
-	/* words of programs, no flow */
+	/* STM, ITM: software instrumentation, no instruction trace */
 	if (unit->protocol == CS_PROTOCOL_STM || unit->protocol == CS_PROTOCOL_ITM)
 		return 0;
-	if (cannot_follow(dec, buffer, unit, text, sizeof(text)))
-		return undecoded(dec, buffer, unit_bytes(buffer, unit), text);
+	if (cannot_decode_speculation(dec, buffer, unit, text, sizeof(text)))
+		return add_undecoded_gap(dec, buffer, unit_bytes(buffer, unit), text);
 	if (vector_grow(cs->streams, cs->nr, cs->max))
 		return -ENOMEM;
 	s = malloc(sizeof(*s));
@@ -281,7 +283,7 @@ static ssize_t read_fd(void *ctx, void *buf, size_t size, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
-/* Whether there is a unit whose speculation the decoder of the flow may not follow. */
+/* Whether a unit may trace speculation that the flow decoder cannot decode. */
 static bool may_speculate(const struct auxtap_decoder *dec)
 {
 	const struct cs_decoder *cs = cs_of(dec);
@@ -294,7 +296,7 @@ static bool may_speculate(const struct auxtap_decoder *dec)
 	return found;
 }
 
-/* Whose bytes are in the buffer's frames? */
+/* Counts the bytes of each trace ID in the buffer's frames and looks for speculation. */
 static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 {
 	struct cs_frames *frames = malloc(sizeof(*frames));
@@ -323,7 +325,7 @@ static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 			continue;
 		}
 		cs_frames_init(frames, buffer->format);
-		/* what cannot be read is reported when it is decoded */
+		/* a read error is reported when the bytes are decoded */
 		while ((got = cs_bytes_next(&bytes, &off)) > 0)
 			cs_frames_add(frames, off, buf, (size_t)got);
 		for (unsigned int id = 0; id < CS_NR_IDS; id++) {
@@ -365,7 +367,7 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 			continue;
 		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
 		ret = unit ? add_stream(dec, buffer, unit) :
-			     undecoded(dec, buffer, buffer->nr_bytes[id], text);
+			     add_undecoded_gap(dec, buffer, buffer->nr_bytes[id], text);
 	}
 	for (size_t i = 0; !ret && i < config->nr; i++)
 		if (has_raw_of(buffer, &config->units[i]))
@@ -377,13 +379,13 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		for (size_t j = 0; j < config->nr && !known; j++)
 			known = config->units[j].cpu == p->cpu;
 		if (!known)
-			ret = undecoded(dec, buffer, p->size,
-					"trace of a CPU without known registers");
+			ret = add_undecoded_gap(dec, buffer, p->size,
+						"trace of a CPU without known registers");
 	}
 	return ret;
 }
 
-/* AUXTRACE_INFO: version; the PMU's type above the number of CPUs; recorded as snapshots? */
+/* info: [0] version; [1] PMU type << 32 | number of CPUs; [2] snapshot mode */
 static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
 {
 	const struct auxtap_perfdata_attr *attr;
@@ -391,9 +393,9 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 	size_t nr_aux;
 
 	decoder_time_conv(dec);
-	/* the offsets of AUX records are not those of samples either */
-	dec->sideband.snapshot =
-		(nr > INFO_SNAPSHOT && info[INFO_SNAPSHOT]) || decoder_has_samples(dec->pd);
+	/* with AUX samples the offsets of AUX records do not match either: as in snapshot mode */
+	dec->sideband.snapshot = (nr > INFO_SNAPSHOT_MODE && info[INFO_SNAPSHOT_MODE]) ||
+				 decoder_has_samples(dec->pd);
 	for (uint32_t i = 0; nr > 1 && (attr = auxtap_perfdata_get_attr(dec->pd, i)); i++)
 		if (attr->attr.type == info[1] >> 32 &&
 		    (attr->attr.enable_on_exec || attr->attr.inherit))
@@ -406,8 +408,9 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 			dec->sideband.per_thread = false;
 }
 
-/* What the file lacks at the ends of rings; cs_extents.c knows what AUX records report. */
-static int add_missing(struct auxtap_decoder *dec)
+/* Gaps for trace that the file lacks at the ends of rings. AUX records without trace: cs_extents.c.
+ */
+static int add_ring_end_gaps(struct auxtap_decoder *dec)
 {
 	const struct cs_extents *extents = &cs_of(dec)->extents;
 	struct decoder_missing missing = {.pads = true, .reported = true};
@@ -443,9 +446,9 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					       .tid = (uint32_t)buffer->tid};
 
 		buffer->of_one_thread = decoder_of_one_thread(dec, &head);
-		cs_buffer_bound(buffer, buffer->of_one_thread ?
-						sideband_started(&dec->sideband, buffer->tid) :
-						0);
+		cs_buffer_set_times(buffer, buffer->of_one_thread ?
+						    sideband_started(&dec->sideband, buffer->tid) :
+						    0);
 		ret = scan(dec, buffer);
 	}
 	for (size_t i = 0; !ret && i < cs->extents.nr; i++)
@@ -465,13 +468,13 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 			ret = decoder_add_unattributed(dec, &gap, m->why);
 	}
 	if (!ret)
-		ret = add_missing(dec);
+		ret = add_ring_end_gaps(dec);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;
 }
 
-/* ---- snapshots ---- */
+/* ---- snapshot directories (snapshot.ini) and raw files ---- */
 
 static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer *from,
 		       struct auxtap_error *err)
@@ -493,10 +496,7 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
 	return 0;
 }
 
-/*
- * The units of a snapshot's buffer; bytes that are none's, or one's that cannot be decoded, are
- * gaps.
- */
+/* Adds a stream for each unit of the buffer. Bytes of no unit, or of an undecodable one: a gap. */
 static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 {
 	struct cs_snapshot *ss = &cs_of(dec)->ss;
@@ -515,7 +515,7 @@ static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 		if (u->why[0]) {
 			snprintf(text, sizeof(text), "%.32s: %s", u->name, u->why);
 			if (buffer->format == CS_FORMAT_SOURCE)
-				ret = undecoded(dec, buffer, buffer->extents[0].size, text);
+				ret = add_undecoded_gap(dec, buffer, buffer->extents[0].size, text);
 			any = any || buffer->format == CS_FORMAT_SOURCE;
 			continue;
 		}
@@ -528,19 +528,19 @@ static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 		if (!left[id] || !cs_id_is_trace(id))
 			continue;
 		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
-		ret = undecoded(dec, buffer, left[id], text);
+		ret = add_undecoded_gap(dec, buffer, left[id], text);
 	}
 	if (!ret && !any && buffer->format == CS_FORMAT_SOURCE && buffer->extents[0].size)
-		ret = undecoded(dec, buffer, buffer->extents[0].size,
-				"no trace unit is recorded for this buffer");
+		ret = add_undecoded_gap(dec, buffer, buffer->extents[0].size,
+					"no trace unit is recorded for this buffer");
 	return ret;
 }
 
-/* The contents of cs->ss. */
+/* Opens the buffers and memory dumps that cs->ss lists. */
 static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
 {
 	struct cs_decoder *cs = cs_of(dec);
-	int ret = cs_dumps_load(&cs->dumps, dec->images, &cs->ss, err);
+	int ret = cs_memory_dumps_load(&cs->dumps, dec->images, &cs->ss, err);
 	for (size_t i = 0; !ret && i < cs->ss.nr_buffers; i++) {
 		struct cs_buffer *buffer = cs_extents_add_buffer(&cs->extents);
 
@@ -568,18 +568,17 @@ static int open_raw(struct auxtap_decoder *dec, const char *path, const struct a
 		    int cpu, struct auxtap_error *err)
 {
 	struct cs_snapshot *ss = &cs_of(dec)->ss;
-	int ret = cs_snapshot_bare(ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs,
-				   err);
+	int ret = cs_snapshot_from_raw(ss, path, raw->etm_format, raw->etm_configs,
+				       raw->nr_etm_configs, err);
 
-	(void)cpu; /* each unit's configuration names its own */
-	/* a caller that gives the clock's conversion states that the timestamps are of that clock
-	 */
+	(void)cpu; /* each unit's configuration names its CPU */
+	/* a caller that sets a clock conversion asserts that the timestamps are of that clock */
 	for (size_t i = 0; !ret && dec->sideband.conv.valid && i < ss->nr_units; i++)
 		ss->units[i].unit.ts_source = CS_TS_VIRTUAL;
 	return ret ? ret : open_buffers(dec, path, err);
 }
 
-static const struct flow_ops *const flows[] = {&cs_follow, NULL};
+static const struct flow_ops *const flows[] = {&cs_opencsd_ops, NULL};
 
 extern const struct trace_family cs_family;
 const struct trace_family cs_family = {
@@ -595,7 +594,7 @@ const struct trace_family cs_family = {
 			.raw_needs_units = true,
 		},
 	.pmu = "cs_etm",
-	.info_snapshot = INFO_SNAPSHOT,
+	.info_snapshot = INFO_SNAPSHOT_MODE,
 	.dump = &dump_family_cs,
 	.flows = flows,
 	.raw_has_cpus = true,

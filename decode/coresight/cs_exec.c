@@ -8,19 +8,19 @@
 
 struct scan {
 	struct cs_starts *starts;
-	bool called, on; /* a system call was seen; then tracing went on again */
-	uint64_t ret;	 /* the address after the call */
+	bool called, on; /* a system call was the last exception; tracing went on after it */
+	uint64_t ret;	 /* its return address */
 	uint64_t on_off;
 	bool no_memory;
 };
 
-static void add(struct scan *scan, uint64_t addr)
+static void add_start(struct scan *scan, uint64_t addr)
 {
 	struct cs_starts *starts = scan->starts;
 
 	if (addr == scan->ret)
 		return;
-	if (!starts->wanted(starts->ctx, addr)) {
+	if (!starts->is_entry(starts->ctx, addr)) {
 		starts->elsewhere = true;
 		starts->elsewhere_off = scan->on_off;
 		return;
@@ -34,9 +34,9 @@ static void add(struct scan *scan, uint64_t addr)
 
 static void on_async(struct scan *scan, const struct flow_step *step)
 {
-	/* a fault at the first instruction: nothing ran yet */
+	/* a page fault at the program's first instruction comes before any block */
 	if (scan->called && scan->on && !step->calls && step->has_ip)
-		add(scan, step->ip);
+		add_start(scan, step->ip);
 	scan->starts->lost |= step->calls && !step->has_ip;
 	scan->called = step->calls;
 	scan->ret = step->ip;
@@ -47,12 +47,12 @@ static void on_lost(struct scan *scan, const struct flow_step *step)
 {
 	if (step->loss == FLOW_LOSS_NO_CODE) {
 		if (scan->called && scan->on)
-			add(scan, step->ip);
+			add_start(scan, step->ip);
 	} else if (step->loss == FLOW_LOSS_NO_ADDRESS) {
 		scan->starts->lost |= scan->called;
 	} else if (step->loss != FLOW_LOSS_NO_PATH) {
 		scan->starts->lost = true;
-		/* what the library could not go on with is no step of the flow */
+		/* an error of the library is no part of the flow: the call may still be pending */
 		if (step->loss == FLOW_LOSS_ERROR || step->loss == FLOW_LOSS_BROKEN)
 			return;
 	} else {
@@ -97,9 +97,9 @@ static uint32_t no_code(void *ctx, uint64_t addr, uint32_t space, uint32_t size,
 	return 0;
 }
 
-/* False: the decoder is broken. */
-static bool follow(struct scan *scan, const struct flow_ops *ops, struct flow *flow,
-		   const struct flow_bytes *given)
+/* Passes the bytes to the flow decoder. False: the decoder is broken. */
+static bool scan_steps(struct scan *scan, const struct flow_ops *ops, struct flow *flow,
+		       const struct flow_bytes *given)
 {
 	const struct flow_step *steps;
 	size_t nr;
@@ -116,7 +116,7 @@ static bool follow(struct scan *scan, const struct flow_ops *ops, struct flow *f
 	return true;
 }
 
-/* What cannot be read or decoded is reported when the flow is followed. */
+/* Errors are not reported here: the decode of the same bytes reports them. */
 static void feed(struct scan *scan, const struct flow_ops *ops, struct flow *flow,
 		 struct cs_bytes *bytes, uint64_t off)
 {
@@ -129,7 +129,8 @@ static void feed(struct scan *scan, const struct flow_ops *ops, struct flow *flo
 			given.data = bytes->buf + done;
 			given.size = given.total = (size_t)got - done;
 			given.off = off + at + done;
-			if (!follow(scan, ops, flow, &given) || ops->position(flow) <= given.off)
+			if (!scan_steps(scan, ops, flow, &given) ||
+			    ops->position(flow) <= given.off)
 				return;
 			done = (size_t)(ops->position(flow) - off - at);
 			given.joins = true;
@@ -138,7 +139,7 @@ static void feed(struct scan *scan, const struct flow_ops *ops, struct flow *flo
 	scan->starts->lost |= got < 0 || bytes->at < bytes->size;
 	given.size = given.total = 0;
 	given.last = true;
-	follow(scan, ops, flow, &given);
+	scan_steps(scan, ops, flow, &given);
 }
 
 int cs_starts_find(struct cs_starts *starts, const struct flow_ops *ops, void *shared,

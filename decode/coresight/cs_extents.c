@@ -15,20 +15,20 @@
 /* The AUXTRACE records of one CPU or thread. */
 struct ring {
 	size_t buffer; /* NO_BUFFER: none yet */
-	size_t last;   /* the newest of them */
-	/* snapshots: AUX records of them that may be of this ring, once they were counted */
+	size_t last;   /* index of its newest record */
+	/* snapshot mode: AUX records with PERF_AUX_FLAG_OVERWRITE, valid if snapshots_counted */
 	size_t nr_snapshots;
-	bool counted;
+	bool snapshots_counted;
 };
 
-/* A file while it is read. */
+/* State while a file is read. */
 struct reading {
 	struct auxtap_perfdata *pd;
 	const struct cs_config *config;
 	struct cs_extents *extents;
 	struct trace_auxes auxes; /* by offset */
 	struct trace_keys keys;
-	struct ring *rings; /* by the number of their key */
+	struct ring *rings; /* by the index of their key */
 	size_t max_rings;
 };
 
@@ -116,7 +116,8 @@ static int find_rings(struct reading *r, const struct auxtap_perfdata_aux *trace
 	for (size_t i = 0; i < nr; i++) {
 		size_t number;
 
-		/* before the key: each key has a ring */
+		/* grow the rings before the keys, so that every key has a ring even if this fails
+		 */
 		if (vector_grow(r->rings, r->keys.nr, r->max_rings))
 			return -ENOMEM;
 		r->rings[r->keys.nr] = (struct ring){.buffer = NO_BUFFER};
@@ -160,46 +161,47 @@ static int add_missing(struct cs_extents *extents, const struct trace_aux *aux, 
 	return 0;
 }
 
-/* How far [off, end) of the AUXTRACE record was seen. */
-struct cover {
+/* The part of one AUXTRACE record for which extents were added. */
+struct coverage {
 	struct auxtap_perfdata *pd;
 	struct cs_extents *extents;
 	struct cs_buffer *buffer;
 	struct trace_auxes *auxes;
-	const struct auxtap_perfdata_aux *trace; /* this record */
+	const struct auxtap_perfdata_aux *trace; /* the AUXTRACE record */
 	bool newest;				 /* it is the last one of its ring */
-	int cpu;				 /* where no record says */
-	uint64_t end;				 /* of what was added last */
-	uint64_t lead; /* before the first AUX record or byte of the buffer */
-	bool snapshot; /* what lies between two of a ring was overwritten */
-	/* the ring has one record: it is of this snapshot, whatever the offsets count from */
+	int cpu;				 /* for extents whose records name no CPU */
+	uint64_t end;				 /* of the extent that was added last */
+	uint64_t nr_before; /* bytes of the ring before its first AUX record or trace here */
+	bool snapshot;	    /* snapshot mode: bytes between two AUXTRACE records were overwritten */
+	/* the ring has one AUX record, so that belongs to this snapshot, whatever its offset is */
 	bool only;
 };
 
-/* Was the end of the trace written at the record's time, and not before? */
-static bool ends_at_time(const struct cover *c, const struct trace_aux *aux, uint64_t end)
+/* Whether the trace that ends at 'end' was still being written at the AUX record's time. */
+static bool ends_at_time(const struct coverage *c, const struct trace_aux *aux, uint64_t end)
 {
 	if (!aux->time)
 		return false;
 	if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE))
 		return aux->off + aux->size == end;
-	/* of a snapshot the offset is where the unit stopped */
+	/* in snapshot mode aux_offset is the position where the unit stopped, not the start */
 	return aux->off == end || (c->only && end == c->trace->head.offset + c->trace->trace_size);
 }
 
 /*
- * Adds the trace at [off, off + size) of the ring. It joins the extent before where its bytes
- * follow without a flagged loss in the same format, frames only at the end of a frame. Bytes
- * between the two are counted in nr_lost; after a record with a flag of loss, only in snapshots.
+ * Adds the trace at [off, off + size) of the ring. It joins the previous extent if its bytes follow
+ * directly, in the same format and without a loss flag; frames must also end at a frame boundary.
+ * Bytes between the two extents are counted in nr_lost, except after a record with a loss flag,
+ * which stands for them; in snapshot mode they are always counted.
  */
-static int add_extent(struct cover *c, const struct trace_aux *aux, uint64_t off, uint64_t size,
+static int add_extent(struct coverage *c, const struct trace_aux *aux, uint64_t off, uint64_t size,
 		      bool raw)
 {
 	const struct cs_extent *last =
 		c->buffer->nr ? &c->buffer->extents[c->buffer->nr - 1] : NULL;
 	uint64_t last_end = last ? last->off + last->size : off;
 	struct cs_extent *extent;
-	bool joins = last && last_end == off && last->raw == raw && !c->buffer->broken &&
+	bool joins = last && last_end == off && last->raw == raw && !c->buffer->discontinuous &&
 		     (raw || last->size % CS_FRAME == 0);
 
 	extent = cs_buffer_add(c->buffer);
@@ -224,11 +226,11 @@ static int add_extent(struct cover *c, const struct trace_aux *aux, uint64_t off
 	extent->overwritten = c->snapshot;
 	extent->ends_at_time = ends_at_time(c, aux, off + size);
 	extent->from_zero = !off && (!(aux->flags & PERF_AUX_FLAG_OVERWRITE) || aux->off == size);
-	if (off > last_end && (!c->buffer->broken || c->snapshot))
+	if (off > last_end && (!c->buffer->discontinuous || c->snapshot))
 		extent->nr_lost = off - last_end;
-	c->buffer->broken = aux->flags & TRACE_AUX_LOSS;
+	c->buffer->discontinuous = aux->flags & TRACE_AUX_LOSS;
 	c->end = off + size;
-	if (!last && c->lead && add_missing(c->extents, aux, c->lead, "not in the file"))
+	if (!last && c->nr_before && add_missing(c->extents, aux, c->nr_before, "not in the file"))
 		return -ENOMEM;
 	if (off < last_end)
 		return add_missing(c->extents, aux, 0,
@@ -238,11 +240,11 @@ static int add_extent(struct cover *c, const struct trace_aux *aux, uint64_t off
 }
 
 /*
- * The end of a buffer's last AUXTRACE record without the zeros that it may be padded with: its
- * bytes up to end are covered by no record, and zeros of that number are no packet. In a record
- * that is continued by another they may be the start of one.
+ * Returns 'end' of the ring's last AUXTRACE record without trailing zeros, up to TRACE_ALIGN - 1:
+ * perf pads the record with zeros, and so few of them are no packet. In a record that another one
+ * continues they may be the first zeros of an A-Sync packet, so they are kept.
  */
-static uint64_t without_padding(const struct cover *c, uint64_t end)
+static uint64_t without_padding(const struct coverage *c, uint64_t end)
 {
 	uint64_t max = end - c->end < TRACE_ALIGN ? end - c->end : TRACE_ALIGN - 1;
 	uint8_t bytes[TRACE_ALIGN];
@@ -258,8 +260,8 @@ static uint64_t without_padding(const struct cover *c, uint64_t end)
 	return end;
 }
 
-/* Trace that no AUX record covers: what is known of this buffer stays valid. */
-static int add_unreported(struct cover *c, const struct cs_config *config, uint64_t end)
+/* Adds trace up to 'end' that no AUX record covers, with the format of the previous extent. */
+static int add_uncovered(struct coverage *c, const struct cs_config *config, uint64_t end)
 {
 	const struct cs_buffer *b = c->buffer;
 	struct trace_aux aux = {.cpu = b->cpu, .pid = -1, .tid = b->tid};
@@ -269,7 +271,7 @@ static int add_unreported(struct cover *c, const struct cs_config *config, uint6
 
 	if (end <= c->end || (end - c->end < TRACE_ALIGN && at_end))
 		return 0;
-	if (raw && at_end) /* frames are padded by none: they have 16 bytes */
+	if (raw && at_end) /* frames have 16 bytes and need no padding */
 		end = without_padding(c, end);
 	return end > c->end ? add_extent(c, &aux, c->end, end - c->end, raw) : 0;
 }
@@ -280,10 +282,11 @@ static ssize_t read_file(void *ctx, void *buf, size_t size, uint64_t off)
 }
 
 /*
- * How many of the newer snapshot's first bytes the older one had: a ring's offsets show where to
- * look first (not those of perfs before 5.15). 0: none, or not surely.
+ * How many of the newer snapshot's first bytes the older one already had. The offset in the ring is
+ * where to look first, although perf before 5.15 recorded others. 0: none, or the match is not
+ * unique.
  */
-static uint64_t seen_before(const struct cover *c, const struct cs_extent *last, uint64_t off,
+static uint64_t seen_before(const struct coverage *c, const struct cs_extent *last, uint64_t off,
 			    uint64_t size)
 {
 	const struct trace_queue_opts opts = {.pread = read_file, .ctx = c->pd};
@@ -296,8 +299,8 @@ static uint64_t seen_before(const struct cover *c, const struct cs_extent *last,
 	return overlap.seen > 0 && overlap.unique ? (uint64_t)overlap.seen : 0;
 }
 
-/* A snapshot's bytes, without what the one before has. */
-static int add_snapshot_extent(struct cover *c, const struct trace_aux *aux, uint64_t off,
+/* Adds a snapshot's bytes without those that the previous snapshot already had. */
+static int add_snapshot_extent(struct coverage *c, const struct trace_aux *aux, uint64_t off,
 			       uint64_t size, bool raw)
 {
 	const struct cs_extent *last =
@@ -309,13 +312,13 @@ static int add_snapshot_extent(struct cover *c, const struct trace_aux *aux, uin
 	if (!raw && seen % CS_FRAME)
 		seen = 0;
 	if (last && off == last->off + last->size)
-		c->buffer->broken = false; /* nothing was overwritten in between */
+		c->buffer->discontinuous = false; /* nothing was overwritten in between */
 	if (!seen)
 		return add_extent(c, aux, off, size, raw);
 	if (seen == size)
 		return 0;
-	c->buffer->broken = false;
-	/* it goes on from there, whatever its offset says */
+	c->buffer->discontinuous = false;
+	/* the new bytes continue the previous snapshot, whatever their recorded offset is */
 	ret = add_extent(c, aux, last->off + last->size, size - seen, raw);
 	if (ret)
 		return ret;
@@ -325,15 +328,15 @@ static int add_snapshot_extent(struct cover *c, const struct trace_aux *aux, uin
 	return 0;
 }
 
-static void records_from(struct trace_aux_cursor *cursor, const struct cover *c, uint64_t off)
+static void records_from(struct trace_aux_cursor *cursor, const struct coverage *c, uint64_t off)
 {
 	const struct trace_key key = key_of(&c->trace->head);
 
 	trace_auxes_first(cursor, c->auxes, key.cpu, key.tid, off);
 }
 
-/* The record that ends where this one begins. */
-static const struct trace_aux *record_before(const struct cover *c, const struct trace_aux *aux)
+/* The AUX record of the snapshot that ends where this record's bytes begin. */
+static const struct trace_aux *record_before(const struct coverage *c, const struct trace_aux *aux)
 {
 	struct trace_aux_cursor cursor;
 	const struct trace_aux *before;
@@ -343,15 +346,15 @@ static const struct trace_aux *record_before(const struct cover *c, const struct
 	return before && before->off == aux->off - aux->size ? before : NULL;
 }
 
-/* All records of the ring's snapshots are of one of them, whatever their offsets count from. */
-static void use_snapshots(const struct cover *c, struct ring *ring)
+/* Marks the ring's snapshot records as used: each belongs to some snapshot in the file. */
+static void mark_snapshot_records(const struct coverage *c, struct ring *ring)
 {
 	struct trace_aux_cursor cursor;
 	struct trace_aux *aux;
 
-	if (ring->counted)
+	if (ring->snapshots_counted)
 		return;
-	ring->counted = true;
+	ring->snapshots_counted = true;
 	records_from(&cursor, c, 0);
 	while ((aux = trace_auxes_next(&cursor, false))) {
 		if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE))
@@ -361,8 +364,8 @@ static void use_snapshots(const struct cover *c, struct ring *ring)
 	}
 }
 
-/* The newest record of a snapshot that ends not after 'end'; else the first one. */
-static const struct trace_aux *newest_before(const struct cover *c, uint64_t end)
+/* The newest snapshot record at or before 'end'; if there is none, the first one after it. */
+static const struct trace_aux *newest_before(const struct coverage *c, uint64_t end)
 {
 	struct trace_aux_cursor cursor;
 	const struct trace_aux *aux;
@@ -378,17 +381,22 @@ static const struct trace_aux *newest_before(const struct cover *c, uint64_t end
 }
 
 /*
- * The newest record covers only what came since the unit was enabled, or since the ring was full: a
- * TRBE stops there, and what its trace unit emitted until it ran again is lost.
+ * The newest record covers only the trace since the unit was last enabled. If a TRBE had stopped at
+ * the end of its ring before, the trace that its ETE emitted until it was enabled again is lost: so
+ * the snapshot is two extents, with a loss of unknown size between them.
+ *
+ *	begin              split                end
+ *	  |  older trace     |  newest record    |
  */
-static int add_halves(struct cover *c, const struct trace_aux *aux, uint64_t begin, uint64_t end)
+static int add_split_snapshot(struct coverage *c, const struct trace_aux *aux, uint64_t begin,
+			      uint64_t end)
 {
 	uint64_t split = end - aux->size;
 	int ret = add_extent(c, aux, begin, split - begin, true);
 
 	if (ret)
 		return ret;
-	c->buffer->broken = true;
+	c->buffer->discontinuous = true;
 	ret = add_extent(c, aux, split, end - split, true);
 	if (!ret)
 		c->buffer->extents[c->buffer->nr - 1].collided = true;
@@ -396,33 +404,32 @@ static int add_halves(struct cover *c, const struct trace_aux *aux, uint64_t beg
 }
 
 /*
- * A snapshot of a ring: AUX records say where the unit stopped (their offset is the end), and cover
- * more bytes than the ring has kept. The newest one within has the format, and shows where the
- * padding begins.
+ * Adds a snapshot of a ring. In snapshot mode the offset of an AUX record is where the unit
+ * stopped, and its size may exceed what the ring has kept. The newest record in the snapshot says
+ * which format the trace has, and where the padding begins.
  */
-static int add_snapshot(struct cover *c, struct ring *ring, const struct cs_config *config)
+static int add_snapshot(struct coverage *c, struct ring *ring, const struct cs_config *config)
 {
 	uint64_t begin = c->trace->head.offset, end = begin + c->trace->trace_size;
 	const struct trace_aux *newest = newest_before(c, end), *before;
 
-	use_snapshots(c, ring);
+	mark_snapshot_records(c, ring);
 	c->only = ring->nr_snapshots == 1;
-	c->buffer->broken = c->snapshot = true;
+	c->buffer->discontinuous = c->snapshot = true;
 	if (!newest)
-		return add_unreported(c, config, end);
+		return add_uncovered(c, config, end);
 	if (newest->off > begin && newest->off < end && end - newest->off < TRACE_ALIGN)
 		end = newest->off;
 	before = record_before(c, newest);
 	if (newest->flags & FLAG_RAW && !c->buffer->nr && newest->size &&
 	    newest->size < end - begin && (!before || before->flags & TRACE_AUX_LOSS))
-		return add_halves(c, newest, begin, end);
+		return add_split_snapshot(c, newest, begin, end);
 	return add_snapshot_extent(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
 
-/*
- * A buffer counts its bytes from 0 on: those before the first AUX record of it that the file has.
+/* Offsets in a ring start at 0: how many of its first bytes have no AUX record and no trace here?
  */
-static uint64_t not_recorded(const struct cover *c)
+static uint64_t nr_leading_bytes(const struct coverage *c)
 {
 	uint64_t off = c->trace->head.offset;
 	struct trace_aux_cursor cursor;
@@ -435,19 +442,19 @@ static uint64_t not_recorded(const struct cover *c)
 	return off;
 }
 
-/* What the record covers of the AUXTRACE record, which ends at 'end'. */
-static int add_covered(struct cover *c, const struct cs_config *config, struct trace_aux *aux,
+/* Adds what the AUX record covers of the AUXTRACE record, which ends at 'end'. */
+static int add_covered(struct coverage *c, const struct cs_config *config, struct trace_aux *aux,
 		       uint64_t end)
 {
 	uint64_t size = aux->size;
 	int ret = 0;
 
-	/* where this one's padding is the next one's trace begins */
+	/* it begins in the padding of this AUXTRACE record: its trace is in the next one */
 	if (size > end - aux->off && end - aux->off < TRACE_ALIGN)
 		return 0;
 	aux->used = true;
 	if (!size) {
-		c->buffer->broken = c->buffer->broken || aux->flags & TRACE_AUX_LOSS;
+		c->buffer->discontinuous = c->buffer->discontinuous || aux->flags & TRACE_AUX_LOSS;
 		return 0;
 	}
 	if (size > end - aux->off) {
@@ -455,7 +462,7 @@ static int add_covered(struct cover *c, const struct cs_config *config, struct t
 		size = end - aux->off;
 	}
 	if (!ret && aux->off > c->end)
-		ret = add_unreported(c, config, aux->off);
+		ret = add_uncovered(c, config, aux->off);
 	return ret ? ret : add_extent(c, aux, aux->off, size, aux->flags & FLAG_RAW);
 }
 
@@ -464,13 +471,13 @@ static int add_trace(struct reading *r, const struct auxtap_perfdata_aux *traces
 	const struct auxtap_perfdata_aux *trace = &traces[number];
 	struct ring *ring = &r->rings[trace_keys_find(&r->keys, key_of(&trace->head))];
 	uint64_t begin = trace->head.offset, end = begin + trace->trace_size;
-	struct cover c = {.pd = r->pd,
-			  .extents = r->extents,
-			  .auxes = &r->auxes,
-			  .trace = trace,
-			  .newest = ring->last == number,
-			  .end = begin,
-			  .cpu = r->config->nr ? r->config->units[0].cpu : -1};
+	struct coverage c = {.pd = r->pd,
+			     .extents = r->extents,
+			     .auxes = &r->auxes,
+			     .trace = trace,
+			     .newest = ring->last == number,
+			     .end = begin,
+			     .cpu = r->config->nr ? r->config->units[0].cpu : -1};
 	struct trace_aux_cursor cursor;
 	struct trace_aux *aux;
 	int ret = 0;
@@ -480,16 +487,16 @@ static int add_trace(struct reading *r, const struct auxtap_perfdata_aux *traces
 	c.buffer = get_buffer(r->extents, ring, &trace->head);
 	if (!c.buffer)
 		return -ENOMEM;
-	if (r->config->snapshot)
+	if (r->config->snapshot_mode)
 		return add_snapshot(&c, ring, r->config);
-	c.lead = c.buffer->nr ? 0 : not_recorded(&c);
+	c.nr_before = c.buffer->nr ? 0 : nr_leading_bytes(&c);
 	records_from(&cursor, &c, begin);
 	while (!ret && (aux = trace_auxes_next(&cursor, true)) && aux->off < end)
 		ret = add_covered(&c, r->config, aux, end);
-	return ret ? ret : add_unreported(&c, r->config, end);
+	return ret ? ret : add_uncovered(&c, r->config, end);
 }
 
-void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
+void cs_buffer_set_times(struct cs_buffer *buffer, uint64_t started)
 {
 	uint64_t since = started, until = UINT64_MAX;
 
@@ -497,7 +504,7 @@ void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
 		struct cs_extent *p = &buffer->extents[i];
 		const struct cs_extent *last = i ? p - 1 : NULL;
 
-		/* trace that comes twice is older than the end of what is before it */
+		/* trace that overlaps the previous extent may be older than that extent's end */
 		if (last && p->off < last->off + last->size)
 			since = started;
 		else if (last && last->time > since && last->time != p->time)

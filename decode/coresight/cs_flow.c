@@ -8,66 +8,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-void cs_flow_init(struct cs_flow *flow, const struct auxtap_decode_opts *opts,
+void cs_emit_init(struct cs_emit *emit, const struct auxtap_decode_opts *opts,
 		  const struct cs_unit *unit)
 {
-	memset(flow, 0, sizeof(*flow));
-	flow->opts = opts;
-	flow->unit = unit;
-	flow->cpu = unit->cpu;
-	flow->pid = flow->tid = -1;
+	memset(emit, 0, sizeof(*emit));
+	emit->opts = opts;
+	emit->unit = unit;
+	emit->cpu = unit->cpu;
+	emit->pid = emit->tid = -1;
 }
 
-void cs_flow_free(struct cs_flow *flow)
+void cs_emit_free(struct cs_emit *emit)
 {
-	cs_memory_count_flush(&flow->mem);
-	for (unsigned int i = flow->at_out; i < flow->nr_out; i++)
-		flow_gap_free(flow->out[i].gap);
-	flow_gap_free(flow->gap);
-	callstack_free(&flow->calls);
+	cs_memory_count_flush(&emit->mem);
+	for (unsigned int i = emit->at_out; i < emit->nr_out; i++)
+		flow_gap_free(emit->out[i].gap);
+	flow_gap_free(emit->gap);
+	callstack_free(&emit->calls);
 }
 
 /* ---- events ---- */
 
-static bool wanted(const struct cs_flow *flow, uint32_t type)
+static bool wanted(const struct cs_emit *emit, uint32_t type)
 {
-	return flow_wanted(flow->opts, type, flow->time, flow->tid, flow->cpu);
+	return flow_wanted(emit->opts, type, emit->time, emit->tid, emit->cpu);
 }
 
-static void stamp(const struct cs_flow *flow, struct flow_event *ev, uint32_t type)
+static void stamp(const struct cs_emit *emit, struct flow_event *ev, uint32_t type)
 {
 	memset(ev, 0, sizeof(*ev));
 	ev->type = type;
-	ev->time = flow->time;
-	ev->pid = flow->pid;
-	ev->tid = flow->tid;
+	ev->time = emit->time;
+	ev->pid = emit->pid;
+	ev->tid = emit->tid;
 }
 
-static struct flow_event *put(struct cs_flow *flow, uint32_t type)
+static struct flow_event *put(struct cs_emit *emit, uint32_t type)
 {
 	struct flow_event *ev;
 
-	if (flow->nr_out == CS_FLOW_OUT) {
-		flow->error = -ENOBUFS; /* more than an element can mean: never silent */
+	if (emit->nr_out == CS_EMIT_OUT) {
+		emit->error =
+			-ENOBUFS; /* no step has that many events; losing one must not be silent */
 		return NULL;
 	}
-	ev = &flow->out[flow->nr_out++];
-	stamp(flow, ev, type);
-	ev->nr_insns = flow->insns_since;
-	flow->insns_since = 0;
+	ev = &emit->out[emit->nr_out++];
+	stamp(emit, ev, type);
+	ev->nr_insns = emit->insns_since;
+	emit->insns_since = 0;
 	return ev;
 }
 
-static void put_branch(struct cs_flow *flow, uint32_t type, uint64_t target, bool has_target)
+static void put_branch(struct cs_emit *emit, uint32_t type, uint64_t target, bool has_target)
 {
-	const struct flow_event *from = &flow->branch;
-	struct flow_event *ev = wanted(flow, type) ? put(flow, type) : NULL;
+	const struct flow_event *from = &emit->branch;
+	struct flow_event *ev = wanted(emit, type) ? put(emit, type) : NULL;
 	uint32_t depth = 0;
 
 	if (type == AUXTAP_EVENT_CALL)
-		depth = callstack_call(&flow->calls, from->ip + from->insn_size);
+		depth = callstack_call(&emit->calls, from->ip + from->insn_size);
 	else if (type == AUXTAP_EVENT_RETURN)
-		depth = callstack_return(&flow->calls, has_target ? target : 0);
+		depth = callstack_return(&emit->calls, has_target ? target : 0);
 	if (!ev)
 		return;
 	ev->kind = from->kind;
@@ -81,57 +82,57 @@ static void put_branch(struct cs_flow *flow, uint32_t type, uint64_t target, boo
 	memcpy(ev->insn, from->insn, sizeof(ev->insn));
 }
 
-/* The pending branch went to target. */
-static void resolve(struct cs_flow *flow, uint64_t target, bool has_target)
+/* Emits the pending branch, which went to target. */
+static void resolve_branch(struct cs_emit *emit, uint64_t target, bool has_target)
 {
-	const struct flow_event *from = &flow->branch;
+	const struct flow_event *from = &emit->branch;
 
-	if (!flow->pending)
+	if (!emit->branch_pending)
 		return;
-	flow->pending = false;
+	emit->branch_pending = false;
 	if (from->kind == AUXTAP_BRANCH_COND &&
 	    (!has_target || target == from->ip + from->insn_size))
 		return;
-	flow->sum.branches++;
-	put_branch(flow, AUXTAP_EVENT_BRANCH, target, has_target);
+	emit->sum.branches++;
+	put_branch(emit, AUXTAP_EVENT_BRANCH, target, has_target);
 	switch (from->kind) {
 	case AUXTAP_BRANCH_CALL:
-		/* to the next instruction: that only fetches the address */
+		/* a call of the next instruction only fetches its address */
 		if (has_target && target == from->ip + from->insn_size)
 			break;
 		/* fall through */
 	case AUXTAP_BRANCH_CALL_INDIRECT:
-		put_branch(flow, AUXTAP_EVENT_CALL, target, has_target);
+		put_branch(emit, AUXTAP_EVENT_CALL, target, has_target);
 		break;
 	case AUXTAP_BRANCH_RETURN:
-		put_branch(flow, AUXTAP_EVENT_RETURN, target, has_target);
+		put_branch(emit, AUXTAP_EVENT_RETURN, target, has_target);
 		break;
 	default:
 		break;
 	}
 }
 
-/* An exception was taken; its handler is at to, if that is traced. */
-static void resolve_async(struct cs_flow *flow, uint64_t to, bool has_to)
+/* Emits the pending exception; its handler is at 'to', if the handler is traced. */
+static void resolve_exception(struct cs_emit *emit, uint64_t to, bool has_to)
 {
 	struct flow_event *ev;
 
-	if (!flow->async)
+	if (!emit->exception_pending)
 		return;
-	flow->async = false;
-	ev = wanted(flow, AUXTAP_EVENT_ASYNC) ? put(flow, AUXTAP_EVENT_ASYNC) : NULL;
+	emit->exception_pending = false;
+	ev = wanted(emit, AUXTAP_EVENT_ASYNC) ? put(emit, AUXTAP_EVENT_ASYNC) : NULL;
 	if (!ev)
 		return;
-	ev->ip = flow->async_ip;
+	ev->ip = emit->exception_ip;
 	ev->has_ip = true;
 	ev->addr = has_to ? to : 0;
 	ev->has_addr = has_to;
 }
 
-static void put_trace(struct cs_flow *flow, bool on, uint64_t ip, bool has_ip)
+static void put_trace(struct cs_emit *emit, bool on, uint64_t ip, bool has_ip)
 {
 	struct flow_event *ev =
-		wanted(flow, AUXTAP_EVENT_TRACE) ? put(flow, AUXTAP_EVENT_TRACE) : NULL;
+		wanted(emit, AUXTAP_EVENT_TRACE) ? put(emit, AUXTAP_EVENT_TRACE) : NULL;
 
 	if (!ev)
 		return;
@@ -147,48 +148,48 @@ static void put_trace(struct cs_flow *flow, bool on, uint64_t ip, bool has_ip)
 
 /* ---- gaps ---- */
 
-static struct flow_gap *open_gap(struct cs_flow *flow, enum auxtap_gap_cause cause,
+static struct flow_gap *open_gap(struct cs_emit *emit, enum auxtap_gap_cause cause,
 				 const char *text)
 {
 	struct flow_gap *gap;
 
-	flow->pending = flow->async = false;
-	callstack_gap(&flow->calls);
-	for (gap = flow->gap; gap; gap = gap->next)
+	emit->branch_pending = emit->exception_pending = false;
+	callstack_gap(&emit->calls);
+	for (gap = emit->gap; gap; gap = gap->next)
 		if (gap->gap.cause == cause)
 			return gap;
 	gap = calloc(1, sizeof(*gap));
 	if (!gap) {
-		flow->error = -ENOMEM; /* a gap must not be silent */
+		emit->error = -ENOMEM; /* a gap must not be silent */
 		return NULL;
 	}
 	gap->gap.cause = cause;
-	gap->gap.cpu = flow->cpu;
-	gap->gap.pid = flow->pid;
-	gap->gap.tid = flow->tid;
-	gap->gap.time_begin = flow->time;
+	gap->gap.cpu = emit->cpu;
+	gap->gap.pid = emit->pid;
+	gap->gap.tid = emit->tid;
+	gap->gap.time_begin = emit->time;
 	snprintf(gap->text, sizeof(gap->text), "%s", text);
-	flow_gap_add(&flow->gap, gap);
+	flow_gap_add(&emit->gap, gap);
 	return gap;
 }
 
-static void close_gap(struct cs_flow *flow)
+static void close_gap(struct cs_emit *emit)
 {
-	struct flow_gap *gap = flow->gap;
+	struct flow_gap *gap = emit->gap;
 	struct flow_event *ev;
 
 	if (!gap)
 		return;
-	flow->gap = NULL;
+	emit->gap = NULL;
 	for (struct flow_gap *g = gap; g; g = g->next) {
-		g->gap.time_end = flow->time;
-		flow->sum.gaps++;
+		g->gap.time_end = emit->time;
+		emit->sum.gaps++;
 		if (g->gap.cause == AUXTAP_GAP_DECODE_ERROR)
-			flow->sum.errors++;
+			emit->sum.errors++;
 	}
-	ev = flow_wanted(flow->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid,
-			 flow->cpu) ?
-		     put(flow, AUXTAP_EVENT_GAP) :
+	ev = flow_wanted(emit->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid,
+			 emit->cpu) ?
+		     put(emit, AUXTAP_EVENT_GAP) :
 		     NULL;
 	if (!ev) {
 		flow_gap_free(gap);
@@ -200,15 +201,15 @@ static void close_gap(struct cs_flow *flow)
 	ev->gap = gap;
 }
 
-void cs_flow_lost(struct cs_flow *flow, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
+void cs_emit_lost(struct cs_emit *emit, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
 		  const char *why)
 {
 	struct flow_gap *gap;
 
-	close_gap(flow);
-	resolve(flow, 0, false);
-	resolve_async(flow, 0, false);
-	gap = open_gap(flow, cause, why);
+	close_gap(emit);
+	resolve_branch(emit, 0, false);
+	resolve_exception(emit, 0, false);
+	gap = open_gap(emit, cause, why);
 	if (!gap)
 		return;
 	gap->gap.nr_bytes = nr_bytes;
@@ -217,59 +218,59 @@ void cs_flow_lost(struct cs_flow *flow, enum auxtap_gap_cause cause, uint64_t nr
 
 /* ---- ranges ---- */
 
-static void set_branch(struct cs_flow *flow, enum auxtap_branch_kind kind, uint64_t ip,
+static void set_branch(struct cs_emit *emit, enum auxtap_branch_kind kind, uint64_t ip,
 		       uint8_t size, enum auxtap_isa isa)
 {
-	struct flow_event *ev = &flow->branch;
+	struct flow_event *ev = &emit->branch;
 
 	memset(ev, 0, sizeof(*ev));
 	ev->kind = (uint8_t)kind;
 	ev->ip = ip;
 	ev->isa = (uint8_t)isa;
 	ev->insn_size = size;
-	cs_memory_read(&flow->mem, ip, size, ev->insn);
-	flow->pending = true;
+	cs_memory_read(&emit->mem, ip, size, ev->insn);
+	emit->branch_pending = true;
 }
 
-/* Flow goes on at addr. */
-static void arrive(struct cs_flow *flow, uint64_t addr)
+/* The flow goes on at addr, which completes a pending branch or exception. */
+static void flow_reached(struct cs_emit *emit, uint64_t addr)
 {
-	if (flow->turns_on) {
-		flow->turns_on = false;
-		put_trace(flow, true, addr, true);
+	if (emit->trace_on_pending) {
+		emit->trace_on_pending = false;
+		put_trace(emit, true, addr, true);
 	}
-	flow->enabled = true;
-	resolve(flow, addr, true);
-	resolve_async(flow, addr, true);
+	emit->trace_enabled = true;
+	resolve_branch(emit, addr, true);
+	resolve_exception(emit, addr, true);
 }
 
-static void block(struct cs_flow *flow, const struct flow_step *step)
+static void emit_block(struct cs_emit *emit, const struct flow_step *step)
 {
 	uint32_t nr = step->nr_insns;
 	uint64_t end = step->last_ip + step->size;
 
-	close_gap(flow);
-	arrive(flow, step->ip);
+	close_gap(emit);
+	flow_reached(emit, step->ip);
 	if (!nr)
 		return;
-	flow->sum.instructions += nr;
-	cs_memory_count(&flow->mem, step->ip, nr);
-	stamp(flow, &flow->insn, AUXTAP_EVENT_INSN);
-	flow->insn.ip = step->ip;
-	flow->insn.has_ip = true;
-	flow->insn.isa = step->isa;
-	flow->insn.nr_insns = 1;
-	if (wanted(flow, AUXTAP_EVENT_INSN)) {
-		flow->range_left = nr;
-		flow->range_end = end;
-		flow->code_size = 0;
+	emit->sum.instructions += nr;
+	cs_memory_count(&emit->mem, step->ip, nr);
+	stamp(emit, &emit->insn, AUXTAP_EVENT_INSN);
+	emit->insn.ip = step->ip;
+	emit->insn.has_ip = true;
+	emit->insn.isa = step->isa;
+	emit->insn.nr_insns = 1;
+	if (wanted(emit, AUXTAP_EVENT_INSN)) {
+		emit->range_left = nr;
+		emit->range_end = end;
+		emit->code_size = 0;
 	}
-	flow->insns_since += nr;
-	if (wanted(flow, AUXTAP_EVENT_BLOCK)) {
-		uint32_t since = flow->insns_since;
-		struct flow_event *ev = put(flow, AUXTAP_EVENT_BLOCK);
+	emit->insns_since += nr;
+	if (wanted(emit, AUXTAP_EVENT_BLOCK)) {
+		uint32_t since = emit->insns_since;
+		struct flow_event *ev = put(emit, AUXTAP_EVENT_BLOCK);
 
-		flow->insns_since = since;
+		emit->insns_since = since;
 		if (ev) {
 			ev->ip = step->ip;
 			ev->addr = step->last_ip;
@@ -278,10 +279,10 @@ static void block(struct cs_flow *flow, const struct flow_step *step)
 			ev->nr_insns = nr;
 		}
 	}
-	flow->last_ip = step->last_ip;
-	flow->last_end = end;
+	emit->last_ip = step->last_ip;
+	emit->last_end = end;
 	if (step->branch != AUXTAP_BRANCH_NONE)
-		set_branch(flow, (enum auxtap_branch_kind)step->branch, step->last_ip, step->size,
+		set_branch(emit, (enum auxtap_branch_kind)step->branch, step->last_ip, step->size,
 			   (enum auxtap_isa)step->isa);
 }
 
@@ -291,166 +292,166 @@ static uint8_t insn_size(enum auxtap_isa isa, const uint8_t *code)
 	return isa == AUXTAP_ISA_T32 && code[1] >> 3 < 0x1d ? 2 : 4;
 }
 
-static bool next_insn(struct cs_flow *flow)
+static bool next_insn(struct cs_emit *emit)
 {
-	struct flow_event *ev = &flow->insn;
-	uint64_t at = flow->code_at;
+	struct flow_event *ev = &emit->insn;
+	uint64_t at = emit->code_at;
 	uint8_t size;
 
-	ev->ip += ev->insn_size; /* of the one before; 0: no such instruction */
-	if (!flow->range_left || ev->ip >= flow->range_end) {
-		flow->range_left = 0;
+	ev->ip += ev->insn_size; /* of the previous instruction; 0 before the first */
+	if (!emit->range_left || ev->ip >= emit->range_end) {
+		emit->range_left = 0;
 		return false;
 	}
 	at = ev->ip - at;
-	if (!flow->code_size || at + 4 > flow->code_size) {
-		uint64_t rest = flow->range_end - ev->ip;
+	if (!emit->code_size || at + 4 > emit->code_size) {
+		uint64_t rest = emit->range_end - ev->ip;
 
-		flow->code_at = ev->ip;
-		flow->code_size = cs_memory_read(&flow->mem, ev->ip,
-						 rest < sizeof(flow->code) ? (uint32_t)rest :
-									     sizeof(flow->code),
-						 flow->code);
+		emit->code_at = ev->ip;
+		emit->code_size = cs_memory_read(&emit->mem, ev->ip,
+						 rest < sizeof(emit->code) ? (uint32_t)rest :
+									     sizeof(emit->code),
+						 emit->code);
 		at = 0;
 	}
 	memset(ev->insn, 0, sizeof(ev->insn));
-	/* what the library has read can be read again; else only the size is a guess */
-	size = flow->code_size >= 2 ? insn_size((enum auxtap_isa)ev->isa, flow->code + at) : 4;
-	if (size > flow->range_end - ev->ip)
-		size = (uint8_t)(flow->range_end - ev->ip);
-	if (at + size <= flow->code_size)
-		memcpy(ev->insn, flow->code + at, size);
+	/* the library has read this code; should it not be readable again, the size is a guess */
+	size = emit->code_size >= 2 ? insn_size((enum auxtap_isa)ev->isa, emit->code + at) : 4;
+	if (size > emit->range_end - ev->ip)
+		size = (uint8_t)(emit->range_end - ev->ip);
+	if (at + size <= emit->code_size)
+		memcpy(ev->insn, emit->code + at, size);
 	ev->insn_size = size;
-	flow->range_left--;
+	emit->range_left--;
 	return true;
 }
 
 /* ---- steps ---- */
 
-/* Whose code is at addr, is not known: nothing that would be looked up by the address is listed. */
-static void in_doubt(struct cs_flow *flow, uint64_t addr)
+/* It is not known which code was at addr: emits no event that would look anything up by addr. */
+static void emit_code_uncertain(struct cs_emit *emit, uint64_t addr)
 {
 	char text[96];
 
-	if (flow->turns_on) {
-		flow->turns_on = false;
-		put_trace(flow, true, 0, false);
+	if (emit->trace_on_pending) {
+		emit->trace_on_pending = false;
+		put_trace(emit, true, 0, false);
 	}
-	flow->enabled = true;
-	resolve(flow, 0, false);
-	resolve_async(flow, 0, false);
-	flow->last_ip = flow->last_end = 0;
-	for (const struct flow_gap *gap = flow->gap; gap; gap = gap->next)
+	emit->trace_enabled = true;
+	resolve_branch(emit, 0, false);
+	resolve_exception(emit, 0, false);
+	emit->last_ip = emit->last_end = 0;
+	for (const struct flow_gap *gap = emit->gap; gap; gap = gap->next)
 		if (gap->gap.cause == AUXTAP_GAP_MAPS_CHANGED)
 			return;
 	snprintf(text, sizeof(text),
 		 "what was mapped at %" PRIx64 " changed, and when it ran is not known exactly",
 		 addr);
-	open_gap(flow, AUXTAP_GAP_MAPS_CHANGED, text);
+	open_gap(emit, AUXTAP_GAP_MAPS_CHANGED, text);
 }
 
-static void exception(struct cs_flow *flow, const struct flow_step *step)
+static void emit_exception(struct cs_emit *emit, const struct flow_step *step)
 {
 	uint64_t ret = step->ip;
-	/* of the kernel, the hypervisor, the firmware: by instructions, as other numbers are not */
-	bool called = step->calls && flow->last_end;
-	uint8_t size = (uint8_t)(flow->last_end - flow->last_ip);
+	/* a call of the kernel, the hypervisor or the firmware (SVC, HVC, SMC), not an interrupt */
+	bool called = step->calls && emit->last_end;
+	uint8_t size = (uint8_t)(emit->last_end - emit->last_ip);
 
-	if (step->has_ip && cs_memory_in_doubt(&flow->mem, ret)) {
-		resolve(flow, 0, false);
-		in_doubt(flow, ret);
+	if (step->has_ip && cs_memory_code_uncertain(&emit->mem, ret)) {
+		resolve_branch(emit, 0, false);
+		emit_code_uncertain(emit, ret);
 		return;
 	}
-	resolve_async(flow, 0, false); /* one after the other */
+	resolve_exception(emit, 0, false); /* the previous exception led directly to this one */
 	if (!step->has_ip) {
-		resolve(flow, 0, false);
-		ret = flow->last_end;
+		resolve_branch(emit, 0, false);
+		ret = emit->last_end;
 	} else {
-		resolve(flow, ret, true);
+		resolve_branch(emit, ret, true);
 	}
-	if (called && ret == flow->last_end) {
-		set_branch(flow, AUXTAP_BRANCH_SYSCALL, flow->last_ip, size,
-			   (enum auxtap_isa)flow->insn.isa);
+	if (called && ret == emit->last_end) {
+		set_branch(emit, AUXTAP_BRANCH_SYSCALL, emit->last_ip, size,
+			   (enum auxtap_isa)emit->insn.isa);
 		return;
 	}
-	flow->async = true;
-	flow->async_ip = ret;
+	emit->exception_pending = true;
+	emit->exception_ip = ret;
 }
 
-static void turn_off(struct cs_flow *flow)
+static void emit_trace_off(struct cs_emit *emit)
 {
-	bool known = !flow->pending && flow->last_end;
+	bool known = !emit->branch_pending && emit->last_end;
 
-	/* an overflow lasts until flow resumes, and is reported twice */
-	if (flow->gap && flow->gap->gap.cause != AUXTAP_GAP_HW_OVERFLOW)
-		close_gap(flow);
-	resolve(flow, 0, false);
-	resolve_async(flow, 0, false);
-	if (flow->enabled)
-		put_trace(flow, false, known ? flow->last_end : 0, known);
-	flow->enabled = false;
-	flow->last_ip = flow->last_end = 0;
+	/* the gap of an overflow lasts until the flow resumes: the library reports it twice */
+	if (emit->gap && emit->gap->gap.cause != AUXTAP_GAP_HW_OVERFLOW)
+		close_gap(emit);
+	resolve_branch(emit, 0, false);
+	resolve_exception(emit, 0, false);
+	if (emit->trace_enabled)
+		put_trace(emit, false, known ? emit->last_end : 0, known);
+	emit->trace_enabled = false;
+	emit->last_ip = emit->last_end = 0;
 }
 
-static void no_code(struct cs_flow *flow, uint64_t ip)
+static void no_code(struct cs_emit *emit, uint64_t ip)
 {
 	char text[96];
 
-	if (cs_memory_in_doubt(&flow->mem, ip)) {
-		in_doubt(flow, ip);
+	if (cs_memory_code_uncertain(&emit->mem, ip)) {
+		emit_code_uncertain(emit, ip);
 		return;
 	}
-	arrive(flow, ip);
-	for (const struct flow_gap *gap = flow->gap; gap; gap = gap->next)
+	flow_reached(emit, ip);
+	for (const struct flow_gap *gap = emit->gap; gap; gap = gap->next)
 		if (gap->gap.cause == AUXTAP_GAP_NO_IMAGE)
 			return;
-	cs_memory_fault(&flow->mem, ip, text, sizeof(text));
-	open_gap(flow, AUXTAP_GAP_NO_IMAGE, text);
-	flow->last_ip = flow->last_end = 0;
+	cs_memory_fault(&emit->mem, ip, text, sizeof(text));
+	open_gap(emit, AUXTAP_GAP_NO_IMAGE, text);
+	emit->last_ip = emit->last_end = 0;
 }
 
-static void no_path(struct cs_flow *flow, const struct flow_step *step)
+static void no_path(struct cs_emit *emit, const struct flow_step *step)
 {
 	char text[96];
 
-	close_gap(flow);
-	arrive(flow, step->ip);
+	close_gap(emit);
+	flow_reached(emit, step->ip);
 	snprintf(text, sizeof(text),
 		 "%" PRIu32 " instructions whose path the trace does not contain", step->nr_insns);
-	open_gap(flow, AUXTAP_GAP_UNKNOWN, text);
-	flow->last_ip = flow->last_end = 0;
+	open_gap(emit, AUXTAP_GAP_UNKNOWN, text);
+	emit->last_ip = emit->last_end = 0;
 }
 
-static void overflow(struct cs_flow *flow)
+static void overflow(struct cs_emit *emit)
 {
-	open_gap(flow, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
+	open_gap(emit, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
 }
 
-static void lost(struct cs_flow *flow, const struct flow_step *step)
+static void lost(struct cs_emit *emit, const struct flow_step *step)
 {
 	switch ((enum flow_loss)step->loss) {
 	case FLOW_LOSS_NO_CODE:
-		no_code(flow, step->ip);
+		no_code(emit, step->ip);
 		break;
 	case FLOW_LOSS_NO_PATH:
-		no_path(flow, step);
+		no_path(emit, step);
 		break;
 	case FLOW_LOSS_NO_ADDRESS:
-		resolve(flow, 0, false);
-		if (flow->enabled)
-			open_gap(flow, AUXTAP_GAP_UNKNOWN,
+		resolve_branch(emit, 0, false);
+		if (emit->trace_enabled)
+			open_gap(emit, AUXTAP_GAP_UNKNOWN,
 				 "the trace does not contain the address");
 		break;
 	case FLOW_LOSS_OVERFLOW:
-		turn_off(flow);
-		overflow(flow);
+		emit_trace_off(emit);
+		overflow(emit);
 		break;
 	case FLOW_LOSS_PACKET:
-		turn_off(flow);
-		open_gap(flow, AUXTAP_GAP_DECODE_ERROR, step->why);
+		emit_trace_off(emit);
+		open_gap(emit, AUXTAP_GAP_DECODE_ERROR, step->why);
 		break;
 	case FLOW_LOSS_NO_MEMORY:
-		flow->error = -ENOMEM;
+		emit->error = -ENOMEM;
 		break;
 	case FLOW_LOSS_NONE:
 	case FLOW_LOSS_RESET:
@@ -459,56 +460,56 @@ static void lost(struct cs_flow *flow, const struct flow_step *step)
 	case FLOW_LOSS_CUT:
 	case FLOW_LOSS_BROKEN:
 		if (step->why)
-			cs_flow_lost(flow, AUXTAP_GAP_DECODE_ERROR, 0, false, step->why);
+			cs_emit_lost(emit, AUXTAP_GAP_DECODE_ERROR, 0, false, step->why);
 		break;
 	}
 }
 
-void cs_flow_step(struct cs_flow *flow, const struct flow_step *step)
+void cs_emit_step(struct cs_emit *emit, const struct flow_step *step)
 {
 	switch ((enum flow_kind)step->kind) {
 	case FLOW_BLOCK:
-		block(flow, step);
+		emit_block(emit, step);
 		break;
 	case FLOW_ASYNC:
-		exception(flow, step);
+		emit_exception(emit, step);
 		break;
 	case FLOW_ON:
-		turn_off(flow);
-		flow->turns_on = true;
+		emit_trace_off(emit);
+		emit->trace_on_pending = true;
 		if (step->loss == FLOW_LOSS_OVERFLOW)
-			overflow(flow);
+			overflow(emit);
 		break;
 	case FLOW_LOST:
-		lost(flow, step);
+		lost(emit, step);
 		break;
 	default:
 		break;
 	}
 }
 
-void cs_flow_break(struct cs_flow *flow)
+void cs_emit_break(struct cs_emit *emit)
 {
-	resolve(flow, 0, false);
-	resolve_async(flow, 0, false);
-	callstack_gap(&flow->calls);
-	flow->last_ip = flow->last_end = 0;
+	resolve_branch(emit, 0, false);
+	resolve_exception(emit, 0, false);
+	callstack_gap(&emit->calls);
+	emit->last_ip = emit->last_end = 0;
 }
 
-void cs_flow_end(struct cs_flow *flow)
+void cs_emit_end(struct cs_emit *emit)
 {
-	flow->nr_out = flow->at_out = 0;
-	flow->range_left = 0;
-	resolve(flow, 0, false);
-	resolve_async(flow, 0, false);
-	close_gap(flow);
+	emit->nr_out = emit->at_out = 0;
+	emit->range_left = 0;
+	resolve_branch(emit, 0, false);
+	resolve_exception(emit, 0, false);
+	close_gap(emit);
 }
 
-struct flow_event *cs_flow_event(struct cs_flow *flow)
+struct flow_event *cs_emit_event(struct cs_emit *emit)
 {
-	if (flow->at_out < flow->nr_out)
-		return &flow->out[flow->at_out++];
-	if (flow->range_left && next_insn(flow))
-		return &flow->insn;
+	if (emit->at_out < emit->nr_out)
+		return &emit->out[emit->at_out++];
+	if (emit->range_left && next_insn(emit))
+		return &emit->insn;
 	return NULL;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See cs_follow.h. */
+/*
+ * See cs_follow.h. The library decodes all bytes that it is given before it returns, and reports
+ * elements by callbacks. So the callbacks queue steps, which next() returns.
+ */
 #include "cs_follow.h"
 #include "cs_frames.h"
 #include "util/vector.h"
@@ -10,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_KEEP (1u << 14) /* capacity that is kept */
+#define STEPS_KEEP (1u << 14) /* a larger array of steps is freed after use */
 #define RANGES	   1024
 
 /*
- * How much code the library may read for a byte of trace: two dozen branches, each to another of
- * its 512-byte pages. Where an image is data, without a branch in megabytes, it would read on and
- * on.
+ * How much code the library may read for a byte of trace: enough for two dozen branches, each to
+ * another of its 512-byte pages. Without a limit it would read megabytes if an address is in data,
+ * as it reads on until it finds a branch.
  */
 #define CODE_PER_BYTE (16u << 10)
 #define CODE_FIRST    (4u << 20)
@@ -27,38 +30,39 @@ struct text {
 	char why[96];
 };
 
-struct follow {
+struct opencsd_flow {
 	struct cs_flow_source source;
-	struct cs_tree *tree; /* NULL: broken, or not yet begun */
+	struct cs_tree *tree; /* NULL: broken, or not yet created */
 	struct flow_bytes bytes;
-	bool fed;
+	bool fed; /* the bytes were given to the tree */
 	uint64_t position;
 	struct flow_step *steps;
 	size_t nr, max;
-	struct text *texts; /* of the steps */
+	struct text *texts; /* that the steps point to */
 	bool no_memory;
-	uint32_t space, mode; /* of the code that the library asked for last; of the last context */
-	uint64_t code_left;   /* that may be read */
-	bool starved;	      /* more was asked for */
-	/* what the library does not know (cs_limits.h) */
+	uint32_t space;	     /* of the code that the library read last */
+	uint32_t mode;	     /* of the last context */
+	uint64_t code_left;  /* bytes of code that the library may still read */
+	bool code_limit_hit; /* it wanted more */
+	/* errors of the library in use (cs_limits.h) */
 	uint32_t version;
-	bool doubt; /* what it says from doubt_off on is a guess */
-	uint64_t doubt_off;
-	uint32_t generation; /* of the memory that was read */
+	bool unreliable; /* its steps from unreliable_off on may be wrong */
+	uint64_t unreliable_off;
+	uint32_t generation; /* incremented when the memory may have changed */
 	struct range {
 		uint64_t start, last;
 		uint32_t generation;
-	} ranges[RANGES]; /* looked at before, and good */
+	} ranges[RANGES]; /* cache of blocks without an instruction that the library misreads */
 };
 
-static struct follow *of(struct flow *flow)
+static struct opencsd_flow *of(struct flow *flow)
 {
-	return (struct follow *)flow;
+	return (struct opencsd_flow *)flow;
 }
 
 /* ---- steps ---- */
 
-static struct flow_step *add_step(struct follow *f, const struct flow_step *from)
+static struct flow_step *add_step(struct opencsd_flow *f, const struct flow_step *from)
 {
 	if (vector_grow(f->steps, f->nr, f->max)) {
 		f->no_memory = true;
@@ -68,10 +72,11 @@ static struct flow_step *add_step(struct follow *f, const struct flow_step *from
 	return &f->steps[f->nr++];
 }
 
-static void add_loss(struct follow *f, enum flow_loss loss, uint64_t off, const char *fmt, ...)
-	AUXTAP_PRINTF(4, 5);
+static void add_loss(struct opencsd_flow *f, enum flow_loss loss, uint64_t off, const char *fmt,
+		     ...) AUXTAP_PRINTF(4, 5);
 
-static void add_loss(struct follow *f, enum flow_loss loss, uint64_t off, const char *fmt, ...)
+static void add_loss(struct opencsd_flow *f, enum flow_loss loss, uint64_t off, const char *fmt,
+		     ...)
 {
 	struct text *text = malloc(sizeof(*text));
 	struct flow_step step = {.kind = FLOW_LOST, .loss = (uint8_t)loss, .on = true, .pos = off};
@@ -90,13 +95,13 @@ static void add_loss(struct follow *f, enum flow_loss loss, uint64_t off, const 
 	add_step(f, &step);
 }
 
-static void add_error(struct follow *f, enum flow_loss loss, uint64_t off, const char *why)
+static void add_error(struct opencsd_flow *f, enum flow_loss loss, uint64_t off, const char *why)
 {
 	add_loss(f, loss, off, "offset 0x%llx: %.64s",
 		 (unsigned long long)cs_bytes_offset(f->source.format, off), why);
 }
 
-static void drop_steps(struct follow *f)
+static void drop_steps(struct opencsd_flow *f)
 {
 	while (f->texts) {
 		struct text *text = f->texts;
@@ -112,20 +117,20 @@ static void drop_steps(struct follow *f)
 	}
 }
 
-static void memory_changed(struct follow *f)
+static void memory_changed(struct opencsd_flow *f)
 {
 	f->generation++;
 	if (f->tree)
 		cs_tree_memory_changed(f->tree);
 }
 
-/* ---- what the library does not know ---- */
+/* ---- errors of the library (cs_limits.h) ---- */
 
-/* Bytes at offset off and what follows are not to be believed until the next synchronisation. */
-static void doubt(struct follow *f, uint64_t off, const char *what, uint64_t addr)
+/* Reports an error: steps from offset off up to the next synchronisation point are dropped. */
+static void mark_unreliable(struct opencsd_flow *f, uint64_t off, const char *what, uint64_t addr)
 {
-	f->doubt = true;
-	f->doubt_off = off;
+	f->unreliable = true;
+	f->unreliable_off = off;
 	add_loss(f, FLOW_LOSS_ERROR, off, "OpenCSD %s does not know %s at 0x%llx",
 		 cs_tree_version(), what, (unsigned long long)addr);
 }
@@ -136,10 +141,10 @@ static uint64_t end_of(const struct flow_step *block)
 }
 
 /*
- * Makes the block end with its first instruction that the library takes for no branch, but is one;
- * false: it has no such instruction.
+ * Makes the block end with its first instruction that is a branch, but that the library does not
+ * know as one. False: it has no such instruction.
  */
-static bool cut_block(struct follow *f, struct flow_step *block)
+static bool cut_block(struct opencsd_flow *f, struct flow_step *block)
 {
 	bool t32 = block->isa == AUXTAP_ISA_T32;
 	uint64_t addr = block->ip, end = end_of(block);
@@ -172,14 +177,15 @@ static bool cut_block(struct follow *f, struct flow_step *block)
 			}
 		}
 		if (!i)
-			return false; /* what cannot be read again was read by the library, once */
+			return false; /* the library had this code, but it is not readable any more
+				       */
 		addr += i;
 	}
 	return false;
 }
 
-/* Blocks repeat: most were looked at before. */
-static bool block_is_known(struct follow *f, const struct flow_step *block)
+/* Whether the block was checked before, as most were: programs execute the same blocks again. */
+static bool block_is_known(struct opencsd_flow *f, const struct flow_step *block)
 {
 	uint64_t hash = (block->ip >> 1) ^ (block->last_ip << 7);
 	struct range *r = &f->ranges[(hash ^ hash >> 11) % RANGES];
@@ -190,23 +196,20 @@ static bool block_is_known(struct follow *f, const struct flow_step *block)
 	return false;
 }
 
-/*
- * A block up to and with an instruction that the library does not know: true, and the rest is
- * lost.
- */
-static bool take_known_part(struct follow *f, const struct flow_step *block)
+/* If the block has a branch that the library misreads: adds the part up to it, drops the rest. */
+static bool take_known_part(struct opencsd_flow *f, const struct flow_step *block)
 {
 	struct flow_step known = *block;
 
 	if (!cut_block(f, &known))
 		return false;
-	f->generation++; /* it must be found again */
+	f->generation++; /* forget the block, so that the branch is found the next time, too */
 	add_step(f, &known);
-	doubt(f, block->pos, "the instruction", known.last_ip);
+	mark_unreliable(f, block->pos, "the instruction", known.last_ip);
 	return true;
 }
 
-static void on_block(struct follow *f, const struct flow_step *block)
+static void on_block(struct opencsd_flow *f, const struct flow_step *block)
 {
 	bool a64 = block->isa == AUXTAP_ISA_A64;
 
@@ -215,14 +218,15 @@ static void on_block(struct follow *f, const struct flow_step *block)
 		add_step(f, block);
 }
 
-#define M_PROFILE_CHAINED 0xfffffffe /* instead of the return address */
+#define M_PROFILE_CHAINED 0xfffffffe /* this value replaces the return address (tail-chaining) */
 
 /*
- * Older versions look for an exception's address by following the code from where the flow is.
- * Where that does not lead there (after a Q element, where M-profile exceptions are chained), they
- * go through whatever follows in memory: such a block comes right before, of the same packet.
+ * Older versions find an exception's address by following the code from the current address. If
+ * that code does not lead there (after a Q element, or if M-profile exceptions are tail-chained),
+ * they run through whatever follows in memory and report it as a block of the exception's packet.
+ * This drops such a block.
  */
-static void drop_block_before(struct follow *f, const struct flow_step *exception)
+static void drop_block_before(struct opencsd_flow *f, const struct flow_step *exception)
 {
 	size_t nr = f->nr;
 
@@ -236,14 +240,14 @@ static void drop_block_before(struct follow *f, const struct flow_step *exceptio
 		return;
 	f->nr = nr - 1;
 	f->code_left = CODE_FIRST;
-	f->starved = false;
-	doubt(f, exception->pos, "the way to the exception", exception->ip);
-	f->doubt = false; /* an address follows */
+	f->code_limit_hit = false;
+	mark_unreliable(f, exception->pos, "the way to the exception", exception->ip);
+	f->unreliable = false; /* the exception step has an address, so the flow is known again */
 }
 
-/* ---- from the tree ---- */
+/* ---- callbacks of the tree ---- */
 
-static void on_context(struct follow *f, const struct flow_step *step, uint32_t mode)
+static void on_context(struct opencsd_flow *f, const struct flow_step *step, uint32_t mode)
 {
 	const struct cs_flow_source *source = &f->source;
 
@@ -254,13 +258,13 @@ static void on_context(struct follow *f, const struct flow_step *step, uint32_t 
 	f->mode = mode;
 }
 
-static void on_no_code(struct follow *f, const struct flow_step *step)
+static void on_no_code(struct opencsd_flow *f, const struct flow_step *step)
 {
-	if (!f->starved) {
+	if (!f->code_limit_hit) {
 		add_step(f, step);
 		return;
 	}
-	f->starved = false;
+	f->code_limit_hit = false;
 	add_loss(f, FLOW_LOSS_ERROR, step->pos,
 		 "offset 0x%llx: no branch in all of the code at %llx",
 		 (unsigned long long)cs_bytes_offset(f->source.format, step->pos),
@@ -269,9 +273,9 @@ static void on_no_code(struct follow *f, const struct flow_step *step)
 
 static void on_step(void *ctx, const struct flow_step *step, uint32_t mode)
 {
-	struct follow *f = ctx;
+	struct opencsd_flow *f = ctx;
 
-	if (f->doubt)
+	if (f->unreliable)
 		return;
 	if (step->kind == FLOW_BLOCK) {
 		on_block(f, step);
@@ -290,13 +294,13 @@ static void on_step(void *ctx, const struct flow_step *step, uint32_t mode)
 
 static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size, uint8_t *buf)
 {
-	struct follow *f = ctx;
+	struct opencsd_flow *f = ctx;
 	uint32_t got;
 
 	f->space = space;
 	got = f->source.read(f->source.ctx, addr, space, size, buf);
 	if (got > f->code_left) {
-		f->starved = true;
+		f->code_limit_hit = true;
 		return 0;
 	}
 	f->code_left -= got;
@@ -305,14 +309,14 @@ static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size,
 
 /* ---- bytes ---- */
 
-static void lose_tree(struct follow *f)
+static void lose_tree(struct opencsd_flow *f)
 {
 	cs_tree_free(f->tree);
 	f->tree = NULL;
 }
 
-/* A tree that knows of nothing before off. */
-static bool fresh_tree(struct follow *f, uint64_t off)
+/* Creates or resets the tree, so that it starts at off without any state. */
+static bool fresh_tree(struct opencsd_flow *f, uint64_t off)
 {
 	const struct cs_tree_opts opts = {.format = f->source.format,
 					  .step = on_step,
@@ -334,7 +338,7 @@ static bool fresh_tree(struct follow *f, uint64_t off)
 	return false;
 }
 
-static void broken(struct follow *f)
+static void broken(struct opencsd_flow *f)
 {
 	const struct flow_step step = {.kind = FLOW_LOST,
 				       .loss = FLOW_LOSS_BROKEN,
@@ -345,22 +349,22 @@ static void broken(struct follow *f)
 	add_step(f, &step);
 }
 
-/* Goes on with the bytes after the packet that was in doubt, at the next synchronisation. */
-static void resynchronise(struct follow *f)
+/* Continues after the unreliable packet, at the next synchronisation point. */
+static void resynchronise(struct opencsd_flow *f)
 {
-	uint64_t grain = cs_tree_grain(f->source.format), off = f->bytes.off;
+	uint64_t grain = cs_tree_granularity(f->source.format), off = f->bytes.off;
 	char why[160];
 
-	f->doubt = false;
-	if (f->doubt_off >= off)
-		f->position = off + ((f->doubt_off - off) / grain + 1) * grain;
+	f->unreliable = false;
+	if (f->unreliable_off >= off)
+		f->position = off + ((f->unreliable_off - off) / grain + 1) * grain;
 	else
-		f->position = off - (off - f->doubt_off - 1) / grain * grain;
+		f->position = off - (off - f->unreliable_off - 1) / grain * grain;
 	if (f->tree && cs_tree_reset(f->tree, why, sizeof(why)) < 0)
 		broken(f);
 }
 
-static void feed(struct follow *f)
+static void feed(struct opencsd_flow *f)
 {
 	const struct flow_bytes *b = &f->bytes;
 	char why[192] = "";
@@ -372,28 +376,28 @@ static void feed(struct follow *f)
 		f->code_left = CODE_MOST;
 	ret = cs_tree_feed(f->tree, b->off, b->data, b->size, &used, why, sizeof(why));
 	f->position = b->off + used;
-	if (ret && !f->doubt)
+	if (ret && !f->unreliable)
 		add_error(f, FLOW_LOSS_ERROR, f->position, why);
 	if (ret && ret != -EBADMSG)
 		broken(f);
-	if (f->doubt)
+	if (f->unreliable)
 		resynchronise(f);
 }
 
-static void end(struct follow *f)
+static void end(struct opencsd_flow *f)
 {
 	char why[160];
 
-	if (cs_tree_end(f->tree, why, sizeof(why)) && !f->doubt)
+	if (cs_tree_end(f->tree, why, sizeof(why)) && !f->unreliable)
 		add_error(f, FLOW_LOSS_ERROR, f->bytes.off, why);
-	f->doubt = false;
+	f->unreliable = false;
 }
 
 /* ---- the flow ---- */
 
 static void *open_library(const void *config)
 {
-	static char none; /* the library has nothing that its trees could share */
+	static char none; /* trees share no state; the result must only be non-NULL */
 
 	(void)config;
 	return &none;
@@ -411,12 +415,12 @@ static enum flow_speculation speculation(const void *source)
 
 	if (!cs_limits_speculation(cs_tree_version_number(), s->unit, &cycles))
 		return FLOW_SPECULATION_FOLLOWED;
-	return cycles ? FLOW_SPECULATION_NOT_TIMED : FLOW_SPECULATION_NOT_ACROSS_SYNC;
+	return cycles ? FLOW_SPECULATION_NOT_WITH_CYCLES : FLOW_SPECULATION_NOT_ACROSS_SYNC;
 }
 
 static struct flow *create(void *shared, const void *source)
 {
-	struct follow *f = calloc(1, sizeof(*f));
+	struct opencsd_flow *f = calloc(1, sizeof(*f));
 
 	(void)shared;
 	if (!f)
@@ -431,7 +435,7 @@ static struct flow *create(void *shared, const void *source)
 
 static void destroy(struct flow *flow)
 {
-	struct follow *f = of(flow);
+	struct opencsd_flow *f = of(flow);
 
 	if (!f)
 		return;
@@ -441,7 +445,7 @@ static void destroy(struct flow *flow)
 	free(f);
 }
 
-/* Its source reads the code: what was read before is read again. */
+/* The source knows whose code to read: only code that was read before must be read again. */
 static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
 {
 	(void)pid;
@@ -452,7 +456,7 @@ static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
 
 static void start(struct flow *flow, const struct flow_bytes *bytes)
 {
-	struct follow *f = of(flow);
+	struct opencsd_flow *f = of(flow);
 
 	f->bytes = *bytes;
 	f->position = bytes->off;
@@ -462,7 +466,7 @@ static void start(struct flow *flow, const struct flow_bytes *bytes)
 static size_t next(struct flow *flow, const struct flow_step **steps)
 {
 	static const struct flow_step no_memory = {.kind = FLOW_LOST, .loss = FLOW_LOSS_NO_MEMORY};
-	struct follow *f = of(flow);
+	struct opencsd_flow *f = of(flow);
 
 	drop_steps(f);
 	if (f->fed)
@@ -490,7 +494,7 @@ static void stop(struct flow *flow)
 	of(flow)->fed = true;
 }
 
-const struct flow_ops cs_follow = {
+const struct flow_ops cs_opencsd_ops = {
 	.name = "OpenCSD",
 	.version = cs_tree_name,
 	.open = open_library,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OpenCSD as a decoder of the flow (flow_ops.h), a little of a stream at a time. It stops where the
- * library in use is known to be wrong (cs_limits.h), and goes on at the next synchronisation.
+ * OpenCSD as a flow decoder (flow_ops.h), which takes a stream a little at a time. It stops where
+ * the library in use is known to be wrong (cs_limits.h) and continues at the next synchronisation
+ * point.
  */
 #ifndef AUXTAP_CS_FOLLOW_H
 #define AUXTAP_CS_FOLLOW_H
@@ -9,21 +10,20 @@
 #include "cs_snapshot.h"
 #include "decode/flow/flow_ops.h"
 
-/* What every decoder of CoreSight flow is created for (flow_ops.create): one trace unit's stream.
- */
+/* The argument of flow_ops.create for any CoreSight flow decoder: one trace unit's stream. */
 struct cs_flow_source {
 	const struct cs_unit *unit;
 	enum cs_format format; /* of its bytes */
-	/* Code for the flow: the count, 0 where it is not known. space: CS_SPACE_… */
+	/* Reads code; returns the number of bytes, 0 if it is not known. space: CS_SPACE_… */
 	uint32_t (*read)(void *ctx, uint64_t addr, uint32_t space, uint32_t size, void *buf);
 	/*
-	 * The trace at off names a thread (-1: none), before its code is read: is it other code
-	 * than before? NULL: it never is.
+	 * Called when the trace at off names a thread (-1: none), before its code is read. Returns
+	 * whether the code differs from before. NULL: it never does.
 	 */
 	bool (*context)(void *ctx, uint64_t off, int32_t tid);
 	void *ctx;
 };
 
-extern const struct flow_ops cs_follow;
+extern const struct flow_ops cs_opencsd_ops;
 
 #endif

@@ -26,8 +26,9 @@ static void add_byte(struct cs_frames *frames, uint64_t off, unsigned int byte)
 }
 
 /*
- * Even bytes are data or, with bit 0 set, a new ID, which applies from here or from after the next
- * byte.
+ * A frame has 16 bytes. An even byte is data, or with bit 0 set a new trace ID; an odd byte is
+ * data. The last byte has one bit for each even byte: for data it is the data's bit 0, for an ID it
+ * says that the next byte still belongs to the old ID.
  */
 static void add_frame(struct cs_frames *frames, uint64_t off)
 {
@@ -64,7 +65,7 @@ static uint32_t word(const uint8_t *data)
 	       (uint32_t)data[3] << 24;
 }
 
-/* A driver's marker where its buffer lost bytes. */
+/* Whether it is the barrier packet, which a driver writes where its buffer lost bytes. */
 static bool is_barrier(const uint8_t *frame)
 {
 	for (unsigned int i = 0; i < CS_FRAME; i += 4)
@@ -108,13 +109,13 @@ uint64_t cs_bytes_offset(enum cs_format format, uint64_t off)
 ssize_t cs_bytes_next(struct cs_bytes *bytes, uint64_t *off)
 {
 	bool dstream = bytes->format == CS_FORMAT_DSTREAM;
-	size_t grain = dstream ? CS_DSTREAM_BLOCK : cs_tree_grain(bytes->format);
+	size_t grain = dstream ? CS_DSTREAM_BLOCK : cs_tree_granularity(bytes->format);
 	size_t want = bytes->chunk - bytes->chunk % grain, kept = 0;
 	ssize_t got;
 
 	if (bytes->size - bytes->at < want)
 		want = (size_t)(bytes->size - bytes->at);
-	/* a last block may be short, with or without its footer */
+	/* the last DSTREAM block may be short, with or without its footer */
 	want -= dstream ? want % 4 : want % grain;
 	if (!want)
 		return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// See cs_guard.h. The only C++ of the library.
+// See cs_guard.h. This is the only C++ file of the library.
 #include "cs_guard.h"
 
 #include <auxtap/decode.h>
@@ -20,7 +20,7 @@ int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size)
 	const bool before = inside;
 	volatile int ret = 0;
 
-	// auxtap_decoder_leave_library() after a crash in fn: what it had is never touched again
+	// auxtap_decoder_leave_library() jumps here after a crash in fn; fn's objects are leaked
 	if (sigsetjmp(here, 0)) {
 		way_out = before_out;
 		inside = before;
@@ -64,7 +64,7 @@ void auxtap_decoder_leave_library(void)
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-// OpenCSD 1.3's C interface never frees what it makes here: 32 bytes a decode tree.
+// OpenCSD 1.3's C interface never frees the callback object of a decode tree: 32 bytes for each.
 extern "C" __attribute__((visibility("default"), weak)) const char *__lsan_default_suppressions();
 const char *__lsan_default_suppressions()
 {

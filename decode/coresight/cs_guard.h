@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OpenCSD is C++ behind a C interface that lets exceptions through: every call of it goes
- * through here, and comes back.
+ * OpenCSD is written in C++, and its C interface does not catch exceptions. Every call of it goes
+ * through cs_guard(), which returns an error instead.
  */
 #ifndef AUXTAP_CS_GUARD_H
 #define AUXTAP_CS_GUARD_H
@@ -14,8 +14,9 @@ extern "C" {
 #endif
 
 /*
- * fn(arg); 0, or negative when an exception came out of it, which why then names. -EFAULT: a signal
- * handler called auxtap_decoder_leave_library(); whatever fn used is lost.
+ * Calls fn(arg). Returns 0, or negative errno if it threw an exception; why then names it. -EFAULT:
+ * fn crashed, and a signal handler called auxtap_decoder_leave_library(): leak all objects that fn
+ * used.
  */
 int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size);
 /* The offset that auxtap_decoder_in_library() reports. */

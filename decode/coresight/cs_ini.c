@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define INI_MAX (4u << 20) /* a core's registers are some kilobytes */
+#define INI_MAX (4u << 20) /* the registers of a core take some kilobytes */
 
 static char *trim(char *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* .ini files as CoreSight snapshots have them: [section], key=value, comments from ; or # on. */
+/* Reads the .ini files of CoreSight snapshots: [section], key=value, comments after ; or #. */
 #ifndef AUXTAP_CS_INI_H
 #define AUXTAP_CS_INI_H
 
@@ -7,21 +7,21 @@
 #include <stdbool.h>
 
 struct cs_ini_entry {
-	const char *section, *key, *value; /* in text */
+	const char *section, *key, *value; /* point into text */
 };
 
 struct cs_ini {
 	char *text;
-	/* in the order of the file; a section without key: key NULL */
+	/* in the order of the file; a [section] line has key NULL */
 	struct cs_ini_entry *entries;
 	size_t nr, max;
 };
 
 int cs_ini_read(struct cs_ini *ini, const char *path, struct auxtap_error *err);
 void cs_ini_free(struct cs_ini *ini);
-/* The first one's value; NULL. Case does not matter. */
+/* The value of the first entry that matches, ignoring case; NULL: there is none. */
 const char *cs_ini_get(const struct cs_ini *ini, const char *section, const char *key);
-/* A number as C writes it; false: it is none. */
+/* Parses a number as in C; false: it is not a number. */
 bool cs_ini_number(const char *value, uint64_t *number);
 
 #endif

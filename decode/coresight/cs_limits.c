@@ -28,7 +28,7 @@ static bool is_compare_and_branch(uint32_t code)
 	}
 }
 
-/* retaasppc, retabsppc with a label or a register (FEAT_PAuth_LR) */
+/* retaasppc, retabsppc; with a label or a register (FEAT_PAuth_LR) */
 static bool is_return_by_pc(uint32_t code)
 {
 	if ((code & 0xffc0001f) == 0x5500001f)
@@ -50,8 +50,8 @@ bool cs_limits_a64(uint32_t version, uint32_t code)
 }
 
 /*
- * Armv8.1-M, in what is blx with an odd target elsewhere: le, letp, wls, wlstp; with a point to
- * branch at the branch-future instructions, which no version knows.
+ * Branches of Armv8.1-M: le, letp, wls, wlstp, and the branch-future instructions (bf, bfl, bfx),
+ * which no version knows. Their encoding is that of a blx with an odd target.
  */
 bool cs_limits_t32(uint32_t version, uint16_t first, uint16_t second)
 {
@@ -84,7 +84,7 @@ bool cs_limits_speculation(uint32_t version, const struct cs_unit *unit, bool *c
 enum { SCAN_SYNC, SCAN_HEADER, SCAN_PARTS, SCAN_FIELD };
 enum { PART_INFO = 1, PART_KEY = 2, PART_SPEC = 4 };
 
-/* The packet's sections, in order, as far as PLCTL lists them. */
+/* The packet has those sections, in a fixed order, that its PLCTL byte lists. */
 static void next_part(struct cs_sync_scan *scan)
 {
 	scan->state = scan->parts ? SCAN_FIELD : SCAN_SYNC;
@@ -96,7 +96,7 @@ void cs_sync_scan(struct cs_sync_scan *scan, uint8_t byte)
 	bool was_sync = byte == 0x80 && scan->nr_zeros >= 11;
 
 	scan->nr_zeros = byte ? 0 : scan->nr_zeros < 11 ? scan->nr_zeros + 1 : 11;
-	if (was_sync) { /* eleven zeros end whatever went before */
+	if (was_sync) { /* A-Sync, eleven zeros and 0x80, cannot occur inside another packet */
 		scan->state = SCAN_HEADER;
 		return;
 	}
@@ -112,7 +112,7 @@ void cs_sync_scan(struct cs_sync_scan *scan, uint8_t byte)
 		if (part == PART_SPEC && byte & 0x7f)
 			scan->speculated = true;
 		if (byte & 0x80)
-			break; /* goes on */
+			break; /* the field continues */
 		scan->parts &= (uint8_t)~part;
 		next_part(scan);
 		break;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the OpenCSD in use is known not to decode right, by its version: instructions that branch
- * where it goes straight on, commits that it does not count. What it says of them would be a guess.
+ * Known decoding errors of the OpenCSD in use, by its version: branches that it does not know, so
+ * that it goes straight on; speculative elements whose commits it does not count. What it reports
+ * after one of them may be wrong, so decoding stops there.
  */
 #ifndef AUXTAP_CS_LIMITS_H
 #define AUXTAP_CS_LIMITS_H
@@ -14,27 +15,24 @@ struct cs_unit;
 
 #define CS_VERSION(major, minor, patch) ((uint32_t)(major) << 16 | (minor) << 8 | (patch))
 
-/* Does the library of that version go on after a branch as if it were none? Little-endian code. */
+/* Whether the code is a branch that the library does not know as one. Code is little-endian. */
 bool cs_limits_a64(uint32_t version, uint32_t code);
 bool cs_limits_t32(uint32_t version, uint16_t first, uint16_t second);
-/*
- * An exception that the flow before it does not lead to: versions that go on to the end of
- * memory.
- */
+/* Whether the library searches all memory for an exception's address that it does not come to. */
 bool cs_limits_exception(uint32_t version);
 /*
- * Speculation: a unit that may have speculated elements needs a library that counts all commits.
- * cycle_counts: they are in its trace, too.
+ * Whether the unit may trace speculative elements, and the library does not count all commits.
+ * *cycle_counts: the unit traces cycle counts, too.
  */
 bool cs_limits_speculation(uint32_t version, const struct cs_unit *unit, bool *cycle_counts);
 
 /*
- * Looks for Trace Info packets after A-Syncs in one unit's bytes (ETMv4, ETE), in order. Does one
- * start with elements that are still speculated? Starts as {0}.
+ * Searches one unit's bytes (ETMv4, ETE), in order, for a Trace Info packet after an A-Sync that
+ * says that elements before it are still speculative. Initialise it with {0}.
  */
 struct cs_sync_scan {
 	uint8_t nr_zeros, state;
-	uint8_t parts; /* of the packet, still to come */
+	uint8_t parts; /* sections of the packet that were not yet read */
 	bool speculated;
 };
 void cs_sync_scan(struct cs_sync_scan *scan, uint8_t byte);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cs_dumps_load(struct cs_dumps *dumps, struct auxtap_image_set *set,
-		  const struct cs_snapshot *ss, struct auxtap_error *err)
+int cs_memory_dumps_load(struct cs_memory_dumps *dumps, struct auxtap_image_set *set,
+			 const struct cs_snapshot *ss, struct auxtap_error *err)
 {
 	int ret = 0;
 
@@ -19,10 +19,10 @@ int cs_dumps_load(struct cs_dumps *dumps, struct auxtap_image_set *set,
 		return auxtap_error_set(err, -ENOMEM, ss->dir, "out of memory");
 	for (size_t i = 0; !ret && i < ss->nr_dumps; i++) {
 		const struct cs_snapshot_dump *from = &ss->dumps[i];
-		struct cs_dump *dump = &dumps->dumps[dumps->nr];
+		struct cs_memory_dump *dump = &dumps->dumps[dumps->nr];
 		bool known = false;
 
-		/* cores share their memory, and each lists it */
+		/* cores may share memory: then each of them lists the same dump */
 		for (size_t j = 0; j < i && !known; j++)
 			known = ss->dumps[j].addr == from->addr && ss->dumps[j].off == from->off &&
 				ss->dumps[j].len == from->len &&
@@ -39,16 +39,16 @@ int cs_dumps_load(struct cs_dumps *dumps, struct auxtap_image_set *set,
 	return ret ? auxtap_error_set(err, ret, ss->dir, "out of memory") : 0;
 }
 
-void cs_dumps_free(struct cs_dumps *dumps)
+void cs_memory_dumps_free(struct cs_memory_dumps *dumps)
 {
 	free(dumps->dumps);
 	memset(dumps, 0, sizeof(*dumps));
 }
 
-static const struct cs_dump *find_dump(const struct cs_memory *mem, uint64_t addr)
+static const struct cs_memory_dump *find_dump(const struct cs_memory *mem, uint64_t addr)
 {
 	for (size_t i = 0; mem->dumps && i < mem->dumps->nr; i++) {
-		const struct cs_dump *dump = &mem->dumps->dumps[i];
+		const struct cs_memory_dump *dump = &mem->dumps->dumps[i];
 
 		if (addr >= dump->addr && addr - dump->addr < dump->size &&
 		    (!mem->space || dump->space & mem->space))
@@ -62,16 +62,16 @@ static struct image_between between(const struct cs_memory *mem)
 	return (struct image_between){mem->pid, mem->since, mem->time, mem->from_start};
 }
 
-static uint32_t certain(const struct cs_memory *mem, uint64_t addr, uint32_t size)
+static uint32_t bytes_certain(const struct cs_memory *mem, uint64_t addr, uint32_t size)
 {
 	struct image_between b = between(mem);
 
 	return mem->changed ? auxtap_image_set_certain(mem->set, &b, addr, size) : size;
 }
 
-bool cs_memory_in_doubt(const struct cs_memory *mem, uint64_t addr)
+bool cs_memory_code_uncertain(const struct cs_memory *mem, uint64_t addr)
 {
-	return !certain(mem, addr, 1);
+	return !bytes_certain(mem, addr, 1);
 }
 
 bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t time,
@@ -93,25 +93,25 @@ bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t 
 
 uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t size, void *buf)
 {
-	const struct cs_dump *dump;
+	const struct cs_memory_dump *dump;
 	uint32_t done = 0;
 	ssize_t got;
 
-	/* dumps are distinguished by spaces; what the user gave comes before them */
+	/* dumps are looked up by memory space; images given with --image have priority over them */
 	while (done < size && (dump = find_dump(mem, addr + done)) && dump->bytes &&
 	       !auxtap_image_set_by_hand(mem->set, addr + done)) {
 		uint64_t at = addr + done - dump->addr, part = dump->size - at;
 
 		if (part > size - done)
 			part = size - done;
-		if (part > 4) /* a fragment at a time: another dump may begin in between */
+		if (part > 4) /* 4 bytes at a time, as a dump with priority may begin in between */
 			part = 4;
 		memcpy((uint8_t *)buf + done, dump->bytes + at, (size_t)part);
 		done += (uint32_t)part;
 	}
 	if (done || (mem->dumps && mem->dumps->nr && !auxtap_image_set_by_hand(mem->set, addr)))
 		return done;
-	size = certain(mem, addr, size);
+	size = bytes_certain(mem, addr, size);
 	if (!size)
 		return 0;
 	got = auxtap_image_set_read(mem->set, mem->pid, mem->time, addr, buf, size);

@@ -52,10 +52,10 @@ static int no_memory(struct reading *r)
 }
 
 /*
- * Is each component of the path below the directory's 'skip' bytes what it seems, no symbolic link,
- * and the last one a regular file? What is missing is found out when it is opened.
+ * Whether no component of the path after its first 'skip' bytes, those of the directory, is a
+ * symbolic link, and the last one is a regular file. A missing component is reported by open().
  */
-static bool is_plain(char *path, size_t skip)
+static bool has_no_links(char *path, size_t skip)
 {
 	struct stat st;
 	bool plain = true;
@@ -73,7 +73,7 @@ static bool is_plain(char *path, size_t skip)
 	return plain;
 }
 
-/* A file named in the directory; NULL and the error if it is not in it. */
+/* The path of a file that an .ini file names; NULL and the error if it is outside the directory. */
 static char *path_in(struct reading *r, const char *name)
 {
 	const char *at = name;
@@ -94,7 +94,7 @@ static char *path_in(struct reading *r, const char *name)
 				 *name ? "out of memory" : "names a file without a name");
 		return NULL;
 	}
-	if (!is_plain(path, strlen(r->ss->dir) + 1)) {
+	if (!has_no_links(path, strlen(r->ss->dir) + 1)) {
 		auxtap_error_set(r->err, -EBADMSG, path,
 				 "a snapshot holds regular files only; a link is not followed");
 		free(path);
@@ -112,9 +112,9 @@ static int read_ini(struct reading *r, struct cs_ini *ini, const char *name)
 	return ret;
 }
 
-/* ---- what a core is ---- */
+/* ---- architecture of a core ---- */
 
-/* Arm's own names; newer ones than those known decode as the newest architecture. */
+/* The names are Arm's; a core not listed here decodes as the newest architecture. */
 static void set_core(struct cs_unit *unit, const char *type)
 {
 	static const char *const v7[] = {"A5", "A7", "A8", "A9", "A12", "A15", "A17", "R4",
@@ -153,7 +153,7 @@ static void set_core(struct cs_unit *unit, const char *type)
 
 /* ---- registers ---- */
 
-/* "TRCIDR0", "TRCIDR0(size:32)", "TRCIDR0(0x78)" */
+/* Whether key is name, alone or with a suffix: "TRCIDR0", "TRCIDR0(size:32)", "TRCIDR0(0x78)". */
 static bool is_register(const char *key, const char *name)
 {
 	size_t len = strcspn(key, "( \t");
@@ -161,38 +161,38 @@ static bool is_register(const char *key, const char *name)
 	return strlen(name) == len && !strncasecmp(key, name, len);
 }
 
-struct wanted {
+struct register_field {
 	const char *name;
 	uint32_t *value;
-	bool must;
-	uint32_t otherwise;
+	bool required;
+	uint32_t fallback;
 };
 
 static int get_registers(struct cs_snapshot_unit *u, const struct device *dev,
-			 const struct wanted *wanted, size_t nr)
+			 const struct register_field *fields, size_t nr)
 {
 	for (size_t w = 0; w < nr; w++) {
 		const char *text = NULL;
-		uint64_t value = wanted[w].otherwise;
+		uint64_t value = fields[w].fallback;
 
 		for (size_t i = 0; i < dev->ini.nr && !text; i++) {
 			const struct cs_ini_entry *e = &dev->ini.entries[i];
 
 			if (e->key && !strcasecmp(e->section, "regs") &&
-			    is_register(e->key, wanted[w].name))
+			    is_register(e->key, fields[w].name))
 				text = e->value;
 		}
 		if (text && !cs_ini_number(text, &value)) {
 			snprintf(u->why, sizeof(u->why), "its register %s is no number",
-				 wanted[w].name);
+				 fields[w].name);
 			return -1;
 		}
-		if (!text && wanted[w].must) {
+		if (!text && fields[w].required) {
 			snprintf(u->why, sizeof(u->why), "its register %s is not given",
-				 wanted[w].name);
+				 fields[w].name);
 			return -1;
 		}
-		*wanted[w].value = (uint32_t)value;
+		*fields[w].value = (uint32_t)value;
 	}
 	return 0;
 }
@@ -202,7 +202,7 @@ static int get_registers(struct cs_snapshot_unit *u, const struct device *dev,
 static void read_etmv4(struct cs_snapshot_unit *u, const struct device *dev)
 {
 	struct cs_regs *c = &u->unit.regs;
-	const struct wanted regs[] = {
+	const struct register_field regs[] = {
 		{"TRCCONFIGR", &c->configr, true, 0}, {"TRCTRACEIDR", &c->traceidr, true, 0},
 		{"TRCIDR0", &c->idr0, true, 0},	      {"TRCIDR1", &c->idr1, false, TRCIDR1_DEFAULT},
 		{"TRCIDR2", &c->idr2, true, 0},	      {"TRCIDR8", &c->idr8, false, 0},
@@ -218,7 +218,7 @@ static void read_etmv4(struct cs_snapshot_unit *u, const struct device *dev)
 static void read_ete(struct cs_snapshot_unit *u, const struct device *dev)
 {
 	struct cs_regs *c = &u->unit.regs;
-	const struct wanted regs[] = {
+	const struct register_field regs[] = {
 		{"TRCCONFIGR", &c->configr, true, 0},
 		{"TRCTRACEIDR", &c->traceidr, true, 0},
 		{"TRCIDR0", &c->idr0, true, 0},
@@ -232,11 +232,11 @@ static void read_ete(struct cs_snapshot_unit *u, const struct device *dev)
 		u->unit.id = c->traceidr & 0x7f;
 }
 
-/* PTM, too */
+/* PTM has the same registers. */
 static void read_etmv3(struct cs_snapshot_unit *u, const struct device *dev)
 {
 	struct cs_regs *c = &u->unit.regs;
-	const struct wanted regs[] = {
+	const struct register_field regs[] = {
 		{"ETMIDR", &c->idr, true, 0},
 		{"ETMCR", &c->ctrl, true, 0},
 		{"ETMCCER", &c->ccer, true, 0},
@@ -250,7 +250,7 @@ static void read_etmv3(struct cs_snapshot_unit *u, const struct device *dev)
 static void read_stm(struct cs_snapshot_unit *u, const struct device *dev)
 {
 	struct cs_regs *c = &u->unit.regs;
-	const struct wanted regs[] = {
+	const struct register_field regs[] = {
 		{"STMTCSR", &c->tcr, true, 0},
 		{"STMFEAT3R", &c->feat3r, false, STM_FEAT3R_DEFAULT},
 		{"STMDEVID", &c->devid, false, STM_DEVID_DEFAULT},
@@ -263,7 +263,7 @@ static void read_stm(struct cs_snapshot_unit *u, const struct device *dev)
 static void read_itm(struct cs_snapshot_unit *u, const struct device *dev)
 {
 	struct cs_regs *c = &u->unit.regs;
-	const struct wanted regs[] = {{"ITMTCR", &c->tcr, true, 0}};
+	const struct register_field regs[] = {{"ITMTCR", &c->tcr, true, 0}};
 
 	if (!get_registers(u, dev, regs, NR(regs)))
 		u->unit.id = c->tcr >> 16 & 0x7f;
@@ -478,7 +478,7 @@ static size_t find_buffer(const struct cs_snapshot *ss, const char *name)
 	return SIZE_MAX;
 }
 
-/* The core that the unit traces: core_trace_sources names it the other way round. */
+/* The core that the unit traces; [core_trace_sources] maps cores to units. */
 static size_t core_of(const struct reading *r, const struct cs_ini *ini, const char *unit)
 {
 	for (size_t i = 0; i < ini->nr; i++) {
@@ -578,7 +578,7 @@ int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_erro
 	return ret;
 }
 
-static int bare_unit(struct cs_snapshot *ss, const char *path, struct auxtap_error *err)
+static int add_raw_unit(struct cs_snapshot *ss, const char *path, struct auxtap_error *err)
 {
 	struct cs_snapshot_unit *u = &ss->units[ss->nr_units];
 	struct device dev = {0};
@@ -615,8 +615,8 @@ out:
 	return ret;
 }
 
-int cs_snapshot_bare(struct cs_snapshot *ss, const char *path, const char *format,
-		     const char *const *configs, unsigned int nr, struct auxtap_error *err)
+int cs_snapshot_from_raw(struct cs_snapshot *ss, const char *path, const char *format,
+			 const char *const *configs, unsigned int nr, struct auxtap_error *err)
 {
 	struct stat st;
 	int ret = 0;
@@ -640,7 +640,7 @@ int cs_snapshot_bare(struct cs_snapshot *ss, const char *path, const char *forma
 	if (format && !format_of(format, &ss->buffers[0].format))
 		ret = auxtap_error_set(err, -EINVAL, format, "is no format of trace");
 	for (unsigned int i = 0; !ret && i < nr; i++)
-		ret = bare_unit(ss, configs[i], err);
+		ret = add_raw_unit(ss, configs[i], err);
 	if (ret)
 		cs_snapshot_free(ss);
 	return ret;

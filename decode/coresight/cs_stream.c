@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define CHUNK (64u << 10)
-/* bytes at a time: one may stand for two dozen runs of instructions */
+/* Bytes decoded at a time: each may stand for two dozen blocks. */
 #define FEED 256
 
 static ssize_t read_buffer(void *ctx, void *buf, size_t size, uint64_t off)
@@ -36,35 +36,35 @@ static ssize_t read_buffer(void *ctx, void *buf, size_t size, uint64_t off)
 }
 
 int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct cs_buffer *buffer,
-		   const struct cs_unit *unit, const struct cs_dumps *dumps)
+		   const struct cs_unit *unit, const struct cs_memory_dumps *dumps)
 {
 	memset(s, 0, sizeof(*s));
 	s->dec = dec;
 	s->buffer = buffer;
 	s->unit = unit;
 	s->tid = s->read_tid = -1;
-	s->reads.set = dec->images;
-	s->reads.dumps = dumps;
-	s->reads.pid = -1;
-	s->reads.time = UINT64_MAX;
-	cs_flow_init(&s->flow, &dec->opts, unit);
-	s->flow.mem = s->reads;
+	s->read_mem.set = dec->images;
+	s->read_mem.dumps = dumps;
+	s->read_mem.pid = -1;
+	s->read_mem.time = UINT64_MAX;
+	cs_emit_init(&s->emit, &dec->opts, unit);
+	s->emit.mem = s->read_mem;
 	s->buf = malloc(CHUNK);
 	return s->buf ? 0 : -ENOMEM;
 }
 
 void cs_stream_free(struct cs_stream *s)
 {
-	if (s->decoder)
-		s->dec->flow_ops->destroy(s->decoder);
-	cs_flow_free(&s->flow);
+	if (s->flow)
+		s->dec->flow_ops->destroy(s->flow);
+	cs_emit_free(&s->emit);
 	free(s->execs);
 	free(s->buf);
 }
 
 static size_t extent_at(const struct cs_stream *s, uint64_t off)
 {
-	size_t lo = s->at, hi = s->at + s->run;
+	size_t lo = s->first_extent, hi = s->first_extent + s->nr_extents;
 
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -79,7 +79,7 @@ static size_t extent_at(const struct cs_stream *s, uint64_t off)
 
 /* ---- items ---- */
 
-/* One of this stream's own, before the steps that are taken next. */
+/* Adds an item of the stream itself, to be emitted before the next steps. */
 static struct cs_item *add_item(struct cs_stream *s, uint64_t off)
 {
 	struct cs_item *item = &s->own[s->nr_own++];
@@ -100,7 +100,7 @@ static void add_error(struct cs_stream *s, uint64_t off, const char *why)
 	item->step.why = item->why;
 }
 
-/* Item number i of those that are not followed yet, own ones first; NULL: there are fewer. */
+/* Item i of the current ones, the stream's own ones first; NULL: there are fewer. */
 static const struct flow_step *step_at(const struct cs_stream *s, size_t i)
 {
 	if (i < s->nr_own)
@@ -111,19 +111,19 @@ static const struct flow_step *step_at(const struct cs_stream *s, size_t i)
 
 /* ---- code ---- */
 
-/* Whose code is read for the trace at off: is it other code than before? */
-static bool new_reader(struct cs_stream *s, size_t extent, uint64_t off)
+/* Sets whose code is read for the trace at off. Returns whether it differs from before. */
+static bool update_read_mem(struct cs_stream *s, size_t extent, uint64_t off)
 {
 	int32_t pid, tid;
 
-	cs_stream_whose(s, s->read_tid, extent, off, s->buffer->extents[extent].time, &pid, &tid);
-	return cs_stream_memory(s, &s->reads, pid, tid, extent, off);
+	cs_stream_owner(s, s->read_tid, extent, off, s->buffer->extents[extent].time, &pid, &tid);
+	return cs_stream_set_memory(s, &s->read_mem, pid, tid, extent, off);
 }
 
-static void set_reader(struct cs_stream *s, size_t extent, uint64_t off)
+static void set_read_mem(struct cs_stream *s, size_t extent, uint64_t off)
 {
-	if (new_reader(s, extent, off))
-		s->dec->flow_ops->set_code(s->decoder, s->reads.pid, s->reads.time);
+	if (update_read_mem(s, extent, off))
+		s->dec->flow_ops->set_code(s->flow, s->read_mem.pid, s->read_mem.time);
 }
 
 static bool on_context(void *ctx, uint64_t off, int32_t tid)
@@ -131,20 +131,20 @@ static bool on_context(void *ctx, uint64_t off, int32_t tid)
 	struct cs_stream *s = ctx;
 
 	s->read_tid = tid;
-	return new_reader(s, extent_at(s, off), off);
+	return update_read_mem(s, extent_at(s, off), off);
 }
 
 static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size, void *buf)
 {
 	struct cs_stream *s = ctx;
 
-	s->reads.space = space;
-	return cs_memory_read(&s->reads, addr, size, buf);
+	s->read_mem.space = space;
+	return cs_memory_read(&s->read_mem, addr, size, buf);
 }
 
 /* ---- reading ---- */
 
-/* A raw extent is one CPU's; frames may hold trace of several. */
+/* Whether the extent may have trace of the unit: a raw extent is of one CPU, frames of several. */
 static bool concerns(const struct cs_stream *s, const struct cs_extent *p)
 {
 	if (p->raw)
@@ -154,7 +154,7 @@ static bool concerns(const struct cs_stream *s, const struct cs_extent *p)
 	return s->unit->id < CS_NR_IDS && s->buffer->nr_bytes[s->unit->id];
 }
 
-/* Does the trace before it continue in this extent? */
+/* Whether the unit's trace in the previous extent continues in this one. */
 static bool joins(const struct cs_stream *s, size_t extent)
 {
 	const struct cs_extent *p = &s->buffer->extents[extent];
@@ -172,36 +172,37 @@ static void open_decoder(struct cs_stream *s, enum cs_format format)
 					      .ctx = s};
 
 	s->joins = false;
-	if (s->decoder && s->format == format)
+	if (s->flow && s->format == format)
 		return;
-	if (s->decoder)
-		ops->destroy(s->decoder);
+	if (s->flow)
+		ops->destroy(s->flow);
 	s->format = format;
-	s->decoder = ops->create(s->shared, &source);
-	if (!s->decoder)
+	s->flow = ops->create(s->shared, &source);
+	if (!s->flow)
 		s->error = -ENOMEM;
 }
 
-/* The next extents that belong together; false: no more. */
+/* Starts the next run: extents that continue each other, also in the file. False: no more. */
 static bool begin_run(struct cs_stream *s)
 {
 	const struct cs_buffer *b = s->buffer;
 	const struct cs_extent *first;
-	bool continues = s->run && s->at + s->run < b->nr && joins(s, s->at + s->run);
+	bool continues = s->nr_extents && s->first_extent + s->nr_extents < b->nr &&
+			 joins(s, s->first_extent + s->nr_extents);
 	size_t nr = 1;
 
-	s->at += s->run;
-	s->run = 0;
-	while (s->at < b->nr && !concerns(s, &b->extents[s->at]))
-		s->at++;
-	if (s->at >= b->nr)
+	s->first_extent += s->nr_extents;
+	s->nr_extents = 0;
+	while (s->first_extent < b->nr && !concerns(s, &b->extents[s->first_extent]))
+		s->first_extent++;
+	if (s->first_extent >= b->nr)
 		return false;
-	first = &b->extents[s->at];
-	while (s->at + nr < b->nr && joins(s, s->at + nr) &&
+	first = &b->extents[s->first_extent];
+	while (s->first_extent + nr < b->nr && joins(s, s->first_extent + nr) &&
 	       first[nr - 1].file_off + first[nr - 1].size == first[nr].file_off)
 		nr++;
-	s->run = nr;
-	s->feeding = SIZE_MAX;
+	s->nr_extents = nr;
+	s->fed_extent = SIZE_MAX;
 	s->have = s->done = 0;
 	s->bytes = (struct cs_bytes){.pread = read_buffer,
 				     .ctx = s,
@@ -209,7 +210,7 @@ static bool begin_run(struct cs_stream *s)
 				     .buf = s->buf,
 				     .file_off = first->file_off};
 	for (size_t i = 0; i < nr; i++)
-		s->bytes.size += b->extents[s->at + i].size;
+		s->bytes.size += b->extents[s->first_extent + i].size;
 	s->bytes.format = s->format;
 	s->reading = true;
 	if (continues && s->joins) {
@@ -225,18 +226,18 @@ static bool begin_run(struct cs_stream *s)
 	return true;
 }
 
-/* The decoder gets bytes that it is to follow: take_steps() until it has none any more. */
+/* Gives bytes to the flow decoder; take_steps() then fetches the steps until there are no more. */
 static void give(struct cs_stream *s, struct flow_bytes *bytes)
 {
 	bytes->total = bytes->size;
 	bytes->joins = s->joins;
-	s->dec->flow_ops->start(s->decoder, bytes);
+	s->dec->flow_ops->start(s->flow, bytes);
 	s->joins = s->has_bytes = true;
 }
 
 static void end_run(struct cs_stream *s)
 {
-	uint64_t off = s->buffer->extents[s->at].off;
+	uint64_t off = s->buffer->extents[s->first_extent].off;
 	struct flow_bytes none = {.off = off + s->bytes.at, .last = true};
 	char why[160];
 
@@ -246,8 +247,9 @@ static void end_run(struct cs_stream *s)
 		add_error(s, off + s->bytes.at, why);
 	}
 	s->reading = false;
-	if (s->at + s->run < s->buffer->nr && joins(s, s->at + s->run))
-		return; /* elsewhere in the file */
+	if (s->first_extent + s->nr_extents < s->buffer->nr &&
+	    joins(s, s->first_extent + s->nr_extents))
+		return; /* the next run continues this one, elsewhere in the file */
 	give(s, &none);
 }
 
@@ -267,17 +269,17 @@ static void feed(struct cs_stream *s)
 
 	if (size > FEED)
 		size = FEED;
-	if (extent != s->feeding || begins_exec(s, off)) {
-		s->feeding = extent;
-		set_reader(s, extent, off);
+	if (extent != s->fed_extent || begins_exec(s, off)) {
+		s->fed_extent = extent;
+		set_read_mem(s, extent, off);
 	}
 	for (size_t i = 0; i < s->nr_execs; i++)
 		if (s->execs[i].off > off && s->execs[i].off - off < size)
 			size = (size_t)(s->execs[i].off - off);
-	if (extent + 1 < s->at + s->run && s->format != CS_FORMAT_DSTREAM) {
+	if (extent + 1 < s->first_extent + s->nr_extents && s->format != CS_FORMAT_DSTREAM) {
 		uint64_t rest = s->buffer->extents[extent + 1].off - off;
 
-		rest -= rest % cs_tree_grain(s->format);
+		rest -= rest % cs_tree_granularity(s->format);
 		if (rest && rest < size)
 			size = (size_t)rest;
 	}
@@ -285,25 +287,25 @@ static void feed(struct cs_stream *s)
 	give(s, &bytes);
 }
 
-/* What the decoder says of the bytes that it was given. */
+/* Fetches the next steps of the bytes that the flow decoder was given. */
 static void take_steps(struct cs_stream *s)
 {
 	const struct flow_ops *ops = s->dec->flow_ops;
 	const struct flow_step *last;
 	uint64_t pos;
 
-	s->nr_steps = ops->next(s->decoder, &s->steps);
+	s->nr_steps = ops->next(s->flow, &s->steps);
 	if (!s->nr_steps) {
 		s->has_bytes = false;
 		if (!s->reading)
 			return;
-		pos = ops->position(s->decoder);
+		pos = ops->position(s->flow);
 		s->done = pos > s->buf_off ? (size_t)(pos - s->buf_off) : 0;
 		if (s->done > s->have)
 			s->done = s->have;
 		return;
 	}
-	/* what is left of the run is lost, which the steps say */
+	/* the steps report that the rest of the run is lost */
 	last = &s->steps[s->nr_steps - 1];
 	if (last->kind == FLOW_LOST && last->loss == FLOW_LOSS_BROKEN)
 		s->reading = s->joins = false;
@@ -315,17 +317,17 @@ static void read_bytes(struct cs_stream *s)
 
 	s->done = 0;
 	s->have = got > 0 ? (size_t)got : 0;
-	s->buf_off += s->buffer->extents[s->at].off;
+	s->buf_off += s->buffer->extents[s->first_extent].off;
 	if (!got) {
 		end_run(s);
 	} else if (got < 0) {
-		add_error(s, s->buffer->extents[s->at].off + s->bytes.at,
+		add_error(s, s->buffer->extents[s->first_extent].off + s->bytes.at,
 			  "the file cannot be read here");
 		s->reading = false;
 	}
 }
 
-/* More items; false: there will be none. */
+/* Fetches more items; false: the stream has ended. */
 static bool read_more(struct cs_stream *s)
 {
 	s->nr_own = s->nr_steps = s->at_item = 0;
@@ -348,11 +350,11 @@ static bool read_more(struct cs_stream *s)
 	return false;
 }
 
-/* ---- following ---- */
+/* ---- events ---- */
 
 /*
- * When the item happened; 0: nothing new. The first timestamp comes after the first instructions:
- * they are not before all other events, but of that time.
+ * The item's time; 0: it has no new one. The first timestamp comes after the first instructions:
+ * these get its time, as otherwise they would be sorted before the events of all other streams.
  */
 static uint64_t time_of(const struct cs_stream *s, const struct flow_step *step, size_t item,
 			size_t extent)
@@ -364,82 +366,84 @@ static uint64_t time_of(const struct cs_stream *s, const struct flow_step *step,
 	for (; step; step = step_at(s, ++item)) {
 		if (step->kind == FLOW_TIME)
 			return time_from_tsc(conv, step->tsc);
-		if (s->flow.time)
+		if (s->emit.time)
 			break;
 	}
 	return 0;
 }
 
-/* A new run of extents begins. */
-static void follow_break(struct cs_flow *flow, const struct cs_extent *p)
+/* A new run of extents begins: opens a gap if trace was lost before it. */
+static void emit_break(struct cs_emit *emit, const struct cs_extent *p)
 {
 	if (p->nr_lost)
-		cs_flow_lost(flow, p->overwritten ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
+		cs_emit_lost(emit, p->overwritten ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
 			     p->nr_lost, true,
 			     p->overwritten ? "between two snapshots" : "not in the file");
 	else if (p->collided)
-		cs_flow_lost(flow, AUXTAP_GAP_COLLISION, 0, false,
+		cs_emit_lost(emit, AUXTAP_GAP_COLLISION, 0, false,
 			     "the buffer was full, or the trace began anew");
 	else
-		cs_flow_break(flow);
+		cs_emit_break(emit);
 }
 
-/* What another thread left open is an event of that thread, at its time. */
+/* A branch or exception that the previous thread left pending becomes an event of that thread. */
 static void set_thread(struct cs_stream *s, size_t extent, uint64_t off, uint64_t now)
 {
-	struct cs_flow *flow = &s->flow;
+	struct cs_emit *emit = &s->emit;
 	int32_t pid, tid;
 
-	cs_stream_whose(s, s->tid, extent, off, now, &pid, &tid);
-	s->who_known = true;
-	s->who_tid = s->tid;
-	s->who_extent = extent;
-	s->who_time = now;
-	if (tid != flow->tid)
-		cs_flow_break(flow);
-	flow->pid = pid;
-	flow->tid = tid;
+	cs_stream_owner(s, s->tid, extent, off, now, &pid, &tid);
+	s->owner_known = true;
+	s->owner_tid = s->tid;
+	s->owner_extent = extent;
+	s->owner_time = now;
+	if (tid != emit->tid)
+		cs_emit_break(emit);
+	emit->pid = pid;
+	emit->tid = tid;
 }
 
-static void follow(struct cs_stream *s, size_t item)
+static void emit_item(struct cs_stream *s, size_t item)
 {
 	const struct flow_step *step = step_at(s, item);
-	size_t extent = s->run ? extent_at(s, step->pos) : s->at;
+	size_t extent = s->nr_extents ? extent_at(s, step->pos) : s->first_extent;
 	const struct cs_extent *p = &s->buffer->extents[extent];
 	bool is_break = item < s->nr_own && s->own[item].is_break;
 	uint64_t time = time_of(s, step, item, extent), since, until;
-	struct cs_flow *flow = &s->flow;
-	uint64_t now = flow->time;
+	struct cs_emit *emit = &s->emit;
+	uint64_t now = emit->time;
 
-	flow->nr_out = flow->at_out = 0;
-	flow->range_left = 0;
+	emit->nr_out = emit->at_out = 0;
+	emit->range_left = 0;
 	if (step->kind == FLOW_CONTEXT) {
 		s->tid = step->tid;
-		flow->mem.space = step->space;
+		emit->mem.space = step->space;
 	}
 	/*
-	 * a record is written when its trace ends: what does not go on from it is later, its gap is
-	 * before
+	 * An AUX record is written after its trace. Trace that does not continue that trace is
+	 * later than the record, and so is the gap before it.
 	 */
 	if (is_break && extent && now && p[-1].time >= now && s->dec->sideband.conv.valid &&
 	    cs_unit_has_timestamps(s->unit))
 		now = p[-1].time + 1;
-	/* names are looked up by it: it must lie on the same side of an exec as the code */
-	cs_stream_bounds(s, extent, step->pos, &since, &until);
+	/* symbols are looked up by the event's time: keep it on the same side of an exec as the
+	 * code */
+	cs_stream_time_bounds(s, extent, step->pos, &since, &until);
 	if (s->nr_execs && time > until)
 		time = until;
 	if (s->nr_execs && time <= since && since > now)
 		time = since + 1;
 	if (time > now)
 		now = time;
-	if (!s->who_known || s->who_tid != s->tid || s->who_extent != extent || s->who_time != now)
+	if (!s->owner_known || s->owner_tid != s->tid || s->owner_extent != extent ||
+	    s->owner_time != now)
 		set_thread(s, extent, step->pos, now);
-	flow->time = now;
-	cs_stream_memory(s, &flow->mem, flow->pid, flow->tid, extent, step->pos);
+	emit->time = now;
+	cs_stream_set_memory(s, &emit->mem, emit->pid, emit->tid, extent, step->pos);
 	if (is_break)
-		follow_break(flow, p);
+		emit_break(emit, p);
 	else
-		cs_flow_step(flow, step);
+		cs_emit_step(emit, step);
 }
 
 struct flow_event *cs_stream_next(struct cs_stream *s)
@@ -447,15 +451,15 @@ struct flow_event *cs_stream_next(struct cs_stream *s)
 	struct flow_event *ev;
 
 	for (;;) {
-		ev = cs_flow_event(&s->flow);
+		ev = cs_emit_event(&s->emit);
 		if (!s->error)
-			s->error = s->flow.error;
+			s->error = s->emit.error;
 		if (ev || s->finished)
 			return ev;
 		if (s->at_item < s->nr_own + s->nr_steps) {
-			follow(s, s->at_item++);
+			emit_item(s, s->at_item++);
 		} else if (s->error || !read_more(s)) {
-			cs_flow_end(&s->flow);
+			cs_emit_end(&s->emit);
 			s->finished = true;
 		}
 	}

@@ -14,18 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The library keeps a record of the last error, and its names of decoders, for all trees. */
-static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
-static bool logger;
-static dcd_tree_handle_t listener; /* lives on: the logger's lines go to it while no tree prints */
+/* The library has one record of the last error and one registry of decoders for all trees. */
+static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool logger_ready;
+static dcd_tree_handle_t log_tree; /* never freed: gets the logger's lines while no tree prints */
 
 struct attached {
 	struct cs_tree *tree;
 	const struct cs_unit *unit;
 	ocsd_trace_protocol_t protocol;
-	uint8_t id; /* as the library counts */
-	uint8_t shown_id;
-	bool by_line;
+	uint8_t id;	  /* as the library numbers the decoder */
+	uint8_t shown_id; /* the trace ID */
+	bool by_line;	  /* its packets come as printed lines, to on_line() */
 };
 
 struct cs_tree {
@@ -33,17 +33,18 @@ struct cs_tree {
 	dcd_tree_handle_t handle;
 	struct attached units[CS_NR_IDS];
 	size_t nr;
-	uint64_t fed; /* offset of what is being fed */
+	uint64_t feed_off; /* offset of the bytes being fed */
 	bool broken;
-	bool printed; /* a unit's packets come as text: see on_line() */
+	bool printed; /* a unit has by_line set */
 };
 
-/* Its index may have 32 bits only. */
+/* The library's index may have only 32 bits: extends it by the offset of the bytes being fed. */
 static uint64_t offset_of(const struct cs_tree *tree, ocsd_trc_index_t index)
 {
 	if (index == OCSD_BAD_TRC_INDEX)
-		return tree->fed;
-	return tree->fed + (uint64_t)(int64_t)(int32_t)((uint32_t)index - (uint32_t)tree->fed);
+		return tree->feed_off;
+	return tree->feed_off +
+	       (uint64_t)(int64_t)(int32_t)((uint32_t)index - (uint32_t)tree->feed_off);
 }
 
 /* ---- callbacks ---- */
@@ -65,7 +66,7 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 
 	if (op != OCSD_OP_DATA || !packet)
 		return;
-	/* it fills all that it is given: few need more than this */
+	/* the library clears the whole buffer: give it more only for the few long texts */
 	text[0] = '\0';
 	ocsd_pkt_str(unit->protocol, packet, text, SHORT_TEXT);
 	text[SHORT_TEXT - 1] = '\0';
@@ -76,8 +77,8 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 }
 
 /*
- * The C interface of OpenCSD 1.3 hands out no packets of ETE, but prints them:
- * "Idx:12; ID:0; [0x01 0x00 ];<tab>I_TRACE_INFO : ...". Its messages come here too.
+ * The C interface of OpenCSD 1.3 has no callback for packets of ETE, but prints them:
+ * "Idx:12; ID:0; [0x01 0x00 ];<tab>I_TRACE_INFO : ...". The library's messages come here, too.
  */
 static void on_line(const void *ctx, const char *line, const int len)
 {
@@ -145,7 +146,7 @@ static enum auxtap_branch_kind branch_of(const ocsd_generic_trace_elem *elem)
 	}
 }
 
-/* As the library asks for memory; 0: any. */
+/* The memory space in which the library will read code for this context; 0: any. */
 static uint32_t space_of(const ocsd_pe_context *context)
 {
 	bool secure = context->security_level == ocsd_sec_secure;
@@ -236,7 +237,7 @@ static void exception_step(struct flow_step *step, const struct cs_unit *unit,
 	step->calls = cs_exception_is_call(unit->protocol, elem->exception_number);
 }
 
-/* False: nothing of the flow. */
+/* False: the element is not part of the flow. */
 static bool step_of(struct flow_step *step, const struct cs_unit *unit,
 		    const ocsd_generic_trace_elem *elem)
 {
@@ -294,7 +295,7 @@ static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t i
 	struct cs_tree *tree = (struct cs_tree *)ctx;
 	struct flow_step step = {.on = true, .pos = offset_of(tree, index)};
 
-	(void)id; /* there is only one unit in such a tree */
+	(void)id; /* a tree that decodes the flow has only one unit */
 	if (step_of(&step, tree->units[0].unit, elem))
 		tree->opts.step(tree->opts.ctx, &step,
 				step.kind == FLOW_CONTEXT ? mode_of(&elem->context) : 0);
@@ -309,7 +310,7 @@ static uint32_t on_read(const void *ctx, const ocsd_vaddr_t addr, const ocsd_mem
 	return tree->opts.read(tree->opts.ctx, addr, space, size, buf);
 }
 
-/* ---- the library, each call of it guarded ---- */
+/* ---- calls of the library: each do_...() runs under cs_guard() ---- */
 
 static void ignore_line(const void *ctx, const char *line, const int len)
 {
@@ -337,15 +338,16 @@ static void do_create(void *arg)
 		format == CS_FORMAT_HSYNC  ? OCSD_DFRMTR_HAS_FSYNCS | OCSD_DFRMTR_HAS_HSYNCS :
 					     OCSD_DFRMTR_HAS_FSYNCS;
 
-	/* a driver puts four syncs where its buffer lost bytes */
+	/* the kernel's drivers write four FSYNCs (the barrier packet) where their buffer lost bytes
+	 */
 	if (format == CS_FORMAT_FRAMES)
 		flags |= OCSD_DFRMTR_RESET_ON_4X_FSYNC;
-	if (!logger) { /* one for all trees; each call would make another */
+	if (!logger_ready) { /* one logger for all trees: each call of the library makes another */
 		ocsd_def_errlog_init(OCSD_ERR_SEV_ERROR, 1);
 		ocsd_def_errlog_config_output(C_API_MSGLOGOUT_FLG_NONE, NULL);
-		listener = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
-		ocsd_def_errlog_set_strprint_cb(listener, NULL, ignore_line);
-		logger = true;
+		log_tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
+		ocsd_def_errlog_set_strprint_cb(log_tree, NULL, ignore_line);
+		logger_ready = true;
 	}
 	tree->handle =
 		ocsd_create_dcd_tree(format == CS_FORMAT_SOURCE ? OCSD_TRC_SRC_SINGLE :
@@ -357,7 +359,8 @@ static void do_create(void *arg)
 	}
 }
 
-/* Only decoders that exist learn of these. */
+/* Called after the decoders were created: the library sets these callbacks only in existing ones.
+ */
 static void do_memory(void *arg)
 {
 	struct call *call = arg;
@@ -372,10 +375,11 @@ static void do_destroy(void *arg)
 {
 	struct call *call = arg;
 
-	/* the logger would go on printing to what is gone */
+	/* the logger must not print to this tree any more */
 	if (call->tree->printed)
-		ocsd_def_errlog_set_strprint_cb(listener, NULL, ignore_line);
-	/* what an exception left may not even be safe to free */
+		ocsd_def_errlog_set_strprint_cb(log_tree, NULL, ignore_line);
+	/* after a C++ exception or crash inside the library its tree may not be safe to free: leak
+	 * it */
 	if (call->tree->handle && !call->tree->broken)
 		ocsd_destroy_dcd_tree(call->tree->handle);
 }
@@ -539,7 +543,7 @@ static void do_unit(void *arg)
 	attached->unit = unit;
 	attached->protocol = decoders[unit->protocol].protocol;
 	attached->id = id;
-	/* where there is one source only, the library looks for it as number 0 */
+	/* in a tree for a single source, the library looks its decoder up as number 0 */
 	attached->shown_id = id;
 	if (tree->opts.format == CS_FORMAT_SOURCE)
 		attached->id = id = 0;
@@ -558,10 +562,10 @@ static void do_data(void *arg)
 {
 	struct call *call = arg;
 
-	if (call->tree->printed) /* there is one printer for all trees */
+	if (call->tree->printed) /* the library has one print callback for all trees */
 		ocsd_def_errlog_set_strprint_cb(call->tree->handle, call->tree, on_line);
 	call->ret = (int)ocsd_dt_process_data(call->tree->handle, call->op,
-					      (ocsd_trc_index_t)call->tree->fed, call->size,
+					      (ocsd_trc_index_t)call->tree->feed_off, call->size,
 					      call->data, &call->used);
 }
 
@@ -570,7 +574,7 @@ static void do_memory_changed(void *arg)
 	struct call *call = arg;
 	struct cs_tree *tree = call->tree;
 
-	/* it keeps what it read until the accessor goes */
+	/* the library caches the code it read until the accessor is removed */
 	ocsd_dt_remove_mem_acc(tree->handle, 0, OCSD_MEM_SPACE_ANY);
 	call->ret = ocsd_dt_add_callback_mem_acc(tree->handle, 0, UINT64_MAX, OCSD_MEM_SPACE_ANY,
 						 on_read, tree);
@@ -582,7 +586,7 @@ static int run(struct cs_tree *tree, void (*fn)(void *arg), struct call *call, c
 	int ret;
 
 	call->tree = tree;
-	cs_guard_at(tree->fed);
+	cs_guard_at(tree->feed_off);
 	ret = cs_guard(fn, call, why, size);
 	if (ret)
 		tree->broken = true;
@@ -597,7 +601,7 @@ static void error_text(int code, char *why, size_t size)
 	snprintf(why, size, "OpenCSD: %s", text);
 }
 
-/* ---- face ---- */
+/* ---- interface (cs_tree.h) ---- */
 
 const char *cs_tree_version(void)
 {
@@ -626,7 +630,7 @@ int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 	if (!tree)
 		return auxtap_error_set(err, -ENOMEM, "CoreSight", "out of memory");
 	tree->opts = *opts;
-	pthread_mutex_lock(&library);
+	pthread_mutex_lock(&library_lock);
 	ret = run(tree, do_create, &call, why, sizeof(why));
 	if (!ret && call.ret)
 		ret = -EIO;
@@ -637,7 +641,7 @@ int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 		ret = run(tree, do_unit, &call, why, sizeof(why));
 		if (call.ret)
 			error_text(call.ret, why, sizeof(why));
-		if (tree->nr && call.ret) /* a unit that would be silent */
+		if (tree->nr && call.ret) /* this unit's trace would be missing without notice */
 			ret = ret ? ret : -EIO;
 	}
 	if (!ret && tree->nr && tree->opts.step) {
@@ -648,7 +652,7 @@ int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 			ret = ret ? ret : -EIO;
 		}
 	}
-	pthread_mutex_unlock(&library);
+	pthread_mutex_unlock(&library_lock);
 	if (!ret && !tree->nr)
 		ret = -ENOTSUP;
 	if (ret) {
@@ -666,13 +670,13 @@ void cs_tree_free(struct cs_tree *tree)
 
 	if (!tree)
 		return;
-	pthread_mutex_lock(&library);
+	pthread_mutex_lock(&library_lock);
 	run(tree, do_destroy, &call, why, sizeof(why));
-	pthread_mutex_unlock(&library);
+	pthread_mutex_unlock(&library_lock);
 	free(tree);
 }
 
-size_t cs_tree_grain(enum cs_format format)
+size_t cs_tree_granularity(enum cs_format format)
 {
 	switch (format) {
 	case CS_FORMAT_FRAMES:
@@ -726,7 +730,7 @@ static int operation(struct cs_tree *tree, ocsd_datapath_op_t op, char *why, siz
 int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t size, size_t *used,
 		 char *why, size_t why_size)
 {
-	size_t grain = cs_tree_grain(tree->opts.format);
+	size_t grain = cs_tree_granularity(tree->opts.format);
 	char ignored[96];
 	int ret = 0;
 
@@ -740,7 +744,7 @@ int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t
 				    .data = data + *used,
 				    .size = (uint32_t)(size - *used)};
 
-		tree->fed = off + *used;
+		tree->feed_off = off + *used;
 		ret = run(tree, do_data, &call, why, why_size);
 		if (ret)
 			break;
@@ -754,7 +758,7 @@ int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t
 			*used +=
 				grain - call.used < size - *used ? grain - call.used : size - *used;
 		*used -= *used < size ? *used % grain : 0;
-		tree->fed = off + *used;
+		tree->feed_off = off + *used;
 		ret = operation(tree, OCSD_OP_RESET, ignored, sizeof(ignored));
 		if (!ret)
 			ret = -EBADMSG;

@@ -8,14 +8,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t extent, uint64_t off,
+void cs_stream_owner(const struct cs_stream *s, int32_t context, size_t extent, uint64_t off,
 		     uint64_t time, int32_t *pid, int32_t *tid)
 {
 	const struct sideband *sb = &s->dec->sideband;
 	const struct cs_extent *p = &s->buffer->extents[extent];
 
 	*pid = *tid = -1;
-	if (!s->dec->pd) { /* a snapshot knows of no threads but these */
+	if (!s->dec->pd) { /* a snapshot directory has no sideband: the trace alone names threads */
 		*pid = *tid = context;
 		return;
 	}
@@ -36,8 +36,8 @@ void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t extent, 
 		*pid = *tid;
 }
 
-void cs_stream_bounds(const struct cs_stream *s, size_t extent, uint64_t off, uint64_t *since,
-		      uint64_t *until)
+void cs_stream_time_bounds(const struct cs_stream *s, size_t extent, uint64_t off, uint64_t *since,
+			   uint64_t *until)
 {
 	*since = s->buffer->extents[extent].since;
 	*until = s->buffer->extents[extent].until;
@@ -55,8 +55,8 @@ void cs_stream_bounds(const struct cs_stream *s, size_t extent, uint64_t off, ui
 }
 
 /*
- * Do the records contain all that was mapped from the thread's first trace on? A flight recorder's
- * may not.
+ * Whether the records contain all mappings since the thread's first trace. A flight recorder keeps
+ * only the newest records.
  */
 static bool from_start(const struct cs_stream *s, int32_t tid)
 {
@@ -65,27 +65,27 @@ static bool from_start(const struct cs_stream *s, int32_t tid)
 	return !sb->per_thread || !sb->snapshot || sideband_started(sb, tid);
 }
 
-bool cs_stream_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid, int32_t tid,
-		      size_t extent, uint64_t off)
+bool cs_stream_set_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid,
+			  int32_t tid, size_t extent, uint64_t off)
 {
 	uint64_t since, until;
 
-	cs_stream_bounds(s, extent, off, &since, &until);
+	cs_stream_time_bounds(s, extent, off, &since, &until);
 	return cs_memory_set(mem, pid, since, until, from_start(s, tid));
 }
 
-/* ---- execs, by the flow ---- */
+/* ---- execs, found in the trace ---- */
 
-struct wanted {
+struct entry_query {
 	struct auxtap_image_set *images;
-	struct image_between all; /* of the run */
+	struct image_between run; /* process and times of the run of extents */
 };
 
 static bool is_entry(void *ctx, uint64_t addr)
 {
-	const struct wanted *w = ctx;
+	const struct entry_query *w = ctx;
 
-	return auxtap_image_set_is_entry(w->images, &w->all, addr);
+	return auxtap_image_set_is_entry(w->images, &w->run, addr);
 }
 
 static bool add_exec(struct cs_stream *s, size_t extent, uint64_t off, uint64_t time)
@@ -98,17 +98,14 @@ static bool add_exec(struct cs_stream *s, size_t extent, uint64_t off, uint64_t 
 	return true;
 }
 
-/*
- * Was the last program of the records already running at the end of the extent, and every start
- * seen?
- */
+/* Whether the last program of the records ran at the end of the extent, and no start is missing. */
 static bool all_found(const struct cs_extent *p, bool last, const struct cs_starts *starts)
 {
 	return last && p->ends_at_time && !starts->lost && !starts->open &&
 	       !(starts->elsewhere && starts->elsewhere_off >= p->off);
 }
 
-/* The starts that are in the extent: how many; the last CS_EXECS of them in found. */
+/* Returns how many starts are in the extent; found gets the last CS_EXECS of them. */
 static size_t starts_in(const struct cs_extent *p, const struct cs_starts *starts,
 			const struct cs_start *found[CS_EXECS])
 {
@@ -125,10 +122,11 @@ static size_t starts_in(const struct cs_extent *p, const struct cs_starts *start
 }
 
 /*
- * The execs of an extent, in its trace: as many starts of programs as records of execs, each where
- * its program begins. Where there are fewer starts, the extent began after the first execs (the
- * records contain only a lower bound for that); where there are more, the recorder did not keep the
- * first records. That holds only if no start can be missing at the end.
+ * Matches the execs that the records have for an extent with the starts of programs in its trace,
+ * from the last one backwards; each start must be an entry point of its exec's program. With fewer
+ * starts than execs, the extent began after the first execs, as 'since' is only a lower bound. With
+ * more starts, the recorder did not keep the first records. If the numbers differ, this holds only
+ * if no start can be missing at the end.
  */
 static void match_execs(struct cs_stream *s, size_t extent, const struct image_between *b,
 			const struct cs_starts *starts)
@@ -142,7 +140,7 @@ static void match_execs(struct cs_stream *s, size_t extent, const struct image_b
 	if (!nr || nr > CS_EXECS)
 		return;
 	nr_found = starts_in(p, starts, found);
-	if (nr_found != nr && !all_found(p, extent + 1 == s->at + s->run, starts))
+	if (nr_found != nr && !all_found(p, extent + 1 == s->first_extent + s->nr_extents, starts))
 		return;
 	nr_found = nr_found < CS_EXECS ? nr_found : CS_EXECS;
 	both = nr < nr_found ? nr : nr_found;
@@ -163,29 +161,29 @@ static void match_execs(struct cs_stream *s, size_t extent, const struct image_b
 
 void cs_stream_find_execs(struct cs_stream *s)
 {
-	const struct cs_extent *first = &s->buffer->extents[s->at];
-	struct wanted w = {.images = s->dec->images};
-	struct cs_starts starts = {.wanted = is_entry, .ctx = &w};
+	const struct cs_extent *first = &s->buffer->extents[s->first_extent];
+	struct entry_query w = {.images = s->dec->images};
+	struct cs_starts starts = {.is_entry = is_entry, .ctx = &w};
 	struct cs_bytes bytes = s->bytes;
 	int32_t tid;
 
 	s->nr_execs = 0;
 	if (!s->buffer->of_one_thread || s->format != CS_FORMAT_SOURCE)
 		return;
-	cs_stream_whose(s, -1, s->at, first->off, first->time, &w.all.pid, &tid);
-	w.all.since = first->since;
-	w.all.until = first[s->run - 1].until;
-	if (!auxtap_image_set_execs(w.images, &w.all, NULL, 0))
+	cs_stream_owner(s, -1, s->first_extent, first->off, first->time, &w.run.pid, &tid);
+	w.run.since = first->since;
+	w.run.until = first[s->nr_extents - 1].until;
+	if (!auxtap_image_set_execs(w.images, &w.run, NULL, 0))
 		return;
 	bytes.format = CS_FORMAT_SOURCE;
 	if (cs_starts_find(&starts, s->dec->flow_ops, s->shared, s->unit, &bytes, first->off))
 		s->error = -ENOMEM;
-	for (size_t i = 0; !s->error && i < s->run; i++) {
-		struct image_between b = w.all;
+	for (size_t i = 0; !s->error && i < s->nr_extents; i++) {
+		struct image_between b = w.run;
 
 		b.since = first[i].since;
 		b.until = first[i].until;
-		match_execs(s, s->at + i, &b, &starts);
+		match_execs(s, s->first_extent + i, &b, &starts);
 	}
 	free(starts.list);
 }

@@ -285,8 +285,8 @@ int dump_cs_raw(const char *path, const struct auxtap_raw_opts *raw, const struc
 		struct auxtap_error *err)
 {
 	struct cs_snapshot ss;
-	int ret = cs_snapshot_bare(&ss, path, raw->etm_format, raw->etm_configs,
-				   raw->nr_etm_configs, err);
+	int ret = cs_snapshot_from_raw(&ss, path, raw->etm_format, raw->etm_configs,
+				       raw->nr_etm_configs, err);
 
 	if (ret)
 		return ret;

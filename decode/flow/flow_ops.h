@@ -115,7 +115,7 @@ enum flow_speculation {
 	/* not where some of them come before a synchronisation point and commit after it */
 	FLOW_SPECULATION_NOT_ACROSS_SYNC,
 	/* not with cycle counts, which the unit traces: so none of its trace */
-	FLOW_SPECULATION_NOT_TIMED,
+	FLOW_SPECULATION_NOT_WITH_CYCLES,
 };
 
 struct flow;

@@ -220,7 +220,7 @@ static void expect(const struct piece *pieces, size_t nr, uint32_t events, const
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
 	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, CODE, &err), 0);
 	assert_int_equal(decoder_new(&dec, &cs_family, images, &opts, &err), 0);
-	assert_ptr_equal(dec->flow_ops, &cs_follow);
+	assert_ptr_equal(dec->flow_ops, &cs_opencsd_ops);
 	dec->flow_ops = &script_ops;
 	dec->sideband.conv = (struct time_conv){.valid = true, .mult = 1};
 	sideband_done(&dec->sideband);
@@ -444,7 +444,7 @@ static void test_speculation(void **state)
 	/* the trace has no synchronisation point with uncommitted elements */
 	speculation = FLOW_SPECULATION_NOT_ACROSS_SYNC;
 	expect(pieces, NR(pieces), ALL, "0 -1 gap decode_error followed\n");
-	speculation = FLOW_SPECULATION_NOT_TIMED;
+	speculation = FLOW_SPECULATION_NOT_WITH_CYCLES;
 	expect(NULL, 0, ALL,
 	       "0 -1 gap unknown a script cannot follow speculation with cycle counts\n");
 	speculation = FLOW_SPECULATION_FOLLOWED;
