@@ -14,7 +14,7 @@ void pt_blocks_init(struct pt_blocks *blocks, struct pt_memory *mem, unsigned in
 	blocks->generation = 1;
 }
 
-void pt_blocks_new_code(struct pt_blocks *blocks)
+void pt_blocks_code_changed(struct pt_blocks *blocks)
 {
 	blocks->generation++;
 }
@@ -83,7 +83,7 @@ static bool cut_block(struct pt_blocks *blocks, struct pt_run *run)
 	return false;
 }
 
-static void cut_before(struct pt_run *run, unsigned int nr, uint64_t last_ip)
+static void set_end(struct pt_run *run, unsigned int nr, uint64_t last_ip)
 {
 	run->nr_insns = nr;
 	run->end_ip = last_ip;
@@ -91,7 +91,7 @@ static void cut_before(struct pt_run *run, unsigned int nr, uint64_t last_ip)
 	run->raw = NULL;
 }
 
-/* One of its instructions may not have been there at that time: the code was changed since. */
+/* Ends the run before its first instruction that may have been another one at the trace's time. */
 static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *at)
 {
 	struct pt_memory *mem = blocks->mem;
@@ -113,10 +113,11 @@ static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *
 		ip += (uint64_t)len;
 	}
 	*at = ip;
-	cut_before(run, nr, last_ip);
+	set_end(run, nr, last_ip);
 }
 
-/* The last instruction's size is not known to be more than 1: its first byte decides. */
+/* Since when the run's code is the same. If the last instruction's size is unknown, it counts as 1.
+ */
 static uint64_t valid_since_of(struct pt_blocks *blocks, const struct pt_run *run)
 {
 	uint64_t size = run->end_ip - run->ip + 1;
@@ -133,16 +134,16 @@ static uint64_t valid_since_of(struct pt_blocks *blocks, const struct pt_run *ru
 	return pt_memory_code_since(mem, run->ip, size - 1 + (len > 0 ? (uint64_t)len : 1));
 }
 
-enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one, uint64_t *at)
+enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool single, uint64_t *at)
 {
 	struct pt_memory *mem = blocks->mem;
 	uint64_t since = 0;
 
-	if (one) {
+	if (single) {
 		if (mem->code &&
 		    !pt_memory_is_valid_since(mem, pt_memory_code_since(mem, run->ip, run->size))) {
 			*at = run->ip;
-			cut_before(run, 0, run->ip);
+			set_end(run, 0, run->ip);
 			return PT_CUT_UNKNOWN;
 		}
 		return blocks->needs_check && pt_limits_insn(blocks->version, run->bits_32,
@@ -166,7 +167,7 @@ enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool one
 
 /* ---- progress ---- */
 
-/* Brent's cycle detection. */
+/* Brent's cycle detection: saves an ip, and replaces it after 1, 2, 4, 8... further branches. */
 bool pt_blocks_came_back(struct pt_blocks *blocks, uint64_t ip)
 {
 	if (blocks->spin_length && ip == blocks->spin_ip)

@@ -6,10 +6,10 @@
 #include <intel-pt.h>
 #include <string.h>
 
-/* Blocks of a circle without packets; a longer one counts as one. */
+/* Number of blocks followed; more without coming back are reported as a loop. */
 #define MAX_CIRCLE (1u << 16)
 
-/* A part of the circle is read, the code of another time. */
+/* Whether the block's code may be that of another time. */
 static bool is_other_code(struct pt_memory *mem, const struct pt_block *block)
 {
 	return mem->code && block->end_ip >= block->ip &&
@@ -34,7 +34,7 @@ static enum pt_circle follow(struct pt_block_decoder *blk, struct pt_memory *mem
 			return PT_CIRCLE_NO;
 		if (nr && ip >= block.ip && ip <= block.end_ip)
 			return PT_CIRCLE_YES;
-		/* Brent: a circle that ip leads into, but is not part of */
+		/* Brent's cycle detection: ip leads into a loop, but is not part of it */
 		if (nr && block.ip == saved)
 			return PT_CIRCLE_NO;
 		if (nr + 1 >= power) {
@@ -47,7 +47,7 @@ static enum pt_circle follow(struct pt_block_decoder *blk, struct pt_memory *mem
 	return PT_CIRCLE_YES;
 }
 
-/* In a program: hlt, and the undefined instructions ud2, ud1, ud0. */
+/* In user mode: hlt, and the undefined instructions ud2, ud1, ud0. */
 static bool always_faults(const struct pt_insn *insn)
 {
 	if (insn->ip >> 63)
@@ -58,8 +58,8 @@ static bool always_faults(const struct pt_insn *insn)
 }
 
 /*
- * Where code was generated, only the code that was executed is known. If that ends with an
- * instruction that always faults, what follows does not matter: the flow does not get there.
+ * Of code that a program generated at run time, only what it executed is known. If that ends with
+ * an instruction that always faults, the unknown code after it does not matter.
  */
 static bool faults_in_known_code(const struct pt_config *config, struct pt_image *image,
 				 struct pt_memory *mem)
@@ -107,7 +107,7 @@ enum pt_circle pt_circle_find(const struct pt_config *from, struct pt_image *ima
 	config.flags.variant.block.end_on_jump = 1;
 	blk = pt_blk_alloc_decoder(&config);
 	if (!blk)
-		return PT_CIRCLE_YES; /* not known */
+		return PT_CIRCLE_YES; /* not known, so report the loop */
 	if (image)
 		pt_blk_set_image(blk, image);
 	if (pt_blk_sync_set(blk, 0) >= 0) {

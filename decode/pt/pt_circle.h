@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code without packets that comes back to where it was: how often it ran before an event there is
- * not in the trace. The decode stops the first time that it comes to the event's address.
+ * Looks for loops that generate no packets, of direct jumps and calls only. If an interrupt hits
+ * such a loop, the trace does not contain how often the loop ran before: the decode stops when it
+ * comes to the interrupt's address for the first time.
  */
 #ifndef AUXTAP_PT_CIRCLE_H
 #define AUXTAP_PT_CIRCLE_H
@@ -11,12 +12,12 @@
 enum pt_circle {
 	PT_CIRCLE_NO,
 	PT_CIRCLE_YES,
-	PT_CIRCLE_UNKNOWN, /* it leads to code of the program's own that is not known */
+	PT_CIRCLE_UNKNOWN, /* it leads to unknown code that the program generated */
 };
 
 struct pt_config;
 struct pt_image;
-/* config: without begin and end; image may be NULL */
+/* Whether code from ip comes back to ip. config: without begin and end; image may be NULL. */
 enum pt_circle pt_circle_find(const struct pt_config *config, struct pt_image *image,
 			      struct pt_memory *mem, uint64_t ip, bool bits_32);
 

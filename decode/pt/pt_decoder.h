@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Intel PT as a family of traces: pt_open.c (queues of a file), pt_jobs.c (threads), pt_merge.c
- * (the queues by time).
+ * The trace family of Intel PT: pt_open.c (opens the queues of a file), pt_jobs.c (worker threads),
+ * pt_merge.c (merges the queues by time).
  */
 #ifndef AUXTAP_PT_DECODER_H
 #define AUXTAP_PT_DECODER_H
@@ -13,10 +13,10 @@ struct pt_jobs;
 
 struct pt_merge_queue {
 	struct pt_queue pt;
-	struct pt_batch *front; /* being delivered; NULL: nothing was taken yet */
-	bool finished;		/* nothing will come any more */
-	size_t index;		/* in the decoder's list: the last tie-break */
-	/* no event of it comes before these */
+	struct pt_batch *front; /* the batch whose events are returned; NULL: none yet */
+	bool finished;		/* it has no more events */
+	size_t index;		/* in the decoder's list: orders events of equal time and tid */
+	/* its first event is not before these */
 	uint64_t first_time;
 	int32_t first_tid;
 };
@@ -34,11 +34,11 @@ struct pt_decoder {
 	struct pt_source_cpu cpu;
 	struct pt_merge_queue **queues;
 	size_t nr_queues, max_queues;
-	/* queues not yet begun, by first event; and a heap of the others, by next event */
-	struct pt_merge_queue **closed, **heap;
-	size_t nr_closed, closed_at, nr_heap;
+	/* queues not opened yet, by first_time; the others are a heap by their next event */
+	struct pt_merge_queue **unopened, **heap;
+	size_t nr_unopened, unopened_at, nr_heap;
 	struct pt_jobs *jobs;
-	/* the queue being delivered stays in front up to the limit */
+	/* events of this queue are returned, without looking at the others, up to the limit */
 	struct pt_merge_queue *current;
 	uint64_t limit_time;
 	int32_t limit_tid;
@@ -60,12 +60,12 @@ int pt_open_raw(struct auxtap_decoder *dec, const char *path, const struct auxta
 /* pt_merge.c; NULL: out of memory */
 struct pt_merge_queue *pt_add_queue(struct pt_decoder *pt);
 
-/* pt_jobs.c: decodes segments ahead of the reader; with nr 0 or 1 when it asks for them. */
+/* pt_jobs.c: nr threads decode segments ahead of the reader; with 0 or 1 the reader decodes. */
 int pt_jobs_start(struct pt_decoder *pt, unsigned int nr);
 void pt_jobs_stop(struct pt_decoder *pt);
 /*
- * Makes the queue's next batch the front one (an event of type 0 in it is to be skipped); false at
- * its end.
+ * Replaces the queue's front batch by the next one, in which events of type 0 are to be skipped.
+ * False: the queue has ended.
  */
 bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * From steps of the flow to events in the segment's batch: kinds, counts. What depends on the
- * segments before this one is left to the queue: see the messages in pt_queue.h.
+ * Turns steps of the flow into events in the segment's batch. What depends on earlier segments is
+ * left to the queue, which gets a message in place of the event: see pt_queue.h.
  */
 #include "pt_queue.h"
 
@@ -14,7 +14,7 @@ static bool wanted(const struct pt_segment_decoder *w, uint32_t type)
 {
 	const struct auxtap_decode_opts *opts = &w->shared->opts;
 
-	/* most types of events are not: this is asked for each block */
+	/* this is called for each block, and most types are not wanted: test them first */
 	return opts->events & type && flow_wanted(opts, type, w->time, w->tid, w->queue->cpu);
 }
 
@@ -23,7 +23,7 @@ static struct flow_event *put(struct pt_segment_decoder *w, uint32_t type)
 	struct flow_event *ev;
 
 	if (w->out->nr >= PT_BATCH) {
-		w->job->error = -ENOBUFS; /* a step has more events than it may: never silent */
+		w->job->error = -ENOBUFS; /* no step has that many; losing one must not be silent */
 		return NULL;
 	}
 	ev = &w->out->events[w->out->nr++];
@@ -35,7 +35,7 @@ static struct flow_event *put(struct pt_segment_decoder *w, uint32_t type)
 	return ev;
 }
 
-/* The instructions since the last event go with this one. */
+/* Adds the instructions since the last event to this event. */
 static void take_count(struct pt_segment_decoder *w, struct flow_event *ev)
 {
 	ev->nr_insns = w->insns_since;
@@ -98,8 +98,8 @@ void pt_emit_block(struct pt_segment_decoder *w, const struct flow_step *step)
 }
 
 /*
- * A summary needs only the first and the last time of a thread's branches in a row: the new one
- * takes the last one's place.
+ * A summary needs only the times of the first and the last of a thread's consecutive branches: the
+ * new branch replaces the last one.
  */
 static bool extend_last(struct pt_segment_decoder *w)
 {
@@ -118,13 +118,13 @@ static bool extend_last(struct pt_segment_decoder *w)
 static void branch_event(struct pt_segment_decoder *w, uint32_t type, uint64_t target,
 			 bool has_target)
 {
-	const uint32_t moves = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;
+	const uint32_t call_types = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;
 	const struct pt_pending *p = &w->pending;
 	bool reported = wanted(w, type);
 	struct flow_event *ev;
 
-	/* depth needs every call and return, those outside the window too */
-	if (!reported && !(type & moves && w->shared->opts.events & moves))
+	/* the call depth needs every call and return, also those outside the time window */
+	if (!reported && !(type & call_types && w->shared->opts.events & call_types))
 		return;
 	if (reported && type == AUXTAP_EVENT_BRANCH && extend_last(w))
 		return;
@@ -143,7 +143,7 @@ static void branch_event(struct pt_segment_decoder *w, uint32_t type, uint64_t t
 		take_count(w, ev);
 }
 
-/* The pending branch went to target. */
+/* Emits the pending branch, which went to target. */
 void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_target)
 {
 	struct pt_pending *p = &w->pending;
@@ -157,7 +157,7 @@ void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_targ
 		ev->addr = has_target ? target : 0;
 		ev->has_addr = has_target;
 		take_count(w, ev);
-		/* it may be a call: two events */
+		/* if it is a call or return, the queue needs a second event */
 		if (!put(w, 0))
 			ev->type = 0;
 		return;
@@ -172,7 +172,7 @@ void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_targ
 	switch (p->kind) {
 	case AUXTAP_BRANCH_CALL:
 	case AUXTAP_BRANCH_CALL_INDIRECT:
-		/* call +0 only fetches the instruction pointer */
+		/* a call of the next instruction only fetches the instruction pointer */
 		if (!p->fetches_ip)
 			branch_event(w, AUXTAP_EVENT_CALL, target, has_target);
 		break;
@@ -242,7 +242,7 @@ struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause
 	return ev->gap;
 }
 
-/* Flow resumes: now the gap can be reported. */
+/* The flow resumes: the open gap can be reported. */
 void pt_gap_close(struct pt_segment_decoder *w)
 {
 	struct flow_event *ev;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The threads that decode segments: workers ahead of the reader, and the reader itself when it
- * needs a segment that no worker has begun. One thread at a time decodes a segment, and its decode
- * depends on nothing but the segment, so the result does not depend on the number of workers. How
- * far ahead they go is bounded by memory.
+ * The threads that decode segments: workers ahead of the reader, and the reader itself if it needs
+ * a segment that no worker has begun. A segment is decoded by one thread at a time, and its result
+ * depends on nothing but the segment, so it does not depend on the number of workers. How far they
+ * decode ahead is bounded by memory.
+ *
+ * A job (struct pt_job) is a segment; its decoded events come in batches. 'waiting' is the list of
+ * jobs for workers. A job whose batches are full leaves the workers until the reader has taken
+ * some.
  */
 #include "pt_decoder.h"
 
@@ -20,21 +24,22 @@
 
 struct pt_jobs {
 	const struct pt_shared *shared;
-	pthread_mutex_t lock; /* all below */
+	pthread_mutex_t lock; /* protects all below */
+	/* work: for workers, a job waits; done: for the reader, the wanted job has a batch */
 	pthread_cond_t work, done;
 	struct pt_job *waiting, *waiting_end;
-	const struct pt_job *wanted;	     /* by the reader, which sleeps */
-	struct pt_segment_decoder *decoders; /* idle */
-	struct pt_batch *batches;	     /* idle */
+	const struct pt_job *wanted;	     /* the reader sleeps until it has a batch */
+	struct pt_segment_decoder *decoders; /* idle ones */
+	struct pt_batch *batches;	     /* idle ones */
 	unsigned int nr_decoders, nr_batches;
-	size_t nr_begun; /* segments that hold a decoder */
-	size_t nr_bytes; /* of trace in jobs */
+	size_t nr_begun; /* jobs that have a decoder */
+	size_t nr_bytes; /* bytes of trace in all jobs */
 	bool stop;
 	unsigned int nr; /* threads */
 	pthread_t threads[];
 };
 
-/* ---- the line of waiting jobs ---- */
+/* ---- the list of waiting jobs ---- */
 
 static void enqueue(struct pt_jobs *jobs, struct pt_job *job, bool in_front)
 {
@@ -65,7 +70,7 @@ static void dequeue(struct pt_jobs *jobs, struct pt_job *job)
 		jobs->waiting_end = job->waiting_prev;
 }
 
-/* ---- what is used again ---- */
+/* ---- idle batches and decoders, for reuse ---- */
 
 static struct pt_batch *get_batch(struct pt_jobs *jobs)
 {
@@ -80,7 +85,7 @@ static struct pt_batch *get_batch(struct pt_jobs *jobs)
 	if (batch) {
 		batch->next = NULL;
 		batch->nr = batch->at = 0;
-		batch->small = false;
+		batch->shrunk = false;
 	}
 	return batch;
 }
@@ -91,7 +96,7 @@ static void put_batch(struct pt_jobs *jobs, struct pt_batch *batch)
 		return;
 	for (unsigned int i = batch->at; i < batch->nr; i++)
 		flow_gap_free(batch->events[i].gap);
-	if (batch->small || jobs->nr_batches >= MAX_IDLE_BATCHES) {
+	if (batch->shrunk || jobs->nr_batches >= MAX_IDLE_BATCHES) {
 		free(batch);
 		return;
 	}
@@ -100,7 +105,7 @@ static void put_batch(struct pt_jobs *jobs, struct pt_batch *batch)
 	jobs->nr_batches++;
 }
 
-/* The decoder of this queue's last segment knows its images. */
+/* Prefers the decoder that had this queue's last segment: it has the images cached. */
 static struct pt_segment_decoder *get_decoder(struct pt_jobs *jobs, const struct pt_queue *queue)
 {
 	struct pt_segment_decoder **at = &jobs->decoders, *decoder;
@@ -152,8 +157,8 @@ static void free_job(struct pt_jobs *jobs, struct pt_job *job)
 
 /* ---- decoding ---- */
 
-/* How much of one segment may wait for the reader. */
-static unsigned int most_batches(const struct pt_jobs *jobs)
+/* How many batches of one segment may wait for the reader. */
+static unsigned int max_batches(const struct pt_jobs *jobs)
 {
 	size_t most = BATCHES_AHEAD / (jobs->nr_begun ? jobs->nr_begun : 1);
 
@@ -177,9 +182,9 @@ static int prepare(struct pt_jobs *jobs, struct pt_job *job, struct pt_batch **b
 }
 
 /*
- * Decodes at most 'max' more batches. The caller holds the lock; it is released while a batch is
- * filled. The state is PT_JOB_DECODING all that time, so no other thread touches the decoder; the
- * reader may take batches meanwhile. On return the job is done, full, or in the line again.
+ * Decodes at most 'max' more batches. The caller holds the lock, which is released while a batch is
+ * filled. Meanwhile the state is PT_JOB_DECODING, so no other thread touches the decoder, but the
+ * reader may take finished batches. On return the job is done, full, or waiting again.
  */
 static void decode_job(struct pt_jobs *jobs, struct pt_job *job, unsigned int max)
 {
@@ -207,7 +212,7 @@ static void decode_job(struct pt_jobs *jobs, struct pt_job *job, unsigned int ma
 		job->nr_batches++;
 		if (over || job->error || job->cancelled)
 			job->state = PT_JOB_DONE;
-		else if (job->nr_batches >= most_batches(jobs))
+		else if (job->nr_batches >= max_batches(jobs))
 			job->state = PT_JOB_FULL;
 		else if (!--max || jobs->stop)
 			enqueue(jobs, job, true);
@@ -254,7 +259,7 @@ int pt_jobs_start(struct pt_decoder *pt, unsigned int nr)
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_cond_init(&jobs->done, NULL);
 	pt->jobs = jobs;
-	/* With one job the reader decodes alone. */
+	/* With nr 1 the reader decodes alone. */
 	while (nr > 1 && jobs->nr < nr) {
 		int ret = pthread_create(&jobs->threads[jobs->nr], NULL, worker, jobs);
 
@@ -265,7 +270,7 @@ int pt_jobs_start(struct pt_decoder *pt, unsigned int nr)
 	return 0;
 }
 
-/* Nothing of the queue is needed any more. */
+/* Frees all jobs of the queue; one that is being decoded is cancelled and freed by its worker. */
 static void drop_jobs(struct pt_jobs *jobs, struct pt_queue *q)
 {
 	while (q->jobs) {
@@ -322,7 +327,7 @@ void pt_jobs_stop(struct pt_decoder *pt)
 
 /* ---- the reader's side ---- */
 
-/* Makes the job that is needed now and, where there are threads for them, some of the next. */
+/* Makes the job that is needed now and, if there are workers, some of the following ones. */
 static int make_jobs(struct pt_jobs *jobs, struct pt_queue *q, size_t nr_open)
 {
 	size_t ahead = jobs->nr ? 2 * jobs->nr / (nr_open ? nr_open : 1) : 0;
@@ -371,12 +376,12 @@ static struct pt_batch *next_batch(struct pt_jobs *jobs, struct pt_job *job)
 		return NULL;
 	job->first = batch->next;
 	job->nr_batches--;
-	if (job->state == PT_JOB_FULL && job->nr_batches <= most_batches(jobs) / 2)
+	if (job->state == PT_JOB_FULL && job->nr_batches <= max_batches(jobs) / 2)
 		enqueue(jobs, job, true);
 	return batch;
 }
 
-/* The queue is over: out holds its last event. */
+/* The queue has ended: releases its buffer and its jobs. */
 static void end_queue(struct pt_jobs *jobs, struct pt_queue *q)
 {
 	q->done = true;
@@ -397,32 +402,31 @@ static void leave(struct pt_jobs *jobs, struct pt_queue *q, struct pt_job *job)
 	pthread_mutex_unlock(&jobs->lock);
 }
 
-/* Many queues wait with a few events each: these need no whole batch. */
+/* If many queues have a few events each, replaces the front batch by one that is just as large. */
 static void shrink(struct pt_jobs *jobs, struct pt_merge_queue *queue)
 {
-	struct pt_batch *batch = queue->front, *small;
+	struct pt_batch *batch = queue->front, *shrunk;
 	size_t size = offsetof(struct pt_batch, events) + batch->nr * sizeof(batch->events[0]);
 
 	if (batch->nr > PT_BATCH / 4)
 		return;
-	small = malloc(size);
-	if (!small)
+	shrunk = malloc(size);
+	if (!shrunk)
 		return;
-	memcpy(small, batch, size);
-	small->small = true;
-	batch->nr = 0; /* its gaps have moved */
-	queue->front = small;
+	memcpy(shrunk, batch, size);
+	shrunk->shrunk = true;
+	batch->nr = 0; /* the copy owns its gaps now */
+	queue->front = shrunk;
 	pthread_mutex_lock(&jobs->lock);
 	put_batch(jobs, batch);
 	pthread_mutex_unlock(&jobs->lock);
 }
 
 /*
- * The queue's next batch of finished events into queue->front; false: the queue is over. For each
- * job in order: pt_queue_begin_segment() reports what the stream says of it (once, before its
- * events), then its batches are merged as they come, and pt_queue_take_start() runs before the
- * first of them, when the decode has begun and job->start is known. pt_queue_*() run in the
- * reader's thread alone.
+ * Puts the queue's next batch of finished events into queue->front; false: the queue has ended. For
+ * each job in order, pt_queue_begin_segment() first reports the losses before the segment. Then the
+ * job's batches are taken as they come; before the first one, when the decode has begun and
+ * job->start is known, pt_queue_take_start() runs. All pt_queue_*() run in the reader's thread.
  */
 bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue)
 {

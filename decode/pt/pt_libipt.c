@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * libipt as a decoder of the flow (flow_ops.h): its instruction decoder where single instructions
- * are asked for, else its block decoder. Its packet decoder is in pt_reader.c, and pt_circle.c
+ * libipt as a flow decoder (flow_ops.h): its instruction decoder if the caller wants single
+ * instructions, else its block decoder. Its packet decoder is used in pt_reader.c, and pt_circle.c
  * looks for loops; no other file uses its types.
  *
- * Where libipt gives up, the flow is taken up again at the next packet that names an address; code
- * that it is known to misread ends a block, as an error.
+ * Where libipt gives up, the decode continues at the next packet that has an address. An
+ * instruction that libipt is known to misread ends a block, and is reported as an error.
  */
 #include "pt_blocks.h"
 #include "pt_circle.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* pt_library_version() has no patch level: this one cannot be looked at when it is loaded */
+/* pt_library_version() returns no patch level, so this cannot be checked at run time */
 #if LIBIPT_VERSION_MAJOR < 2 || (LIBIPT_VERSION == 0x200 && LIBIPT_VERSION_PATCH < 4)
 #error "this libipt takes uiret for another instruction; build with 2.0.4 or newer"
 #endif
@@ -28,11 +28,11 @@
 #define SECTION_CACHE_BYTES (96ull << 20)
 /* libipt's block cache takes 4 bytes a byte of section: small ones keep it in proportion. */
 #define SECTION_MAX (1ull << 20)
-/* Images of processes, at different times, that a flow keeps. */
+/* Number of images (a process at some time) that a flow caches. */
 #define MAX_EPOCHS 4
-/* A step that neither executes nor consumes anything must not be repeated for ever. */
+/* A call of libipt that neither executes nor consumes anything must not be repeated forever. */
 #define MAX_EMPTY_STEPS 64
-/* Blocks of one call; then LOST, and where it goes on. */
+/* Blocks that one call of next() returns; after them may come LOST and SYNC, or END. */
 #define MAX_BLOCKS 16
 #define MAX_STEPS  (MAX_BLOCKS + 3)
 
@@ -49,16 +49,16 @@ struct libipt {
 struct image {
 	struct pt_image *image;
 	struct pt_epoch epoch;
-	uint64_t used;
+	uint64_t last_used;
 };
 
 struct libipt_flow {
 	struct libipt *lib;
 	struct pt_block_decoder *blk; /* one of the two, while there are bytes */
 	struct pt_insn_decoder *insn;
-	int status;		     /* the last one's */
-	unsigned int nr_status_left; /* status updates of the segment's own PSB+ */
-	struct flow_bytes bytes;     /* what libipt sees of them */
+	int status;		     /* returned by the last call of libipt */
+	unsigned int nr_status_left; /* status events of the segment's own PSB+ still to come */
+	struct flow_bytes bytes;     /* the part of them that libipt has now */
 	bool begun, over;
 	bool enabled;
 	bool bits_32; /* of the last block */
@@ -67,15 +67,15 @@ struct libipt_flow {
 	struct pt_memory mem;
 	struct pt_image *image;
 	struct image images[MAX_EPOCHS];
-	uint64_t clock;
+	uint64_t lru_clock;
 	struct flow_step steps[MAX_STEPS];
 	unsigned int nr_steps;
 	union {
 		struct pt_block block;
 		struct pt_insn insn;
 	} last;		/* steps point into it */
-	bool held;	/* last.block was not taken yet */
-	size_t last_at; /* where its packets begin; only kept if the process generates code */
+	bool held;	/* last.block was read, but no step was made of it yet */
+	size_t last_at; /* where its packets begin; set only if the process generates code */
 	struct pt_blocks blocks;
 };
 
@@ -125,8 +125,8 @@ static void *open_libipt(const void *arg)
 		pt_cpu_errata(&config->errata, &config->cpu);
 	}
 	/*
-	 * A PSB+ with FUP right before TIP.PGE never means that tracing was on: ask for the check
-	 * on every CPU.
+	 * Erratum BDM70: a PSB+ may contain a FUP although tracing is off, right before TIP.PGE. No
+	 * CPU writes these packets with tracing on, so libipt may check for it on every CPU.
 	 */
 	config->errata.bdm70 = 1;
 	config->flags.variant.block.end_on_call = !lib->insns;
@@ -181,7 +181,7 @@ static void destroy(struct flow *flow)
 
 /* ---- code ---- */
 
-/* What is not a file (a saved vdso), or mapped a little later than the trace's clock says. */
+/* Reads what is not in a file (an embedded vdso), or was mapped slightly after the trace's time. */
 static int read_callback(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
 			 void *context)
 {
@@ -197,7 +197,7 @@ struct new_image {
 	struct pt_image *image;
 };
 
-/* Files go in as sections: libipt then caches decoded blocks. */
+/* Adds a file as sections of the image, because libipt caches decoded blocks for these. */
 static void add_file(void *ctx, const char *path, uint64_t off, uint64_t size, uint64_t addr)
 {
 	const struct new_image *new = ctx;
@@ -226,7 +226,7 @@ static struct pt_image *new_image(struct libipt_flow *f, const struct pt_epoch *
 	return new.image;
 }
 
-/* The image of f->mem; kept until MAX_EPOCHS others were asked for. */
+/* The image for f->mem, from a cache of the MAX_EPOCHS most recently used ones. */
 static struct pt_image *current_image(struct libipt_flow *f)
 {
 	struct image *slot = &f->images[0];
@@ -241,7 +241,7 @@ static struct pt_image *current_image(struct libipt_flow *f)
 			slot = known;
 			goto out;
 		}
-		if (known->used < slot->used)
+		if (known->last_used < slot->last_used)
 			slot = known;
 	}
 	if (slot->image)
@@ -249,7 +249,7 @@ static struct pt_image *current_image(struct libipt_flow *f)
 	slot->epoch = now;
 	slot->image = new_image(f, &now);
 out:
-	slot->used = ++f->clock;
+	slot->last_used = ++f->lru_clock;
 	pthread_mutex_unlock(&f->mem.set->lock);
 	return slot->image;
 }
@@ -273,7 +273,7 @@ static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
 	if (image == f->image)
 		return false;
 	f->image = image;
-	pt_blocks_new_code(&f->blocks);
+	pt_blocks_code_changed(&f->blocks);
 	use_image(f);
 	return true;
 }
@@ -317,28 +317,28 @@ static size_t position(struct libipt_flow *f)
 	uint64_t off = 0;
 	int ret = f->insn ? pt_insn_get_offset(f->insn, &off) : pt_blk_get_offset(f->blk, &off);
 
-	/* out of sync: after the PSB */
+	/* libipt is not synchronised: continue after the PSB */
 	if (ret < 0)
 		return f->bytes.total < 16 ? f->bytes.total : 16;
 	return off < f->bytes.total ? (size_t)off : f->bytes.total;
 }
 
-/* ---- start, and going on after an error ---- */
+/* ---- start, and restart after an error ---- */
 
-/* libipt at the start of f->bytes. */
+/* Creates a decoder of libipt at the start of f->bytes. */
 static int begin(struct libipt_flow *f)
 {
 	struct pt_config config = f->lib->config;
-	struct pt_scan_head head;
+	struct pt_psb_plus psb_plus;
 	int ret;
 
 	stop((struct flow *)f);
 	config.begin = f->bytes.data;
 	config.end = f->bytes.data + f->bytes.total;
-	pt_scan_head(f->bytes.data, f->bytes.total, &head);
+	pt_psb_plus_read(f->bytes.data, f->bytes.total, &psb_plus);
 	f->over = f->held = false;
-	f->nr_status_left = head.nr_status;
-	f->enabled = head.has_fup;
+	f->nr_status_left = psb_plus.nr_status;
+	f->enabled = psb_plus.has_fup;
 	if (f->lib->insns) {
 		f->insn = pt_insn_alloc_decoder(&config);
 		ret = f->insn ? pt_insn_sync_set(f->insn, 0) : -pte_nomem;
@@ -362,7 +362,7 @@ static void put_sync(struct libipt_flow *f, size_t pos, bool failed)
 	step->tsc = failed ? 0 : note_tsc(f, tsc_now(f));
 }
 
-static bool usable(void *ctx, uint64_t ip)
+static bool is_readable(void *ctx, uint64_t ip)
 {
 	struct libipt_flow *f = ctx;
 
@@ -370,9 +370,10 @@ static bool usable(void *ctx, uint64_t ip)
 }
 
 /*
- * The flow is lost at 'pos'. Take it up where the rest of the bytes names an address that can be
- * read: libipt starts at a small PSB+ that is written there. No such position: the next bytes begin
- * by themselves. Where in the stream it goes on.
+ * The flow is lost at 'pos'. Restarts libipt after the next packet that has an address whose code
+ * is readable: as libipt can start only at a PSB, a small PSB+ with this address is written over
+ * the bytes before. If there is no such packet, the bytes end here. Returns the stream offset where
+ * the flow continues.
  */
 static uint64_t resume(struct libipt_flow *f, size_t pos)
 {
@@ -380,7 +381,7 @@ static uint64_t resume(struct libipt_flow *f, size_t pos)
 	struct pt_restart r = {.tsc = f->tsc};
 
 	do {
-		pos = pt_scan_move(&f->bytes, pos, &r, usable, f);
+		pos = pt_scan_move(&f->bytes, pos, &r, is_readable, f);
 		if (!pos) {
 			put_end(f);
 			return end;
@@ -390,8 +391,8 @@ static uint64_t resume(struct libipt_flow *f, size_t pos)
 	return f->bytes.off + pos;
 }
 
-/* has_ip: it happened at ip, else after the last block */
-static void lose_from(struct libipt_flow *f, size_t pos, int code, bool has_ip, uint64_t ip)
+/* has_ip: the flow was lost at ip, else after the last block */
+static void put_lost_from(struct libipt_flow *f, size_t pos, int code, bool has_ip, uint64_t ip)
 {
 	struct flow_step *step = put(f, FLOW_LOST);
 
@@ -406,17 +407,18 @@ static void lose_from(struct libipt_flow *f, size_t pos, int code, bool has_ip, 
 	step->next = resume(f, pos);
 }
 
-static void lose(struct libipt_flow *f, int code, bool has_ip, uint64_t ip)
+static void put_lost(struct libipt_flow *f, int code, bool has_ip, uint64_t ip)
 {
-	lose_from(f, position(f), code, has_ip, ip);
+	put_lost_from(f, position(f), code, has_ip, ip);
 }
 
 /* ---- events ---- */
 
 /*
- * The own PSB+ repeats what holds; the next one's says that these bytes are over, as soon
- * as something of it is bound to an address: the decode has come to that PSB+'s FUP. Without
- * an address tracing was off there.
+ * Whether the event is from the PSB+ of the next segment, so that these bytes end here. Status
+ * events of the segment's own PSB+ come first, nr_status_left of them, and only repeat the state.
+ * Those of the next PSB+ count if they are bound to an address: libipt reports them when the flow
+ * has reached that PSB+'s FUP. Without an address tracing was off there.
  */
 static bool is_next_psb(struct libipt_flow *f, const struct pt_event *ev)
 {
@@ -502,11 +504,12 @@ static void take_event(struct libipt_flow *f)
 	f->status = f->insn ? pt_insn_event(f->insn, &ev, sizeof(ev)) :
 			      pt_blk_event(f->blk, &ev, sizeof(ev));
 	if (f->status < 0) {
-		/* A PSB+ of tracing that is off ends the bytes, however it puts it. */
+		/* With tracing off, the next PSB+ ends the bytes: libipt may report it as an error.
+		 */
 		if (!f->enabled && position(f) >= f->bytes.size)
 			put_end(f);
 		else
-			lose(f, f->status, false, 0);
+			put_lost(f, f->status, false, 0);
 		return;
 	}
 	tsc = note_tsc(f, ev.has_tsc ? ev.tsc : tsc_now(f));
@@ -580,7 +583,7 @@ static void next_run(struct libipt_flow *f, struct pt_run *run)
 		next_block(f, run);
 }
 
-/* b: the branch at its end; NULL: none */
+/* b: the branch at the end of the block; NULL: none */
 static inline struct flow_step *put_block(struct libipt_flow *f, uint64_t ip, uint64_t last_ip,
 					  uint32_t nr_insns, const struct pt_branch *b)
 {
@@ -609,7 +612,7 @@ static void put_run(struct libipt_flow *f, const struct pt_run *run, const struc
 		step->code = run->raw;
 		step->size = run->size;
 	}
-	/* The packets just consumed carry the time of the branch. */
+	/* The packets that were just read have the time of the branch. */
 	if (run->may_have_time)
 		step->tsc = note_tsc(f, tsc_now(f));
 	f->bits_32 = run->bits_32;
@@ -620,9 +623,10 @@ static void run_error(struct libipt_flow *f, const struct pt_run *run)
 	if (f->status == -pte_eos && (f->bytes.total == f->bytes.size || !f->enabled))
 		put_end(f);
 	else if (f->status == -pte_nomap && run->nr_insns && f->blk)
-		f->status = 0; /* the next step names the address */
+		f->status =
+			0; /* libipt reports the error again, with the address that has no code */
 	else
-		lose(f, f->status, true, run->nr_insns ? run->end_ip : run->ip);
+		put_lost(f, f->status, true, run->nr_insns ? run->end_ip : run->ip);
 }
 
 static void take_run(struct libipt_flow *f)
@@ -641,19 +645,19 @@ static void take_run(struct libipt_flow *f)
 		put_run(f, &run, b);
 	}
 	if (cut == PT_CUT_UNKNOWN)
-		lose_from(f, f->last_at, -pte_nomap, true, at);
+		put_lost_from(f, f->last_at, -pte_nomap, true, at);
 	else if (cut == PT_CUT_MISREAD)
-		lose(f, -pte_bad_insn, true, run.end_ip);
+		put_lost(f, -pte_bad_insn, true, run.end_ip);
 	else if (f->status < 0)
 		run_error(f, &run);
 	else if (run.nr_insns ? pt_blocks_spins(&f->blocks, b) : ++f->empty_steps > MAX_EMPTY_STEPS)
-		lose(f, -pte_bad_query, true, run.ip);
+		put_lost(f, -pte_bad_query, true, run.ip);
 }
 
 /*
- * Most blocks end with a branch that was met lately, or without one. Their steps need nothing of
- * libipt but its block, so that several of them fit in one call. Another one is held: what it needs
- * may overwrite what the steps before it point to.
+ * The fast path. Most blocks end with a cached branch or without one; their steps point only into
+ * the cache, so that one call can return several of them. Any other block is held back for
+ * take_run() in the next call, as that may overwrite cache entries that these steps point to.
  */
 static void take_blocks(struct libipt_flow *f)
 {
@@ -668,7 +672,7 @@ static void take_blocks(struct libipt_flow *f)
 		may_have_time = block->iclass != ptic_other;
 		branches = may_have_time && block->iclass != ptic_ptwrite;
 		if (branches)
-			b = pt_blocks_met(&f->blocks, block->end_ip);
+			b = pt_blocks_cached_branch(&f->blocks, block->end_ip);
 		if (f->status < 0 || !block->ninsn || block->truncated || (branches && !b) ||
 		    !pt_blocks_checked(&f->blocks, block->ip, block->end_ip)) {
 			f->held = true;
@@ -681,13 +685,13 @@ static void take_blocks(struct libipt_flow *f)
 			step->tsc = note_tsc(f, tsc_now(f));
 		f->bits_32 = block->mode == ptem_32bit;
 		if (pt_blocks_spins(&f->blocks, b)) {
-			lose(f, -pte_bad_query, true, block->ip);
+			put_lost(f, -pte_bad_query, true, block->ip);
 			return;
 		}
 	} while (!(f->status & (pts_event_pending | pts_eos)) && f->nr_steps < MAX_BLOCKS);
 }
 
-/* No packets are left: the target of the last branch is known, and nothing after it. */
+/* No packets are left, so the flow ends at the target of the last branch. */
 static void end_of_packets(struct libipt_flow *f)
 {
 	struct pt_run run = {.ip = 0};
@@ -722,9 +726,9 @@ static void first_step(struct libipt_flow *f)
 static void failed_start(struct libipt_flow *f)
 {
 	if (f->status == -pte_eos)
-		put_end(f); /* nothing but a PSB+ */
+		put_end(f); /* the bytes are only a PSB+ */
 	else
-		lose(f, f->status, true, 0);
+		put_lost(f, f->status, true, 0);
 }
 
 static size_t next(struct flow *flow, const struct flow_step **steps)

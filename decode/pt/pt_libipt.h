@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libipt as a decoder of the flow, without its types. */
+/* libipt as a flow decoder; this header has none of its types. */
 #ifndef AUXTAP_PT_LIBIPT_H
 #define AUXTAP_PT_LIBIPT_H
 
@@ -12,11 +12,11 @@ struct pt_source_cpu {
 	uint32_t cpuid_0x15_eax, cpuid_0x15_ebx;
 };
 
-/* What every decoder of Intel PT flow is opened with (flow_ops.open). */
+/* The argument of flow_ops.open for any Intel PT flow decoder. */
 struct pt_flow_config {
 	struct auxtap_image_set *images;
 	struct pt_source_cpu cpu;
-	bool insns; /* blocks of one instruction each, with its bytes */
+	bool insns; /* each block is to be a single instruction, with its bytes */
 };
 
 extern const struct flow_ops pt_libipt;

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#define VERSION_REX2 PT_VERSION(2, 2) /* jmpabs is one of its instructions; eretu, erets */
+#define VERSION_REX2 PT_VERSION(2, 2) /* knows REX2, with jmpabs; eretu, erets */
 
 #define REX2 0xd5
 
-/* eretu, erets; after the prefixes. repeat: the last of f2, f3. */
+/* Whether it is eretu or erets. code: after the prefixes; repeat: the last of f2, f3. */
 static bool returns_from_event(unsigned int version, uint8_t repeat, const uint8_t *code)
 {
 	return code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xca && repeat &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Instructions that the libipt in use takes for others, by its version: what it says of the code
- * after them would be a guess.
+ * Instructions that the libipt in use takes for others, by its version. After one of them it would
+ * decode the code wrongly, so decoding stops there.
  */
 #ifndef AUXTAP_PT_LIMITS_H
 #define AUXTAP_PT_LIMITS_H
@@ -12,9 +12,9 @@
 
 #define PT_VERSION(major, minor) ((unsigned int)(major) << 8 | (minor))
 
-/* Is the instruction at code one of them? */
+/* Whether the instruction at code is one of them. */
 bool pt_limits_insn(unsigned int version, bool bits_32, const uint8_t *code, size_t size);
-/* Can one of them be among these bytes, wherever instructions begin? */
+/* Whether the bytes may contain one of them, wherever instructions begin. */
 bool pt_limits_bytes(unsigned int version, const uint8_t *code, size_t size);
 
 #endif

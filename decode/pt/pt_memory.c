@@ -51,7 +51,7 @@ uint64_t pt_memory_code_since(struct pt_memory *mem, uint64_t addr, uint64_t siz
 
 	if (pt_memory_is_valid_since(mem, since))
 		return since;
-	/* a file may be mapped where code was generated, or will be */
+	/* before or after the process generated code there, a file may be mapped at addr */
 	pthread_mutex_lock(&mem->set->lock);
 	map = image_lookup(mem->set, mem->pid, mem->time, addr);
 	if (map && !map->at_address && !image_map_is_anonymous(map))

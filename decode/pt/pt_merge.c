@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The queues merged by time. Each generates its events a batch at a time. */
+/* Merges the queues by time. Each queue returns its events in batches. */
 #include "pt_decoder.h"
 #include "util/heap.h"
 #include "util/vector.h"
@@ -55,9 +55,9 @@ static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 	if (!pt->shared.flow)
 		return -ENOMEM;
 	if (pt->nr_queues) {
-		pt->closed = calloc(pt->nr_queues, sizeof(struct pt_merge_queue *));
+		pt->unopened = calloc(pt->nr_queues, sizeof(struct pt_merge_queue *));
 		pt->heap = calloc(pt->nr_queues, sizeof(struct pt_merge_queue *));
-		if (!pt->closed || !pt->heap)
+		if (!pt->unopened || !pt->heap)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < pt->nr_queues; i++) {
@@ -66,10 +66,10 @@ static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 		queue->first_time = pt_queue_first_time(&queue->pt);
 		/* all events of a thread's queue are that thread's */
 		queue->first_tid = queue->pt.per_cpu ? INT32_MIN : queue->pt.queue_tid;
-		pt->closed[pt->nr_closed++] = queue;
+		pt->unopened[pt->nr_unopened++] = queue;
 	}
-	if (pt->nr_closed)
-		qsort(pt->closed, pt->nr_closed, sizeof(*pt->closed), by_first);
+	if (pt->nr_unopened)
+		qsort(pt->unopened, pt->nr_unopened, sizeof(*pt->unopened), by_first);
 	return pt_jobs_start(pt, nr_jobs);
 }
 
@@ -100,7 +100,7 @@ static bool comes_first(const struct pt_merge_queue *a, const struct pt_merge_qu
 	return x->tid != y->tid ? x->tid < y->tid : a->index < b->index;
 }
 
-/* The first one's head has moved on, or it is finished. */
+/* Restores the heap after the first queue's head has changed or the queue has finished. */
 static void sift_down(struct pt_decoder *pt)
 {
 	if (pt->heap[0]->finished)
@@ -109,17 +109,17 @@ static void sift_down(struct pt_decoder *pt)
 		heap_sift_down(pt->heap, pt->nr_heap, 0, comes_first);
 }
 
-/* Begins the queues that may have an event before the first one known. */
+/* Opens the queues that may have an event before the first one of the opened queues. */
 static void open_queues(struct pt_decoder *pt)
 {
-	while (pt->closed_at < pt->nr_closed) {
-		struct pt_merge_queue *queue = pt->closed[pt->closed_at];
+	while (pt->unopened_at < pt->nr_unopened) {
+		struct pt_merge_queue *queue = pt->unopened[pt->unopened_at];
 		const struct flow_event *head = pt->nr_heap ? head_of(pt->heap[0]) : NULL;
 
 		if (head && before(head->time, head->tid, queue->first_time, queue->first_tid))
 			return;
-		pt->closed_at++;
-		/* it counts as one of those that share the threads */
+		pt->unopened_at++;
+		/* the opened queues share the worker threads */
 		refill(pt, queue);
 		if (queue->finished)
 			continue;
@@ -137,8 +137,9 @@ static void set_limit(struct pt_decoder *pt, uint64_t time, int32_t tid)
 }
 
 /*
- * The queue whose head is first; its limit is what may come second. None if the head is later than
- * 'until'.
+ * Chooses the queue whose head is first as pt->current; none if that head is later than 'until'.
+ * The limit is the earliest possible event of the other queues: up to there, next() returns events
+ * of this queue without comparing heads.
  */
 static void choose(struct pt_decoder *pt, uint64_t until)
 {
@@ -153,9 +154,9 @@ static void choose(struct pt_decoder *pt, uint64_t until)
 		return;
 	for (size_t i = 1; i <= 2 && i < pt->nr_heap; i++)
 		set_limit(pt, head_of(pt->heap[i])->time, head_of(pt->heap[i])->tid);
-	if (pt->closed_at < pt->nr_closed)
-		set_limit(pt, pt->closed[pt->closed_at]->first_time,
-			  pt->closed[pt->closed_at]->first_tid);
+	if (pt->unopened_at < pt->nr_unopened)
+		set_limit(pt, pt->unopened[pt->unopened_at]->first_time,
+			  pt->unopened[pt->unopened_at]->first_tid);
 	if (until < UINT64_MAX)
 		set_limit(pt, until, INT32_MIN);
 }
@@ -211,7 +212,7 @@ static void destroy(struct auxtap_decoder *dec)
 		free(pt->queues[i]);
 	}
 	free(pt->queues);
-	free(pt->closed);
+	free(pt->unopened);
 	free(pt->heap);
 	if (pt->shared.flow)
 		pt->shared.flow_ops->close(pt->shared.flow);

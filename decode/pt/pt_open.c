@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The queues of a perf.data file, each with the extents of its trace (decode/stream); what the file
- * says about the unit. Raw streams.
+ * Opens perf.data files, which have a queue for each ring, with the extents of its trace
+ * (decode/stream), and the configuration of the trace units; and raw streams.
  */
 #include "pt_decoder.h"
 
@@ -54,7 +54,7 @@ static void configure_clock(struct auxtap_decoder *dec)
 		    attr->attr.enable_on_exec)
 			dec->sideband.follows_threads = true;
 	}
-	/* a perf string: u32 length, then the text */
+	/* perf writes a string as its length (u32), then the text */
 	if (auxtap_perfdata_feature(dec->pd, FEATURE_CPUID, &data, &size) || size <= 4)
 		return;
 	size -= 4;
@@ -79,13 +79,13 @@ void pt_configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
 	pi->snapshot = pt_info(pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
 	configure_clock(dec);
 	dec->sideband.per_thread = !pt_info(pi, AUXTAP_PT_INFO_PER_CPU_MMAPS);
-	/* the offsets of AUX records are not those of samples either */
+	/* with AUX samples the offsets of AUX records do not match either: as in snapshot mode */
 	dec->sideband.snapshot = pi->snapshot || decoder_has_samples(dec->pd);
 }
 
 /* ---- streams ---- */
 
-/* The decoder's queue of each queue of the file, which has the same number. */
+/* Adds the decoder's queue for a queue of the file; both have the same index. */
 static int add_queue(struct auxtap_decoder *dec, const struct trace_queue *from)
 {
 	struct auxtap_auxtrace head = {.cpu = (uint32_t)from->key.cpu,
@@ -149,9 +149,9 @@ static int add_samples(struct auxtap_decoder *dec, struct trace_queues *queues)
 	return ret;
 }
 
-/* Breaks the queue's trace where the kernel reported losses, and hands it to the decoder's. */
+/* Splits the file's queue where the kernel reported losses, and moves its extents to q. */
 static int fill_queue(struct auxtap_decoder *dec, struct trace_queue *from, struct pt_queue *q,
-		      bool only)
+		      bool one_ring)
 {
 	const struct trace_aux **lossy;
 	size_t nr;
@@ -159,7 +159,7 @@ static int fill_queue(struct auxtap_decoder *dec, struct trace_queue *from, stru
 				     q->per_cpu ? q->cpu : q->queue_tid, &lossy, &nr);
 
 	if (!ret)
-		ret = trace_queue_split(from, lossy, nr, q->per_cpu || only);
+		ret = trace_queue_split(from, lossy, nr, q->per_cpu || one_ring);
 	free((void *)lossy);
 	q->stream.extents = from->extents;
 	q->stream.nr_extents = from->nr;
@@ -169,7 +169,7 @@ static int fill_queue(struct auxtap_decoder *dec, struct trace_queue *from, stru
 	return ret;
 }
 
-/* Whether the recording has one ring, whichever are decoded. */
+/* Whether the recording has only one ring, including those that are not decoded. */
 static bool has_one_ring(const struct auxtap_decoder *dec, const struct auxtap_perfdata_aux *aux,
 			 size_t nr)
 {
@@ -188,12 +188,12 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					       .ctx = dec}};
 	const struct auxtap_perfdata_aux *aux;
 	size_t nr;
-	bool only;
+	bool one_ring;
 	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
 
 	if (ret)
 		return ret;
-	only = has_one_ring(dec, aux, nr);
+	one_ring = has_one_ring(dec, aux, nr);
 	ret = add_buffers(dec, &queues, aux, nr);
 	if (!ret)
 		ret = add_samples(dec, &queues);
@@ -202,7 +202,7 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	for (size_t i = 0; !ret && i < queues.keys.nr; i++) {
 		ret = add_queue(dec, &queues.queues[i]);
 		if (!ret)
-			ret = fill_queue(dec, &queues.queues[i], &pt->queues[i]->pt, only);
+			ret = fill_queue(dec, &queues.queues[i], &pt->queues[i]->pt, one_ring);
 	}
 	trace_queues_free(&queues);
 	if (ret)

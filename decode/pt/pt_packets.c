@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Intel PT packets as text. What cannot be decoded is
- * reported as a packet named "error" up to the next PSB; bytes before the first PSB as
- * one named "skipped". The last IP is kept here, so that compressed addresses are shown whole.
+ * Intel PT packets as text. Bytes that cannot be decoded, up to the next PSB, are reported as a
+ * packet named "error", bytes before the first PSB as one named "skipped". The last IP is kept
+ * here, so that compressed addresses are printed in full.
  */
 #include "pt_packets.h"
 #include "pt_reader.h"
@@ -24,11 +24,11 @@ struct packet_iter {
 	void *ctx;
 };
 
-/* name, a blank, the operands */
-static void text(struct auxtap_packet *out, const char *name, const char *fmt, ...)
+/* Writes the name, a blank, and the operands. */
+static void put_text(struct auxtap_packet *out, const char *name, const char *fmt, ...)
 	AUXTAP_PRINTF(3, 4);
 
-static void text(struct auxtap_packet *out, const char *name, const char *fmt, ...)
+static void put_text(struct auxtap_packet *out, const char *name, const char *fmt, ...)
 {
 	int used = snprintf(out->text, sizeof(out->text), "%s ", name);
 	va_list args;
@@ -39,13 +39,14 @@ static void text(struct auxtap_packet *out, const char *name, const char *fmt, .
 	out->name = name;
 }
 
-static void bare(struct auxtap_packet *out, const char *name)
+static void put_name(struct auxtap_packet *out, const char *name)
 {
 	snprintf(out->text, sizeof(out->text), "%s", name);
 	out->name = name;
 }
 
-/* SDM: how many bytes of an IP a packet holds, and where the others come from. */
+/* The SDM's IPBytes: how many bytes of the IP are in the packet; the others are those of the last
+ * IP. */
 static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out, const char *name,
 		   const struct pt_pkt *pkt)
 {
@@ -54,26 +55,26 @@ static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out, c
 
 	switch (bytes) {
 	case PT_IP_NONE:
-		text(out, name, "%x: ????????????????", bytes);
+		put_text(out, name, "%x: ????????????????", bytes);
 		return;
 	case PT_IP_16:
-		text(out, name, "%x: ????????????%04" PRIx64, bytes, ip & 0xffff);
+		put_text(out, name, "%x: ????????????%04" PRIx64, bytes, ip & 0xffff);
 		last = (last & ~0xffffULL) | (ip & 0xffff);
 		break;
 	case PT_IP_32:
-		text(out, name, "%x: ????????%08" PRIx64, bytes, ip & 0xffffffff);
+		put_text(out, name, "%x: ????????%08" PRIx64, bytes, ip & 0xffffffff);
 		last = (last & ~0xffffffffULL) | (ip & 0xffffffff);
 		break;
 	case PT_IP_48:
-		text(out, name, "%x: ????%012" PRIx64, bytes, ip & 0xffffffffffff);
+		put_text(out, name, "%x: ????%012" PRIx64, bytes, ip & 0xffffffffffff);
 		last = (last & ~0xffffffffffffULL) | (ip & 0xffffffffffff);
 		break;
 	case PT_IP_48_EXTENDED:
 		last = (uint64_t)((int64_t)(ip << 16) >> 16);
-		text(out, name, "%x: %016" PRIx64, bytes, last);
+		put_text(out, name, "%x: %016" PRIx64, bytes, last);
 		break;
 	default:
-		text(out, name, "%x: %016" PRIx64, bytes, ip);
+		put_text(out, name, "%x: %016" PRIx64, bytes, ip);
 		last = ip;
 		break;
 	}
@@ -91,22 +92,23 @@ static void put_tnt(struct auxtap_packet *out, const char *name, const struct pt
 	for (i = 0; i < nr; i++)
 		bits[i] = pkt->tnt.bits >> (nr - 1 - i) & 1 ? '!' : '.';
 	bits[i] = '\0';
-	text(out, name, "%s", bits);
+	put_text(out, name, "%s", bits);
 }
 
 static void put_mode(struct auxtap_packet *out, const struct pt_pkt *pkt)
 {
 	switch (pkt->mode.leaf) {
 	case PT_MODE_EXEC:
-		text(out, "mode.exec", "%s%s%s", pkt->mode.csl ? "cs.l" : "",
-		     pkt->mode.csl && pkt->mode.csd ? ", " : "", pkt->mode.csd ? "cs.d" : "");
+		put_text(out, "mode.exec", "%s%s%s", pkt->mode.csl ? "cs.l" : "",
+			 pkt->mode.csl && pkt->mode.csd ? ", " : "", pkt->mode.csd ? "cs.d" : "");
 		break;
 	case PT_MODE_TSX:
-		text(out, "mode.tsx", "%s%s%s", pkt->mode.intx ? "intx" : "",
-		     pkt->mode.intx && pkt->mode.abrt ? ", " : "", pkt->mode.abrt ? "abrt" : "");
+		put_text(out, "mode.tsx", "%s%s%s", pkt->mode.intx ? "intx" : "",
+			 pkt->mode.intx && pkt->mode.abrt ? ", " : "",
+			 pkt->mode.abrt ? "abrt" : "");
 		break;
 	default:
-		text(out, "mode", "leaf %x", pkt->mode.number);
+		put_text(out, "mode", "leaf %x", pkt->mode.number);
 		break;
 	}
 }
@@ -115,19 +117,19 @@ static void put_power(struct auxtap_packet *out, const struct pt_pkt *pkt)
 {
 	switch (pkt->type) {
 	case PT_PKT_EXSTOP:
-		text(out, "exstop", "%s", pkt->exstop_ip ? "ip" : "");
+		put_text(out, "exstop", "%s", pkt->exstop_ip ? "ip" : "");
 		break;
 	case PT_PKT_MWAIT:
-		text(out, "mwait", "%08x, %08x", pkt->mwait.hints, pkt->mwait.ext);
+		put_text(out, "mwait", "%08x, %08x", pkt->mwait.hints, pkt->mwait.ext);
 		break;
 	case PT_PKT_PWRE:
-		text(out, "pwre", "c%u.%u%s", (pkt->pwre.state + 1) & 0xfu,
-		     (pkt->pwre.sub_state + 1) & 0xfu, pkt->pwre.hw ? ", hw" : "");
+		put_text(out, "pwre", "c%u.%u%s", (pkt->pwre.state + 1) & 0xfu,
+			 (pkt->pwre.sub_state + 1) & 0xfu, pkt->pwre.hw ? ", hw" : "");
 		break;
 	default:
-		text(out, "pwrx", "%s%s%sc%u, c%u", pkt->pwrx.interrupt ? "int: " : "",
-		     pkt->pwrx.store ? "st: " : "", pkt->pwrx.autonomous ? "hw: " : "",
-		     (pkt->pwrx.last + 1) & 0xfu, (pkt->pwrx.deepest + 1) & 0xfu);
+		put_text(out, "pwrx", "%s%s%sc%u, c%u", pkt->pwrx.interrupt ? "int: " : "",
+			 pkt->pwrx.store ? "st: " : "", pkt->pwrx.autonomous ? "hw: " : "",
+			 (pkt->pwrx.last + 1) & 0xfu, (pkt->pwrx.deepest + 1) & 0xfu);
 		break;
 	}
 }
@@ -137,22 +139,22 @@ static void put_packet(struct pt_packet_stream *stream, const struct pt_pkt *pkt
 {
 	switch (pkt->type) {
 	case PT_PKT_PAD:
-		bare(out, "pad");
+		put_name(out, "pad");
 		break;
 	case PT_PKT_PSB:
-		bare(out, "psb");
-		/* From here on a decoder may start: nothing before counts. */
+		put_name(out, "psb");
+		/* A decoder may start here, so addresses after it do not depend on the last IP. */
 		stream->last_ip = 0;
 		stream->have_ip = false;
 		break;
 	case PT_PKT_PSBEND:
-		bare(out, "psbend");
+		put_name(out, "psbend");
 		break;
 	case PT_PKT_OVF:
-		bare(out, "ovf");
+		put_name(out, "ovf");
 		break;
 	case PT_PKT_STOP:
-		bare(out, "stop");
+		put_name(out, "stop");
 		break;
 	case PT_PKT_FUP:
 		put_ip(stream, out, "fup", pkt);
@@ -176,33 +178,34 @@ static void put_packet(struct pt_packet_stream *stream, const struct pt_pkt *pkt
 		put_mode(out, pkt);
 		break;
 	case PT_PKT_PIP:
-		text(out, "pip", "%" PRIx64 "%-17s cr3  %016" PRIx64, pkt->pip.cr3,
-		     pkt->pip.nr ? ", nr" : "", pkt->pip.cr3);
+		put_text(out, "pip", "%" PRIx64 "%-17s cr3  %016" PRIx64, pkt->pip.cr3,
+			 pkt->pip.nr ? ", nr" : "", pkt->pip.cr3);
 		break;
 	case PT_PKT_VMCS:
-		text(out, "vmcs", "%" PRIx64 "%-17s vmcs %016" PRIx64, pkt->vmcs, "", pkt->vmcs);
+		put_text(out, "vmcs", "%" PRIx64 "%-17s vmcs %016" PRIx64, pkt->vmcs, "",
+			 pkt->vmcs);
 		break;
 	case PT_PKT_CBR:
-		text(out, "cbr", "%x", pkt->cbr);
+		put_text(out, "cbr", "%x", pkt->cbr);
 		break;
 	case PT_PKT_TSC:
-		text(out, "tsc", "%" PRIx64, pkt->tsc);
+		put_text(out, "tsc", "%" PRIx64, pkt->tsc);
 		break;
 	case PT_PKT_TMA:
-		text(out, "tma", "%x, %x", pkt->tma.ctc, pkt->tma.fc);
+		put_text(out, "tma", "%x, %x", pkt->tma.ctc, pkt->tma.fc);
 		break;
 	case PT_PKT_MTC:
-		text(out, "mtc", "%x", pkt->mtc);
+		put_text(out, "mtc", "%x", pkt->mtc);
 		break;
 	case PT_PKT_CYC:
-		text(out, "cyc", "%" PRIx64, pkt->cyc);
+		put_text(out, "cyc", "%" PRIx64, pkt->cyc);
 		break;
 	case PT_PKT_MNT:
-		text(out, "mnt", "%" PRIx64, pkt->mnt);
+		put_text(out, "mnt", "%" PRIx64, pkt->mnt);
 		break;
 	case PT_PKT_PTW:
-		text(out, "ptw", "%x: %" PRIx64 "%s", pkt->ptw.plc, pkt->ptw.payload,
-		     pkt->ptw.ip ? ", ip" : "");
+		put_text(out, "ptw", "%x: %" PRIx64 "%s", pkt->ptw.plc, pkt->ptw.payload,
+			 pkt->ptw.ip ? ", ip" : "");
 		break;
 	case PT_PKT_EXSTOP:
 	case PT_PKT_MWAIT:
@@ -211,7 +214,7 @@ static void put_packet(struct pt_packet_stream *stream, const struct pt_pkt *pkt
 		put_power(out, pkt);
 		break;
 	default:
-		bare(out, "unknown");
+		put_name(out, "unknown");
 		break;
 	}
 }
@@ -231,19 +234,19 @@ static int report_error(struct packet_iter *w, uint64_t at, uint64_t size, const
 {
 	struct auxtap_packet out = {0};
 
-	text(&out, "error", "%s, %" PRIu64 " bytes passed over", why, size);
+	put_text(&out, "error", "%s, %" PRIu64 " bytes passed over", why, size);
 	return report(w, &out, at, size);
 }
 
-/* Bytes that are no PAD, between two positions. */
-static bool anything(const struct packet_iter *w, uint64_t from, uint64_t to)
+/* Whether there are bytes other than PADs between the two positions. */
+static bool has_non_pad(const struct packet_iter *w, uint64_t from, uint64_t to)
 {
 	while (from < to && !w->trace[from])
 		from++;
 	return from < to;
 }
 
-/* To the next PSB. 1 found, 0 none; else fn's result. */
+/* Skips to the next PSB. 1: found; 0: there is none; else fn's result. */
 static int synchronise(struct packet_iter *w, uint64_t *at, const char *why)
 {
 	static const unsigned char psb[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
@@ -253,7 +256,7 @@ static int synchronise(struct packet_iter *w, uint64_t *at, const char *why)
 	uint64_t from = *at, keep = sizeof(psb) - 1;
 	int ret = 0;
 
-	/* What could not be decoded is never the next start. */
+	/* After an error, do not find the same PSB again. */
 	*at += why != NULL;
 	if (*at < w->size)
 		found = memmem(w->trace + *at, w->size - *at, psb, sizeof(psb));
@@ -266,8 +269,8 @@ static int synchronise(struct packet_iter *w, uint64_t *at, const char *why)
 		*at = w->size - keep;
 	if (why) {
 		ret = report_error(w, from, *at - from, why);
-	} else if (anything(w, from, *at)) {
-		text(&out, "skipped", "%" PRIu64 " bytes before a PSB", *at - from);
+	} else if (has_non_pad(w, from, *at)) {
+		put_text(&out, "skipped", "%" PRIu64 " bytes before a PSB", *at - from);
 		ret = report(w, &out, from, *at - from);
 	}
 	if (ret)
@@ -279,10 +282,10 @@ static int synchronise(struct packet_iter *w, uint64_t *at, const char *why)
 }
 
 /*
- * The packet at 'at'. 1: taken, fn's result in *result; 0: incomplete at the end; -1: none, *why
- * says so.
+ * Reports the packet at 'at'. 1: done, *result is fn's result; 0: it is incomplete; -1: it is no
+ * packet, and *why has the reason.
  */
-static int one(struct packet_iter *w, uint64_t *at, int *result, const char **why)
+static int report_next(struct packet_iter *w, uint64_t *at, int *result, const char **why)
 {
 	struct auxtap_packet out = {0};
 	struct pt_pkt pkt;
@@ -312,7 +315,7 @@ static int report_chunk(struct packet_iter *w, uint64_t *at)
 	while (*at < w->size) {
 		const char *why = "the trace ends inside a packet";
 
-		ret = one(w, at, &result, &why);
+		ret = report_next(w, at, &result, &why);
 		if (result)
 			return result;
 		if (ret > 0)

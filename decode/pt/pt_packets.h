@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Intel PT packets out of a stream that comes in fragments: a packet, and the last IP, may
- * go over from one fragment to the next. Used by the packet listing (dump_trace.c).
+ * Intel PT packets of a stream that is read in fragments: a packet may begin in one fragment and
+ * end in the next, and the last IP is kept. Used by the packet listing (dump_trace.c).
  */
 #ifndef DECODE_PT_PACKETS_H
 #define DECODE_PT_PACKETS_H
@@ -18,9 +18,9 @@ struct pt_packet_stream {
 #define PT_PACKET_MAX 16
 
 /*
- * The packets of one fragment. With last unset an incomplete packet at the end is left for
- * the next fragment; *used says how much was taken. fn's non-zero result ends it and is
- * returned.
+ * Calls fn for each packet of one fragment. Unless 'last' is set, an incomplete packet at the end
+ * is left for the next fragment; *used is the number of bytes that were read. A non-zero result of
+ * fn stops and is returned.
  */
 int pt_packets_chunk(struct pt_packet_stream *stream, const void *trace, size_t size,
 		     uint64_t offset, bool last, size_t *used,

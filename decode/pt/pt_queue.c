@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A queue cuts its stream into segments and, once these are decoded, merges their events
- * in order: see pt_queue.h. All of it belongs to the thread that reads the events.
+ * A queue cuts its stream into segments and, once these are decoded, concatenates their events: see
+ * pt_queue.h. All of this runs in the thread that reads the events.
  */
 #include "pt_queue.h"
 #include "pt_scan.h"
@@ -27,40 +27,40 @@ void pt_queue_free(struct pt_queue *q)
 
 /* ---- cutting ---- */
 
-/* With a time window, segments that end before it need no decode. */
+/* Whether the segment ends before the time window, so that it need not be decoded. */
 static bool before_window(const struct pt_queue *q, const struct pt_segment *seg)
 {
 	uint64_t from = q->shared->opts.time_start;
-	struct pt_scan_head head;
+	struct pt_psb_plus psb_plus;
 
 	if (!from || seg->total == seg->size)
 		return false;
-	pt_scan_head(seg->data + seg->size, seg->total - seg->size, &head);
-	return head.has_tsc && time_from_tsc(&q->shared->sideband->conv, head.tsc) < from;
+	pt_psb_plus_read(seg->data + seg->size, seg->total - seg->size, &psb_plus);
+	return psb_plus.has_tsc && time_from_tsc(&q->shared->sideband->conv, psb_plus.tsc) < from;
 }
 
 /*
- * The clock of a segment without a time of its own goes on from the newest PSB+ that has one: not
- * from the end of the segment before, whose decode may not have run yet.
+ * A segment without a time of its own starts with the time of the newest PSB+ that has one, not
+ * with that of the end of the previous segment, which may not have been decoded yet.
  */
 static void note_tsc(struct pt_queue *q, const struct pt_segment *seg)
 {
-	struct pt_scan_head head;
+	struct pt_psb_plus psb_plus;
 
-	pt_scan_head(seg->data, seg->size, &head);
-	if (head.has_tsc)
-		q->psb_tsc = head.tsc;
+	pt_psb_plus_read(seg->data, seg->size, &psb_plus);
+	if (psb_plus.has_tsc)
+		q->psb_tsc = psb_plus.tsc;
 }
 
 uint64_t pt_queue_first_time(struct pt_queue *q)
 {
 	const struct trace_extent *extent = q->stream.extents;
-	struct pt_scan_head head;
+	struct pt_psb_plus psb_plus;
 	uint8_t buf[4096];
 	ssize_t got;
 	size_t pos;
 
-	/* With a window, segments that are skipped have no times, nor the gaps between them. */
+	/* With a time window, skipped segments and the gaps between them have no times. */
 	if (!q->stream.nr_extents || q->shared->opts.time_start)
 		return 0;
 	got = q->stream.pread(q->stream.ctx, buf,
@@ -69,16 +69,16 @@ uint64_t pt_queue_first_time(struct pt_queue *q)
 	if (got <= 0)
 		return 0;
 	pos = pt_find_psb(buf, (size_t)got, 0);
-	/* near the end of buf its PSB+ may be cut off */
+	/* near the end of buf the PSB+ may be incomplete */
 	if (pos >= (size_t)got || (got == sizeof(buf) && (size_t)got - pos < 256))
 		return 0;
-	pt_scan_head(buf + pos, (size_t)got - pos, &head);
-	return head.has_tsc ? time_from_tsc(&q->shared->sideband->conv, head.tsc) : 0;
+	pt_psb_plus_read(buf + pos, (size_t)got - pos, &psb_plus);
+	return psb_plus.has_tsc ? time_from_tsc(&q->shared->sideband->conv, psb_plus.tsc) : 0;
 }
 
 /*
- * A job for each segment, also for one that is not decoded (skip) and for the end of the stream
- * (last), so that all that the stream reports comes to the reader in order.
+ * Makes a job for each segment, also for one that is not decoded (skip), and for the end of the
+ * stream (last). So losses that the stream reports reach the reader in order.
  */
 struct pt_job *pt_queue_next_job(struct pt_queue *q)
 {
@@ -110,7 +110,8 @@ struct pt_job *pt_queue_next_job(struct pt_queue *q)
 		job->skip = true;
 		return job;
 	}
-	/* A copy: many segments are decoded at once, and a restart writes into its bytes. */
+	/* The job needs a copy: many segments are decoded at once, and a restart writes into its
+	 * bytes. */
 	job->mem_size = PT_STREAM_HEADROOM + seg.total;
 	job->mem = malloc(job->mem_size);
 	if (!job->mem) {
@@ -125,8 +126,8 @@ struct pt_job *pt_queue_next_job(struct pt_queue *q)
 /* ---- gaps ---- */
 
 /*
- * Trace that ends inside a packet (the area was full) has the cause of the gap that follows; the
- * provisional one is dropped.
+ * If trace ends inside a packet, because the AUX area was full, the gap that follows is the real
+ * cause: this drops the decode error that was reported first.
  */
 static void drop_cut_short(struct flow_gap **list)
 {
@@ -137,10 +138,10 @@ static void drop_cut_short(struct flow_gap **list)
 	if (!*at)
 		return;
 	free(*at);
-	*at = NULL; /* it is the last: nothing was added since */
+	*at = NULL; /* it was the last one in the list */
 }
 
-/* Takes the gap. Adjacent gaps are delivered as one event, each cause with its size. */
+/* Opens a gap, or adds its cause to the open gap: adjacent gaps become a single event. */
 static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 {
 	struct auxtap_gap where = {.cpu = q->cpu,
@@ -163,7 +164,7 @@ static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 	flow_gap_add(&q->gap, gap);
 }
 
-/* A gap that the stream reports, or a segment boundary. */
+/* Opens a gap between two segments. */
 static void boundary_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
 			 bool exact, const char *fmt, ...) AUXTAP_PRINTF(5, 6);
 
@@ -190,7 +191,7 @@ static bool wanted(const struct pt_queue *q, uint32_t type, uint64_t time)
 	return flow_wanted(&q->shared->opts, type, time, q->tid, q->cpu);
 }
 
-/* Makes ev the event of the open gap, or none. */
+/* Makes ev the event of the open gap; ev->type is 0 if there is none, or it is not wanted. */
 static void gap_ends(struct pt_queue *q, struct flow_event *ev)
 {
 	struct flow_gap *gap = q->gap;
@@ -242,7 +243,7 @@ static void extent_starts(struct pt_queue *q, const struct pt_segment *seg)
 			     whose);
 }
 
-static bool finish(struct pt_queue *q, struct pt_batch *out)
+static bool finish_queue(struct pt_queue *q, struct pt_batch *out)
 {
 	struct flow_event *ev = &out->events[0];
 
@@ -262,7 +263,7 @@ bool pt_queue_begin_segment(struct pt_queue *q, struct pt_job *job, struct pt_ba
 	q->sum.bytes = job->nr_bytes;
 	if (job->last) {
 		q->error = q->error ? q->error : job->error;
-		return finish(q, out);
+		return finish_queue(q, out);
 	}
 	if (seg->starts_extent) {
 		extent_starts(q, seg);
@@ -278,11 +279,11 @@ bool pt_queue_begin_segment(struct pt_queue *q, struct pt_job *job, struct pt_ba
 		return true;
 	}
 	if (q->shared->opts.time_stop && q->time >= q->shared->opts.time_stop)
-		return finish(q, out);
+		return finish_queue(q, out);
 	return true;
 }
 
-/* Time never goes back, though a segment's own clock may have gone too far by estimates. */
+/* Time never goes back: a segment's clock, which is an estimate between packets, may run ahead. */
 static void set_time(struct pt_queue *q, uint64_t time)
 {
 	if (time > q->time)
@@ -296,7 +297,7 @@ void pt_queue_take_start(struct pt_queue *q, const struct pt_job *job)
 	q->enabled = job->start.enabled;
 	q->pid = job->start.pid;
 	q->tid = job->start.tid;
-	/* Tracing was on and is off at this PSB, without a packet or record that says so. */
+	/* Tracing is off at this PSB, but no packet or record says that it was switched off. */
 	if (was_on && !q->enabled && !job->seg.starts_extent && !q->gap)
 		boundary_gap(q, lost ? AUXTAP_GAP_RECORD_LOST : AUXTAP_GAP_UNKNOWN, 0, false,
 			     "tracing ended unannounced before offset 0x%llx",
@@ -327,8 +328,8 @@ void pt_queue_take_end(struct pt_queue *q, const struct pt_job *job)
 
 /* ---- events ---- */
 
-/* The instructions counted for an event that is none belong to the next one. */
-static void drop(struct pt_queue *q, struct flow_event *ev)
+/* Drops the event; the instructions counted for it are added to the next one. */
+static void drop_event(struct pt_queue *q, struct flow_event *ev)
 {
 	q->insns_since += ev->nr_insns;
 	ev->type = 0;
@@ -349,12 +350,12 @@ static void set_depth(struct pt_queue *q, struct flow_event *ev)
 }
 
 /*
- * Makes ev the branch that the segment before left pending, and the event after it its call or
+ * Makes ev the branch that the previous segment left pending, and the event after ev its call or
  * return.
  */
 static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
 {
-	const uint32_t moves = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;
+	const uint32_t call_types = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;
 	const struct pt_pending *p = &q->pending;
 	struct flow_event *call = ev + 1;
 	uint32_t type = 0;
@@ -383,7 +384,7 @@ static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
 		ev->type = AUXTAP_EVENT_BRANCH;
 		take_count(q, ev);
 	}
-	if (!type || !(q->shared->opts.events & moves))
+	if (!type || !(q->shared->opts.events & call_types))
 		return;
 	call->type = type;
 	set_depth(q, call);
@@ -394,14 +395,14 @@ static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
 }
 
 /*
- * Turns one event or message of a segment decoder into what the reader gets; type 0: nothing.
- * Events come here in the order of the stream, so state that crosses segments is kept here. A time
- * before q->time is raised to it; such an event may no longer lie in the time window that was asked
- * for.
+ * Turns an event or message of a segment decoder into the event that the reader gets; type 0: none.
+ * Events come here in the order of the stream, so this is where state that crosses segments is
+ * kept. If the event's time is before q->time, it becomes q->time; the event may then be outside of
+ * the time window.
  */
-static void to_reader(struct pt_queue *q, struct flow_event *ev)
+static void finish_event(struct pt_queue *q, struct flow_event *ev)
 {
-	/* q->time and so on are the event's from here on: messages use them */
+	/* set q->time, pid and tid first: the gaps and branches of messages get them */
 	bool late = ev->time < q->time;
 
 	if (late)
@@ -442,7 +443,7 @@ static void to_reader(struct pt_queue *q, struct flow_event *ev)
 			ev->type = 0;
 		return;
 	case AUXTAP_EVENT_TRACE:
-		/* nothing ran in the segment before tracing went off */
+		/* no instruction of this segment ran before tracing was switched off */
 		if (!ev->trace_on && !ev->has_ip) {
 			ev->ip = q->last_ip;
 			ev->has_ip = q->last_ip != 0;
@@ -452,7 +453,7 @@ static void to_reader(struct pt_queue *q, struct flow_event *ev)
 		break;
 	}
 	if (late && !wanted(q, ev->type, ev->time))
-		drop(q, ev);
+		drop_event(q, ev);
 	else
 		take_count(q, ev);
 }
@@ -463,8 +464,8 @@ void pt_queue_finish_batch(struct pt_queue *q, struct pt_batch *batch)
 		struct flow_event *ev = &batch->events[i];
 
 		if (ev->type == PT_BOUNDARY_BRANCH)
-			i++; /* the slot after it is part of it */
+			i++; /* the next slot is for its call or return */
 		if (ev->type)
-			to_reader(q, ev);
+			finish_event(q, ev);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See pt_reader.h. libipt's packet decoder: no other file uses its types. */
+/* See pt_reader.h. This is the only file that uses libipt's packet decoder. */
 #include "pt_reader.h"
 
 #include <intel-pt.h>
@@ -50,7 +50,7 @@ static enum pt_pkt_type type_of(enum pt_packet_type type)
 		[ppt_ptw] = PT_PKT_PTW,
 	};
 
-	/* newer libraries know more of them; 0 is PT_PKT_UNKNOWN */
+	/* a newer libipt may know more types; unset entries are PT_PKT_UNKNOWN */
 	return (size_t)type < sizeof(types) / sizeof(types[0]) ? types[type] : PT_PKT_UNKNOWN;
 }
 
@@ -108,7 +108,9 @@ static void read_payload(const struct pt_packet *from, struct pt_pkt *to)
 	case ppt_tip:
 	case ppt_tip_pge:
 	case ppt_tip_pgd:
-		to->ip.bytes = (uint8_t)from->payload.ip.ipc; /* both as in the packet */
+		to->ip.bytes =
+			(uint8_t)from->payload.ip
+				.ipc; /* our enum has the encoding of the packet, as libipt's has */
 		to->ip.ip = from->payload.ip.ip;
 		break;
 	case ppt_tnt_8:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Intel PT packets, one at a time, taken apart by libipt. Addresses are compressed as in the
- * packet.
+ * Reads Intel PT packets, one at a time, by means of libipt. Addresses are returned as they are in
+ * the packet, not decompressed.
  */
 #ifndef AUXTAP_PT_READER_H
 #define AUXTAP_PT_READER_H
@@ -39,12 +39,13 @@ enum pt_pkt_type {
 	PT_PKT_PWRX,
 };
 
-/* SDM: how many bytes of an address a packet has, and where the others come from. */
+/* The SDM's IPBytes: how many bytes of an address a packet has; the others are those of the last
+ * IP. */
 enum pt_ip_bytes {
 	PT_IP_NONE,
 	PT_IP_16,
 	PT_IP_32,
-	PT_IP_48_EXTENDED, /* by its sign */
+	PT_IP_48_EXTENDED, /* sign-extended */
 	PT_IP_48,
 	PT_IP_FULL = 6,
 };
@@ -59,7 +60,7 @@ struct pt_pkt {
 		} ip;
 		struct {
 			uint8_t nr;
-			uint64_t bits; /* the oldest is the highest of nr */
+			uint64_t bits; /* the oldest branch is bit nr - 1 */
 		} tnt;
 		struct {
 			enum { PT_MODE_EXEC, PT_MODE_TSX, PT_MODE_OTHER } leaf;
@@ -98,15 +99,15 @@ struct pt_pkt {
 
 struct pt_reader;
 
-/* NULL: out of memory. The bytes must stay until it is closed. */
+/* NULL: out of memory. The bytes must stay valid until the reader is closed. */
 struct pt_reader *pt_reader_open(const uint8_t *data, size_t size);
 void pt_reader_close(struct pt_reader *reader);
-/* The next packet is at 'at'; false: it is out of reach. Before the first packet. */
+/* The next packet is read at 'at'; false: that is out of range. Call it before the first packet. */
 bool pt_reader_seek(struct pt_reader *reader, size_t at);
-/* The size of the packet; 0: the bytes end before it does; -1: it is none, *why says so. */
+/* Returns the packet's size; 0: it is incomplete; -1: it is no packet, and *why has the reason. */
 int pt_reader_next(struct pt_reader *reader, struct pt_pkt *pkt, const char **why);
 
-/* Is it 32-bit code after this MODE.Exec? */
+/* Whether code after this MODE.Exec is 32-bit code. */
 static inline bool pt_mode_is_32(const struct pt_pkt *pkt)
 {
 	return pkt->mode.leaf == PT_MODE_EXEC && !pkt->mode.csl && pkt->mode.csd;

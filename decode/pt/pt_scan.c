@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See pt_scan.h. The IP compression of packets is undone here. */
+/* See pt_scan.h. Addresses are decompressed here. */
 #include "pt_scan.h"
 #include "pt_reader.h"
 
 #include <string.h>
 
-/* The address a packet means; false if it carries none. */
+/* Updates the last IP to the packet's address; false: the packet has none. */
 static bool last_ip(uint64_t *last, const struct pt_pkt *pkt)
 {
 	uint64_t ip = pkt->ip.ip;
@@ -31,7 +31,7 @@ static bool last_ip(uint64_t *last, const struct pt_pkt *pkt)
 	}
 }
 
-size_t pt_scan_psb_plus(const uint8_t *data, size_t size)
+size_t pt_psb_plus_size(const uint8_t *data, size_t size)
 {
 	struct pt_reader *reader = pt_reader_open(data, size);
 	size_t end = 0, pos = 0;
@@ -54,13 +54,13 @@ size_t pt_scan_psb_plus(const uint8_t *data, size_t size)
 	return end;
 }
 
-void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head)
+void pt_psb_plus_read(const uint8_t *data, size_t size, struct pt_psb_plus *psb_plus)
 {
 	struct pt_reader *reader = pt_reader_open(data, size < 512 ? size : 512);
 	struct pt_pkt pkt;
 	const char *why;
 
-	memset(head, 0, sizeof(*head));
+	memset(psb_plus, 0, sizeof(*psb_plus));
 	if (!reader)
 		return;
 	if (pt_reader_seek(reader, 0)) {
@@ -68,14 +68,14 @@ void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head)
 			if (pkt.type == PT_PKT_PSBEND)
 				break;
 			if (pkt.type == PT_PKT_TSC) {
-				head->has_tsc = true;
-				head->tsc = pkt.tsc;
+				psb_plus->has_tsc = true;
+				psb_plus->tsc = pkt.tsc;
 			} else if (pkt.type == PT_PKT_FUP) {
-				head->has_fup = last_ip(&head->fup, &pkt);
+				psb_plus->has_fup = last_ip(&psb_plus->fup, &pkt);
 			} else if (pkt.type == PT_PKT_MODE || pkt.type == PT_PKT_PIP ||
 				   pkt.type == PT_PKT_VMCS || pkt.type == PT_PKT_CBR ||
 				   pkt.type == PT_PKT_MNT) {
-				head->nr_status++;
+				psb_plus->nr_status++;
 			}
 		}
 	}
@@ -83,9 +83,9 @@ void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head)
 }
 
 /*
- * Every packet from the PSB on is read, as each may change the last IP, the execution mode or the
- * time; only one that ends after 'from' is taken. A FUP counts only after an OVF, as others give
- * the source of an event.
+ * Reads all packets from the PSB on, as each may change the last IP, the execution mode or the
+ * time, but stops only at one that ends after 'from'. A FUP is a restart position only after an
+ * OVF: other FUPs have the source address of an event.
  */
 bool pt_scan_restart(const uint8_t *data, size_t size, size_t from, struct pt_restart *r,
 		     bool (*usable)(void *ctx, uint64_t ip), void *ctx)
@@ -149,7 +149,7 @@ out:
 
 static uint8_t *put_ip(uint8_t *at, uint8_t opcode, uint64_t ip)
 {
-	*at++ = opcode | 6 << 5; /* the address in full */
+	*at++ = opcode | 6 << 5; /* IPBytes: the full address */
 	memcpy(at, &ip, 8);
 	return at + 8;
 }

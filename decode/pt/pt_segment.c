@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One segment as events, whatever came before it. Nothing is listed that a later packet
- * does not confirm: at the end of joined extents the flow stops after the last packet; where the
- * next PSB+ names an address, it goes on straight up to there. Where the flow is lost, a gap
- * lasts up to where it goes on.
+ * Decodes one segment to events, without any state of earlier segments. No event is emitted that a
+ * later packet does not confirm: the flow continues after the segment's last packet up to the
+ * address in the next PSB+, and without such an address it ends at the last packet. If the flow is
+ * lost, a gap lasts until it resumes.
  */
 #include "pt_queue.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 /*
- * Events that one step may produce, an error's included: gaps, branches, calls, async, trace,
+ * The maximum number of events that one step may produce: gaps, branches, calls, async, trace,
  * instruction.
  */
 #define STEP_EVENTS 12
@@ -57,20 +57,21 @@ static void set_time(struct pt_segment_decoder *w, uint64_t tsc)
 	w->time = time_from_tsc(&w->shared->sideband->conv, tsc);
 }
 
-/* Which mappings hold now; without comparable clocks all of the sideband does. */
+/* The time for looking up mappings; if clocks are not comparable, the newest mappings are used. */
 static uint64_t map_time(const struct pt_segment_decoder *w)
 {
 	return w->shared->sideband->conv.valid && w->time ? w->time : UINT64_MAX;
 }
 
-/* Who runs, and what it has mapped: may have changed whenever tracing was off. */
+/* Updates which thread runs and its mappings: both may change while tracing is off. */
 static void update_context(struct pt_segment_decoder *w)
 {
 	const struct sideband *sb = w->shared->sideband;
 
 	/*
-	 * A transaction may hold more threads than the one that its record names: the kernel
-	 * leaves the unit on between two threads whose events are clones of each other.
+	 * A transaction may have trace of more threads than the one that its AUX record names: the
+	 * kernel swaps the contexts of two threads whose events are clones, without stopping the
+	 * unit.
 	 */
 	if (w->queue->per_cpu &&
 	    !(sb->has_switches && sb->conv.valid && w->time &&
@@ -86,10 +87,10 @@ static void update_context(struct pt_segment_decoder *w)
 }
 
 /*
- * The idle task has no user code: the switch to another thread is between two time stamps, and
- * whose code it is, is not known.
+ * The idle task has no user code: so the thread was switched after the last time stamp in the
+ * trace, and it is not known which thread runs.
  */
-static void not_idle(struct pt_segment_decoder *w, uint64_t ip)
+static void set_unknown_if_idle(struct pt_segment_decoder *w, uint64_t ip)
 {
 	if (w->queue->per_cpu && !w->tid && ip && !(ip >> 63))
 		w->pid = w->tid = -1;
@@ -132,7 +133,7 @@ static struct flow_gap *decode_error(struct pt_segment_decoder *w, const struct 
 
 	if (ip)
 		snprintf(at_ip, sizeof(at_ip), ", ip %llx", (unsigned long long)ip);
-	/* No fault of the trace: what follows would be resynchronised at random. */
+	/* This is not an error of the trace: stop, as gaps would depend on the memory available. */
 	if (step->loss == FLOW_LOSS_NO_MEMORY)
 		w->job->error = -ENOMEM;
 	gap = pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx%s", step->why,
@@ -148,7 +149,7 @@ static void on_lost(struct pt_segment_decoder *w, const struct flow_step *step)
 	struct flow_gap *gap;
 
 	pt_count_flush(w);
-	not_idle(w, ip);
+	set_unknown_if_idle(w, ip);
 	if (step->loss == FLOW_LOSS_NO_CODE && !pt_memory_readable(&w->mem, ip, true)) {
 		pt_emit_branch(w, ip, true);
 		if (w->mem.fault_mapped)
@@ -160,7 +161,7 @@ static void on_lost(struct pt_segment_decoder *w, const struct flow_step *step)
 	} else {
 		gap = decode_error(w, step, ip);
 	}
-	/* the queue gets the gap when this batch is full: until then it is ours */
+	/* the queue gets the gap together with this batch: until then it can be changed */
 	if (gap && !gap->cut_short && step->next > step->pos) {
 		gap->gap.nr_bytes = step->next - step->pos;
 		gap->gap.exact = true;
@@ -177,8 +178,9 @@ static void on_overflow(struct pt_segment_decoder *w, const struct flow_step *st
 }
 
 /*
- * The flow came to the step's ip. Endless loops and recursion by direct branches have no packets:
- * the decode stops the first time that it comes to ip, the program may have passed it often.
+ * The flow came to the step's ip. Endless loops and recursion by direct branches generate no
+ * packets: the decode stops when it comes to ip for the first time, although the program may have
+ * passed it many times.
  */
 static void report_uncounted_loop(struct pt_segment_decoder *w, const struct flow_step *step)
 {
@@ -197,17 +199,17 @@ static void report_uncounted_loop(struct pt_segment_decoder *w, const struct flo
 	pt_gap_close(w);
 }
 
-static void on_on(struct pt_segment_decoder *w, const struct flow_step *step)
+static void on_trace_on(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	w->enabled = true;
 	pt_emit_no_branch(w);
 	update_context(w);
-	not_idle(w, step->ip);
+	set_unknown_if_idle(w, step->ip);
 	pt_gap_close(w);
 	pt_emit_trace(w, true, step->ip, true);
 }
 
-static void on_off(struct pt_segment_decoder *w, const struct flow_step *step)
+static void on_trace_off(struct pt_segment_decoder *w, const struct flow_step *step)
 {
 	pt_gap_close(w);
 	pt_emit_branch(w, step->to, step->has_to);
@@ -253,7 +255,7 @@ static void set_pending(struct pt_segment_decoder *w, const struct flow_step *st
 
 static void on_block(struct pt_segment_decoder *w, const struct flow_step *step)
 {
-	not_idle(w, step->ip);
+	set_unknown_if_idle(w, step->ip);
 	pt_gap_close(w);
 	pt_emit_branch(w, step->ip, true);
 	if (w->shared->opts.events & AUXTAP_EVENT_INSN)
@@ -262,7 +264,7 @@ static void on_block(struct pt_segment_decoder *w, const struct flow_step *step)
 		pt_emit_block(w, step);
 	w->last_ip = step->last_ip;
 	set_pending(w, step);
-	/* The block has the time of the step before: the packets at its end carry the next one. */
+	/* The block keeps the previous time: the packets read for it have the time of its end. */
 	set_time(w, step->tsc);
 }
 
@@ -278,10 +280,10 @@ static void take_step(struct pt_segment_decoder *w, const struct flow_step *step
 		on_sync(w, step);
 		break;
 	case FLOW_ON:
-		on_on(w, step);
+		on_trace_on(w, step);
 		break;
 	case FLOW_OFF:
-		on_off(w, step);
+		on_trace_off(w, step);
 		break;
 	case FLOW_ASYNC:
 		on_async(w, step);
@@ -330,7 +332,7 @@ void pt_segment_decoder_start(struct pt_segment_decoder *w, struct pt_job *job)
 	w->shared->flow_ops->start(w->flow, &bytes);
 }
 
-/* False: the decoder says no more. */
+/* False: the flow decoder has no more steps. */
 static bool more_steps(struct pt_segment_decoder *w)
 {
 	if (!w->nr_steps)

@@ -10,7 +10,7 @@
 
 #define CHUNK	     (64u << 10)
 #define PSB_SIZE     16
-#define PSB_PLUS_MAX 256 /* a PSB+ is a handful of packets */
+#define PSB_PLUS_MAX 256 /* more than the few packets of a PSB+ need */
 
 static const uint8_t psb[PSB_SIZE] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
 				      2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
@@ -26,8 +26,8 @@ size_t pt_find_psb(const uint8_t *data, size_t size, size_t from)
 	if (!at)
 		return size;
 	/*
-	 * A payload before it may end like a PSB begins: the last possible position is the real
-	 * one.
+	 * The payload of the packet before the PSB may end with the PSB's byte pattern: the PSB is
+	 * the last position that matches.
 	 */
 	pos = (size_t)(at - data);
 	while (size - pos >= PSB_SIZE + 2 && !memcmp(data + pos + 2, psb, PSB_SIZE))
@@ -72,7 +72,7 @@ static int make_space(struct pt_stream *stream, size_t need)
 	return vector_grow_by(stream->mem, stream->end, need, stream->mem_size);
 }
 
-/* Appends bytes of the current extents, which join. 1: some; 0: they are over. */
+/* Appends bytes of the current extent and of those that join it. 1: done; 0: there are no more. */
 static int read_more(struct pt_stream *stream)
 {
 	for (;;) {
@@ -114,8 +114,8 @@ static int read_more(struct pt_stream *stream)
 }
 
 /*
- * Offset from begin of the first PSB at or after 'from', reading on as far as 'limit'; SIZE_MAX:
- * none.
+ * Finds the first PSB at or after 'from', reading more bytes up to 'limit'. *found: its offset from
+ * stream->begin; SIZE_MAX: there is none.
  */
 static int seek_psb(struct pt_stream *stream, size_t from, size_t limit, size_t *found)
 {
@@ -125,7 +125,7 @@ static int seek_psb(struct pt_stream *stream, size_t from, size_t limit, size_t 
 		size_t have = stream->end - stream->begin;
 		size_t pos = have ? pt_find_psb(stream->mem + stream->begin, have, from) : have;
 
-		/* two bytes more, so that the last possible position is seen */
+		/* with two more bytes, pt_find_psb() has seen the last position that matches */
 		if (pos < have && have - pos >= PSB_SIZE + 2) {
 			*found = pos;
 			return 0;
@@ -152,7 +152,7 @@ static void consume(struct pt_stream *stream, size_t nr)
 	stream->begin_off += nr;
 }
 
-static bool next_run(struct pt_stream *stream, struct pt_segment *seg)
+static bool next_extent(struct pt_stream *stream, struct pt_segment *seg)
 {
 	if (stream->in_extents)
 		stream->extent++;
@@ -167,8 +167,8 @@ static bool next_run(struct pt_stream *stream, struct pt_segment *seg)
 	return true;
 }
 
-/* Leading zeros are PAD: no trace, nothing skipped. */
-static uint64_t not_padding(const uint8_t *data, size_t size)
+/* The size without leading zeros: these are PADs, so nothing is lost if they are skipped. */
+static uint64_t size_without_pads(const uint8_t *data, size_t size)
 {
 	size_t i = 0;
 
@@ -183,7 +183,7 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 	int ret;
 
 	memset(seg, 0, sizeof(*seg));
-	if (!stream->in_extents && !next_run(stream, seg))
+	if (!stream->in_extents && !next_extent(stream, seg))
 		return 0;
 	for (;;) {
 		size_t have;
@@ -195,15 +195,15 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 			break;
 		have = stream->end - stream->begin;
 		if (have > PSB_SIZE + 2 && have >= CHUNK) {
-			/* keep what may be the start of a PSB */
+			/* keep the last bytes, which may be the start of a PSB */
 			seg->nr_skipped +=
-				not_padding(stream->mem + stream->begin, have - PSB_SIZE - 2);
+				size_without_pads(stream->mem + stream->begin, have - PSB_SIZE - 2);
 			consume(stream, have - PSB_SIZE - 2);
 			continue;
 		}
-		seg->nr_skipped += not_padding(stream->mem + stream->begin, have);
+		seg->nr_skipped += size_without_pads(stream->mem + stream->begin, have);
 		if (seg->nr_skipped || seg->starts_extent) {
-			/* report the extent's gap and bytes before going to the next */
+			/* report the extent's gap and its skipped bytes before the next extent */
 			stream->begin = stream->end;
 			stream->in_extents = true;
 			seg->data = NULL;
@@ -211,10 +211,10 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 			if (seg->nr_skipped || seg->extent)
 				goto empty;
 		}
-		if (!next_run(stream, seg))
+		if (!next_extent(stream, seg))
 			return 0;
 	}
-	seg->nr_skipped += not_padding(stream->mem + stream->begin, found);
+	seg->nr_skipped += size_without_pads(stream->mem + stream->begin, found);
 	consume(stream, found);
 	ret = seek_psb(stream, PSB_SIZE, PT_STREAM_MAX_SEGMENT, &found);
 	if (ret)
@@ -236,14 +236,14 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 		}
 		have = stream->end - stream->begin - found;
 		seg->size = found;
-		seg->total = found + pt_scan_psb_plus(stream->mem + stream->begin + found,
+		seg->total = found + pt_psb_plus_size(stream->mem + stream->begin + found,
 						      have < PSB_PLUS_MAX ? have : PSB_PLUS_MAX);
 	}
 	seg->data = stream->mem + stream->begin;
 	consume(stream, seg->size);
 	return 1;
 empty:
-	/* Joined extents without a PSB: an empty segment carries their gap. */
+	/* Joined extents without a PSB become an empty segment, which has their gap. */
 	seg->size = seg->total = 0;
 	return 1;
 }

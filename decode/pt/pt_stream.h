@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One queue's trace as a stream of bytes, cut into segments that begin at a PSB and can be
- * decoded without each other. A segment's bytes are followed by the PSB+ of the next one:
- * its FUP shows how far the flow went after the segment's last packet.
+ * The trace of a queue as a stream of bytes, cut into segments, each of which begins with a PSB and
+ * can be decoded independently. A segment's bytes are followed by the PSB+ of the next segment,
+ * whose FUP shows how far the flow went after the segment's last packet.
  */
 #ifndef AUXTAP_PT_STREAM_H
 #define AUXTAP_PT_STREAM_H
@@ -10,9 +10,9 @@
 #include "decode/flow/flow_ops.h"
 #include "decode/stream/trace_queue.h"
 
-/* Bytes before segment.data that belong to the decoder of the flow. */
+/* Bytes before segment.data that the flow decoder may write to. */
 #define PT_STREAM_HEADROOM FLOW_HEADROOM
-/* Hardware writes a PSB at least every 64 MiB; decoders here give up earlier. */
+/* Hardware writes a PSB at least every 64 MiB; a segment is cut after fewer bytes. */
 #define PT_STREAM_MAX_SEGMENT (32u << 20)
 
 struct pt_stream {
@@ -36,21 +36,21 @@ struct pt_segment {
 	size_t size;			   /* of the segment */
 	size_t total;			   /* with the next PSB+ */
 	uint64_t off;			   /* in the stream */
-	bool starts_extent;		   /* one that does not join the extent before */
-	const struct trace_extent *extent; /* if so: that one, with its gap */
+	bool starts_extent;		   /* of an extent that does not join the previous one */
+	const struct trace_extent *extent; /* if so: this extent, with its gap */
 	uint64_t nr_skipped;		   /* bytes before the PSB that belong to no segment */
-	bool too_long;			   /* it ends because no PSB came for too long */
+	bool too_long;			   /* cut at PT_STREAM_MAX_SEGMENT */
 };
 
 int pt_stream_add(struct pt_stream *stream, const struct trace_extent *extent);
 /*
- * 1: *seg, valid until the next call; its size is 0 where joined extents have no PSB (their gap is
- * in extent). 0: end; negative errno.
+ * 1: *seg is set, and valid until the next call; its size is 0 if joined extents have no PSB, whose
+ * gap is in 'extent'. 0: the stream has ended; else negative errno.
  */
 int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg);
 void pt_stream_free(struct pt_stream *stream);
-void pt_stream_release(struct pt_stream *stream); /* the buffer only */
-/* First PSB in data, or size. */
+void pt_stream_release(struct pt_stream *stream); /* frees only the buffer */
+/* Offset of the first PSB at or after 'from'; size: there is none. */
 size_t pt_find_psb(const uint8_t *data, size_t size, size_t from);
 
 #endif
