@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Intel BTS as a family of traces: the processor stores each taken branch, interrupt and exception
- * as a record of 24 bytes: from, to, flags. Records have no times and no instructions between them;
- * what kind of branch one is, the code at its first address says. In an address of 0 tracing was
- * off: the kernel puts it where a thread is switched in or out.
+ * The trace family of Intel BTS. The processor stores each taken branch, interrupt and exception as
+ * a record of 24 bytes: from, to, flags. Records have no time stamps, and which kind of branch it
+ * was follows only from the code at 'from'. An address of 0 means that tracing was off: the kernel
+ * writes it when a thread is scheduled in or out.
  */
 #include "decode/flow/branch_insn.h"
 #include "decode/flow/callstack.h"
@@ -20,7 +20,7 @@
 #define MAX_EVENTS  3		     /* of one record */
 #define KERNEL_HALF (1ull << 63)
 
-#define INFO_SNAPSHOT_MODE 5 /* index in AUXTRACE_INFO: recorded as snapshots? */
+#define INFO_SNAPSHOT_MODE 5 /* index in AUXTRACE_INFO */
 
 /* The records of one thread or CPU. */
 struct bts_stream {
@@ -28,13 +28,13 @@ struct bts_stream {
 	int cpu;
 	int32_t tid;
 	bool of_one_thread;
-	size_t at;     /* extent being read */
-	uint64_t done; /* bytes of it that were read */
-	bool reported; /* the gap before it */
-	uint64_t off;  /* of the next record */
+	size_t at;	   /* extent being read */
+	uint64_t done;	   /* bytes of it that were read */
+	bool reported;	   /* the gap before it was reported */
+	uint64_t next_off; /* of the next record */
 	uint8_t *buf;
 	size_t buf_at, buf_size;
-	int32_t pid, owner; /* of the record being delivered */
+	int32_t pid, owner; /* process and thread of the current record */
 	struct callstack calls;
 	struct flow_event out[MAX_EVENTS];
 	unsigned int nr_out, at_out;
@@ -95,7 +95,7 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 
 /* ---- records ---- */
 
-/* What comes in the place of a record. */
+/* A gap that comes before the next record. */
 struct bts_gap {
 	enum auxtap_gap_cause cause;
 	uint64_t nr_bytes; /* 0: unknown */
@@ -103,8 +103,8 @@ struct bts_gap {
 };
 
 /*
- * What lies between the extent and the one before it. Snapshots are not compared: a branch may come
- * several times in a row.
+ * The gap between the extent and the previous one. Snapshots are not searched for overlaps, as the
+ * same branches may be executed several times in a row.
  */
 static struct bts_gap gap_before(const struct auxtap_decoder *dec, const struct bts_stream *s,
 				 size_t at)
@@ -167,7 +167,7 @@ static bool next_record(struct auxtap_decoder *dec, struct bts_stream *s, uint64
 		}
 		memmove(s->buf, s->buf + s->buf_at, keep);
 		if (!keep)
-			s->off = e->off + s->done;
+			s->next_off = e->off + s->done;
 		s->buf_at = 0;
 		s->buf_size = keep;
 		if (size > e->size - s->done)
@@ -204,11 +204,12 @@ static struct flow_event *put(struct auxtap_decoder *dec, struct bts_stream *s, 
 	return ev;
 }
 
-static void whose(struct auxtap_decoder *dec, struct bts_stream *s)
+static void set_owner(struct auxtap_decoder *dec, struct bts_stream *s)
 {
 	s->pid = -1;
 	s->owner = s->of_one_thread ? s->tid : -1;
-	if (s->owner < 0 && !sideband_owner(&dec->sideband, s->cpu, s->off, &s->pid, &s->owner))
+	if (s->owner < 0 &&
+	    !sideband_owner(&dec->sideband, s->cpu, s->next_off, &s->pid, &s->owner))
 		s->pid = s->owner = -1;
 	if (s->owner < 0)
 		return;
@@ -239,7 +240,7 @@ static void put_branch(struct auxtap_decoder *dec, struct bts_stream *s, uint32_
 	struct flow_event *ev;
 	uint32_t depth = 0;
 
-	/* depth needs every call and return, those that are not wanted too */
+	/* the call depth needs every call and return, also those that are not wanted */
 	if (type == AUXTAP_EVENT_CALL)
 		depth = callstack_call(&s->calls, branch->ip + branch->insn_size);
 	else if (type == AUXTAP_EVENT_RETURN)
@@ -256,7 +257,7 @@ static void put_branch(struct auxtap_decoder *dec, struct bts_stream *s, uint32_
 	ev->depth = depth;
 }
 
-/* The instruction at the branch's ip; its kind stays NONE where the code is not known. */
+/* Decodes the instruction at the branch's ip; if the code is not known, the kind stays NONE. */
 static void classify(struct auxtap_decoder *dec, const struct bts_stream *s,
 		     struct flow_event *branch)
 {
@@ -306,7 +307,7 @@ static void put_gap(struct auxtap_decoder *dec, struct bts_stream *s, const stru
 	bts->sum.gaps++;
 	bts->sum.errors += gap->cause == AUXTAP_GAP_DECODE_ERROR;
 	callstack_gap(&s->calls);
-	whose(dec, s);
+	set_owner(dec, s);
 	ev = put(dec, s, AUXTAP_EVENT_GAP);
 	if (!ev)
 		return;
@@ -335,8 +336,8 @@ static bool refill(struct auxtap_decoder *dec, struct bts_stream *s)
 		struct bts_gap gap = {0};
 
 		if (next_record(dec, s, record, &gap)) {
-			whose(dec, s);
-			s->off += RECORD;
+			set_owner(dec, s);
+			s->next_off += RECORD;
 			if (record[0] && record[1])
 				branch_or_interrupt(dec, s, record[0], record[1]);
 			else if (record[0] || record[1])
@@ -352,7 +353,7 @@ static bool refill(struct auxtap_decoder *dec, struct bts_stream *s)
 	return true;
 }
 
-/* Without times there is no order between streams: one after the other. */
+/* Without times there is no order between streams: returns all events of one after the other. */
 static struct flow_event *next(struct auxtap_decoder *dec, uint64_t until, int *cpu)
 {
 	struct bts_decoder *bts = bts_of(dec);
@@ -397,7 +398,7 @@ static void destroy(struct auxtap_decoder *dec)
 	dec->trace = NULL;
 }
 
-/* Records are read as they are asked for. */
+/* Creates the streams; records are read when events are asked for. */
 static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
 	struct bts_decoder *bts = bts_of(dec);

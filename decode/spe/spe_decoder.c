@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Samples of Arm SPE as events: the buffers of each CPU or thread are one stream of records, the
- * streams are merged by time. A record of a load or store is a MEM event, one of a branch a BRANCH
- * event, and each of them an INSN event where these are wanted.
+ * Turns the samples of Arm SPE into events. The buffers of each CPU or thread are one stream of
+ * records; the streams are merged by time. A record of a load or store becomes a MEM event, one of
+ * a branch a BRANCH event, and each record an INSN event if those are wanted.
  */
 #include "decode/flow/decoder_private.h"
 #include "spe_stream.h"
@@ -23,11 +23,11 @@
 struct spe_queue {
 	struct spe_stream *stream;
 	const struct trace_key *key;
-	bool of_one_thread; /* all of it is key->tid's */
+	bool of_one_thread; /* all its records are of the thread key->tid */
 	const struct spe_item *item;
 	uint64_t time; /* of the last record with a time */
-	uint32_t left; /* events of item still to come */
-	/* the context met last, and whose it is; of no thread: -1 */
+	uint32_t left; /* types of item's events that are still to be returned */
+	/* a cache: the last record's context and its process; -1: it is no thread */
 	uint32_t context;
 	int32_t context_pid;
 	bool context_known;
@@ -38,7 +38,7 @@ struct spe_decoder {
 	struct spe_streams streams;
 	struct spe_queue *queues, **heap; /* by next event */
 	size_t nr_queues, nr_heap;
-	struct spe_queue *front; /* whose event was peeked at last */
+	struct spe_queue *front; /* the queue of the event that was returned last */
 	bool started;
 	int error;
 };
@@ -56,9 +56,9 @@ static bool of_one_thread(const struct auxtap_decoder *dec, const struct trace_q
 								    .tid = (uint32_t)q->key.tid});
 }
 
-/* nr_bytes 0: unknown. */
-static int broken(struct auxtap_decoder *dec, const struct trace_queue *q, uint64_t nr_bytes,
-		  const char *text)
+/* Adds a gap in the queue's records. nr_bytes 0: unknown. */
+static int add_gap(struct auxtap_decoder *dec, const struct trace_queue *q, uint64_t nr_bytes,
+		   const char *text)
 {
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_UNKNOWN,
@@ -72,24 +72,24 @@ static int broken(struct auxtap_decoder *dec, const struct trace_queue *q, uint6
 	return decoder_add_unattributed(dec, &gap, text);
 }
 
-/* What lies before the queue's newest extent. */
-static int report_gap(struct auxtap_decoder *dec, const struct trace_queue *q)
+/* Adds a gap before the queue's newest extent, if trace is missing there or comes twice. */
+static int add_gap_before(struct auxtap_decoder *dec, const struct trace_queue *q)
 {
 	const struct trace_extent *e = &q->extents[q->nr - 1];
 
 	switch (e->border) {
 	case TRACE_LACKS:
 		if (q->nr > 1)
-			return broken(dec, q, e->nr_lost, "not in the file");
-		/* Linear rings count from 0 on; without AUX records this may be a snapshot. */
+			return add_gap(dec, q, e->nr_lost, "not in the file");
+		/* Offsets in linear mode start at 0; without AUX records it may be a snapshot. */
 		if (dec->sideband.overwritten)
 			return 0;
-		return broken(dec, q, dec->sideband.ring_keys.nr ? e->nr_lost : 0,
-			      "not in the file");
+		return add_gap(dec, q, dec->sideband.ring_keys.nr ? e->nr_lost : 0,
+			       "not in the file");
 	case TRACE_REPEATS:
-		return broken(dec, q, 0,
-			      "a buffer begins before the end of the one before: "
-			      "samples may come twice");
+		return add_gap(dec, q, 0,
+			       "a buffer begins before the end of the one before: "
+			       "samples may come twice");
 	default:
 		return 0;
 	}
@@ -101,20 +101,21 @@ static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_a
 	struct trace_queue *q = trace_queues_get(queues, &aux->head);
 	int ret = q ? trace_queue_add(&queues->opts, q, aux) : -ENOMEM;
 
-	return ret ? ret : report_gap(dec, q);
+	return ret ? ret : add_gap_before(dec, q);
 }
 
-/* ---- of a perf.data file ---- */
+/* ---- perf.data ---- */
 
 /*
- * AUXTRACE_INFO of arm_spe: PMU type, PER_CPU_MMAPS; newer perfs write a version and a size first.
+ * Whether each CPU has a ring, by arm_spe's AUXTRACE_INFO: PMU type, PER_CPU_MMAPS; newer versions
+ * of perf write a version and a size before them.
  */
-static bool rings_of_cpus(const uint64_t *info, size_t nr)
+static bool has_ring_per_cpu(const uint64_t *info, size_t nr)
 {
 	return nr == 2 ? info[1] : nr > 3 ? info[3] : true;
 }
 
-/* Buffers of each CPU or thread, in order; gaps where AUX records report one. */
+/* Adds the buffers of each CPU or thread, in order, and gaps that AUX records report. */
 static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	const struct auxtap_decode_opts *opts = &dec->opts;
@@ -152,7 +153,7 @@ static enum auxtap_branch_kind kind_of(uint8_t op)
 	}
 }
 
-/* The process of a record's context, -1: it is no thread that the file knows. */
+/* The process of the thread whose TID is the context; -1: the sideband has no such thread. */
 static int32_t pid_of_context(const struct sideband *sb, struct spe_queue *q, uint32_t context)
 {
 	if (!q->context_known || q->context != context) {
@@ -163,8 +164,11 @@ static int32_t pid_of_context(const struct sideband *sb, struct spe_queue *q, ui
 	return q->context_pid;
 }
 
-/* The context is a thread's number if the kernel was built so; then the sideband knows it. */
-static void whose(const struct auxtap_decoder *dec, struct spe_queue *q, struct flow_event *ev)
+/*
+ * Sets the thread of the record. On a kernel with CONFIG_PID_IN_CONTEXTIDR the record's context is
+ * the TID, and the sideband has that thread.
+ */
+static void set_thread(const struct auxtap_decoder *dec, struct spe_queue *q, struct flow_event *ev)
 {
 	const struct trace_key *key = q->key;
 	const struct sideband *sb = &dec->sideband;
@@ -208,7 +212,7 @@ static bool wanted(const struct auxtap_decoder *dec, const struct spe_queue *q)
 	return flow_wanted(&dec->opts, ev->type, ev->time, ev->tid, q->key->cpu);
 }
 
-/* The next one of the record's events. */
+/* Makes q->ev the record's next event. */
 static void set_event(struct auxtap_decoder *dec, struct spe_queue *q)
 {
 	const struct auxtap_spe_record *r = &q->item->record;
@@ -220,7 +224,7 @@ static void set_event(struct auxtap_decoder *dec, struct spe_queue *q)
 	ev->time = q->time;
 	ev->ip = r->pc;
 	ev->has_ip = r->has & AUXTAP_SPE_HAS_PC;
-	whose(dec, q, ev);
+	set_thread(dec, q, ev);
 	if (ev->type == AUXTAP_EVENT_MEM) {
 		ev->addr = r->virt;
 		ev->has_addr = r->has & AUXTAP_SPE_HAS_VIRT;
@@ -266,7 +270,7 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_queue *q)
 	return true;
 }
 
-/* Makes the queue's next event; false: there is none any more. */
+/* Makes q->ev the queue's next event; false: there are no more. */
 static bool refill(struct auxtap_decoder *dec, struct spe_queue *q)
 {
 	for (;;) {
@@ -299,7 +303,7 @@ static bool refill(struct auxtap_decoder *dec, struct spe_queue *q)
 	}
 }
 
-/* ---- what decoder.c calls ---- */
+/* ---- the trace family ---- */
 
 static bool comes_first(const struct spe_queue *a, const struct spe_queue *b)
 {
@@ -348,7 +352,7 @@ static struct flow_event *peek(struct auxtap_decoder *dec)
 
 	if (!spe->started) {
 		start_heap(dec);
-	} else if (spe->front) { /* its event was taken */
+	} else if (spe->front) { /* its event was returned */
 		if (!refill(dec, spe->front))
 			heap_pop(spe->heap, spe->nr_heap, comes_first);
 		else
@@ -378,7 +382,7 @@ static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 
 	if (ev->type == AUXTAP_EVENT_GAP)
 		return;
-	ev->isa = AUXTAP_ISA_A64; /* records do not say; A32 in EL0 is rare */
+	ev->isa = AUXTAP_ISA_A64; /* records do not contain it; A32 at EL0 is rare */
 	ev->spe_has = r->has;
 	ev->lat_total = r->lat_total;
 	ev->lat_issue = r->lat_issue;
@@ -422,7 +426,7 @@ static int create(struct auxtap_decoder *dec)
 static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
 {
 	decoder_time_conv(dec);
-	dec->sideband.per_thread = !rings_of_cpus(info, nr);
+	dec->sideband.per_thread = !has_ring_per_cpu(info, nr);
 }
 
 static int open_raw(struct auxtap_decoder *dec, const char *path, const struct auxtap_raw_opts *raw,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The bytes of Arm SPE: what is a packet, and where to resume after bytes that are not. */
+/* Arm SPE packets: parses a packet, and finds the next record after bytes that are no packet. */
 #include "util/sized.h"
 #include "spe_packets.h"
 #include "spe_reader.h"
@@ -11,11 +11,12 @@
 
 #define HEADER_END	 0x01
 #define HEADER_TIMESTAMP 0x71
-#define HEADER_EXTENDED	 0x20 /* to 0x23: two bytes; to 0x2f with a second one of 0: alignment */
-#define PAD_RUN		 16   /* listed together */
-#define RECORD_MAX	 2048 /* PMSIDR_EL1.MaxSize is no more */
+/* 0x20 to 0x23: the first of two header bytes; 0x20 to 0x2f before a second byte of 0: alignment */
+#define HEADER_EXTENDED 0x20
+#define PAD_RUN		16   /* PADs listed on one line */
+#define RECORD_MAX	2048 /* the largest PMSIDR_EL1.MaxSize */
 
-/* Of 1, 2, 4 or 8 bytes, by the two bits of a header. */
+/* Reads a payload of 1 << log2 bytes; log2 is the size field of the header. */
 static uint64_t little_endian(const unsigned char *at, unsigned int log2)
 {
 	uint16_t two;
@@ -37,8 +38,10 @@ static uint64_t little_endian(const unsigned char *at, unsigned int log2)
 	}
 }
 
-/* Addresses and counters have five bits of index, two of them in an extended header. */
-static bool indexed(unsigned int header, unsigned int high, struct auxtap_spe_packet *pkt)
+/* Address and counter packets have an index of five bits; its upper two are in an extended header.
+ */
+static bool parse_indexed_header(unsigned int header, unsigned int high,
+				 struct auxtap_spe_packet *pkt)
 {
 	switch (header & 0xf8) {
 	case 0xb0:
@@ -54,7 +57,7 @@ static bool indexed(unsigned int header, unsigned int high, struct auxtap_spe_pa
 	return true;
 }
 
-static bool plain(unsigned int header, struct auxtap_spe_packet *pkt)
+static bool parse_header(unsigned int header, struct auxtap_spe_packet *pkt)
 {
 	if (header == HEADER_TIMESTAMP) {
 		pkt->type = AUXTAP_SPE_TIMESTAMP;
@@ -69,7 +72,7 @@ static bool plain(unsigned int header, struct auxtap_spe_packet *pkt)
 		pkt->type = AUXTAP_SPE_OPERATION;
 		pkt->index = (uint8_t)(header & 3);
 	} else {
-		return indexed(header, 0, pkt);
+		return parse_indexed_header(header, 0, pkt);
 	}
 	return true;
 }
@@ -97,11 +100,11 @@ int spe_get_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt
 			pkt->nr_bytes = 2;
 			return 2;
 		}
-		if (header & 0xc || !indexed(at[1], header & 3, pkt))
+		if (header & 0xc || !parse_indexed_header(at[1], header & 3, pkt))
 			return -EBADMSG;
 		header = at[1];
 		nr_header = 2;
-	} else if (!plain(header, pkt)) {
+	} else if (!parse_header(header, pkt)) {
 		return -EBADMSG;
 	}
 	nr_payload = 1u << (header >> 4 & 3);
@@ -137,17 +140,17 @@ uint64_t auxtap_spe_get_address(const struct auxtap_spe_packet *pkt)
 /* ---- after bytes that are no packet ---- */
 
 /*
- * Packets that end with END or a time stamp, none of them twice, the sampled instruction's
- * address or its events among them; or as far as the bytes go.
+ * Whether a record seems to begin here: packets up to END or a time stamp, none of them twice,
+ * with the PC or the events of the sampled instruction. True also if the bytes end before that.
  */
-static bool record_at(const unsigned char *at, size_t size)
+static bool record_begins_at(const unsigned char *at, size_t size)
 {
-	uint64_t seen = 0; /* types and indices */
-	bool telling = false;
+	uint64_t seen = 0; /* by type and index */
+	bool has_pc_or_events = false;
 	size_t done = 0;
 
 	if (size && !at[0])
-		return false; /* padding: before a record or after one */
+		return false; /* padding, which is no part of a record */
 	while (done < RECORD_MAX) {
 		struct auxtap_spe_packet pkt;
 		int ret = spe_get_packet(at + done, size - done, &pkt);
@@ -159,12 +162,13 @@ static bool record_at(const unsigned char *at, size_t size)
 			return true;
 		done += (size_t)ret;
 		if (pkt.type == AUXTAP_SPE_END || pkt.type == AUXTAP_SPE_TIMESTAMP)
-			return telling;
+			return has_pc_or_events;
 		if (pkt.type != AUXTAP_SPE_PAD && pkt.type != AUXTAP_SPE_ALIGNMENT && seen & kind)
 			return false;
 		seen |= kind;
-		telling |= pkt.type == AUXTAP_SPE_EVENTS ||
-			   (pkt.type == AUXTAP_SPE_ADDRESS && pkt.index == AUXTAP_SPE_ADDR_PC);
+		has_pc_or_events |=
+			pkt.type == AUXTAP_SPE_EVENTS ||
+			(pkt.type == AUXTAP_SPE_ADDRESS && pkt.index == AUXTAP_SPE_ADDR_PC);
 	}
 	return false;
 }
@@ -174,7 +178,7 @@ size_t spe_bytes_to_record(const void *trace, size_t size)
 	const unsigned char *at = trace;
 	size_t nr = 1;
 
-	while (nr < size && !record_at(at + nr, size - nr))
+	while (nr < size && !record_begins_at(at + nr, size - nr))
 		nr++;
 	return nr;
 }
@@ -234,14 +238,14 @@ static int report_packet(struct packet_iter *w, const struct auxtap_spe_packet *
 	if (pkt->type == AUXTAP_SPE_ALIGNMENT) {
 		uint64_t here = w->offset + w->at;
 
-		/* its own two bytes stand before the boundary */
+		/* the packet's two bytes are before the boundary that it aligns to */
 		w->stream->align_to = (here | (pkt->payload - 1)) + 1;
 	}
 	return report(w, &out, pkt->nr_bytes);
 }
 
-/* How many bytes are padding here, at most a line of them. */
-static size_t pads(const struct packet_iter *w)
+/* How many bytes are padding here, at most PAD_RUN. */
+static size_t nr_padding(const struct packet_iter *w)
 {
 	size_t nr = 0;
 
@@ -251,42 +255,45 @@ static size_t pads(const struct packet_iter *w)
 	return nr;
 }
 
-/* 1: goes on; 0: needs the next fragment, or the end; otherwise fn's word in *word. */
-static int skip_error(struct packet_iter *w, int *word)
+/*
+ * This and report_next() return 1 if something was reported, 0 if the next fragment is needed.
+ * *result: fn's result.
+ */
+static int skip_error(struct packet_iter *w, int *result)
 {
 	size_t nr = spe_bytes_to_record(w->trace + w->at, w->size - w->at);
 
-	/* what may be the start of one is parsed again when there is more of it */
+	/* if the bytes end here, the next fragment continues with the search for a record */
 	w->stream->lost = w->at + nr == w->size && !w->last;
-	*word = report_error(w, nr, "no packet");
+	*result = report_error(w, nr, "no packet");
 	return 1;
 }
 
-static int one(struct packet_iter *w, int *word)
+static int report_next(struct packet_iter *w, int *result)
 {
-	size_t left = w->size - w->at, nr_pads = pads(w);
+	size_t left = w->size - w->at, nr_pads = nr_padding(w);
 	struct auxtap_spe_packet pkt;
 	int ret;
 
 	if (nr_pads) {
 		if (!w->last && nr_pads == left && nr_pads < PAD_RUN)
-			return 0; /* the line may be longer */
-		*word = report_pads(w, nr_pads);
+			return 0; /* the next fragment may have more PADs for this line */
+		*result = report_pads(w, nr_pads);
 		return 1;
 	}
-	if (w->stream->lost && !record_at(w->trace + w->at, left))
-		return skip_error(w, word);
+	if (w->stream->lost && !record_begins_at(w->trace + w->at, left))
+		return skip_error(w, result);
 	w->stream->lost = false;
 	ret = spe_get_packet(w->trace + w->at, left, &pkt);
 	if (ret > 0) {
-		*word = report_packet(w, &pkt);
+		*result = report_packet(w, &pkt);
 		return 1;
 	}
 	if (ret < 0)
-		return skip_error(w, word);
+		return skip_error(w, result);
 	if (!w->last)
 		return 0;
-	*word = report_error(w, left, "the trace ends inside a packet");
+	*result = report_error(w, left, "the trace ends inside a packet");
 	return 1;
 }
 
@@ -301,12 +308,12 @@ int spe_packets_chunk(struct spe_packet_stream *stream, const void *trace, size_
 				.last = last,
 				.fn = fn,
 				.ctx = ctx};
-	int word = 0;
+	int result = 0;
 
-	while (w.at < size && !word && one(&w, &word))
+	while (w.at < size && !result && report_next(&w, &result))
 		;
 	*used = w.at;
-	return word;
+	return result;
 }
 
 int auxtap_spe_packets(const void *trace, size_t size, uint64_t offset,

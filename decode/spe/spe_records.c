@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* SPE records: the packets of one sampled operation, up to its time stamp or END. */
+/*
+ * Arm SPE records: a record is the packets of one sampled operation, up to its time stamp or END.
+ * parse_fast() parses the packets of common records quickly, by a table of header bytes. Whatever
+ * it does not handle, and all errors, are left to spe_next(), which parses packet by packet.
+ */
 #include "util/sized.h"
 #include "spe_packets.h"
 #include "spe_reader.h"
@@ -9,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a packet contains, as a bit of has; 0: nothing that a record keeps. */
-static uint32_t fact_of(const struct auxtap_spe_packet *pkt)
+/* The packet's bit in auxtap_spe_record.has; 0: it has no member in the record. */
+static uint32_t has_bit_of(const struct auxtap_spe_packet *pkt)
 {
 	static const uint32_t addresses[] = {
 		[AUXTAP_SPE_ADDR_PC] = AUXTAP_SPE_HAS_PC,
@@ -48,12 +52,13 @@ static uint32_t fact_of(const struct auxtap_spe_packet *pkt)
 	}
 }
 
-static void keep(struct auxtap_spe_record *r, uint32_t fact, const struct auxtap_spe_packet *pkt)
+static void set_member(struct auxtap_spe_record *r, uint32_t has_bit,
+		       const struct auxtap_spe_packet *pkt)
 {
 	uint8_t level = (uint8_t)(pkt->payload >> 61 & 3);
 
-	r->has |= fact;
-	switch (fact) {
+	r->has |= has_bit;
+	switch (has_bit) {
 	case AUXTAP_SPE_HAS_PC:
 		r->pc = auxtap_spe_get_address(pkt);
 		r->pc_el = level;
@@ -116,9 +121,9 @@ static void skip_padding(struct auxtap_spe_reader *reader)
 		reader->at++;
 }
 
-/* Up to where the reader stands now. */
-static int damaged(const struct auxtap_spe_reader *reader, struct auxtap_spe_record *r,
-		   size_t begin, const char *why)
+/* Makes *r an error for the bytes from begin to the reader's position. */
+static int set_error(const struct auxtap_spe_reader *reader, struct auxtap_spe_record *r,
+		     size_t begin, const char *why)
 {
 	memset(r, 0, sizeof(*r));
 	r->offset = reader->offset + begin;
@@ -127,10 +132,10 @@ static int damaged(const struct auxtap_spe_reader *reader, struct auxtap_spe_rec
 	return -EBADMSG;
 }
 
-/* ---- the packets that nearly all records consist of ---- */
+/* ---- the fast path: packets that nearly all records consist of ---- */
 
 enum header_kind {
-	HEADER_SLOW, /* all others: packet by packet */
+	HEADER_SLOW, /* left to spe_next() */
 	HEADER_PAD,
 	HEADER_END,
 	HEADER_TIMESTAMP,
@@ -150,9 +155,9 @@ enum header_kind {
 };
 
 struct header {
-	uint64_t payload;   /* mask: of eight bytes after the header */
+	uint64_t payload;   /* mask for the eight bytes after the header */
 	uint8_t kind, size; /* of the packet */
-	uint16_t fact;
+	uint16_t has_bit;
 };
 
 #define HEADER(name, nr)                                                                 \
@@ -161,7 +166,7 @@ struct header {
 	}
 #define ADDRESS(n, name) [0xb0 + (n)] = HEADER(name, 8)
 #define COUNTER(n, name) [0x98 + (n)] = HEADER(name, 2)
-#define OF_ANY_SIZE(n, name)                                            \
+#define ANY_SIZE(n, name)                                               \
 	[0x40 + (n)] = HEADER(name, 1), [0x50 + (n)] = HEADER(name, 2), \
 		[0x60 + (n)] = HEADER(name, 4), [0x70 + (n)] = HEADER(name, 8)
 
@@ -182,8 +187,8 @@ static const struct header headers[256] = {
 	[0x48] = HEADER(OP, 1),
 	[0x49] = HEADER(OP, 1),
 	[0x4a] = HEADER(OP, 1),
-	OF_ANY_SIZE(0x2, EVENTS),
-	OF_ANY_SIZE(0x3, SOURCE),
+	ANY_SIZE(0x2, EVENTS),
+	ANY_SIZE(0x3, SOURCE),
 };
 
 #define FAST_PADS 64
@@ -196,13 +201,13 @@ static uint64_t load(const uint8_t *at)
 	return le64toh(v);
 }
 
-/* As auxtap_spe_get_address() does. */
-static uint64_t extended(uint64_t v)
+/* Sign-extends an address, like auxtap_spe_get_address(). */
+static uint64_t sign_extended(uint64_t v)
 {
 	return (uint64_t)((int64_t)(v << 8) >> 8);
 }
 
-/* The pads at at, at most FAST_PADS; there are as many bytes and 8 more. */
+/* Counts the PADs at 'at', at most FAST_PADS; FAST_PADS + 8 bytes must be readable. */
 static size_t nr_pads(const uint8_t *at)
 {
 	size_t nr = 0;
@@ -217,11 +222,11 @@ static size_t nr_pads(const uint8_t *at)
 	return nr;
 }
 
-_Static_assert(NR_HEADER_KINDS == 16, "two_words of struct plain");
+_Static_assert(NR_HEADER_KINDS == 16, "two_words of struct fast_record");
 typedef uint64_t two_words __attribute__((vector_size(16)));
 
-/* What packets said, by kind; what none said is 0. */
-struct plain {
+/* Payloads and headers of the packets by header_kind; 0 if there was no such packet. */
+struct fast_record {
 	union {
 		uint64_t payload[NR_HEADER_KINDS];
 		two_words words[8];
@@ -232,8 +237,8 @@ struct plain {
 	};
 };
 
-/* Not by memset(): compilers make a string instruction of it that takes as long as all the rest. */
-static inline void clear(struct plain *p)
+/* Compilers turn memset() into a string instruction, as slow as all the rest of the parsing. */
+static inline void clear_fast_record(struct fast_record *p)
 {
 	const two_words zero = {0, 0};
 
@@ -248,17 +253,17 @@ static inline void clear(struct plain *p)
 	p->header_words = zero;
 }
 
-static void set_facts(struct auxtap_spe_record *r, const struct plain *p)
+static void set_members(struct auxtap_spe_record *r, const struct fast_record *p)
 {
 	const uint64_t *v = p->payload;
 
-	r->pc = extended(v[HEADER_PC]);
+	r->pc = sign_extended(v[HEADER_PC]);
 	r->pc_el = v[HEADER_PC] >> 61 & 3;
 	r->pc_ns = v[HEADER_PC] >> 63;
-	r->target = extended(v[HEADER_TARGET]);
+	r->target = sign_extended(v[HEADER_TARGET]);
 	r->target_el = v[HEADER_TARGET] >> 61 & 3;
-	r->prev_target = extended(v[HEADER_PREV_TARGET]);
-	r->virt = extended(v[HEADER_VIRT]);
+	r->prev_target = sign_extended(v[HEADER_PREV_TARGET]);
+	r->virt = sign_extended(v[HEADER_VIRT]);
 	r->tag = (uint8_t)(v[HEADER_VIRT] >> 56);
 	r->phys = v[HEADER_PHYS] & ((1ull << 56) - 1);
 	r->lat_total = (uint16_t)v[HEADER_LAT_TOTAL];
@@ -275,17 +280,17 @@ static void set_facts(struct auxtap_spe_record *r, const struct plain *p)
 }
 
 /*
- * Takes packets as spe_next() does, up to one that needs a closer look, whatever the
- * reason: the reader then stands before it. True: the record is complete.
+ * Parses packets up to the end of the record, or up to a packet that is left to spe_next(). True:
+ * the record is complete; false: the reader is at that packet, and *r has the values before it.
  */
-static bool take_plain(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
+static bool parse_fast(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 {
 	const uint8_t *at = reader->trace + reader->at, *limit;
-	struct plain plain;
+	struct fast_record fast;
 	bool done = false;
 	uint32_t has = 0;
 
-	clear(&plain);
+	clear_fast_record(&fast);
 	limit = reader->size - reader->at < FAST_PADS + 8 ?
 			at :
 			reader->trace + reader->size - FAST_PADS - 8;
@@ -293,8 +298,8 @@ static bool take_plain(struct auxtap_spe_reader *reader, struct auxtap_spe_recor
 		const struct header *h = &headers[*at];
 
 		if (h->kind > HEADER_TIMESTAMP) {
-			if (h->fact & has)
-				break; /* two of a kind */
+			if (h->has_bit & has)
+				break; /* the record already has such a packet */
 		} else if (h->kind == HEADER_PAD) {
 			size_t nr = nr_pads(at);
 
@@ -303,19 +308,19 @@ static bool take_plain(struct auxtap_spe_reader *reader, struct auxtap_spe_recor
 			at += nr;
 			continue;
 		} else {
-			/* an END or a time stamp that comes alone ends what was lost */
+			/* an END or time stamp alone is the rest of a lost record */
 			if (h->kind == HEADER_SLOW || !has)
 				break;
 			done = true;
 		}
-		has |= h->fact;
-		plain.payload[h->kind] = load(at + 1) & h->payload;
-		plain.header[h->kind] = *at;
+		has |= h->has_bit;
+		fast.payload[h->kind] = load(at + 1) & h->payload;
+		fast.header[h->kind] = *at;
 		at += h->size;
 		if (done)
 			break;
 	}
-	set_facts(r, &plain);
+	set_members(r, &fast);
 	r->has = has;
 	reader->at = (size_t)(at - reader->trace);
 	return done;
@@ -329,7 +334,7 @@ int spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 	begin = reader->at;
 	r->offset = reader->offset + begin;
 	r->nr_bytes = 0;
-	if (take_plain(reader, r)) {
+	if (parse_fast(reader, r)) {
 		r->nr_bytes = (uint32_t)(reader->at - begin);
 		return 1;
 	}
@@ -337,42 +342,42 @@ int spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 		const uint8_t *here = reader->trace + reader->at;
 		struct auxtap_spe_packet pkt;
 		int size = spe_get_packet(here, left, &pkt);
-		uint32_t fact;
+		uint32_t has_bit;
 
 		if (size < 0) {
-			/* a record's size is kept in 32 bits */
+			/* the size must fit into the 32 bits of nr_bytes */
 			size_t bad = spe_bytes_to_record(here, left < 1u << 30 ? left : 1u << 30);
 
 			reader->at += bad;
-			return damaged(reader, r, begin, "no packet");
+			return set_error(reader, r, begin, "no packet");
 		}
 		if (!size) {
 			reader->at = reader->size;
-			return damaged(reader, r, begin, "the trace ends inside a packet");
+			return set_error(reader, r, begin, "the trace ends inside a packet");
 		}
-		fact = fact_of(&pkt);
-		if (fact & r->has)
-			return damaged(reader, r, begin, "a record without end");
+		has_bit = has_bit_of(&pkt);
+		if (has_bit & r->has)
+			return set_error(reader, r, begin, "a record without end");
 		reader->at += (size_t)size;
 		if (pkt.type == AUXTAP_SPE_ALIGNMENT)
 			reader->align_to =
 				((reader->offset + reader->at - 2) | (pkt.payload - 1)) + 1;
-		keep(r, fact, &pkt);
+		set_member(r, has_bit, &pkt);
 		if (pkt.type == AUXTAP_SPE_END || pkt.type == AUXTAP_SPE_TIMESTAMP) {
-			/* one that comes alone ends what was lost */
+			/* an END or time stamp alone is the rest of a lost record */
 			if (!(r->has & ~(uint32_t)AUXTAP_SPE_HAS_TIMESTAMP))
-				return damaged(reader, r, begin,
-					       "the end of a record without begin");
+				return set_error(reader, r, begin,
+						 "the end of a record without begin");
 			r->nr_bytes = (uint32_t)(reader->at - begin);
 			return 1;
 		}
 		skip_padding(reader);
 		if (reader->at - begin > 1u << 30)
-			return damaged(reader, r, begin, "a record without end");
+			return set_error(reader, r, begin, "a record without end");
 	}
 	if (reader->at == begin)
 		return 0;
-	return damaged(reader, r, begin, "the trace ends inside a record");
+	return set_error(reader, r, begin, "the trace ends inside a record");
 }
 
 int auxtap_spe_reader_open(struct auxtap_spe_reader **reader, const void *trace, size_t size,

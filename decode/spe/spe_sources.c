@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the data source of a sample means: a number that each maker of CPUs gives its own
- * meaning. Tables of those that are public: Arm's Neoverse and Cortex (Technical Reference
- * Manuals, "Data source"), AmpereOne, HiSilicon's HIP.
+ * Names of a sample's data source, a number whose meaning depends on the CPU. These are the public
+ * tables: Arm's Neoverse and Cortex (Technical Reference Manuals, "Data source"), AmpereOne,
+ * HiSilicon's HIP.
  */
 #include "spe_sources.h"
 #include "perfdata/capture_lines.h"
@@ -17,7 +17,7 @@
 #define MODEL(implementer, part) ((uint32_t)(implementer) << 24 | (uint32_t)(part) << 4)
 #define MODEL_MASK		 0xff00fff0u
 
-/* The emulated unit numbers its sources as Neoverse N1 does. */
+/* The emulated SPE unit uses the data sources of Neoverse N1. */
 #define EMULATED_MIDR 0x410fd0c0u
 
 struct source {
@@ -82,8 +82,9 @@ const char *auxtap_spe_source_name(uint64_t midr, uint64_t source)
 }
 
 /*
- * AUXTRACE_INFO since version 2: version, words of this header, type of the PMU, number of CPUs;
- * for each CPU a magic number, its number, how many words follow, of these the first is MIDR.
+ * AUXTRACE_INFO since version 2: version, size of this header in words, PMU type, number of CPUs;
+ * then for each CPU a magic number, the CPU number, the number of words that follow, and these, of
+ * which the first is MIDR.
  */
 static bool midr_of_info(const uint64_t *info, size_t nr, int cpu, uint64_t *midr)
 {
@@ -135,7 +136,7 @@ uint64_t spe_midr(struct auxtap_perfdata *pd, int cpu)
 		return midr;
 	if (spe_is_emulated(pd))
 		return EMULATED_MIDR;
-	/* the recording machine's: a length, and "0x00000000410fd0c0" */
+	/* the machine's HEADER_CPUID: a length (u32), then "0x00000000410fd0c0" */
 	if (auxtap_perfdata_feature(pd, FEATURE_CPUID, &data, &size) || size <= 4)
 		return 0;
 	size -= 4;

@@ -26,7 +26,7 @@ static bool joins_next(const struct spe_stream *s)
 	return s->at + 1 < s->queue->nr && s->queue->extents[s->at + 1].border == TRACE_JOINS;
 }
 
-/* More bytes after those that were not read yet; false: none continue them. */
+/* Reads more bytes after those that were not parsed yet; false: no bytes continue them. */
 static bool more_bytes(struct spe_streams *ss, struct spe_stream *s, struct spe_batch *batch)
 {
 	size_t keep = s->reader.size - s->reader.at, want;
@@ -76,7 +76,8 @@ static bool more_bytes(struct spe_streams *ss, struct spe_stream *s, struct spe_
 	return true;
 }
 
-/* May an unreadable fragment continue after the buffer? */
+/* Parses the next record; one that is invalid at the end of the buffer is retried with more bytes.
+ */
 static int next_record(struct spe_streams *ss, struct spe_stream *s, struct spe_batch *batch,
 		       struct auxtap_spe_record *record)
 {
@@ -88,7 +89,7 @@ static int next_record(struct spe_streams *ss, struct spe_stream *s, struct spe_
 		ret = s->buf ? spe_next(&s->reader, record) : 0;
 		if (ret > 0 || (ret < 0 && s->reader.at < s->reader.size))
 			return ret;
-		if (ret < 0) /* try it again, with more after it */
+		if (ret < 0) /* it may be incomplete: retry with more bytes */
 			s->reader = before;
 		if (more_bytes(ss, s, batch))
 			continue;
@@ -121,17 +122,17 @@ static void fill(struct spe_streams *ss, struct spe_stream *s, struct spe_batch 
 static struct spe_stream *find_work(struct spe_streams *ss)
 {
 	for (size_t i = 0; i < ss->nr; i++) {
-		struct spe_stream *s = &ss->streams[(ss->turn + i) % ss->nr];
+		struct spe_stream *s = &ss->streams[(ss->next_stream + i) % ss->nr];
 
 		if (s->state != SPE_BATCH_WANTED)
 			continue;
-		ss->turn = (ss->turn + i + 1) % ss->nr;
+		ss->next_stream = (ss->next_stream + i + 1) % ss->nr;
 		return s;
 	}
 	return NULL;
 }
 
-/* The lock is held, also afterwards. */
+/* The caller holds the lock, which is released while the batch is filled. */
 static void fill_back(struct spe_streams *ss, struct spe_stream *s)
 {
 	s->state = SPE_BATCH_BEING_FILLED;
@@ -192,7 +193,7 @@ int spe_streams_start(struct spe_streams *ss, unsigned int nr_jobs)
 	return 0;
 }
 
-/* The front batch is used up: the back one takes its place. */
+/* Makes the back batch the front one, once it is full; the old front one is to be filled again. */
 static void take_batch(struct spe_streams *ss, struct spe_stream *s)
 {
 	struct spe_batch *used = s->front;

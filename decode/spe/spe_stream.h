@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arm SPE's buffers as streams of records, one for each CPU or thread, read ahead by threads: a
- * batch of every stream is with the reader while the next one is filled.
+ * Arm SPE's buffers as streams of records, one for each CPU or thread, which worker threads read
+ * ahead: while the reader uses the front batch of a stream, a worker fills its back batch.
  */
 #ifndef AUXTAP_SPE_STREAM_H
 #define AUXTAP_SPE_STREAM_H
@@ -17,14 +17,14 @@
 #define SPE_BATCH 256
 
 struct spe_item {
-	int ret; /* spe_next()'s: 1, or negative and record says what is none */
+	int ret; /* of spe_next(): 1; negative: record describes bytes that are no record */
 	struct auxtap_spe_record record;
 };
 
 struct spe_batch {
-	size_t nr, at;	   /* filled; what the reader has taken */
-	uint64_t nr_bytes; /* of trace, read for it */
-	int error;	   /* the trace cannot be read further */
+	size_t nr, at;	   /* number of items; of these the reader has taken */
+	uint64_t nr_bytes; /* bytes of trace that were read for it */
+	int error;	   /* why the trace cannot be read further; 0 */
 	bool last;
 	struct spe_item items[SPE_BATCH];
 };
@@ -37,12 +37,12 @@ enum spe_batch_state {
 
 struct spe_stream {
 	const struct trace_queue *queue;
-	/* of who fills */
+	/* used by the thread that fills the back batch */
 	size_t at;     /* extent being read */
-	uint64_t done; /* bytes of it that are in buf or were */
+	uint64_t done; /* how many of its bytes were read into buf */
 	uint8_t *buf;
 	struct auxtap_spe_reader reader;
-	/* one of these is the reader's, the other one's state is under the lock */
+	/* front is used by the reader; state is that of back, and protected by the lock */
 	struct spe_batch *front, *back;
 	enum spe_batch_state state;
 };
@@ -50,14 +50,14 @@ struct spe_stream {
 struct spe_streams {
 	ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off); /* by any thread */
 	void *ctx;
-	struct trace_queues queues; /* of whoever opens: filled before the start */
-	struct spe_stream *streams; /* of each queue one, once started */
+	struct trace_queues queues; /* filled by the caller before the start */
+	struct spe_stream *streams; /* one for each queue, once started */
 	size_t nr;
-	uint64_t nr_bytes; /* of trace, of the batches that were taken */
+	uint64_t nr_bytes; /* bytes of trace in the batches that the reader has taken */
 	pthread_mutex_t lock;
-	pthread_cond_t work, done;
+	pthread_cond_t work, done; /* a back batch is wanted; one is full */
 	bool stop;
-	size_t turn; /* where a thread looks for work first */
+	size_t next_stream; /* index where a worker starts to look for work */
 	unsigned int nr_threads;
 	pthread_t *threads;
 };
@@ -65,13 +65,13 @@ struct spe_streams {
 void spe_streams_init(struct spe_streams *ss,
 		      ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off), void *ctx);
 /*
- * A stream for each queue. nr_jobs threads in all, the caller's among them. 0 or -ENOMEM; fewer
- * threads than asked for are no error.
+ * Makes a stream for each queue. nr_jobs is the number of threads, including the caller's; fewer
+ * than that are not an error. 0 or -ENOMEM.
  */
 int spe_streams_start(struct spe_streams *ss, unsigned int nr_jobs);
 /*
- * The stream's next item, valid until the next call for it; NULL at its end. *error: why it ends
- * early.
+ * The stream's next item, valid until the next call for this stream; NULL at its end. *error is set
+ * if it ended early.
  */
 const struct spe_item *spe_streams_next_batch(struct spe_streams *ss, struct spe_stream *s,
 					      int *error);

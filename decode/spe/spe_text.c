@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* SPE packets in words: those that stock perf uses, so that listings can be compared. */
+/* SPE packets as text, in the words of stock perf, so that listings can be compared. */
 #include "util/sized.h"
 #include "spe_reader.h"
 
@@ -24,18 +24,18 @@ static void __attribute__((format(printf, 2, 3))) put(struct text *t, const char
 		t->len += (size_t)nr < t->size - t->len ? (size_t)nr : t->size - t->len - 1;
 }
 
-struct word {
+struct bit_name {
 	uint64_t mask, value;
 	const char *text;
 };
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
-static void put_words(struct text *t, uint64_t bits, const struct word *words, size_t nr)
+static void put_names(struct text *t, uint64_t bits, const struct bit_name *names, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		if ((bits & words[i].mask) == words[i].value)
-			put(t, " %s", words[i].text);
+		if ((bits & names[i].mask) == names[i].value)
+			put(t, " %s", names[i].text);
 	}
 }
 
@@ -46,7 +46,7 @@ static void put_words(struct text *t, uint64_t bits, const struct word *words, s
 
 static void put_events(struct text *t, uint64_t events)
 {
-	static const struct word words[] = {
+	static const struct bit_name names[] = {
 		FLAG(AUXTAP_SPE_EV_EXCEPTION, "EXCEPTION-GEN"),
 		FLAG(AUXTAP_SPE_EV_RETIRED, "RETIRED"),
 		FLAG(AUXTAP_SPE_EV_L1D_ACCESS, "L1D-ACCESS"),
@@ -73,10 +73,10 @@ static void put_events(struct text *t, uint64_t events)
 	uint64_t rest = events;
 
 	put(t, "EV");
-	put_words(t, events, words, NR(words));
-	for (size_t i = 0; i < NR(words); i++)
-		rest &= ~words[i].mask;
-	if (rest) /* the CPU's maker knows */
+	put_names(t, events, names, NR(names));
+	for (size_t i = 0; i < NR(names); i++)
+		rest &= ~names[i].mask;
+	if (rest) /* IMPLEMENTATION DEFINED events */
 		put(t, " 0x%" PRIx64, rest);
 }
 
@@ -84,30 +84,30 @@ static void put_events(struct text *t, uint64_t events)
 
 static void put_other(struct text *t, uint64_t op)
 {
-	static const struct word sve[] = {FLAG(1, "FP"), FLAG(2, "PRED")};
-	static const struct word other[] = {FLAG(2, "ASE"), FLAG(1, "FP")};
+	static const struct bit_name sve[] = {FLAG(1, "FP"), FLAG(2, "PRED")};
+	static const struct bit_name other[] = {FLAG(2, "ASE"), FLAG(1, "FP")};
 
 	if ((op & 0x89) == 0x08) {
 		put(t, "SVE-OTHER EVLEN %u", 32u << (op >> 4 & 7));
-		put_words(t, op, sve, NR(sve));
+		put_names(t, op, sve, NR(sve));
 	} else if ((op & 0x89) == 0x88) {
-		/* the tile's size: bits 6 to 4, and 2 as its lowest one */
+		/* the tile size is in bits 6 to 4, and bit 2 below them */
 		put(t, "SME-OTHER ETS %u", 128u << ((op >> 4 & 7) << 1 | (op >> 2 & 1)));
-		put_words(t, op, sve, 1);
+		put_names(t, op, sve, 1);
 	} else {
 		put(t, "OTHER");
 		if (!(op & 0xf8))
-			put_words(t, op, other, NR(other));
+			put_names(t, op, other, NR(other));
 		put(t, op & 1 ? " COND-SELECT" : " INSN-OTHER");
 	}
 }
 
 static void put_load_store(struct text *t, uint64_t op)
 {
-	static const struct word extended[] = {FLAG(2, "AT"), FLAG(3, "EXCL"), FLAG(4, "AR")};
-	static const struct word sve[] = {FLAG(2, "PRED"), FLAG(7, "SG")};
+	static const struct bit_name extended[] = {FLAG(2, "AT"), FLAG(3, "EXCL"), FLAG(4, "AR")};
+	static const struct bit_name sve[] = {FLAG(2, "PRED"), FLAG(7, "SG")};
 	/* clang-format off */
-	static const struct word subclasses[] = {
+	static const struct bit_name subclasses[] = {
 		{0xfe, 0x00, "GP-REG"},	 {0xfe, 0x04, "SIMD-FP"}, {0xfe, 0x10, "UNSPEC-REG"},
 		{0xfe, 0x14, "MTE-TAG"}, {0xfe, 0x20, "MEMCPY"},  {0xff, 0x25, "MEMSET"},
 		{0xfe, 0x30, "NV-SYSREG"}, {0xfa, 0x40, "GCS"},	  {0xfe, 0x44, "COMM"},
@@ -116,23 +116,23 @@ static void put_load_store(struct text *t, uint64_t op)
 
 	put(t, op & 1 ? "ST" : "LD");
 	if ((op & 0xe2) == 0x02)
-		put_words(t, op, extended, NR(extended));
-	put_words(t, op, subclasses, NR(subclasses));
+		put_names(t, op, extended, NR(extended));
+	put_names(t, op, subclasses, NR(subclasses));
 	if ((op & 0x0a) == 0x08) {
 		put(t, " EVLEN %u", 32u << (op >> 4 & 7));
-		put_words(t, op, sve, NR(sve));
+		put_names(t, op, sve, NR(sve));
 	}
 }
 
 static void put_branch(struct text *t, uint64_t op)
 {
-	static const struct word words[] = {
+	static const struct bit_name names[] = {
 		FLAG(0, "COND"),       FLAG(1, "IND"),	       FLAG(2, "GCS"),
 		{0x18, 0x08, "CR-BL"}, {0x18, 0x10, "CR-RET"}, {0x18, 0x18, "CR-NON-BL-RET"},
 	};
 
 	put(t, "B");
-	put_words(t, op, words, NR(words));
+	put_names(t, op, names, NR(names));
 }
 
 static void put_operation(struct text *t, const struct auxtap_spe_packet *pkt)
