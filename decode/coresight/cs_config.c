@@ -152,8 +152,7 @@ static size_t unit_from(struct cs_unit *unit, uint64_t version, const uint64_t *
 	default:
 		return 0;
 	}
-	/* Version 1 says how many registers follow; newer perf may write more than are read here.
-	 */
+	/* Version 1 says how many registers follow; newer perf may write more than known here. */
 	regs = version ? (v[2] > nr ? nr : (size_t)v[2]) : need;
 	if (regs < need || nr - head < regs)
 		return 0;

@@ -41,8 +41,7 @@ enum cs_profile {
 	CS_PROFILE_M,
 };
 
-/* Memory spaces by exception level and security state. A mask, as a dump may be of several; 0: any.
- */
+/* Memory spaces: a mask of exception levels and security states; 0: any. */
 #define CS_SPACE_EL1S 0x01 /* and EL0 */
 #define CS_SPACE_EL1N 0x02
 #define CS_SPACE_EL2  0x04

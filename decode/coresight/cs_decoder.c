@@ -408,8 +408,7 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 			dec->sideband.per_thread = false;
 }
 
-/* Gaps for trace that the file lacks at the ends of rings. AUX records without trace: cs_extents.c.
- */
+/* Gaps for trace missing at the ends of rings. For AUX records without trace: cs_extents.c. */
 static int add_ring_end_gaps(struct auxtap_decoder *dec)
 {
 	const struct cs_extents *extents = &cs_of(dec)->extents;

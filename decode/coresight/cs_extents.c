@@ -116,8 +116,7 @@ static int find_rings(struct reading *r, const struct auxtap_perfdata_aux *trace
 	for (size_t i = 0; i < nr; i++) {
 		size_t number;
 
-		/* grow the rings before the keys, so that every key has a ring even if this fails
-		 */
+		/* grow the rings first, so that every key has a ring even if this fails */
 		if (vector_grow(r->rings, r->keys.nr, r->max_rings))
 			return -ENOMEM;
 		r->rings[r->keys.nr] = (struct ring){.buffer = NO_BUFFER};
@@ -427,8 +426,7 @@ static int add_snapshot(struct coverage *c, struct ring *ring, const struct cs_c
 	return add_snapshot_extent(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
 
-/* Offsets in a ring start at 0: how many of its first bytes have no AUX record and no trace here?
- */
+/* Offsets in a ring start at 0: the number of its first bytes without AUX record and trace here. */
 static uint64_t nr_leading_bytes(const struct coverage *c)
 {
 	uint64_t off = c->trace->head.offset;

@@ -177,8 +177,7 @@ static bool cut_block(struct opencsd_flow *f, struct flow_step *block)
 			}
 		}
 		if (!i)
-			return false; /* the library had this code, but it is not readable any more
-				       */
+			return false; /* the code is not readable any more */
 		addr += i;
 	}
 	return false;

@@ -27,8 +27,7 @@ struct cs_memory {
 	struct auxtap_image_set *set;
 	const struct cs_memory_dumps *dumps;
 	int32_t pid;
-	/* the code was executed after 'since', at the latest at 'time'; UINT64_MAX: newest mappings
-	 */
+	/* the code ran after 'since', at the latest at 'time'; UINT64_MAX: newest mappings */
 	uint64_t time;
 	uint64_t since;
 	bool from_start; /* see struct image_between */

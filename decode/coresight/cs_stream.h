@@ -33,23 +33,20 @@ struct cs_buffer {
 	struct cs_extent *extents;
 	size_t nr, max;
 	enum cs_format format; /* of the extents that are not raw */
-	/* by trace ID: a Trace Info packet of the unit says that speculative elements are pending
-	 */
+	/* by trace ID: a Trace Info packet says that speculative elements are pending */
 	bool speculated[CS_NR_IDS];
 	struct cs_sync_scan raw_scan; /* the same for the raw extents */
 	int cpu;
 	int32_t tid;
 	bool of_one_thread;
 	bool discontinuous; /* while it is filled: the next bytes do not continue the last extent */
-	bool cpu_unknown;   /* raw trace of an unknown CPU: all units are taken to be alike, as in
-			       perf */
+	bool cpu_unknown;   /* of raw trace: units are taken to be alike, as in perf */
 	int fd;		    /* of a snapshot's file; -1: the perf.data file */
 	/* trace bytes in the frames, by trace ID */
 	uint64_t nr_bytes[CS_NR_IDS];
 };
 
-/* An exec in a run of extents: the new program starts at off; its sideband records have this time.
- */
+/* An exec in a run of extents: the new program starts at off; its records have this time. */
 struct cs_exec {
 	size_t extent;
 	uint64_t off, time;

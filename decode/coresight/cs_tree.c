@@ -338,8 +338,7 @@ static void do_create(void *arg)
 		format == CS_FORMAT_HSYNC  ? OCSD_DFRMTR_HAS_FSYNCS | OCSD_DFRMTR_HAS_HSYNCS :
 					     OCSD_DFRMTR_HAS_FSYNCS;
 
-	/* the kernel's drivers write four FSYNCs (the barrier packet) where their buffer lost bytes
-	 */
+	/* drivers write four FSYNCs, the barrier packet, where their buffer lost bytes */
 	if (format == CS_FORMAT_FRAMES)
 		flags |= OCSD_DFRMTR_RESET_ON_4X_FSYNC;
 	if (!logger_ready) { /* one logger for all trees: each call of the library makes another */
@@ -359,8 +358,7 @@ static void do_create(void *arg)
 	}
 }
 
-/* Called after the decoders were created: the library sets these callbacks only in existing ones.
- */
+/* The library sets these callbacks in existing decoders only, so this comes after do_unit(). */
 static void do_memory(void *arg)
 {
 	struct call *call = arg;

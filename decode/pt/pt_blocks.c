@@ -116,8 +116,7 @@ static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *
 	set_end(run, nr, last_ip);
 }
 
-/* Since when the run's code is the same. If the last instruction's size is unknown, it counts as 1.
- */
+/* Since when the run has the same code. A last instruction of unknown size counts as 1 byte. */
 static uint64_t valid_since_of(struct pt_blocks *blocks, const struct pt_run *run)
 {
 	uint64_t size = run->end_ip - run->ip + 1;

@@ -504,8 +504,7 @@ static void take_event(struct libipt_flow *f)
 	f->status = f->insn ? pt_insn_event(f->insn, &ev, sizeof(ev)) :
 			      pt_blk_event(f->blk, &ev, sizeof(ev));
 	if (f->status < 0) {
-		/* With tracing off, the next PSB+ ends the bytes: libipt may report it as an error.
-		 */
+		/* With tracing off, the next PSB+ ends the bytes; libipt may report an error. */
 		if (!f->enabled && position(f) >= f->bytes.size)
 			put_end(f);
 		else

@@ -41,8 +41,7 @@ static inline bool pt_memory_is_valid_since(const struct pt_memory *mem, uint64_
 }
 /* The caller of these two holds the lock of the set. The first also sets mem->code. */
 struct pt_epoch pt_memory_epoch(struct pt_memory *mem);
-/* Calls fn for each part of a file that has code, with its address; later ones hide earlier ones.
- */
+/* Calls fn for each part of a file with code, and its address; later ones hide earlier ones. */
 void pt_memory_each_file(struct auxtap_image_set *set, const struct pt_epoch *epoch,
 			 void (*fn)(void *ctx, const char *path, uint64_t off, uint64_t size,
 				    uint64_t addr),

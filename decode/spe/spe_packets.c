@@ -38,8 +38,7 @@ static uint64_t little_endian(const unsigned char *at, unsigned int log2)
 	}
 }
 
-/* Address and counter packets have an index of five bits; its upper two are in an extended header.
- */
+/* Address and counter packets have a 5-bit index; its upper two are in an extended header. */
 static bool parse_indexed_header(unsigned int header, unsigned int high,
 				 struct auxtap_spe_packet *pkt)
 {

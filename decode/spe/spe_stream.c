@@ -76,8 +76,7 @@ static bool more_bytes(struct spe_streams *ss, struct spe_stream *s, struct spe_
 	return true;
 }
 
-/* Parses the next record; one that is invalid at the end of the buffer is retried with more bytes.
- */
+/* Parses the next record. One that is invalid at the end of the buffer is retried with more. */
 static int next_record(struct spe_streams *ss, struct spe_stream *s, struct spe_batch *batch,
 		       struct auxtap_spe_record *record)
 {
