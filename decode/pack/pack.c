@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Packing: makes the report and decodes everything, while the image store notes what is looked up;
- * then copies the recording and adds those parts of the images.
+ * Packing: makes the report and decodes the whole trace, while the image set records which parts of
+ * images are used; then copies the recording and adds those parts.
  */
 #include "pack_private.h"
 #include "decode/report/report.h"
@@ -29,9 +29,9 @@ struct pack {
 	struct auxtap_pack_result result;
 };
 
-/* ---- what is used ---- */
+/* ---- which parts of images are used ---- */
 
-static void note_event(const struct pack *p, const struct auxtap_event *ev)
+static void mark_event_used(const struct pack *p, const struct auxtap_event *ev)
 {
 	uint64_t size = MAX_INSN;
 
@@ -43,7 +43,7 @@ static void note_event(const struct pack *p, const struct auxtap_event *ev)
 		auxtap_image_set_used(p->images, ev->pid, ev->time, ev->addr, 1);
 }
 
-static int note_flow(const struct pack *p, struct auxtap_error *err)
+static int mark_flow_used(const struct pack *p, struct auxtap_error *err)
 {
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),
 					  .events = (AUXTAP_EVENT_ALL & ~AUXTAP_EVENT_INSN) |
@@ -55,14 +55,14 @@ static int note_flow(const struct pack *p, struct auxtap_error *err)
 	if (ret)
 		return ret;
 	while ((ret = auxtap_decoder_next(dec, &ev, err)) == 1)
-		note_event(p, &ev);
+		mark_event_used(p, &ev);
 	auxtap_decoder_close(dec);
 	return ret;
 }
 
-static int note_report(const struct pack *p, struct auxtap_error *err)
+static int mark_report_used(const struct pack *p, struct auxtap_error *err)
 {
-	/* as much as the command can ask for */
+	/* the maximum that the command line can ask for */
 	const struct auxtap_report_opts opts = {.size = sizeof(opts),
 						.nr_branches = 64,
 						.nr_calls = 100000};
@@ -82,7 +82,7 @@ static int note_report(const struct pack *p, struct auxtap_error *err)
 
 /* ---- images ---- */
 
-static int put_compressed(const struct pack *p, uint32_t type, const uint8_t *data, size_t size)
+static int write_compressed(const struct pack *p, uint32_t type, const uint8_t *data, size_t size)
 {
 	size_t bound = ZSTD_compressBound(size), nr;
 	ZSTD_CCtx *ctx = ZSTD_createCCtx();
@@ -101,7 +101,7 @@ static int put_compressed(const struct pack *p, uint32_t type, const uint8_t *da
 	return ret;
 }
 
-/* The file that libdw found the image's debug information in; -1: the image itself, or none. */
+/* Opens the separate debug file of the image; -1: it has none. */
 static int open_debug(struct auxtap_image *image)
 {
 	char *path;
@@ -115,7 +115,7 @@ static int open_debug(struct auxtap_image *image)
 	return fd;
 }
 
-static void fill_head(const struct auxtap_image *image, struct packed_head *head)
+static void fill_header(const struct auxtap_image *image, struct packed_head *head)
 {
 	memcpy(head->build_id, image->build_id, sizeof(head->build_id));
 	memcpy(head->found_build_id, image->found_build_id, sizeof(head->found_build_id));
@@ -129,7 +129,7 @@ static void fill_head(const struct auxtap_image *image, struct packed_head *head
 	head->path_size = (uint32_t)strlen(image->path) + 1;
 }
 
-static int put_image(const struct pack *p, struct auxtap_image *image)
+static int write_image(const struct pack *p, struct auxtap_image *image)
 {
 	struct pack_sparse file = {.size = 0}, debug = {.size = 0};
 	struct packed_head head = {.nr_files = 1};
@@ -137,7 +137,7 @@ static int put_image(const struct pack *p, struct auxtap_image *image)
 	uint8_t *record = NULL;
 	int fd, ret;
 
-	fill_head(image, &head);
+	fill_header(image, &head);
 	ret = pack_elf_image(image, p->opts.redact, &file);
 	fd = ret || !image->use ? -1 : open_debug(image);
 	if (fd >= 0) {
@@ -157,14 +157,14 @@ static int put_image(const struct pack *p, struct auxtap_image *image)
 			ret = -ENOMEM;
 	}
 	if (!ret)
-		ret = put_compressed(p, AUXTAP_METADATA_PACK_IMAGE, record, nr);
+		ret = write_compressed(p, AUXTAP_METADATA_PACK_IMAGE, record, nr);
 	free(record);
 	pack_sparse_free(&file);
 	pack_sparse_free(&debug);
 	return ret;
 }
 
-static int put_images(struct pack *p)
+static int write_images(struct pack *p)
 {
 	int ret = 0;
 
@@ -172,10 +172,10 @@ static int put_images(struct pack *p)
 		struct auxtap_image *image = p->images->images[i];
 
 		if (image->saved)
-			continue; /* it is in the recording */
+			continue; /* the recording already contains it */
 		if (image->state == AUXTAP_IMAGE_FOUND && image->data && image->path) {
 			p->result.nr_images++;
-			ret = put_image(p, image);
+			ret = write_image(p, image);
 		} else if (image->nr_gaps && image->name[0] == '/' && image->name[1] != '/') {
 			if (!p->result.nr_missing++)
 				snprintf(p->result.missing, sizeof(p->result.missing), "%s",
@@ -185,11 +185,11 @@ static int put_images(struct pack *p)
 	return ret;
 }
 
-static int put_sources(const struct pack *p)
+static int write_sources(const struct pack *p)
 {
 	size_t size;
 	uint8_t *text = p->opts.redact ? NULL : image_source_pack(p->images, &size);
-	int ret = text ? put_compressed(p, AUXTAP_METADATA_PACK_SOURCE, text, size) : 0;
+	int ret = text ? write_compressed(p, AUXTAP_METADATA_PACK_SOURCE, text, size) : 0;
 
 	free(text);
 	return ret;
@@ -205,20 +205,20 @@ static int copy_metadata(void *ctx, uint32_t type, const void *data, size_t size
 	case AUXTAP_METADATA_PACK:
 	case AUXTAP_METADATA_PACK_IMAGE:
 	case AUXTAP_METADATA_PACK_SOURCE:
-		return 0; /* made anew */
+		return 0; /* written anew */
 	case AUXTAP_METADATA_CAPTURE:
 	case AUXTAP_METADATA_CRASH:
 	case AUXTAP_METADATA_THREAD:
 	case AUXTAP_METADATA_MAPS:
 	case AUXTAP_METADATA_GAP:
 	case AUXTAP_METADATA_IMAGE:
-	case AUXTAP_METADATA_CODE: /* as pages of an image */
+	case AUXTAP_METADATA_CODE: /* code, like pages of an image: not redacted */
 	case AUXTAP_METADATA_CODE_NAMES:
 	case AUXTAP_METADATA_CODE_DUMP:
 	case AUXTAP_METADATA_BLOCK:
 	case AUXTAP_METADATA_WAKEUPS:
 		break;
-	default: /* memory, and what this version does not know */
+	default: /* the program's memory, and types unknown to this version */
 		if (p->opts.redact)
 			return 0;
 		break;
@@ -239,7 +239,7 @@ static uint64_t trace_size(struct auxtap_perfdata *pd)
 	return sum;
 }
 
-/* What was left out once is not there: such a recording stays marked, whatever is asked for. */
+/* A recording that was redacted before stays marked as redacted. */
 static int keep_redacted(struct pack *p, struct auxtap_error *err)
 {
 	struct report_facts facts;
@@ -260,9 +260,9 @@ static int write_packed(struct pack *p, const char *path, struct auxtap_error *e
 		return ret;
 	ret = auxtap_perfdata_metadata(p->pd, copy_metadata, p, err);
 	if (!ret)
-		ret = put_images(p);
+		ret = write_images(p);
 	if (!ret)
-		ret = put_sources(p);
+		ret = write_sources(p);
 	if (ret) {
 		auxtap_error_set(err, ret, path, "cannot be written: %s", strerror(-ret));
 		auxtap_pack_writer_abort(p->writer);
@@ -290,9 +290,9 @@ int auxtap_pack(struct auxtap_perfdata *pd, const char *path, const struct auxta
 	if (ret)
 		return ret;
 	auxtap_image_set_note_use(p.images);
-	ret = note_report(&p, err);
+	ret = mark_report_used(&p, err);
 	if (!ret)
-		ret = note_flow(&p, err);
+		ret = mark_flow_used(&p, err);
 	if (!ret && auxtap_image_set_no_memory(p.images))
 		ret = auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
 	if (!ret) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which debug information stays: the units that cover what was used, with the units, strings,
- * lines, ranges and locations that they refer to; other units' headers only, so that offsets hold.
- * Compressed sections move to the end of the file, uncompressed.
+ * Keeps the debug information of code that was used: the units that cover it, with the units,
+ * strings, line tables, ranges and locations that they refer to. Of all other units only the
+ * headers are kept, so that offsets stay valid. Compressed sections are moved to the end of the
+ * file, uncompressed.
  */
 #include "pack_private.h"
 #include "util/vector.h"
@@ -44,7 +45,7 @@ struct debug_section {
 };
 
 struct unit {
-	Dwarf_Off off, end, first; /* first: of the entry of the unit itself */
+	Dwarf_Off off, end, first; /* first: offset of the unit's own DIE */
 	Dwarf_Off abbrevs;
 	unsigned int version, address_size, offset_size;
 	bool wanted, kept;
@@ -56,8 +57,8 @@ struct pack_dwarf {
 	struct debug_section sections[NR_SECTIONS];
 	struct unit *units;
 	size_t nr_units, max_units;
-	const struct unit *unit; /* at work */
-	bool again;		 /* a unit became wanted */
+	const struct unit *unit; /* the unit being kept */
+	bool again;		 /* another unit became wanted: repeat */
 };
 
 static void keep(struct pack_dwarf *p, enum section which, uint64_t off, uint64_t size)
@@ -70,7 +71,7 @@ static void keep(struct pack_dwarf *p, enum section which, uint64_t off, uint64_
 			 size < s->size - off ? size : s->size - off);
 }
 
-static uint64_t number(const struct debug_section *s, uint64_t at, unsigned int nr)
+static uint64_t read_number(const struct debug_section *s, uint64_t at, unsigned int nr)
 {
 	uint64_t value = 0;
 
@@ -79,7 +80,7 @@ static uint64_t number(const struct debug_section *s, uint64_t at, unsigned int 
 	return value;
 }
 
-/* Keeps a table that begins with its length, 'before' bytes before 'at'. */
+/* Keeps the table whose header begins 'before' bytes before 'at'; it begins with its length. */
 static void keep_table(struct pack_dwarf *p, enum section which, uint64_t at, unsigned int before)
 {
 	const struct debug_section *s = &p->sections[which];
@@ -88,15 +89,15 @@ static void keep_table(struct pack_dwarf *p, enum section which, uint64_t at, un
 	if (at < before)
 		return;
 	at -= before;
-	length = number(s, at, 4);
+	length = read_number(s, at, 4);
 	if (length == 0xffffffff)
-		length = number(s, at + 4, 8) + 8;
+		length = read_number(s, at + 4, 8) + 8;
 	keep(p, which, at, length <= s->size ? length + 4 : s->size);
 }
 
-/* ---- lists of ranges and of locations: an end mark ends them ---- */
+/* ---- lists of ranges and of locations, up to their end-of-list entry ---- */
 
-static uint64_t leb(const struct debug_section *s, uint64_t *at)
+static uint64_t read_leb128(const struct debug_section *s, uint64_t *at)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
@@ -113,27 +114,27 @@ static uint64_t leb(const struct debug_section *s, uint64_t *at)
 	return value;
 }
 
-/* Before DWARF 5: pairs of addresses, each followed by an expression in a list of locations. */
-static void keep_pairs(struct pack_dwarf *p, enum section which, uint64_t off)
+/* Before DWARF 5: pairs of addresses; in a location list an expression follows each pair. */
+static void keep_list_dwarf4(struct pack_dwarf *p, enum section which, uint64_t off)
 {
 	const struct debug_section *s = &p->sections[which];
 	unsigned int size = p->unit->address_size;
 	uint64_t at = off, base = size == 4 ? UINT32_MAX : UINT64_MAX;
 
 	while (s->data && at < s->size && s->size - at >= 2ull * size) {
-		uint64_t low = number(s, at, size), high = number(s, at + size, size);
+		uint64_t low = read_number(s, at, size), high = read_number(s, at + size, size);
 
 		at += 2ull * size;
 		if (!low && !high)
 			break;
 		if (which == LOC && low != base)
-			at += 2 + number(s, at, 2);
+			at += 2 + read_number(s, at, 2);
 	}
 	keep(p, which, off, at - off);
 }
 
-/* DWARF 5: a byte says what follows. The codes of the two sections differ. */
-static void keep_list(struct pack_dwarf *p, enum section which, uint64_t off)
+/* DWARF 5: an entry begins with its kind (DW_RLE_…, DW_LLE_…), which determines its operands. */
+static void keep_list_dwarf5(struct pack_dwarf *p, enum section which, uint64_t off)
 {
 	/* operands: l LEB128, a address, e expression */
 	static const char *const ranges[] = {"", "l", "ll", "ll", "ll", "a", "aa", "al"};
@@ -153,7 +154,7 @@ static void keep_list(struct pack_dwarf *p, enum section which, uint64_t off)
 			uint64_t length = *what == 'a' ? p->unit->address_size : 0;
 
 			if (*what != 'a')
-				length = leb(s, &at);
+				length = read_leb128(s, &at);
 			if (*what != 'l')
 				at = length < s->size - at ? at + length : s->size;
 		}
@@ -218,7 +219,7 @@ static void keep_offset(struct pack_dwarf *p, unsigned int name, Dwarf_Attribute
 		keep_table(p, LINE, value, 0);
 		break;
 	case DW_AT_ranges:
-		is_5 ? keep_list(p, RNGLISTS, value) : keep_pairs(p, RANGES, value);
+		is_5 ? keep_list_dwarf5(p, RNGLISTS, value) : keep_list_dwarf4(p, RANGES, value);
 		break;
 	case DW_AT_str_offsets_base:
 		keep_table(p, STR_OFFSETS, value, p->unit->offset_size == 8 ? 16 : 8);
@@ -239,8 +240,8 @@ static void keep_offset(struct pack_dwarf *p, unsigned int name, Dwarf_Attribute
 	case DW_AT_GNU_macros:
 	case DW_AT_macro_info:
 		break;
-	default: /* of a place: DW_AT_location and others */
-		is_5 ? keep_list(p, LOCLISTS, value) : keep_pairs(p, LOC, value);
+	default: /* DW_AT_location and others: a location list */
+		is_5 ? keep_list_dwarf5(p, LOCLISTS, value) : keep_list_dwarf4(p, LOC, value);
 		break;
 	}
 }
@@ -266,7 +267,7 @@ static int on_attribute(Dwarf_Attribute *attr, void *arg)
 	case DW_FORM_sec_offset:
 		keep_offset(p, dwarf_whatattr(attr), attr);
 		break;
-	case DW_FORM_data4: /* DWARF 3 has no form of its own for offsets */
+	case DW_FORM_data4: /* before DWARF 4 there is no DW_FORM_sec_offset */
 	case DW_FORM_data8:
 		if (p->unit->version < 4 && (dwarf_whatattr(attr) == DW_AT_stmt_list ||
 					     dwarf_whatattr(attr) == DW_AT_ranges ||
@@ -280,14 +281,14 @@ static int on_attribute(Dwarf_Attribute *attr, void *arg)
 	return DWARF_CB_OK;
 }
 
-static void keep_entries(struct pack_dwarf *p, Dwarf_Die *die, unsigned int depth)
+static void keep_dies(struct pack_dwarf *p, Dwarf_Die *die, unsigned int depth)
 {
 	Dwarf_Die child;
 
 	do {
 		dwarf_getattrs(die, on_attribute, p, 0);
 		if (depth < MAX_DEPTH && !dwarf_child(die, &child))
-			keep_entries(p, &child, depth + 1);
+			keep_dies(p, &child, depth + 1);
 	} while (depth && !dwarf_siblingof(die, die));
 }
 
@@ -316,7 +317,7 @@ static bool list_units(struct pack_dwarf *p)
 	return true;
 }
 
-/* 1: used; 0: not; -1: die has no addresses. */
+/* 1: code of the DIE was used; 0: none was; -1: the DIE has no addresses. */
 static int is_used(const struct pack_dwarf *p, Dwarf_Die *die)
 {
 	Dwarf_Addr base, low, high;
@@ -331,7 +332,7 @@ static int is_used(const struct pack_dwarf *p, Dwarf_Die *die)
 	return used;
 }
 
-/* A unit without addresses covers what its functions cover. */
+/* For a unit without addresses: whether code of its functions was used. */
 static bool has_used(const struct pack_dwarf *p, Dwarf_Die *parent, unsigned int depth)
 {
 	Dwarf_Die die;
@@ -358,7 +359,7 @@ static void want_used(struct pack_dwarf *p)
 	}
 }
 
-/* Abbreviations go up to those of another unit. */
+/* Keeps a unit's abbreviations, which end where those of another unit begin. */
 static void keep_abbreviations(struct pack_dwarf *p, Dwarf_Off abbrevs)
 {
 	uint64_t end = p->sections[ABBREV].size;
@@ -378,7 +379,7 @@ static void keep_unit(struct pack_dwarf *p, struct unit *unit)
 	keep(p, INFO, unit->off, unit->end - unit->off);
 	keep_abbreviations(p, unit->abbrevs);
 	if (dwarf_offdie(p->dw, unit->first, &die))
-		keep_entries(p, &die, 0);
+		keep_dies(p, &die, 0);
 }
 
 static void keep_units(struct pack_dwarf *p)
@@ -398,7 +399,7 @@ static void keep_units(struct pack_dwarf *p)
 
 /* ---- sections ---- */
 
-/* Which of ours it is; NR_SECTIONS: none. */
+/* The section of this name; NR_SECTIONS: it is none that is kept. */
 static enum section which_section(const char *name)
 {
 	enum section which = 0;
@@ -408,8 +409,9 @@ static enum section which_section(const char *name)
 	return which;
 }
 
-/* Finds the section's bytes and its place in the sparse file; libdw has uncompressed it. */
-static void place(struct pack_dwarf *p, Elf64_Shdr *section, size_t index, struct debug_section *s)
+/* Sets s to the section's bytes, uncompressed by libdw, and its offset in the sparse file. */
+static void place_section(struct pack_dwarf *p, Elf64_Shdr *section, size_t index,
+			  struct debug_section *s)
 {
 	Elf_Scn *scn = elf_getscn(p->e->elf, index);
 	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
@@ -434,7 +436,7 @@ static bool is_debug(const char *name)
 	       !strcmp(name, ".gdb_index") || !strcmp(name, ".gnu_debugaltlink");
 }
 
-/* What is not kept has no bytes: libdw and gdb take the section for a missing one. */
+/* Debug sections that are not kept become NOBITS: libdw and gdb then ignore them. */
 static void place_sections(struct pack_dwarf *p)
 {
 	for (size_t i = 1; i < p->e->nr_sections; i++) {
@@ -443,7 +445,7 @@ static void place_sections(struct pack_dwarf *p)
 		enum section which = which_section(name);
 
 		if (which < NR_SECTIONS && section->sh_type == SHT_PROGBITS && p->dw)
-			place(p, section, i, &p->sections[which]);
+			place_section(p, section, i, &p->sections[which]);
 		else if (is_debug(name))
 			section->sh_type = SHT_NOBITS;
 	}

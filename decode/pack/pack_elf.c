@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * An ELF file with what was used of it: headers, notes, section names, pages of the program that
- * were read, and what pack_symbols.c, pack_frames.c and pack_dwarf.c keep.
+ * Packs an ELF file: keeps its headers, notes, section names, the pages that were read, and what
+ * pack_symbols.c, pack_frames.c and pack_dwarf.c select.
  */
 #include "pack_private.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PAGE	   4096ull
-#define MAX_NOTES  65536 /* bytes of a section that is kept as a whole */
+#define MAX_NOTES  65536 /* larger note sections are not kept */
 #define MAX_GROWTH (1ull << 32)
 
 const char *pack_section_name(const struct pack_elf *e, const Elf64_Shdr *section)
@@ -25,12 +25,12 @@ const char *pack_section_name(const struct pack_elf *e, const Elf64_Shdr *sectio
 	return e->names + section->sh_name;
 }
 
-bool pack_section_there(const struct pack_elf *e, const Elf64_Shdr *section)
+bool pack_section_in_file(const struct pack_elf *e, const Elf64_Shdr *section)
 {
 	return section->sh_offset <= e->size && section->sh_size <= e->size - section->sh_offset;
 }
 
-/* Is any of the page in a segment that is executable? */
+/* Whether any byte of the page is in an executable segment. */
 static bool is_code(const struct pack_elf *e, uint64_t off)
 {
 	for (unsigned int i = 0; i < e->image->nr_loads; i++) {
@@ -42,7 +42,7 @@ static bool is_code(const struct pack_elf *e, uint64_t off)
 	return !e->image->nr_loads;
 }
 
-/* Without data only what is of the flow is kept of such a page: the tables for exceptions. */
+/* Keeps only the exception tables of a data page, which the control flow depends on. */
 static void keep_landing_pads(const struct pack_elf *e, uint64_t off, uint64_t size)
 {
 	for (size_t i = 1; i < e->nr_sections; i++) {
@@ -50,7 +50,7 @@ static void keep_landing_pads(const struct pack_elf *e, uint64_t off, uint64_t s
 		uint64_t from, to;
 
 		if (strcmp(pack_section_name(e, section), ".gcc_except_table") != 0 ||
-		    !pack_section_there(e, section))
+		    !pack_section_in_file(e, section))
 			continue;
 		from = off > section->sh_offset ? off : section->sh_offset;
 		to = section->sh_offset + section->sh_size;
@@ -83,7 +83,7 @@ static void keep_range(const struct pack_elf *e, uint64_t off, uint64_t size)
 		pack_sparse_keep(e->out, off, e->data + off, size);
 }
 
-/* Versions are of symbols by number, of which few are left: gdb would refuse the file. */
+/* Symbol versions are by symbol index, and most symbols were dropped: gdb would reject the file. */
 static void drop_versions(const struct pack_elf *e)
 {
 	for (size_t i = 1; i < e->nr_sections; i++)
@@ -93,7 +93,7 @@ static void drop_versions(const struct pack_elf *e)
 			e->sections[i].sh_type = SHT_NOBITS;
 }
 
-/* Headers; and sections and segments with notes, which have the build-id. */
+/* Keeps headers, and sections and segments with notes, one of which has the build-id. */
 static void keep_headers(const struct pack_elf *e, const Elf64_Ehdr *eh)
 {
 	keep_range(e, 0, sizeof(*eh));
@@ -133,7 +133,7 @@ static void read_sections(struct pack_elf *e, const Elf64_Ehdr *eh)
 		return;
 	memcpy(e->sections, e->data + eh->e_shoff, nr * sizeof(*e->sections));
 	e->nr_sections = nr;
-	if (pack_section_there(e, &e->sections[eh->e_shstrndx])) {
+	if (pack_section_in_file(e, &e->sections[eh->e_shstrndx])) {
 		e->names = (const char *)e->data + e->sections[eh->e_shstrndx].sh_offset;
 		e->names_size = e->sections[eh->e_shstrndx].sh_size;
 	}
@@ -148,7 +148,7 @@ static int pack_file(struct pack_elf *e, bool is_debug)
 		return -ENOMEM;
 	if (e->size < sizeof(eh) || memcmp(e->data, ELFMAG, SELFMAG) ||
 	    e->data[EI_CLASS] != ELFCLASS64 || e->data[EI_DATA] != ELFDATA2LSB) {
-		/* of another kind: its pages, or, an ELF file, as it is */
+		/* not 64-bit little-endian ELF: keep other ELF files whole, else the pages */
 		if (is_debug ||
 		    (!e->redact && e->size >= SELFMAG && !memcmp(e->data, ELFMAG, SELFMAG)))
 			keep_range(e, 0, e->size);
@@ -184,7 +184,7 @@ int pack_elf_image(const struct auxtap_image *image, bool redact, struct pack_sp
 			     .out = out};
 	int fd = image_open_again(image), ret;
 
-	/* libelf writes into its memory where sections are compressed */
+	/* a private mapping, because libelf uncompresses sections in place */
 	if (fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
 		e.elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	ret = pack_file(&e, false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Of .eh_frame: the entries of what was used. The search table becomes shorter. Without a table of
- * the usual form the whole section is kept.
+ * Keeps those entries of .eh_frame that cover code that was used, and shortens the search table
+ * (.eh_frame_hdr) accordingly. If the table has an unusual encoding, the whole section is kept.
  */
 #include "pack_private.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADER_SIZE 12 /* of the search table: version, three encodings, .eh_frame, count */
+#define HEADER_SIZE 12 /* .eh_frame_hdr: version, three encodings, address of .eh_frame, count */
 
 static bool find_program_header(const struct pack_elf *e, uint32_t type, Elf64_Phdr *found)
 {
@@ -37,7 +37,7 @@ static uint32_t word_at(const struct pack_elf *e, uint64_t off)
 	return word;
 }
 
-/* An entry, and the common part that it refers to. */
+/* Keeps the FDE at vaddr and the CIE that it refers to. */
 static void keep_entry(const struct pack_elf *e, uint64_t vaddr)
 {
 	uint64_t off, left, cie, length;
@@ -102,7 +102,7 @@ int pack_frames(const struct pack_elf *e)
 		const Elf64_Shdr *section = &e->sections[i];
 
 		if (!strncmp(pack_section_name(e, section), ".eh_frame", 9) &&
-		    section->sh_type != SHT_NOBITS && pack_section_there(e, section))
+		    section->sh_type != SHT_NOBITS && pack_section_in_file(e, section))
 			pack_sparse_keep(e->out, section->sh_offset, e->data + section->sh_offset,
 					 section->sh_size);
 	}

@@ -105,7 +105,7 @@ static bool append(uint8_t **out, size_t *nr, size_t *max, const void *data, siz
 	return true;
 }
 
-/* What was changed ends at an edge, or the edge is an extent of its own. */
+/* Shortens the extent so that readable edges and the changed bytes beside them are separate. */
 static void split_extent(const struct pack_sparse *f, struct packed_extent *e)
 {
 	for (unsigned int i = 0; i < f->nr_edges; i++) {
@@ -121,7 +121,7 @@ static void split_extent(const struct pack_sparse *f, struct packed_extent *e)
 	}
 }
 
-/* The next run of kept granules that are readable, or not, from *at on. */
+/* The next extent at or after *at: consecutive kept granules, all of them readable or none. */
 static bool next_extent(const struct pack_sparse *f, uint64_t *at, struct packed_extent *e)
 {
 	uint64_t nr = (f->size + GRANULE - 1) / GRANULE, i = *at / GRANULE, end;
@@ -155,7 +155,7 @@ bool pack_sparse_write(const struct pack_sparse *f, uint8_t **out, size_t *nr, s
 		head.nr_extents++;
 		head.nr_bytes += e.size;
 	}
-	/* numbers lie at multiples of 8 */
+	/* align the 64-bit numbers */
 	if (!append(out, nr, max, zeros, -*nr & 7) || !append(out, nr, max, &head, sizeof(head)))
 		return false;
 	for (at = 0; next_extent(f, &at, &e);)

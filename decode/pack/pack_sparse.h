@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A file of which parts are kept at their offsets: what a packed image is made of. */
+/* A sparse file: parts of a file at their original offsets. Packed images consist of them. */
 #ifndef AUXTAP_PACK_SPARSE_H
 #define AUXTAP_PACK_SPARSE_H
 
@@ -9,7 +9,7 @@
 
 #define PACK_SPARSE_EDGES 8
 
-/* Readable bytes beside what was changed in the same granule. */
+/* Unchanged bytes of a granule that also has changed ones. */
 struct pack_sparse_edge {
 	uint64_t off, end;
 };
@@ -17,25 +17,25 @@ struct pack_sparse_edge {
 struct pack_sparse {
 	uint64_t size;
 	size_t capacity;
-	uint8_t *bytes;		   /* holes are zeros, which take no memory */
-	uint64_t *kept, *readable; /* a bit for each granule */
+	uint8_t *bytes;		   /* a mapping, in which holes take no memory */
+	uint64_t *kept, *readable; /* a bit for each granule; readable: PACKED_READABLE */
 	struct pack_sparse_edge edges[PACK_SPARSE_EDGES];
 	unsigned int nr_edges;
 	bool failed;
 };
 
-/* capacity: the most that size can become. False: no memory. */
+/* capacity: the maximum that size can grow to. False: out of memory. */
 bool pack_sparse_init(struct pack_sparse *f, uint64_t size, uint64_t capacity);
 void pack_sparse_free(struct pack_sparse *f);
-/* Places size bytes at off; beyond the file nothing is kept. */
+/* Keeps size bytes at off; bytes after the end of the file are ignored. */
 void pack_sparse_keep(struct pack_sparse *f, uint64_t off, const void *data, uint64_t size);
-/* The same for whole pages of the program's memory. */
+/* The same for pages that the program could read: they become readable. */
 void pack_sparse_keep_page(struct pack_sparse *f, uint64_t off, const void *data, uint64_t size);
-/* The same for what is not as in the file: nothing of it is readable. */
+/* The same for bytes that differ from the original file: they are not readable. */
 void pack_sparse_change(struct pack_sparse *f, uint64_t off, const void *data, uint64_t size);
-/* Space at the end for a section of that size; its offset. */
+/* Makes space at the end for a section of that size; returns its offset. */
 uint64_t pack_sparse_append(struct pack_sparse *f, uint64_t size);
-/* Appends it in the form of packed.h to *out, which grows; false: no memory. */
+/* Appends the file in the format of packed.h to *out, which grows. False: out of memory. */
 bool pack_sparse_write(const struct pack_sparse *f, uint8_t **out, size_t *nr, size_t *max);
 
 #endif

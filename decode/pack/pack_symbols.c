@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which symbols stay: those of what was used, each with its neighbours, because one without a size
- * ends where the next begins; and those that name the entries of PLTs. Others become zeros:
- * undefined symbols without a name.
+ * Keeps the symbols of code that was used, each with its neighbours, because a symbol without a
+ * size ends where the next one begins; and those that name PLT entries. All others become zeros,
+ * that is, undefined symbols without a name.
  */
 #include "pack_private.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct symbol_place {
+struct symbol_range {
 	uint64_t start, end;
 	size_t index;
 	bool used;
@@ -19,7 +19,7 @@ struct symbol_place {
 
 static int by_start(const void *a, const void *b)
 {
-	const struct symbol_place *x = a, *y = b;
+	const struct symbol_range *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
@@ -40,9 +40,8 @@ static void keep_symbol(const struct pack_elf *e, const Elf64_Shdr *table, size_
 					 1);
 }
 
-/* Is anything used from the first symbol at this address up to the next address, or in one of them?
- */
-static void find_used(const struct pack_elf *e, struct symbol_place *list, size_t nr)
+/* Sets 'used' for the symbols at each address, if any code from there to their end was used. */
+static void set_used(const struct pack_elf *e, struct symbol_range *list, size_t nr)
 {
 	for (size_t i = 0, next; i < nr; i = next) {
 		uint64_t end;
@@ -68,7 +67,7 @@ static bool names_code(const struct pack_elf *e, const Elf64_Sym *sym)
 	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
-/* gdb looks for this one in the dynamic linker. */
+/* gdb looks for this symbol in the dynamic linker. */
 static bool is_for_debugger(const struct pack_elf *e, const Elf64_Shdr *strings,
 			    const Elf64_Sym *sym)
 {
@@ -80,11 +79,12 @@ static bool is_for_debugger(const struct pack_elf *e, const Elf64_Shdr *strings,
 
 static int keep_table(const struct pack_elf *e, const Elf64_Shdr *table)
 {
-	size_t nr = table->sh_size / sizeof(Elf64_Sym), nr_places = 0;
-	struct symbol_place *list;
+	size_t nr = table->sh_size / sizeof(Elf64_Sym), nr_ranges = 0;
+	struct symbol_range *list;
 
 	if (table->sh_entsize != sizeof(Elf64_Sym) || table->sh_link >= e->nr_sections ||
-	    !pack_section_there(e, table) || !pack_section_there(e, &e->sections[table->sh_link]))
+	    !pack_section_in_file(e, table) ||
+	    !pack_section_in_file(e, &e->sections[table->sh_link]))
 		return 0;
 	list = malloc((nr + 1) * sizeof(*list));
 	if (!list)
@@ -96,19 +96,19 @@ static int keep_table(const struct pack_elf *e, const Elf64_Shdr *table)
 		if (is_for_debugger(e, &e->sections[table->sh_link], &sym))
 			keep_symbol(e, table, i);
 		if (names_code(e, &sym))
-			list[nr_places++] =
-				(struct symbol_place){sym.st_value, sym.st_value + sym.st_size, i,
+			list[nr_ranges++] =
+				(struct symbol_range){sym.st_value, sym.st_value + sym.st_size, i,
 						      false};
 	}
-	qsort(list, nr_places, sizeof(*list), by_start);
-	find_used(e, list, nr_places);
-	for (size_t i = 0; i < nr_places; i++) {
+	qsort(list, nr_ranges, sizeof(*list), by_start);
+	set_used(e, list, nr_ranges);
+	for (size_t i = 0; i < nr_ranges; i++) {
 		uint64_t start = list[i].start;
 		size_t before = i, after = i;
 
 		while (before && list[before].start == start)
 			before--;
-		while (after + 1 < nr_places && list[after].start == start)
+		while (after + 1 < nr_ranges && list[after].start == start)
 			after++;
 		if (list[i].used || list[before].used || list[after].used)
 			keep_symbol(e, table, list[i].index);
@@ -117,19 +117,19 @@ static int keep_table(const struct pack_elf *e, const Elf64_Shdr *table)
 	return 0;
 }
 
-/* Relocations that fill the slots of PLTs, and the symbols that they name. */
-static void keep_slots(const struct pack_elf *e, const Elf64_Shdr *table)
+/* Keeps relocations of PLT and GOT slots, and the symbols that they refer to. */
+static void keep_plt_slots(const struct pack_elf *e, const Elf64_Shdr *table)
 {
 	const Elf64_Shdr *symbols;
 	Elf64_Ehdr eh;
 
 	memcpy(&eh, e->data, sizeof(eh));
-	if (table->sh_link >= e->nr_sections || !pack_section_there(e, table))
+	if (table->sh_link >= e->nr_sections || !pack_section_in_file(e, table))
 		return;
 	symbols = &e->sections[table->sh_link];
 	if (symbols->sh_type != SHT_DYNSYM || symbols->sh_link >= e->nr_sections ||
-	    !pack_section_there(e, symbols) ||
-	    !pack_section_there(e, &e->sections[symbols->sh_link]))
+	    !pack_section_in_file(e, symbols) ||
+	    !pack_section_in_file(e, &e->sections[symbols->sh_link]))
 		return;
 	for (uint64_t at = 0; table->sh_size - at >= sizeof(Elf64_Rela) && at < table->sh_size;
 	     at += sizeof(Elf64_Rela)) {
@@ -158,7 +158,7 @@ int pack_symbols(const struct pack_elf *e)
 		if (section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM)
 			ret = keep_table(e, section);
 		else if (section->sh_type == SHT_RELA)
-			keep_slots(e, section);
+			keep_plt_slots(e, section);
 	}
 	return ret;
 }
