@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AUXTAP_METADATA_CAPTURE, how a recording was made: "key: value" lines for people, and for readers
- * the keys and values below. Capture writes it; decode, report and audit read it.
+ * AUXTAP_METADATA_CAPTURE says how a recording was made, in "key: value" lines. The keys and values
+ * below are also parsed: capture writes them; decode, report and audit read them.
  */
 #ifndef AUXTAP_PERFDATA_CAPTURE_NOTE_H
 #define AUXTAP_PERFDATA_CAPTURE_NOTE_H
@@ -15,20 +15,23 @@
 #define CAPTURE_LINE_SOURCE	   "source"
 #define CAPTURE_LINE_QEMU	   "qemu"
 #define CAPTURE_LINE_MODE	   "mode"
-#define CAPTURE_LINE_FULL	   "full" /* else parts of the trace alone are in the file */
+#define CAPTURE_LINE_FULL	   "full" /* else the file has only parts of the trace */
 #define CAPTURE_LINE_AUX_SIZE	   "aux_bytes_per_ring"
 #define CAPTURE_LINE_TRUNCATIONS   "truncations"
 #define CAPTURE_LINE_COLLISIONS	   "collisions"
 #define CAPTURE_LINE_LOST_RECORDS  "lost_records"
 #define CAPTURE_LINE_THREADS_ENDED "threads_ended"
-/* Crash: enum auxtap_memory, by name; more would have been reachable; nothing but the flow */
+/*
+ * Crash mode. memory: enum auxtap_memory, by name; memory_cut: not all reachable memory was stored;
+ * redacted: only what the control flow needs was stored.
+ */
 #define CAPTURE_LINE_MEMORY	  "memory"
 #define CAPTURE_LINE_MEMORY_STACK "stack"
 #define CAPTURE_LINE_MEMORY_REACH "reachable"
 #define CAPTURE_LINE_MEMORY_NONE  "none"
 #define CAPTURE_LINE_MEMORY_CUT	  "memory_cut"
 #define CAPTURE_LINE_REDACTED	  "redacted"
-/* tid; a CPU's unit has that of no thread. Exact numbers of bytes. */
+/* The TID, not positive for the unit of a CPU, and exact numbers of bytes. */
 #define CAPTURE_LINE_UNIT "unit %d: produced %llu written %llu dropped %llu"
 
 static inline bool capture_lines_is_emulated(const char *text, size_t size)
@@ -41,7 +44,7 @@ static inline bool capture_lines_is_full(const char *text, size_t size)
 	return key_lines_is(text, size, CAPTURE_LINE_MODE, CAPTURE_LINE_FULL);
 }
 
-/* The next thread's unit after *at: true, its tid and how many bytes it wrote. */
+/* Finds the next unit of a thread after *at: its TID and how many bytes it wrote. */
 static inline bool capture_lines_next_unit(const char **at, const char *end, int *tid,
 					   uint64_t *nr_written)
 {

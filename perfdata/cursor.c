@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One pass over the records in file order, with a window of bounded size. Compressed
- * records are delivered, then opened (cursor_zstd.c). The first damage ends the pass for
- * good.
+ * One pass over the records in file order, with a window of bounded size. A compressed record is
+ * returned first, then the records in it (cursor_zstd.c). The pass ends at the first damage.
  */
 #include "reader.h"
 
@@ -45,8 +44,8 @@ void pd_cursor_rewind(struct pd_cursor *cur)
 	pd_zstd_reset(cur);
 }
 
-/* size bytes at offset, in the window; NULL if they are not there. */
-static const unsigned char *look(struct pd_cursor *cur, uint64_t offset, size_t size)
+/* Returns size bytes at offset, in the window; NULL if the file does not have them. */
+static const unsigned char *window_at(struct pd_cursor *cur, uint64_t offset, size_t size)
 {
 	ssize_t got;
 
@@ -59,11 +58,11 @@ static const unsigned char *look(struct pd_cursor *cur, uint64_t offset, size_t 
 	return size <= cur->window_size ? cur->window : NULL;
 }
 
-static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *err, const char *fmt,
-		  ...) AUXTAP_PRINTF(4, 5);
+static int set_damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *err,
+		      const char *fmt, ...) AUXTAP_PRINTF(4, 5);
 
-static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *err, const char *fmt,
-		  ...)
+static int set_damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *err,
+		      const char *fmt, ...)
 {
 	char why[256];
 	va_list args;
@@ -78,9 +77,9 @@ static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *e
 	return -EBADMSG;
 }
 
-/* Bytes of a record that follow header.size, and where its trace is. */
-static int payload(struct pd_cursor *cur, struct auxtap_record *rec, uint32_t *size32,
-		   uint64_t *trailing, uint64_t end)
+/* Sets how many bytes follow the record's header.size bytes, and where its trace is. */
+static int set_trailing(struct pd_cursor *cur, struct auxtap_record *rec, uint32_t *size32,
+			uint64_t *trailing, uint64_t end)
 {
 	uint32_t type = rec->header->type;
 
@@ -105,60 +104,61 @@ static int payload(struct pd_cursor *cur, struct auxtap_record *rec, uint32_t *s
 	return 0;
 }
 
-/* The record at cur->pos. 1, or damage. */
-static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxtap_record *rec,
-		struct auxtap_error *err)
+/* Reads the record at cur->pos. Returns 1, or an error if it is damaged. */
+static int read_record(struct pd_cursor *cur, const struct pd_range *range,
+		       struct auxtap_record *rec, struct auxtap_error *err)
 {
 	struct perf_event_header header;
 	uint64_t left = range->end - cur->pos, trailing;
-	const unsigned char *p = look(cur, cur->pos, sizeof(header));
+	const unsigned char *p = window_at(cur, cur->pos, sizeof(header));
 	uint32_t size32, size;
 
 	if (!p || left < sizeof(header))
-		return damage(cur, cur->pos, err,
-			      "the file ends inside a record's header at offset %" PRIu64,
-			      cur->pos);
+		return set_damage(cur, cur->pos, err,
+				  "the file ends inside a record's header at offset %" PRIu64,
+				  cur->pos);
 	memcpy(&header, p, sizeof(header));
 	size32 = header.size;
 	if (header.type >= 32768) /* simpleperf: misc holds the upper half */
 		size32 |= (uint32_t)header.misc << 16;
 	if (size32 < sizeof(header))
-		return damage(cur, cur->pos, err,
-			      "a record of size %u (type %u) at offset %" PRIu64, size32,
-			      header.type, cur->pos);
+		return set_damage(cur, cur->pos, err,
+				  "a record of size %u (type %u) at offset %" PRIu64, size32,
+				  header.type, cur->pos);
 	if (size32 > left)
-		return damage(cur, cur->pos, err,
-			      "the last record (type %u) at offset %" PRIu64
-			      " is incomplete: %u bytes, %" PRIu64 " there",
-			      header.type, cur->pos, size32, left);
+		return set_damage(cur, cur->pos, err,
+				  "the last record (type %u) at offset %" PRIu64
+				  " is incomplete: %u bytes, %" PRIu64 " there",
+				  header.type, cur->pos, size32, left);
 	size = size32 < PD_RECORD_MAX ? size32 : PD_RECORD_MAX - 8;
-	p = look(cur, cur->pos, size);
+	p = window_at(cur, cur->pos, size);
 	if (!p)
-		return damage(cur, cur->pos, err, "cannot read %u bytes at offset %" PRIu64, size,
-			      cur->pos);
+		return set_damage(cur, cur->pos, err, "cannot read %u bytes at offset %" PRIu64,
+				  size, cur->pos);
 	memcpy(cur->record, p, size);
 	*rec = (struct auxtap_record){.size = sizeof(*rec)};
 	rec->offset = cur->pos;
 	rec->header = (const void *)cur->record;
 	rec->file_size = size32;
-	if (payload(cur, rec, &size32, &trailing, range->end))
-		return damage(cur, cur->pos, err,
-			      "an AUXTRACE record of %u bytes at offset %" PRIu64 " is too short",
-			      size32, cur->pos);
+	if (set_trailing(cur, rec, &size32, &trailing, range->end))
+		return set_damage(cur, cur->pos, err,
+				  "an AUXTRACE record of %u bytes at offset %" PRIu64
+				  " is too short",
+				  size32, cur->pos);
 	pd_identify(cur->pd, rec, size);
 	if (trailing > left - size32) {
-		/* Delivered as far as it is there; the next call reports the damage. */
-		damage(cur, cur->pos, NULL,
-		       "the last record (%s) at offset %" PRIu64 " is incomplete: %" PRIu64
-		       " bytes of data, %" PRIu64 " there",
-		       auxtap_record_name(header.type), cur->pos, trailing, left - size32);
+		/* Return what the file has of it; the next call reports the damage. */
+		set_damage(cur, cur->pos, NULL,
+			   "the last record (%s) at offset %" PRIu64 " is incomplete: %" PRIu64
+			   " bytes of data, %" PRIu64 " there",
+			   auxtap_record_name(header.type), cur->pos, trailing, left - size32);
 		return 1;
 	}
 	cur->pos += size32 + trailing;
 	return 1;
 }
 
-static bool compressed(const struct auxtap_record *rec)
+static bool is_compressed(const struct auxtap_record *rec)
 {
 	return rec->header->type == AUXTAP_RECORD_COMPRESSED ||
 	       rec->header->type == AUXTAP_RECORD_COMPRESSED2;
@@ -190,26 +190,26 @@ int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxt
 		if (cur->pos < range->end)
 			break;
 		if (range->cut)
-			return damage(cur, range->end, err,
-				      "the file ends at offset %" PRIu64
-				      ", its data should go on to %" PRIu64,
-				      range->end, cur->pd->info.data_off + cur->pd->info.data_size);
+			return set_damage(cur, range->end, err,
+					  "the file ends at offset %" PRIu64
+					  ", its data should go on to %" PRIu64,
+					  range->end,
+					  cur->pd->info.data_off + cur->pd->info.data_size);
 		if (pd_zstd_left(cur))
-			return damage(cur, cur->zstd_record, err,
-				      "the compressed data ends inside a record (%zu "
-				      "bytes left over, "
-				      "last compressed record at offset %" PRIu64 ")",
-				      pd_zstd_left(cur), cur->zstd_record);
+			return set_damage(cur, cur->zstd_record, err,
+					  "the compressed data ends inside a record (%zu "
+					  "bytes left over, "
+					  "last compressed record at offset %" PRIu64 ")",
+					  pd_zstd_left(cur), cur->zstd_record);
 		cur->range++;
 		cur->started = false;
 	}
-	ret = take(cur, range, rec, err);
-	if (ret > 0 && !cur->raw && compressed(rec)) {
+	ret = read_record(cur, range, rec, err);
+	if (ret > 0 && !cur->raw && is_compressed(rec)) {
 		ret = pd_zstd_feed(cur, rec, &found);
 		if (!ret)
 			return 1;
-		/* The record itself is whole: deliver it, report the rest at the next call.
-		 */
+		/* The record itself is complete: return it; the next call reports the damage. */
 		cur->damage = found;
 		cur->damaged = ret;
 		return 1;

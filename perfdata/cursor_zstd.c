@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The content of COMPRESSED and COMPRESSED2 records: one zstd stream over all of them, so
- * that a record may begin in one and end in another. Memory is bounded; output is made as
- * it is read.
+ * Decompresses COMPRESSED and COMPRESSED2 records. Together they are one zstd stream, so a record
+ * may begin in one of them and end in another. Memory is bounded, as bytes are decompressed only
+ * when they are read.
  */
 #include "reader.h"
 
@@ -18,7 +18,7 @@ struct pd_zstd {
 	ZSTD_DStream *stream;
 	unsigned char in[PD_RECORD_MAX];
 	size_t in_size, in_at;
-	bool more; /* the decoder may hold output back although the input is used up */
+	bool more; /* zstd may have more output although it has read all input */
 	unsigned char *out;
 	size_t out_at, out_size;
 	uint64_t out_off; /* of out[0] in the stream of decompressed bytes */
@@ -38,7 +38,7 @@ static int zstd_new(struct pd_cursor *cur)
 		free(z);
 		return -ENOMEM;
 	}
-	/* perf's levels need 8 MiB at most; a hostile frame may ask for 128. */
+	/* perf's compression levels need at most 8 MiB; a malicious frame may ask for 128 MiB. */
 	ZSTD_DCtx_setParameter(z->stream, ZSTD_d_windowLogMax, 25);
 	cur->zstd = z;
 	return 0;
@@ -107,8 +107,8 @@ int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec, struct 
 	return 0;
 }
 
-/* More output; 1 if there is some, 0 if the input is used up. */
-static int produce(struct pd_cursor *cur, struct auxtap_error *err)
+/* Decompresses more output. 1: there is some; 0: all input was read. */
+static int decompress(struct pd_cursor *cur, struct auxtap_error *err)
 {
 	struct pd_zstd *z = cur->zstd;
 	ZSTD_inBuffer in = {z->in, z->in_size, z->in_at};
@@ -132,8 +132,7 @@ static int produce(struct pd_cursor *cur, struct auxtap_error *err)
 						   "the compressed record at offset %" PRIu64
 						   " is damaged: %s",
 						   cur->zstd_record, ZSTD_getErrorName(ret));
-		/* A full output buffer is the decoder's only reason to keep something
-		 * back. */
+		/* zstd holds output back only if the output buffer is full. */
 		z->more = out.pos == out.size;
 		if (out.pos == z->out_size && in.pos == z->in_at) {
 			z->more = false;
@@ -174,7 +173,7 @@ int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap
 			if (header.size <= left)
 				break;
 		}
-		ret = produce(cur, err);
+		ret = decompress(cur, err);
 		if (ret <= 0)
 			return ret;
 	}

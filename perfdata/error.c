@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* struct auxtap_error: see include/auxtap/error.h. */
+/* Functions that fill struct auxtap_error: see include/auxtap/error.h. */
 #include <auxtap/error.h>
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Feature sections and HEADER_FEATURE records: found at open, loaded when asked for. */
+/* Feature sections and HEADER_FEATURE records: located at open, read when asked for. */
 #include "reader.h"
 #include "util/vector.h"
 
@@ -44,8 +44,7 @@ int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature, co
 		return -ENOENT;
 	f = &pd->features[feature];
 	if (!f->loaded) {
-		/* Sections of a damaged file may overlap; together they cannot exceed it.
-		 */
+		/* Sections of a damaged file may overlap, but must not add up to more than it. */
 		if (f->offset > pd->src.size || f->size > pd->src.size - f->offset ||
 		    f->size > pd->src.size - pd->features_total)
 			return -EBADMSG;
@@ -67,8 +66,10 @@ int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature, co
 	return 0;
 }
 
-/* EVENT_DESC: u32 number, u32 size of an attribute, then per attribute: it, u32 number of
- * ids, name, ids. */
+/*
+ * EVENT_DESC: u32 number of attributes, u32 size of an attribute; then for each the attribute, u32
+ * number of ids, name, ids.
+ */
 void pd_event_desc_names(struct auxtap_perfdata *pd)
 {
 	const unsigned char *p, *end;
@@ -141,7 +142,7 @@ int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd, const struct auxtap_bu
 	int ret = 0;
 
 	if (!pd->build_ids_read && pd->info.form == AUXTAP_PERFDATA_PIPE)
-		pd->build_ids_read = true; /* the scan at open took the records */
+		pd->build_ids_read = true; /* the scan at open has read the records */
 	if (!pd->build_ids_read && !auxtap_perfdata_feature(pd, PD_FEAT_BUILD_ID, &data, &size)) {
 		p = data;
 		end = p + size;

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-static bool maps_say(const void *at, const struct file_identity *recorded)
+static bool matches_maps(const void *at, const struct file_identity *recorded)
 {
 	unsigned long long start, end, ino;
 	FILE *f = fopen("/proc/self/maps", "re");
 	unsigned int maj, min;
 	bool same = false;
-	char line[8192]; /* longer names: what follows is no line of a mapping */
+	char line[8192]; /* the rest of a longer line does not parse as a mapping */
 
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%llx-%llx %*s %*x %x:%x %llu", &start, &end, &maj, &min, &ino) !=
@@ -49,7 +49,7 @@ bool file_identity_is(int fd, const struct file_identity *recorded)
 	at = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return false;
-	same = maps_say(at, recorded);
+	same = matches_maps(at, recorded);
 	munmap(at, 1);
 	return same;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Is an open file the one that an MMAP2 record names by device and inode? Not public. */
+/* Whether an open file is the one that an MMAP2 record names by device and inode. Not public. */
 #ifndef AUXTAP_FILE_IDENTITY_H
 #define AUXTAP_FILE_IDENTITY_H
 

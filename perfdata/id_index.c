@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* After a u64, their number. perf appends numbers of guests after the last one. */
+/* The entries follow a u64, their number. perf appends data about guests after the last entry. */
 struct index_entry {
 	uint64_t id, idx, cpu, tid;
 };

@@ -8,7 +8,7 @@
 
 #define MAGIC	   0x4a695444u /* "JiTD" */
 #define VERSION	   1
-#define FILE_BYTES (1ull << 28) /* of a file, with its code: not more is read */
+#define FILE_BYTES (1ull << 28) /* at most this many bytes of a file are read */
 
 struct file_head {
 	uint32_t magic, version, size, machine, pad, pid;
@@ -22,7 +22,7 @@ struct record_head {
 
 struct load {
 	uint32_t pid, tid;
-	uint64_t vma, addr, size, number; /* and the name; in a file the code */
+	uint64_t vma, addr, size, number; /* then the name and, in a file, the code */
 };
 
 struct move {
@@ -31,12 +31,12 @@ struct move {
 };
 
 struct debug {
-	uint64_t addr, nr; /* and the entries */
+	uint64_t addr, nr; /* then the entries */
 };
 
 struct debug_entry {
 	uint64_t addr;
-	uint32_t line, discriminator; /* and the file's name */
+	uint32_t line, discriminator; /* then the file name */
 };
 
 _Static_assert(sizeof(struct file_head) == 40 && sizeof(struct record_head) == 16 &&
@@ -128,7 +128,7 @@ bool jitdump_line(struct jitdump_record *record, struct jitdump_line *line)
 	memcpy(&entry, record->lines, sizeof(entry));
 	line->addr = entry.addr;
 	line->line = entry.line;
-	if (strcmp(name, "\xff") != 0) /* that one: the file of the line before */
+	if (strcmp(name, "\xff") != 0) /* this name means: the same file as the previous line */
 		line->file = name;
 	record->nr_lines--;
 	record->lines_size -= (size_t)(end + 1 - (const char *)record->lines);
@@ -138,41 +138,41 @@ bool jitdump_line(struct jitdump_record *record, struct jitdump_line *line)
 
 /* ---- a file ---- */
 
-struct in {
+struct input {
 	int fd, error;
-	size_t at, nr; /* of buf */
-	uint64_t left; /* of FILE_BYTES */
+	size_t at, nr; /* position in buf; bytes in buf */
+	uint64_t left; /* bytes that may still be read */
 	uint8_t buf[65536];
 };
 
-/* So many bytes; to NULL: they are skipped. False: they are not all there. */
-static bool take(struct in *in, void *to, uint64_t size)
+/* Reads size bytes into 'to', or skips them if that is NULL. False: the file ends before. */
+static bool read_bytes(struct input *input, void *to, uint64_t size)
 {
 	while (size) {
-		size_t n = in->nr - in->at;
+		size_t n = input->nr - input->at;
 
 		if (!n) {
-			size_t max =
-				in->left < sizeof(in->buf) ? (size_t)in->left : sizeof(in->buf);
-			ssize_t got = read(in->fd, in->buf, max);
+			size_t max = input->left < sizeof(input->buf) ? (size_t)input->left :
+									sizeof(input->buf);
+			ssize_t got = read(input->fd, input->buf, max);
 
 			if (got < 0 && errno == EINTR)
 				continue;
 			if (got <= 0) {
-				in->error = got ? errno : 0;
+				input->error = got ? errno : 0;
 				return false;
 			}
-			in->left -= (uint64_t)got;
-			in->at = 0;
-			in->nr = (size_t)got;
+			input->left -= (uint64_t)got;
+			input->at = 0;
+			input->nr = (size_t)got;
 			continue;
 		}
 		n = size < n ? (size_t)size : n;
 		if (to) {
-			memcpy(to, in->buf + in->at, n);
+			memcpy(to, input->buf + input->at, n);
 			to = (uint8_t *)to + n;
 		}
-		in->at += n;
+		input->at += n;
 		size -= n;
 	}
 	return true;
@@ -190,34 +190,36 @@ enum outcome {
 	FULL,
 };
 
-/* A record that is as it is in the file. */
-static enum outcome copy_whole(struct in *in, struct record_head head, uint8_t **out, size_t max)
+/* Copies a record unchanged. */
+static enum outcome copy_whole(struct input *input, struct record_head head, uint8_t **out,
+			       size_t max)
 {
 	uint32_t size = head.size - (uint32_t)sizeof(head);
 
 	if (!*out || head.size > max)
 		return FULL;
-	if (!take(in, *out + sizeof(head), size))
+	if (!read_bytes(input, *out + sizeof(head), size))
 		return INCOMPLETE;
 	memcpy(*out, &head, sizeof(head));
 	*out += head.size;
 	return DONE;
 }
 
-/* Without its code. */
-static enum outcome copy_load(struct in *in, struct record_head head, uint8_t **out, size_t max)
+/* Copies a LOAD record without its code. */
+static enum outcome copy_load(struct input *input, struct record_head head, uint8_t **out,
+			      size_t max)
 {
 	uint64_t size = head.size - sizeof(head), n;
 	char name[JITDUMP_NAME_MAX];
 	struct load load;
 
 	if (size <= sizeof(load))
-		return take(in, NULL, size) ? DONE : INCOMPLETE;
-	if (!take(in, &load, sizeof(load)))
+		return read_bytes(input, NULL, size) ? DONE : INCOMPLETE;
+	if (!read_bytes(input, &load, sizeof(load)))
 		return INCOMPLETE;
 	size -= sizeof(load);
 	n = size < sizeof(name) ? size : sizeof(name);
-	if (!take(in, name, n) || !take(in, NULL, size - n))
+	if (!read_bytes(input, name, n) || !read_bytes(input, NULL, size - n))
 		return INCOMPLETE;
 	name[n - 1] = 0;
 	n = strlen(name) + 1;
@@ -230,43 +232,44 @@ static enum outcome copy_load(struct in *in, struct record_head head, uint8_t **
 	return DONE;
 }
 
-static enum outcome copy_record(struct in *in, struct record_head head, uint8_t **out, size_t max)
+static enum outcome copy_record(struct input *input, struct record_head head, uint8_t **out,
+				size_t max)
 {
 	switch (head.id) {
 	case JITDUMP_LOAD:
-		return copy_load(in, head, out, max);
+		return copy_load(input, head, out, max);
 	case JITDUMP_MOVE:
 	case JITDUMP_DEBUG:
-		return copy_whole(in, head, out, max);
+		return copy_whole(input, head, out, max);
 	default:
-		return take(in, NULL, head.size - sizeof(head)) ? DONE : INCOMPLETE;
+		return read_bytes(input, NULL, head.size - sizeof(head)) ? DONE : INCOMPLETE;
 	}
 }
 
 int64_t jitdump_condense(int fd, uint8_t *out, size_t max, bool *cut)
 {
-	struct in in = {.fd = fd, .left = FILE_BYTES};
+	struct input input = {.fd = fd, .left = FILE_BYTES};
 	struct file_head file;
 	struct record_head head;
 	uint8_t *at = out;
 
 	*cut = false;
-	if (!take(&in, &file, sizeof(file)))
-		return in.error ? -in.error : -EBADMSG;
+	if (!read_bytes(&input, &file, sizeof(file)))
+		return input.error ? -input.error : -EBADMSG;
 	if (file.magic != MAGIC || file.version != VERSION || file.size < sizeof(file))
 		return -EBADMSG;
-	if (!take(&in, NULL, file.size - sizeof(file)))
-		return in.error ? -in.error : 0;
-	while (take(&in, &head, sizeof(head)) && head.id != JITDUMP_CLOSE) {
+	if (!read_bytes(&input, NULL, file.size - sizeof(file)))
+		return input.error ? -input.error : 0;
+	while (read_bytes(&input, &head, sizeof(head)) && head.id != JITDUMP_CLOSE) {
 		enum outcome outcome = FULL;
 
 		if (head.size >= sizeof(head))
-			outcome = copy_record(&in, head, &at, max - (size_t)(at - out));
+			outcome = copy_record(&input, head, &at, max - (size_t)(at - out));
 		if (outcome == FULL)
 			*cut = true;
 		if (outcome != DONE)
 			break;
 	}
-	*cut |= in.error || !in.left;
+	*cut |= input.error || !input.left;
 	return at - out;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * jitdump: what a compiler writes about the code that it makes at run time, into a file
- * jit-PID.dump (perf's jitdump-specification.txt). The file is the program's: nothing in it is
- * taken on trust. Snapshots contain it without the code (jitdump_condense()).
+ * jitdump: a JIT compiler describes the code that it generates in a file jit-PID.dump (perf's
+ * jitdump-specification.txt). The program writes the file, so it is untrusted. Snapshots contain it
+ * without the code (jitdump_condense()).
  */
 #ifndef AUXTAP_PERFDATA_JITDUMP_H
 #define AUXTAP_PERFDATA_JITDUMP_H
@@ -15,17 +15,17 @@
 
 enum jitdump_id {
 	JITDUMP_LOAD,	   /* code at an address, and its name */
-	JITDUMP_MOVE,	   /* code, by the number of its LOAD, is at another address from now on */
-	JITDUMP_DEBUG,	   /* source lines of the code that the next LOAD names */
+	JITDUMP_MOVE,	   /* the code with the number of a LOAD moved to another address */
+	JITDUMP_DEBUG,	   /* source lines of the code of the next LOAD */
 	JITDUMP_CLOSE,	   /* the end */
-	JITDUMP_UNWINDING, /* for the next LOAD; skipped */
+	JITDUMP_UNWINDING, /* unwind information of the next LOAD; skipped */
 };
 
 struct jitdump_record {
 	uint32_t id; /* JITDUMP_LOAD, JITDUMP_MOVE or JITDUMP_DEBUG */
 	uint64_t addr;
 	uint64_t size;	 /* of the code; 0 for JITDUMP_DEBUG */
-	uint64_t number; /* of the code (code_index), for JITDUMP_LOAD and JITDUMP_MOVE */
+	uint64_t number; /* code_index of JITDUMP_LOAD and JITDUMP_MOVE */
 	const char *name;
 	/* JITDUMP_DEBUG: entries, for jitdump_line() */
 	uint64_t nr_lines;
@@ -34,28 +34,29 @@ struct jitdump_record {
 };
 
 /*
- * The next record of these three, of condensed bytes: false at the end, or where they are damaged.
- * *at is 0 at first.
+ * The next LOAD, MOVE or DEBUG record in condensed bytes; false at the end, or if they are damaged.
+ * *at is the position, initially 0.
  */
 bool jitdump_next(const uint8_t *bytes, size_t size, size_t *at, struct jitdump_record *record);
 
 struct jitdump_line {
 	uint64_t addr; /* of the first instruction of the line */
 	uint32_t line;
-	const char *file; /* of a JITDUMP_DEBUG's bytes */
+	const char *file; /* points into the bytes of the record */
 };
 
 /*
- * The next line of a JITDUMP_DEBUG, which the call shortens by it. line: of the call before, or
- * zeroed. False at the end.
+ * The next line of a JITDUMP_DEBUG record, which is removed from it. line must be that of the
+ * previous call, or zeroed at first. False at the end.
  */
 bool jitdump_line(struct jitdump_record *record, struct jitdump_line *line);
 
 /*
- * The records of a file without its code and without those that jitdump_next() skips, up to max
- * bytes: how many bytes, or -EBADMSG if it is not a jitdump of this byte order, or the errno of a
- * read. The last record may be incomplete (the program died writing it): it is left out. *cut: more
- * was left out, for lack of space or because the file is damaged there.
+ * Copies the records of a file without code and without those that jitdump_next() skips. Returns
+ * the number of bytes written to out, at most max; -EBADMSG if it is not a jitdump of this byte
+ * order; or the negative errno of a read. An incomplete last record is dropped, as the program may
+ * have died while writing it. *cut: other records were dropped, too, because out is full or the
+ * file is damaged.
  */
 int64_t jitdump_condense(int fd, uint8_t *out, size_t max, bool *cut);
 

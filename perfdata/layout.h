@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The perf.data layout as bytes: magics, file header, sections, feature numbers, our
- * metadata. Shared by reader and writer, private to perfdata/. This file holds format,
- * not code.
+ * The layout of perf.data files: magics, file header, sections, feature numbers, and auxtap's
+ * metadata. Shared by the reader and the writer, private to perfdata/.
  */
 #ifndef PERFDATA_LAYOUT_H
 #define PERFDATA_LAYOUT_H
@@ -21,8 +20,7 @@ struct pd_section {
 struct pd_file_header {
 	uint64_t magic;
 	uint64_t size;	    /* of this header: 104; in a pipe 16, and nothing below exists */
-	uint64_t attr_size; /* of one entry of attrs: the attribute and its pd_section of
-			       ids */
+	uint64_t attr_size; /* of an entry of attrs: the attribute, and pd_section of its ids */
 	struct pd_section attrs;
 	struct pd_section data;
 	struct pd_section event_types; /* unused since Linux 3.12 */
@@ -30,13 +28,12 @@ struct pd_file_header {
 };
 
 #define PD_HEADER_SIZE	    104
-#define PD_OLD_HEADER_SIZE  72 /* before there were features */
+#define PD_OLD_HEADER_SIZE  72 /* without features */
 #define PD_PIPE_HEADER_SIZE 16
 
 _Static_assert(sizeof(struct pd_file_header) == PD_HEADER_SIZE, "no padding in a file format");
 
-/* Feature numbers. The table of their sections follows the data, one pd_section per set
- * bit. */
+/* Feature numbers. The table of their sections follows the data: a pd_section for each bit set. */
 enum pd_feature {
 	PD_FEAT_TRACING_DATA = 1,
 	PD_FEAT_BUILD_ID = 2,
@@ -75,18 +72,20 @@ enum pd_feature {
 /* Strings of features: u32 length of the padded string, then the string, zero padded. */
 #define PD_STRING_ALIGN 64
 
-/* One entry of the AUXTRACE feature: where the record lies, and its header.size. */
+/* An entry of the AUXTRACE feature: the file offset of the record, and its header.size. */
 struct pd_auxtrace_entry {
 	uint64_t offset;
 	uint64_t size;
 };
 
-/* misc bit of a BUILD_ID record whose 21st id byte is the id's size. */
+/* This misc bit of a BUILD_ID record says that the 21st byte of the id is its size. */
 #define PD_MISC_BUILD_ID_SIZE (1 << 15)
 
 /*
- * Metadata: after everything that the header leads to come pd_metadata records, each padded to
- * 8 bytes, and at the very end of the file one pd_metadata_trailer that leads back to them.
+ * Metadata of auxtap: pd_metadata records, each padded to 8 bytes, come after everything that the
+ * header refers to, and the last bytes of the file are a pd_metadata_trailer, which refers to them.
+ *
+ *	header | attributes | data | features | metadata record ... | trailer
  */
 #define PD_METADATA_MAGIC 0x314e504154585541ULL /* "AUXTAPN1" in a little-endian file */
 
@@ -103,8 +102,7 @@ struct pd_metadata_trailer {
 	uint64_t magic;
 };
 
-/* The first metadata record of a packed file begins with these bytes; it lies at a multiple of 8.
- */
+/* The first metadata record of a packed file begins with this; its offset is a multiple of 8. */
 #define PD_PACK_MAGIC	0x314b504154585541ULL /* "AUXTAPK1" */
 #define PD_PACK_VERSION 1
 

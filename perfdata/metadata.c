@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Our metadata at the end of a file: the trailer is checked before anything it says is
- * believed. */
+/* Reads auxtap's metadata at the end of a file, after checking its trailer. */
 #include "reader.h"
 
 #include <errno.h>
@@ -63,7 +62,7 @@ int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
 					    "the metadata at offset %" PRIu64 " cannot be read",
 					    at);
 		} else {
-			((char *)data)[note.size] = '\0'; /* text needs no copy */
+			((char *)data)[note.size] = '\0'; /* fn can use text without a copy */
 			ret = fn(ctx, note.type, data, note.size);
 		}
 		free(data);

@@ -48,7 +48,7 @@ static const char *const kernel_names[] = {
 	[AUXTAP_RECORD_COMPRESSED2] = "COMPRESSED2",
 };
 
-/* simpleperf's own, from 32768 on */
+/* simpleperf's own records have types from 32768 on. */
 /* clang-format off */
 static const char *const simpleperf_names[] = {
 	"SP_KERNEL_SYMBOL", "SP_DSO",      "SP_SYMBOL",    "SP_SPLIT",

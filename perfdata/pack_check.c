@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Is a packed file whole? Its first metadata record has the file's size and checksum. A file that
- * was cut has lost its trailer, and is known by that record.
+ * Checks whether a packed file is complete: its first metadata record has the file's size and
+ * checksum. A truncated file has lost its trailer, but is recognised by that record.
  */
 #include "reader.h"
 
@@ -55,7 +55,7 @@ static int read_source(void *ctx, void *buf, size_t size, uint64_t off)
 	return pd_source_read(ctx, buf, size, off);
 }
 
-/* Without a trailer: is the record of a packed file in what follows the data? */
+/* Whether a file without a trailer has the record of a packed file after its data. */
 static bool has_lost_trailer(const struct auxtap_perfdata *pd)
 {
 	uint64_t at = pd_align8(pd->info.data_off + pd->info.data_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Packed files: a copy of a recording, byte for byte up to its metadata, then other metadata. So
- * stock perf reads it as it reads the recording.
+ * Writes packed files: a byte-for-byte copy of a recording up to its metadata, then new metadata.
+ * So stock perf reads the packed file like the recording.
  */
 #include "reader.h"
 
@@ -15,20 +15,20 @@
 #include <unistd.h>
 
 #define CHUNK (1u << 20)
-/* Of samples: memory and registers of the program, and what tracepoints copy from it. */
-#define REVEALING \
+/* Fields of samples with memory or registers of the program, or data that tracepoints copied. */
+#define PRIVATE_FIELDS \
 	(PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_RAW)
 
 struct auxtap_pack_writer {
 	int fd;
-	int failed; /* negative errno; nothing is written after it */
+	int failed; /* negative errno of the first failed write, after which nothing is written */
 	char *path, *temporary;
 	bool in_place; /* path is the recording itself */
 	uint32_t flags;
 	uint64_t begin, end, nr; /* metadata: offsets in the file, number of records */
 };
 
-static void put(struct auxtap_pack_writer *w, const void *data, size_t size)
+static void write_bytes(struct auxtap_pack_writer *w, const void *data, size_t size)
 {
 	const char *at = data;
 
@@ -47,14 +47,15 @@ static void put(struct auxtap_pack_writer *w, const void *data, size_t size)
 	}
 }
 
-static void put_zeros(struct auxtap_pack_writer *w, size_t size)
+static void write_zeros(struct auxtap_pack_writer *w, size_t size)
 {
 	static const char zeros[8];
 
-	put(w, zeros, size);
+	write_bytes(w, zeros, size);
 }
 
-static int copy_front(struct auxtap_pack_writer *w, const struct auxtap_perfdata *pd, uint64_t size)
+static int copy_up_to_metadata(struct auxtap_pack_writer *w, const struct auxtap_perfdata *pd,
+			       uint64_t size)
 {
 	char *buf = malloc(CHUNK);
 	int ret = buf ? 0 : -ENOMEM;
@@ -64,7 +65,7 @@ static int copy_front(struct auxtap_pack_writer *w, const struct auxtap_perfdata
 
 		ret = pd_source_read(&pd->src, buf, part, w->end);
 		if (!ret)
-			put(w, buf, part);
+			write_bytes(w, buf, part);
 		if (!ret)
 			ret = w->failed;
 	}
@@ -72,7 +73,7 @@ static int copy_front(struct auxtap_pack_writer *w, const struct auxtap_perfdata
 	return ret;
 }
 
-/* The command line keeps its first word: u32 number, then for each u32 length and the text. */
+/* Keeps only the first word of the command line: u32 number, then for each u32 length, text. */
 static void redact_command(struct auxtap_pack_writer *w, const struct auxtap_perfdata *pd)
 {
 	const struct pd_feature_data *f = &pd->features[PD_FEAT_CMDLINE];
@@ -96,7 +97,7 @@ static void redact_command(struct auxtap_pack_writer *w, const struct auxtap_per
 	memcpy(text, words, sizeof(words));
 	memset(text + sizeof(words) + words[1], 0, f->size - sizeof(words) - words[1]);
 	w->end = f->offset;
-	put(w, text, f->size);
+	write_bytes(w, text, f->size);
 	w->end = end;
 	free(text);
 }
@@ -118,7 +119,7 @@ static int may_pack(const struct auxtap_perfdata *pd, uint32_t flags, struct aux
 		return auxtap_error_set(err, -ENOTSUP, pd->path,
 					"the recording is not complete, and cannot be packed");
 	for (uint32_t i = 0; flags & AUXTAP_PACK_REDACTED && i < pd->nr_attrs; i++)
-		if (pd->attrs[i].pub.attr.sample_type & REVEALING)
+		if (pd->attrs[i].pub.attr.sample_type & PRIVATE_FIELDS)
 			return auxtap_error_set(
 				err, -ENOTSUP, pd->path,
 				"its samples contain memory or registers, which cannot be removed");
@@ -163,11 +164,11 @@ int auxtap_pack_writer_create(struct auxtap_pack_writer **w_out, struct auxtap_p
 		w->temporary = NULL;
 		goto fail;
 	}
-	ret = copy_front(w, pd, size ? size : pd->src.files[0].size);
+	ret = copy_up_to_metadata(w, pd, size ? size : pd->src.files[0].size);
 	if (!ret && flags & AUXTAP_PACK_REDACTED)
 		redact_command(w, pd);
 	if (!ret)
-		put_zeros(w, (size_t)(pd_align8(w->end) - w->end));
+		write_zeros(w, (size_t)(pd_align8(w->end) - w->end));
 	w->begin = w->end;
 	if (!ret)
 		ret = auxtap_pack_writer_metadata(w, AUXTAP_METADATA_PACK, &head, sizeof(head));
@@ -186,9 +187,9 @@ int auxtap_pack_writer_metadata(struct auxtap_pack_writer *w, uint32_t type, con
 {
 	struct pd_metadata note = {.type = type, .size = size};
 
-	put(w, &note, sizeof(note));
-	put(w, data, size);
-	put_zeros(w, (size_t)(pd_align8(size) - size));
+	write_bytes(w, &note, sizeof(note));
+	write_bytes(w, data, size);
+	write_zeros(w, (size_t)(pd_align8(size) - size));
 	w->nr += !w->failed;
 	return w->failed;
 }
@@ -204,8 +205,8 @@ static int read_back(void *ctx, void *buf, size_t size, uint64_t off)
 	return n == (ssize_t)size ? 0 : n < 0 ? -errno : -EIO;
 }
 
-/* The trailer, then the head, which has the size and the checksum of all. */
-static void put_ends(struct auxtap_pack_writer *w)
+/* Writes the trailer, then the first record again, with the size and checksum of the file. */
+static void write_trailer_and_head(struct auxtap_pack_writer *w)
 {
 	struct pd_metadata_trailer trailer = {.offset = w->begin,
 					      .size = w->end - w->begin,
@@ -216,17 +217,17 @@ static void put_ends(struct auxtap_pack_writer *w)
 					.flags = w->flags};
 	uint64_t at = w->begin + sizeof(struct pd_metadata), end;
 
-	put(w, &trailer, sizeof(trailer));
+	write_bytes(w, &trailer, sizeof(trailer));
 	end = w->end;
 	head.file_size = end;
 	w->end = at;
-	put(w, &head, sizeof(head));
+	write_bytes(w, &head, sizeof(head));
 	if (!w->failed)
 		w->failed = pd_pack_checksum(read_back, w, end,
 					     at + offsetof(struct auxtap_pack_head, checksum),
 					     &head.checksum);
 	w->end = at;
-	put(w, &head, sizeof(head));
+	write_bytes(w, &head, sizeof(head));
 	w->end = end;
 }
 
@@ -236,7 +237,7 @@ int auxtap_pack_writer_finish(struct auxtap_pack_writer *w, uint64_t *file_size,
 	char *old = NULL;
 	int ret;
 
-	put_ends(w);
+	write_trailer_and_head(w);
 	ret = w->failed;
 	if (!ret && !w->in_place && asprintf(&old, "%s.old", w->path) < 0) {
 		old = NULL;

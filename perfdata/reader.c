@@ -39,8 +39,7 @@ int pd_attr_add(struct auxtap_perfdata *pd, const void *data, uint32_t attr_size
 {
 	struct pd_attr *attr;
 
-	/* Sections of ids may overlap in a damaged file; together they cannot exceed it.
-	 */
+	/* Sections of ids may overlap in a damaged file, but must not add up to more than it. */
 	if (nr_ids > pd->src.size / 8 || pd->ids_total + nr_ids > pd->src.size / 8)
 		return -EBADMSG;
 	if (vector_grow(pd->attrs, pd->nr_attrs, pd->max_attrs))
@@ -73,7 +72,7 @@ static int by_id(const void *a, const void *b)
 	return x->attr < y->attr ? -1 : x->attr > y->attr;
 }
 
-/* What can be known only when all attributes are there. */
+/* Sets what depends on all attributes. */
 int pd_attrs_done(struct auxtap_perfdata *pd)
 {
 	size_t nr = 0;
@@ -129,7 +128,7 @@ struct pd_attr *pd_attr_by_id(struct auxtap_perfdata *pd, uint64_t id)
 	return &pd->attrs[pd->ids[low].attr];
 }
 
-/* Fields of the body where old files have no sample id: who it is about. */
+/* Sets pid and tid from the body of records that have no sample id, as in old files. */
 static void identify_by_body(struct auxtap_record *rec, const unsigned char *body)
 {
 	uint32_t word[4];
@@ -182,8 +181,7 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, ui
 		   rest >= (type == PERF_RECORD_SAMPLE ? (uint32_t)pos + 8 : (uint32_t)pos)) {
 		memcpy(&id, type == PERF_RECORD_SAMPLE ? body + pos : body + rest - pos, 8);
 		attr = pd_attr_by_id((struct auxtap_perfdata *)pd, id);
-		/* Events that the recorder made up itself bear id 0; they go with the
-		 * first. */
+		/* Records that perf synthesized have id 0 and belong to the first attribute. */
 		if (!attr && !id)
 			attr = &pd->attrs[0];
 	} else if (pd->same_layout) {
@@ -191,7 +189,7 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, ui
 	}
 	rec->attr = attr ? &attr->pub : NULL;
 	if (!attr && pd->same_layout)
-		attr = &pd->attrs[0]; /* the fields are here in every event */
+		attr = &pd->attrs[0]; /* all attributes have the same fields */
 	if (attr) {
 		pd_sample_id_parse(&attr->pub.attr, type, body, rest, &sid);
 		rec->have = sid.have;
@@ -309,7 +307,7 @@ static int open_file(struct auxtap_perfdata *pd, struct auxtap_error *err)
 	pd->info.data_size = data->size;
 	end = first_size;
 	if (!data->size) {
-		/* With data.0 and so on beside it the first file may well hold no records. */
+		/* In a directory with data.0 and so on, the first file may have no records. */
 		pd->info.unfinished = pd->src.nr_files == 1;
 		if (!pd->info.unfinished)
 			end = data->offset;
@@ -378,8 +376,7 @@ static int open_source(struct auxtap_perfdata *pd, struct auxtap_error *err)
 	int ret = open_header(pd, err);
 
 	if (!ret && pd->info.form == AUXTAP_PERFDATA_PIPE) {
-		/* Attributes and features come as records; damage in them is reported by
-		 * next(). */
+		/* Attributes and features come as records; next() reports damage in them. */
 		ret = pd_scan(pd);
 		if (ret == -ENOMEM)
 			return auxtap_error_set(err, ret, pd->path, "no memory");
@@ -507,9 +504,9 @@ ssize_t auxtap_perfdata_pread(struct auxtap_perfdata *pd, void *buf, size_t size
 typedef int next_fn(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 		    struct auxtap_error *err);
 
-/* A record in the struct of a caller of another version. */
-static int give_record(struct auxtap_perfdata *pd, next_fn *next, struct auxtap_record *rec,
-		       struct auxtap_error *err)
+/* Returns a record to a caller whose struct auxtap_record has another size. */
+static int copy_record_out(struct auxtap_perfdata *pd, next_fn *next, struct auxtap_record *rec,
+			   struct auxtap_error *err)
 {
 	struct auxtap_record known;
 	int ret = sized_check(rec, sizeof(known), SIZED_UP_TO(struct auxtap_record, trace_size),
@@ -533,7 +530,7 @@ int auxtap_perfdata_next(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 {
 	if (rec->size == sizeof(*rec))
 		return pd_cursor_next(pd->cursor, rec, err);
-	return give_record(pd, next_in_file, rec, err);
+	return copy_record_out(pd, next_in_file, rec, err);
 }
 
 int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record *rec,
@@ -541,7 +538,7 @@ int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record
 {
 	if (rec->size == sizeof(*rec))
 		return pd_sorted_next(pd, rec, err);
-	return give_record(pd, pd_sorted_next, rec, err);
+	return copy_record_out(pd, pd_sorted_next, rec, err);
 }
 
 void auxtap_perfdata_rewind(struct auxtap_perfdata *pd)

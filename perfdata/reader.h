@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the reader: reader.c opens and knows the attributes, cursor.c reads the
- * records, scan.c collects what must be known before the first record, sorted.c orders by time,
- * features.c and metadata.c read what follows the data.
+ * Internals of the reader: reader.c opens the file and reads the attributes, cursor.c reads the
+ * records, scan.c collects what must be known before the first record, sorted.c returns records by
+ * time, features.c and metadata.c read what follows the data.
  */
 #ifndef PERFDATA_READER_H
 #define PERFDATA_READER_H
@@ -14,10 +14,10 @@
 #define PD_WINDOW     (1u << 18) /* bytes of the file in memory at a time */
 #define PD_RECORD_MAX 65536u	 /* header.size is 16 bits wide */
 
-/* A stretch of records: the header's data section, or a data file of a directory. */
+/* A range of records: the header's data section, or a data file of a directory. */
 struct pd_range {
 	uint64_t begin, end;
-	bool cut; /* the file ends before the header says the data does */
+	bool cut; /* the file ends before the data section that the header describes */
 };
 
 struct pd_zstd; /* cursor_zstd.c */
@@ -27,14 +27,14 @@ struct pd_cursor {
 	unsigned int range;
 	uint64_t pos; /* of the next record */
 	bool started;
-	int damaged; /* what the first failure returned; sticks */
+	int damaged; /* negative errno of the first failure, returned by all later calls */
 	struct auxtap_error damage;
-	bool raw; /* compressed records are not opened */
+	bool raw; /* compressed records are not decompressed */
 	unsigned char *window;
 	uint64_t window_off;
 	size_t window_size;
 	struct pd_zstd *zstd;
-	uint64_t zstd_record; /* offset of the compressed record being unpacked */
+	uint64_t zstd_record; /* offset of the compressed record being decompressed */
 	_Alignas(8) unsigned char record[PD_RECORD_MAX];
 };
 
@@ -58,8 +58,7 @@ struct pd_feature_data {
 /* An element of the time-ordered index. */
 struct pd_sorted {
 	uint64_t time;
-	uint64_t pos; /* offset; with PD_SORTED_SPOOLED in the file of decompressed
-			 records */
+	uint64_t pos; /* file offset; with PD_SORTED_SPOOLED, in the file of decompressed records */
 };
 #define PD_SORTED_SPOOLED (1ULL << 63)
 
@@ -77,7 +76,7 @@ struct auxtap_perfdata {
 	struct pd_id *ids;  /* sorted by id */
 	size_t nr_ids;
 	bool same_layout;	     /* all attributes have one sample_type and sample_id_all */
-	int sample_pos, trailer_pos; /* of the id, the same for all attributes; -1 */
+	int sample_pos, trailer_pos; /* of the id, if the same for all attributes; else -1 */
 
 	struct pd_feature_data features[PD_FEAT_END];
 	uint64_t features_total; /* bytes loaded, bounded by the file's size */
@@ -116,7 +115,7 @@ struct auxtap_perfdata {
 	unsigned char *sorted_record;
 };
 
-/* Takes fd over. For tests and fuzzing: a memfd serves. */
+/* Owns fd from now on. For tests and fuzzing, which use a memfd. */
 int pd_open_fd(struct auxtap_perfdata **pd, int fd, const char *name, struct auxtap_error *err);
 
 /* reader.c */
@@ -125,8 +124,7 @@ int pd_attr_add(struct auxtap_perfdata *pd, const void *attr, uint32_t attr_size
 int pd_attrs_done(struct auxtap_perfdata *pd);
 struct pd_attr *pd_attr_by_id(struct auxtap_perfdata *pd, uint64_t id);
 int pd_attr_set_name(struct pd_attr *attr, const char *name, size_t size);
-/* The attribute and sample id of a whole record; fills rec's attr, have, pid, … and
- * body_size. */
+/* Sets attr, have, pid, … and body_size of rec, by the attribute and sample id of its record. */
 void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, uint32_t size);
 
 /* cursor.c */
@@ -135,10 +133,10 @@ void pd_cursor_free(struct pd_cursor *cur);
 void pd_cursor_rewind(struct pd_cursor *cur);
 int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err);
 
-/* cursor_zstd.c: feed a compressed record, then take records until 0 */
+/* cursor_zstd.c: feed a compressed record, then call next until it returns 0 */
 int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec, struct auxtap_error *err);
 int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err);
-/* Bytes of an incomplete record that are left over. */
+/* Number of bytes left of an incomplete record. */
 size_t pd_zstd_left(const struct pd_cursor *cur);
 void pd_zstd_reset(struct pd_cursor *cur);
 void pd_zstd_free(struct pd_cursor *cur);
@@ -152,7 +150,7 @@ int pd_scan(struct auxtap_perfdata *pd);
 /* metadata.c: where the file's metadata begins; 0: it has none */
 uint64_t pd_metadata_begin(const struct auxtap_perfdata *pd);
 
-/* pack_check.c: of the whole file with the checksum in its head taken for 0 */
+/* pack_check.c: the checksum of the whole file, computed with 0 in place of the stored one */
 int pd_pack_checksum(int (*read)(void *ctx, void *buf, size_t size, uint64_t off), void *ctx,
 		     uint64_t size, uint64_t checksum_at, uint64_t *checksum);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See sample_id.h. The orders are those of perf_event_open(2): PERF_RECORD_SAMPLE, struct
- * sample_id. */
+/* See sample_id.h. Field orders: perf_event_open(2), PERF_RECORD_SAMPLE and struct sample_id. */
 #include "sample_id.h"
 
 #include <string.h>
 
-/* Both orders, as bits of sample_type; every field is 8 bytes. */
+/* Both orders, as bits of sample_type; each field has 8 bytes. */
 static const uint64_t sample_order[] = {
 	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID,       PERF_SAMPLE_TIME,
 	PERF_SAMPLE_ADDR,	PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
@@ -56,7 +55,7 @@ int pd_trailer_id_pos(const struct perf_event_attr *attr)
 	return pos + 8;
 }
 
-static void take(struct pd_sample_id *sid, uint64_t field, const unsigned char *p)
+static void set_field(struct pd_sample_id *sid, uint64_t field, const unsigned char *p)
 {
 	uint32_t half[2];
 	uint64_t value;
@@ -109,7 +108,7 @@ void pd_sample_id_parse(const struct perf_event_attr *attr, uint32_t type, const
 			continue;
 		if (end - p < 8)
 			return;
-		take(sid, order[i], p);
+		set_field(sid, order[i], p);
 		p += 8;
 	}
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fields that say when and by whom: of a SAMPLE, or of the sample_id trailer of other
- * records. */
+/* Parses time, pid, tid, cpu and id of a SAMPLE, or of the sample_id trailer of other records. */
 #ifndef PERFDATA_SAMPLE_ID_H
 #define PERFDATA_SAMPLE_ID_H
 
@@ -12,18 +11,17 @@ struct pd_sample_id {
 	uint64_t time, id;
 };
 
-/* Bytes of the trailer that attr gives to every record that is not a SAMPLE; 0: none. */
+/* Size of the trailer that attr adds to each record that is not a SAMPLE; 0: none. */
 uint32_t pd_trailer_size(const struct perf_event_attr *attr);
 
 /*
- * Where the event id is: for a SAMPLE the byte offset in the body, for others the
- * bytes from the end of the record. -1: nowhere.
+ * The position of the event id: for a SAMPLE its offset in the body, for other records its distance
+ * from the end of the record. -1: there is no id.
  */
 int pd_sample_id_pos(const struct perf_event_attr *attr);
 int pd_trailer_id_pos(const struct perf_event_attr *attr);
 
-/* Fill *sid from a body (after the header) of size bytes; what does not fit is left out.
- */
+/* Fills *sid from a body of size bytes; fields that the body is too short for stay unset. */
 void pd_sample_id_parse(const struct perf_event_attr *attr, uint32_t type, const void *body,
 			uint32_t size, struct pd_sample_id *sid);
 

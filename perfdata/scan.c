@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One pass over the record headers that collects what others depend on: attributes,
- * features and names of a pipe, AUXTRACE_INFO, the AUXTRACE buffers, BUILD_ID and ID_INDEX records.
+ * One pass over all records that collects attributes, features and names of a pipe, AUXTRACE_INFO,
+ * the AUXTRACE buffers, BUILD_ID and ID_INDEX records.
  */
 #include "id_index.h"
 #include "reader.h"
@@ -14,7 +14,7 @@
 /* EVENT_UPDATE.type */
 #define UPDATE_NAME 2
 
-static int take_attr(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
+static int on_attr(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
 {
 	uint32_t attr_size;
 
@@ -24,11 +24,11 @@ static int take_attr(struct auxtap_perfdata *pd, const unsigned char *body, uint
 	if (!attr_size)
 		attr_size = PERF_ATTR_SIZE_VER0;
 	if (attr_size < PERF_ATTR_SIZE_VER0 || attr_size > size)
-		return 0; /* not counted: the record itself is still listed */
+		return 0; /* ignored here; the record itself is still returned to callers */
 	return pd_attr_add(pd, body, attr_size, body + attr_size, (size - attr_size) / 8);
 }
 
-static int take_update(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
+static int on_event_update(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
 {
 	uint64_t type, id;
 
@@ -38,8 +38,7 @@ static int take_update(struct auxtap_perfdata *pd, const unsigned char *body, ui
 	memcpy(&id, body + 8, 8);
 	if (type != UPDATE_NAME)
 		return 0;
-	/* The ids are not sorted yet, and updates are few: bounded by attributes times
-	 * updates. */
+	/* The ids are not sorted yet, and updates are few: a linear search will do. */
 	for (uint32_t i = 0; i < pd->nr_attrs && i < 1024; i++) {
 		struct pd_attr *attr = &pd->attrs[i];
 
@@ -49,8 +48,8 @@ static int take_update(struct auxtap_perfdata *pd, const unsigned char *body, ui
 	return 0;
 }
 
-/* Before Linux 3.12: a name for a config. */
-static int take_event_type(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
+/* EVENT_TYPE, before Linux 3.12: the name of the event with this config. */
+static int on_event_type(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
 {
 	uint64_t config;
 
@@ -66,7 +65,7 @@ static int take_event_type(struct auxtap_perfdata *pd, const unsigned char *body
 	return 0;
 }
 
-static int take_auxtrace(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
+static int on_auxtrace(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 {
 	struct auxtap_perfdata_aux *aux;
 
@@ -79,7 +78,7 @@ static int take_auxtrace(struct auxtap_perfdata *pd, const struct auxtap_record 
 	return 0;
 }
 
-static int take_ids(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
+static int on_id_index(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 {
 	size_t nr = id_index_entries(rec);
 
@@ -90,7 +89,7 @@ static int take_ids(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 	return 0;
 }
 
-static int take_info(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
+static int on_auxtrace_info(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
 {
 	if (pd->have_info || size < 8)
 		return 0;
@@ -104,7 +103,7 @@ static int take_info(struct auxtap_perfdata *pd, const unsigned char *body, uint
 	return 0;
 }
 
-static int take(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
+static int on_record(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 {
 	const unsigned char *body = (const unsigned char *)(rec->header + 1);
 	uint32_t size = rec->body_size;
@@ -113,11 +112,11 @@ static int take(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 
 	switch (rec->header->type) {
 	case AUXTAP_RECORD_HEADER_ATTR:
-		return pipe ? take_attr(pd, body, size) : 0;
+		return pipe ? on_attr(pd, body, size) : 0;
 	case AUXTAP_RECORD_EVENT_UPDATE:
-		return take_update(pd, body, size);
+		return on_event_update(pd, body, size);
 	case AUXTAP_RECORD_EVENT_TYPE:
-		return pipe ? take_event_type(pd, body, size) : 0;
+		return pipe ? on_event_type(pd, body, size) : 0;
 	case AUXTAP_RECORD_HEADER_FEATURE:
 		if (size < 8)
 			return 0;
@@ -128,11 +127,11 @@ static int take(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 	case AUXTAP_RECORD_BUILD_ID:
 		return pd_build_id_add(pd, rec->header, rec->header->size);
 	case AUXTAP_RECORD_ID_INDEX:
-		return take_ids(pd, rec);
+		return on_id_index(pd, rec);
 	case AUXTAP_RECORD_AUXTRACE_INFO:
-		return take_info(pd, body, size);
+		return on_auxtrace_info(pd, body, size);
 	case AUXTAP_RECORD_AUXTRACE:
-		return take_auxtrace(pd, rec);
+		return on_auxtrace(pd, rec);
 	default:
 		return 0;
 	}
@@ -149,7 +148,7 @@ int pd_scan(struct auxtap_perfdata *pd)
 	if (!pd->scan)
 		return -ENOMEM;
 	while ((ret = pd_cursor_next(pd->scan, &rec, &pd->scan_err)) > 0) {
-		int taken = take(pd, &rec);
+		int taken = on_record(pd, &rec);
 
 		if (taken == -ENOMEM) {
 			ret = taken;
@@ -170,7 +169,7 @@ int auxtap_perfdata_ids(struct auxtap_perfdata *pd, const struct auxtap_perfdata
 
 	*ids = pd->id_index;
 	*nr = pd->nr_id_index;
-	/* as of the AUXTRACE buffers */
+	/* damage is ignored for the reason below */
 	return ret == -ENOMEM ? auxtap_error_set(err, ret, pd->path, "no memory") : 0;
 }
 
@@ -183,7 +182,7 @@ int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd, const struct auxtap_pe
 	*nr = pd->nr_auxtraces;
 	if (ret == -ENOMEM)
 		return auxtap_error_set(err, ret, pd->path, "no memory");
-	/* What lies before the damage is usable; auxtap_perfdata_next() reports the damage. */
+	/* The records before damage are usable; auxtap_perfdata_next() reports the damage. */
 	return 0;
 }
 

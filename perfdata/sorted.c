@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Records in time order: an index of 16 bytes a record, then each record is read again
- * where it lies. Decompressed ones are kept in an unlinked temporary file, since a zstd
- * stream cannot be entered in the middle.
+ * Records in time order: builds an index with 16 bytes for each record, then reads each record
+ * again at its offset. Decompressed records are kept in an unlinked temporary file, since a zstd
+ * stream can be read only from its start.
  */
 #include "reader.h"
 #include "util/vector.h"
@@ -13,15 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In front of each record in the temporary file. */
+/* Written before each record in the temporary file. */
 struct spooled {
 	uint64_t offset, decompressed_off;
 };
 
-/* More output than this for a byte of compressed input is an attack, not a recording. */
+/* A file with more output for each byte of compressed input is malicious, not a recording. */
 #define SPOOL_RATIO 1024
 
-static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec, uint64_t *pos)
+static int spool_record(struct auxtap_perfdata *pd, const struct auxtap_record *rec, uint64_t *pos)
 {
 	struct spooled head = {rec->offset, rec->decompressed_off};
 
@@ -42,7 +42,7 @@ static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec, ui
 	return 0;
 }
 
-static int add(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
+static int add_to_index(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 {
 	struct pd_sorted *entry;
 	uint64_t pos = rec->offset;
@@ -51,7 +51,7 @@ static int add(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 	if (vector_grow(pd->index, pd->nr_index, pd->max_index))
 		return -ENOMEM;
 	if (rec->decompressed) {
-		ret = spool(pd, rec, &pos);
+		ret = spool_record(pd, rec, &pos);
 		if (ret)
 			return ret;
 	}
@@ -61,7 +61,8 @@ static int add(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 	return 0;
 }
 
-/* Position in the file is position in the index only where nothing was decompressed. */
+/* Orders records by time, those of equal time by position: in the file, or in the spool_record
+ * file. */
 static int by_time(const void *a, const void *b)
 {
 	const struct pd_sorted *x = a, *y = b;
@@ -71,7 +72,7 @@ static int by_time(const void *a, const void *b)
 	return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
-static int build(struct auxtap_perfdata *pd)
+static int build_index(struct auxtap_perfdata *pd)
 {
 	struct pd_cursor *cur = pd_cursor_new(pd, false);
 	struct auxtap_record rec;
@@ -84,7 +85,7 @@ static int build(struct auxtap_perfdata *pd)
 	while ((ret = pd_cursor_next(cur, &rec, &pd->index_err)) > 0) {
 		if (rec.header->type >= AUXTAP_RECORD_HEADER_ATTR)
 			continue;
-		ret = add(pd, &rec);
+		ret = add_to_index(pd, &rec);
 		if (ret == -ENOMEM)
 			break;
 		if (ret) {
@@ -152,7 +153,7 @@ int pd_sorted_next(struct auxtap_perfdata *pd, struct auxtap_record *rec, struct
 			return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for records");
 	}
 	if (!pd->indexed) {
-		ret = build(pd);
+		ret = build_index(pd);
 		if (ret)
 			return auxtap_error_set(err, ret, pd->path,
 						"no memory for an index of its records");
@@ -160,7 +161,7 @@ int pd_sorted_next(struct auxtap_perfdata *pd, struct auxtap_record *rec, struct
 	if (pd->index_at >= pd->nr_index) {
 		if (pd->index_at > pd->nr_index || !pd->index_ret)
 			return 0;
-		pd->index_at++; /* once */
+		pd->index_at++; /* report it only once */
 		if (err)
 			*err = pd->index_err;
 		return pd->index_ret;

@@ -24,7 +24,7 @@ int pd_spool_file(void)
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
-	/* Not every file system knows O_TMPFILE. */
+	/* Not every file system supports O_TMPFILE. */
 	if (snprintf(path, sizeof(path), "%s/auxtap-XXXXXX", dir) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	fd = mkostemp(path, O_CLOEXEC);
@@ -44,8 +44,8 @@ static int add_file(struct pd_source *src, int fd, uint64_t size)
 }
 
 /*
- * Can what was spooled so far become a recording? If not, the rest is not read: it may have no end,
- * and the reader says what is wrong with the beginning.
+ * Whether the bytes spooled so far may be the start of a recording. If not, the rest is not read,
+ * as it may be endless; the reader then reports what is wrong with the start.
  */
 static bool begins_recording(int fd)
 {
@@ -57,7 +57,7 @@ static bool begins_recording(int fd)
 	       magic == __builtin_bswap64(PD_MAGIC_V2) || magic == __builtin_bswap64(PD_MAGIC_V1);
 }
 
-/* What comes out of fd, into an unlinked file; returns its descriptor. */
+/* Copies all bytes of fd to an unlinked file; returns its descriptor. */
 static int spool(int fd, const char *name, struct auxtap_error *err)
 {
 	const size_t chunk = 1 << 16;
@@ -158,7 +158,7 @@ static int by_number(const struct dirent **a, const struct dirent **b)
 	return x < y ? -1 : x > y;
 }
 
-/* A regular file of the directory itself: a link or a FIFO in it may be anything. */
+/* Opens a regular file in the directory; refuses links, which may lead out of it, and FIFOs. */
 static int open_in(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
@@ -171,7 +171,7 @@ static int open_in(int dir, const char *name)
 	return -1;
 }
 
-/* "data" with the header, then data.0, data.1, … which are records alone. */
+/* The directory has the file "data" with the header, and data.0, data.1, … with records only. */
 static int open_directory(struct pd_source *src, int dir, const char *path,
 			  struct auxtap_error *err)
 {
@@ -276,7 +276,7 @@ ssize_t pd_source_pread(const struct pd_source *src, void *buf, size_t size, uin
 		if (got < 0)
 			return done ? (ssize_t)done : -errno;
 		if (!got)
-			break; /* the file shrank under us */
+			break; /* the file was truncated since it was opened */
 		done += (size_t)got;
 	}
 	return (ssize_t)done;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the bytes come from: a file, a pipe spooled into an unlinked file, or the data
- * files of a directory one after the other. Every read is checked against the true
- * size.
+ * The bytes of a recording: a file, a pipe that was spooled to an unlinked file, or the
+ * concatenated data files of a directory. Every read is checked against the actual size.
  */
 #ifndef PERFDATA_SOURCE_H
 #define PERFDATA_SOURCE_H
@@ -18,25 +17,27 @@ struct pd_file {
 };
 
 struct pd_source {
-	struct pd_file *files; /* the first holds the header */
+	struct pd_file *files; /* the first one has the header */
 	unsigned int nr_files, max_files;
 	bool directory;
-	bool has_owner; /* the first is a file of its own, and not what came through a pipe */
+	bool has_owner; /* the first one is a regular file, not a pipe */
 	uid_t owner;
 	uint64_t size; /* of all files */
 };
 
 /* path may be "-". */
 int pd_source_open(struct pd_source *src, const char *path, struct auxtap_error *err);
-/* Takes fd over, also on failure. */
+/* Owns fd from now on, also on failure. */
 int pd_source_open_fd(struct pd_source *src, int fd, const char *name, struct auxtap_error *err);
 void pd_source_close(struct pd_source *src);
-/* As pread(2), across the borders of files; short only at the end or on a read error
- * (then -errno if nothing was read). */
+/*
+ * Like pread(2), also across file boundaries. Returns fewer bytes only at the end or after a read
+ * error, and -errno if nothing was read.
+ */
 ssize_t pd_source_pread(const struct pd_source *src, void *buf, size_t size, uint64_t offset);
-/* All of it or -EBADMSG. */
+/* Reads all size bytes, or fails with -EBADMSG. */
 int pd_source_read(const struct pd_source *src, void *buf, size_t size, uint64_t offset);
-/* An unlinked temporary file; -errno. */
+/* Opens an unlinked temporary file; -errno on failure. */
 int pd_spool_file(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Names from files as text that is safe to print: see text.h. */
+/* Makes names from files safe to print: see text.h. */
 #include "util/utf8.h"
 
 #include <auxtap/text.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The perf.data writer: file, records, commits. What follows the data is
- * writer_features.c. Order in the file: header, attributes, space for their ids, data,
- * features, metadata. Every commit leaves a file that stock perf reads; a kill loses what
- * was not committed.
+ * The perf.data writer: file, records, commits; writer_features.c writes what follows the data.
+ *
+ *	header | attributes | space for their ids | data | features | metadata
+ *
+ * After each commit the file is one that stock perf reads: if the writer is killed, only records
+ * after the last commit are lost.
  */
 #include "writer.h"
 #include "sample_id.h"
@@ -18,7 +20,7 @@
 #include <unistd.h>
 
 #define BUF_SIZE (1u << 20)
-/* Longer ones cost less in a write of their own than to be copied once more. */
+/* More bytes than this are written directly, which costs less than copying them to the buffer. */
 #define COPY_MAX (32u << 10)
 
 /* ---- bytes ---- */
@@ -54,8 +56,9 @@ void pd_blob_free(struct pd_blob *blob)
 
 /* ---- the file ---- */
 
-/* What a file keeps that cannot grow any more: all up to the last commit. */
-static void say_kept(const struct auxtap_perfdata_writer *w, int code, struct auxtap_error *err)
+/* If there is no space: adds the hint that everything up to the last commit is kept. */
+static void add_hint_kept(const struct auxtap_perfdata_writer *w, int code,
+			  struct auxtap_error *err)
 {
 	const char *advice = code == -EFBIG ? "raise the limit of file sizes (ulimit -f)" :
 					      "free some space, or write elsewhere with -o";
@@ -78,14 +81,14 @@ static int write_failed(struct auxtap_perfdata_writer *w, int code, uint64_t off
 	snprintf(w->what_failed, sizeof(w->what_failed), "cannot write at offset %llu: %s",
 		 (unsigned long long)offset, strerror(-code));
 	auxtap_error_set_at(err, code, w->path, offset, "%s", w->what_failed);
-	say_kept(w, code, err);
+	add_hint_kept(w, code, err);
 	return code;
 }
 
 static int failed_before(const struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 {
 	auxtap_error_set(err, w->failed, w->path, "%s", w->what_failed);
-	say_kept(w, w->failed, err);
+	add_hint_kept(w, w->failed, err);
 	return w->failed;
 }
 
@@ -143,7 +146,7 @@ static int flush(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 
 static const unsigned char padding[8];
 
-/* Up to four parts, and zeros to a multiple of 8 after them if pad is set. */
+/* Appends up to four parts to the data; pad: also zeros up to a multiple of 8. */
 static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, int nr, bool pad,
 		  struct auxtap_error *err)
 {
@@ -198,8 +201,7 @@ void pd_writer_header(const struct auxtap_perfdata_writer *w, struct pd_file_hea
 
 /* ---- attributes ---- */
 
-/* Attributes of 128 bytes (Linux 5.13) are read by old perf too; newer fields cost a
- * larger one. */
+/* Old perf reads attributes of 128 bytes (Linux 5.13); only newer fields need a larger one. */
 static uint32_t attr_bytes_needed(const struct perf_event_attr *attr)
 {
 	const unsigned char *p = (const void *)attr;
@@ -299,9 +301,9 @@ int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_ind
 
 /* ---- create, begin ---- */
 
-/* The new file takes the path only once it exists, so a failure here leaves the old one
- * alone. */
-static int take_path(struct auxtap_perfdata_writer *w, const char *tmp, struct auxtap_error *err)
+/* Renames the old file to old_path and tmp to path; restores the old file on failure. */
+static int rename_to_path(struct auxtap_perfdata_writer *w, const char *tmp,
+			  struct auxtap_error *err)
 {
 	if (!rename(w->path, w->old_path)) {
 		w->had_old = true;
@@ -336,7 +338,7 @@ static int create_regular(struct auxtap_perfdata_writer *w, struct auxtap_error 
 		auxtap_error_hint(err, "name another file with -o");
 		goto out;
 	}
-	ret = take_path(w, tmp, err);
+	ret = rename_to_path(w, tmp, err);
 	if (ret)
 		unlink(tmp);
 	w->regular = !ret;
@@ -399,7 +401,7 @@ int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w, struct auxtap
 	w->ids_off = PD_HEADER_SIZE +
 		     (uint64_t)w->nr_attrs * (w->attr_bytes + sizeof(struct pd_section));
 	size = w->ids_off + (uint64_t)w->nr_attrs * PD_IDS_RESERVED * 8;
-	w->data_off = (size + 4095) & ~4095ULL; /* the space is a hole in the file until used */
+	w->data_off = (size + 4095) & ~4095ULL; /* unused space for ids is a hole in the file */
 	w->end = w->flushed = w->committed = w->data_off;
 	pd_writer_header(w, &header);
 	ret = pd_writer_front_attrs(w, err);
@@ -417,7 +419,7 @@ static const struct perf_event_attr *attr_for_times(const struct auxtap_perfdata
 {
 	const struct perf_event_attr *attr = &w->attrs[0].attr;
 
-	/* Without one common layout the record's own layout is not known here. */
+	/* If layouts differ, it is not known here which one a record has. */
 	for (unsigned int i = 1; i < w->nr_attrs; i++)
 		if (w->attrs[i].attr.sample_type != attr->sample_type ||
 		    w->attrs[i].attr.sample_id_all != attr->sample_id_all)
@@ -590,8 +592,7 @@ int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w, uint3
 	return append(w, parts, 2, false, err);
 }
 
-/* First the records, then what leads to them: a kill in between hides the newest records
- * only. */
+/* Writes the records before the size in the header: a kill in between hides only the new ones. */
 static int commit(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 {
 	uint64_t size;
@@ -667,9 +668,8 @@ static void writer_free(struct auxtap_perfdata_writer *w)
 	free(w);
 }
 
-/* After a failed write: cut the file back to the last commit, which makes space for the
- * features. */
-static void give_up_uncommitted(struct auxtap_perfdata_writer *w)
+/* After a failed write: truncates the file to the last commit, to make space for the features. */
+static void truncate_to_commit(struct auxtap_perfdata_writer *w)
 {
 	size_t keep = 0;
 	const struct pd_auxtrace_entry *entries = (const void *)w->auxtraces.data;
@@ -689,7 +689,7 @@ bool auxtap_perfdata_writer_cut(struct auxtap_perfdata_writer *w)
 {
 	if (!w->begun || !w->regular || w->committed == w->data_off)
 		return false;
-	give_up_uncommitted(w);
+	truncate_to_commit(w);
 	return !w->failed;
 }
 
@@ -707,14 +707,14 @@ int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w, struct auxta
 	else
 		first = commit(w, err);
 	if (first)
-		give_up_uncommitted(w);
+		truncate_to_commit(w);
 	ret = pd_writer_tail(w, &header, first ? NULL : err);
 	if (!ret)
 		ret = pd_writer_pwrite(w, &header, sizeof(header), 0, first ? NULL : err);
 	if (first)
 		ret = first;
 out:
-	/* Without a commit there is nothing that a reader could use. */
+	/* Without any commit the file has nothing that a reader could use. */
 	if (ret && w->begun && w->committed == w->data_off) {
 		auxtap_perfdata_writer_abort(w);
 		return ret;

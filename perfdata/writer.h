@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside of the writer: writer.c owns file and records, writer_features.c what follows
- * the data. */
+/* Internals of the writer: writer.c writes the records, writer_features.c what follows the data. */
 #ifndef PERFDATA_WRITER_H
 #define PERFDATA_WRITER_H
 
 #include "layout.h"
 #include <auxtap/perfdata.h>
 
-/* Bytes that grow; after the first -ENOMEM 'failed' stays set and appends do nothing. */
+/* Growing array of bytes. After a failed allocation, failed stays set and appends do nothing. */
 struct pd_blob {
 	unsigned char *data;
 	size_t size, capacity;
@@ -26,53 +25,54 @@ struct pd_writer_attr {
 
 struct auxtap_perfdata_writer {
 	int fd;
-	bool regular; /* not a device: it can be removed, truncated, renamed */
+	bool regular; /* no device: it can be removed, truncated, renamed */
 	bool begun;
 	bool had_old;
-	int failed; /* negative errno of the first failed write; nothing is written after
-		     */
+	int failed; /* negative errno of the first failed write, after which nothing is written */
 	char *path, *old_path;
 	char what_failed[128];
 
 	struct pd_writer_attr *attrs;
 	unsigned int nr_attrs, max_attrs;
-	uint32_t attr_bytes; /* of one attribute in this file, without the section of ids
-			      */
-	uint64_t ids_off;    /* of the space for ids before the data */
+	uint32_t attr_bytes; /* size of an attribute in this file, without the section of its ids */
+	uint64_t ids_off;    /* file offset of the space for ids before the data */
 	bool ids_dirty;	     /* ids were added since the attribute section was written */
 
 	uint64_t data_off;
-	uint64_t end;	    /* file offset after the last record handed in */
-	uint64_t flushed;   /* file offset up to which the file holds the records */
-	uint64_t committed; /* file offset that the header's data size leads to */
+	/* data_off <= committed <= flushed <= end */
+	uint64_t end;	    /* file offset after the last record passed by the caller */
+	uint64_t flushed;   /* file offset up to which records were written to the file */
+	uint64_t committed; /* file offset of the end of the data, by the size in the header */
 	unsigned char *buf;
 	size_t buf_used;
-	uint64_t auxtrace_at;	/* file offset of the AUXTRACE record that comes in parts */
-	uint64_t auxtrace_left; /* its bytes still to come */
+	uint64_t auxtrace_at;	/* file offset of the newest AUXTRACE record */
+	uint64_t auxtrace_left; /* bytes of it that the caller has not passed yet */
 	unsigned int auxtrace_pad;
 
-	uint64_t time_first, time_last; /* of the records handed in; first > last: none */
-	struct pd_blob auxtraces;	/* struct pd_auxtrace_entry each: 16 bytes per AUXTRACE */
-	struct pd_blob build_ids;	/* the section's bytes */
-	struct pd_blob cmdline;		/* the section's bytes */
-	struct pd_blob metadata;	/* as in the file */
+	uint64_t time_first, time_last; /* of all records; first > last: none has a time */
+	struct pd_blob auxtraces;	/* struct pd_auxtrace_entry for each AUXTRACE record */
+	struct pd_blob build_ids;	/* contents of the feature section */
+	struct pd_blob cmdline;		/* contents of the feature section */
+	struct pd_blob metadata;	/* metadata records, as they will be in the file */
 	uint64_t nr_metadata;
 };
 
-/* Space for this many ids of each attribute before the data. */
+/* There is space for this many ids of each attribute before the data. */
 #define PD_IDS_RESERVED 4096
 
-/* Writes all of it at offset, or fills w->failed and *err. */
+/* Writes all size bytes at offset, or sets w->failed and *err. */
 int pd_writer_pwrite(struct auxtap_perfdata_writer *w, const void *data, size_t size,
 		     uint64_t offset, struct auxtap_error *err);
-/* Attribute section and ids before the data, as far as there is space. */
+/* Writes the attribute section and the ids before the data, as many as there is space for. */
 int pd_writer_front_attrs(struct auxtap_perfdata_writer *w, struct auxtap_error *err);
-/* Bytes of the final attribute section with its ids, to be placed at file offset 'at'. */
+/* Appends the final attribute section with all ids to out; it will be at file offset 'at'. */
 void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at);
-/* True if the attribute section in front of the data holds every id. */
+/* Whether all ids fit in the space before the data. */
 bool pd_writer_ids_fit(const struct auxtap_perfdata_writer *w);
-/* Features, attributes if they did not fit before the data, metadata; then *header for the last
- * write. */
+/*
+ * Writes features, attributes if their ids did not fit before the data, and metadata; sets *header,
+ * which the caller writes last.
+ */
 int pd_writer_tail(struct auxtap_perfdata_writer *w, struct pd_file_header *header,
 		   struct auxtap_error *err);
 void pd_writer_header(const struct auxtap_perfdata_writer *w, struct pd_file_header *header);

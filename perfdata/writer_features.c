@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the writer puts after the data: feature sections as stock perf defines them, the
- * attributes if their ids outgrew the space before it, and the metadata with its trailer.
+ * Writes what follows the data: feature sections as stock perf defines them, the attributes if
+ * their ids did not fit before the data, and the metadata with its trailer.
  */
 #include "writer.h"
 
@@ -31,10 +31,9 @@ static void append_string(struct pd_blob *out, const char *s)
 	pd_blob_zeros(out, padded - size);
 }
 
-/* ---- facts about the host ---- */
+/* ---- information about the host ---- */
 
-/* Value of the first "key<blanks>: value" line of a file under /proc; false if there is
- * none. */
+/* The value of the first line "key<blanks>: value" of a file in /proc; false: there is none. */
 static bool proc_value(const char *file, const char *key, char *value, size_t max)
 {
 	size_t key_size = strlen(key);
@@ -75,7 +74,7 @@ static bool read_line(const char *file, char *line, size_t max)
 	return ok;
 }
 
-/* As stock perf names a CPU: vendor,family,model,stepping on x86, MIDR_EL1 on arm64. */
+/* The CPU in the format of stock perf: vendor,family,model,stepping on x86, MIDR_EL1 on arm64. */
 static bool host_cpuid(char *id, size_t max)
 {
 	char vendor[64], family[16], model[16], stepping[16];
@@ -91,8 +90,7 @@ static bool host_cpuid(char *id, size_t max)
 	return read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", id, max);
 }
 
-/* ---- one feature each: fills out, or leaves it empty and the feature is not written
- * ---- */
+/* ---- one function for each feature; if it appends nothing, the feature is not written ---- */
 
 static void feat_nrcpus(struct pd_blob *out)
 {
@@ -157,8 +155,8 @@ static void feat_auxtrace(struct auxtap_perfdata_writer *w, struct pd_blob *out)
 	pd_blob_append(out, w->auxtraces.data, w->auxtraces.size);
 }
 
-static void feature(struct auxtap_perfdata_writer *w, unsigned int number,
-		    const struct utsname *host, struct pd_blob *out)
+static void append_feature(struct auxtap_perfdata_writer *w, unsigned int number,
+			   const struct utsname *host, struct pd_blob *out)
 {
 	char text[256];
 
@@ -274,12 +272,11 @@ int pd_writer_tail(struct auxtap_perfdata_writer *w, struct pd_file_header *head
 	pd_writer_header(w, header);
 	if (uname(&host))
 		memset(&host, 0, sizeof(host));
-	/* The table's size decides where the first section lies: sections first, moved
-	 * later. */
+	/* The sections follow their table, whose size is known only at the end: move them then. */
 	for (number = 1; number < 64; number++) {
 		size_t before = out.size;
 
-		feature(w, number, &host, &out);
+		append_feature(w, number, &host, &out);
 		if (out.size == before)
 			continue;
 		table[nr].offset = before;
