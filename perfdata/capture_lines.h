@@ -3,8 +3,8 @@
  * AUXTAP_METADATA_CAPTURE says how a recording was made, in "key: value" lines. The keys and values
  * below are also parsed: capture writes them; decode, report and audit read them.
  */
-#ifndef AUXTAP_PERFDATA_CAPTURE_NOTE_H
-#define AUXTAP_PERFDATA_CAPTURE_NOTE_H
+#ifndef AUXTAP_PERFDATA_CAPTURE_LINES_H
+#define AUXTAP_PERFDATA_CAPTURE_LINES_H
 
 #include "util/key_lines.h"
 

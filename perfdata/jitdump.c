@@ -191,8 +191,8 @@ enum outcome {
 };
 
 /* Copies a record unchanged. */
-static enum outcome copy_whole(struct input *input, struct record_head head, uint8_t **out,
-			       size_t max)
+static enum outcome copy_unchanged(struct input *input, struct record_head head, uint8_t **out,
+				   size_t max)
 {
 	uint32_t size = head.size - (uint32_t)sizeof(head);
 
@@ -240,7 +240,7 @@ static enum outcome copy_record(struct input *input, struct record_head head, ui
 		return copy_load(input, head, out, max);
 	case JITDUMP_MOVE:
 	case JITDUMP_DEBUG:
-		return copy_whole(input, head, out, max);
+		return copy_unchanged(input, head, out, max);
 	default:
 		return read_bytes(input, NULL, head.size - sizeof(head)) ? DONE : INCOMPLETE;
 	}

@@ -45,28 +45,29 @@ int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
 					   " does not lead to them",
 					   end);
 	for (at = trailer.offset; at < end && !ret; nr++) {
-		struct pd_metadata note;
+		struct pd_metadata record;
 		void *data;
 
-		if (end - at < sizeof(note) || pd_source_read(&pd->src, &note, sizeof(note), at) ||
-		    note.size > end - at - sizeof(note))
+		if (end - at < sizeof(record) ||
+		    pd_source_read(&pd->src, &record, sizeof(record), at) ||
+		    record.size > end - at - sizeof(record))
 			return auxtap_error_set_at(err, -EBADMSG, pd->path, at,
 						   "the metadata at offset %" PRIu64 " is damaged",
 						   at);
-		data = malloc(note.size + 1);
+		data = malloc(record.size + 1);
 		if (!data)
 			return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for metadata");
-		ret = pd_source_read(&pd->src, data, note.size, at + sizeof(note));
+		ret = pd_source_read(&pd->src, data, record.size, at + sizeof(record));
 		if (ret) {
 			auxtap_error_set_at(err, ret, pd->path, at,
 					    "the metadata at offset %" PRIu64 " cannot be read",
 					    at);
 		} else {
-			((char *)data)[note.size] = '\0'; /* fn can use text without a copy */
-			ret = fn(ctx, note.type, data, note.size);
+			((char *)data)[record.size] = '\0'; /* fn can use text without a copy */
+			ret = fn(ctx, record.type, data, record.size);
 		}
 		free(data);
-		at += sizeof(note) + pd_align8(note.size);
+		at += sizeof(record) + pd_align8(record.size);
 	}
 	if (!ret && nr != trailer.nr)
 		return auxtap_error_set_at(err, -EBADMSG, pd->path, end,

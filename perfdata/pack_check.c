@@ -14,14 +14,14 @@
 #define CHUNK 65536
 
 struct pack_record {
-	struct pd_metadata note;
+	struct pd_metadata metadata;
 	struct auxtap_pack_head head;
 };
 
 static bool is_pack_record(const struct pack_record *rec)
 {
-	return rec->note.type == AUXTAP_METADATA_PACK && rec->note.size == sizeof(rec->head) &&
-	       rec->head.magic == PD_PACK_MAGIC;
+	return rec->metadata.type == AUXTAP_METADATA_PACK &&
+	       rec->metadata.size == sizeof(rec->head) && rec->head.magic == PD_PACK_MAGIC;
 }
 
 int pd_pack_checksum(int (*read)(void *ctx, void *buf, size_t size, uint64_t off), void *ctx,
@@ -100,7 +100,7 @@ static int check(struct auxtap_perfdata *pd, struct auxtap_error *err)
 			rec.head.version, PD_PACK_VERSION);
 	if (rec.head.file_size != size)
 		return damaged(pd, err, size, "this packed file has not the size that it had");
-	at += sizeof(rec.note) + offsetof(struct auxtap_pack_head, checksum);
+	at += sizeof(rec.metadata) + offsetof(struct auxtap_pack_head, checksum);
 	ret = pd_pack_checksum(read_source, &pd->src, size, at, &checksum);
 	if (ret)
 		return auxtap_error_set(err, ret, pd->path, "cannot read it: %s", strerror(-ret));

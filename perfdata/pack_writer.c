@@ -185,9 +185,9 @@ fail:
 int auxtap_pack_writer_metadata(struct auxtap_pack_writer *w, uint32_t type, const void *data,
 				size_t size)
 {
-	struct pd_metadata note = {.type = type, .size = size};
+	struct pd_metadata record = {.type = type, .size = size};
 
-	write_bytes(w, &note, sizeof(note));
+	write_bytes(w, &record, sizeof(record));
 	write_bytes(w, data, size);
 	write_zeros(w, (size_t)(pd_align8(size) - size));
 	w->nr += !w->failed;

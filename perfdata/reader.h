@@ -115,7 +115,7 @@ struct auxtap_perfdata {
 	unsigned char *sorted_record;
 };
 
-/* Owns fd from now on. For tests and fuzzing, which use a memfd. */
+/* Takes ownership of fd. For tests and fuzzing, which use a memfd. */
 int pd_open_fd(struct auxtap_perfdata **pd, int fd, const char *name, struct auxtap_error *err);
 
 /* reader.c */

@@ -169,7 +169,7 @@ int auxtap_perfdata_ids(struct auxtap_perfdata *pd, const struct auxtap_perfdata
 
 	*ids = pd->id_index;
 	*nr = pd->nr_id_index;
-	/* damage is ignored for the reason below */
+	/* damage is ignored, as in auxtap_perfdata_auxtraces() */
 	return ret == -ENOMEM ? auxtap_error_set(err, ret, pd->path, "no memory") : 0;
 }
 

@@ -27,7 +27,7 @@ struct pd_source {
 
 /* path may be "-". */
 int pd_source_open(struct pd_source *src, const char *path, struct auxtap_error *err);
-/* Owns fd from now on, also on failure. */
+/* Takes ownership of fd, also on failure. */
 int pd_source_open_fd(struct pd_source *src, int fd, const char *name, struct auxtap_error *err);
 void pd_source_close(struct pd_source *src);
 /*

@@ -190,7 +190,7 @@ static bool next_record(struct auxtap_decoder *dec, struct bts_stream *s, uint64
 
 /* ---- events ---- */
 
-static struct flow_event *put(struct auxtap_decoder *dec, struct bts_stream *s, uint32_t type)
+static struct flow_event *add_event(struct auxtap_decoder *dec, struct bts_stream *s, uint32_t type)
 {
 	struct flow_event *ev;
 
@@ -218,9 +218,9 @@ static void set_owner(struct auxtap_decoder *dec, struct bts_stream *s)
 		s->pid = s->owner;
 }
 
-static void put_trace(struct auxtap_decoder *dec, struct bts_stream *s, bool on, uint64_t addr)
+static void add_trace(struct auxtap_decoder *dec, struct bts_stream *s, bool on, uint64_t addr)
 {
-	struct flow_event *ev = put(dec, s, AUXTAP_EVENT_TRACE);
+	struct flow_event *ev = add_event(dec, s, AUXTAP_EVENT_TRACE);
 
 	if (!ev)
 		return;
@@ -234,7 +234,7 @@ static void put_trace(struct auxtap_decoder *dec, struct bts_stream *s, bool on,
 	}
 }
 
-static void put_branch(struct auxtap_decoder *dec, struct bts_stream *s, uint32_t type,
+static void add_branch(struct auxtap_decoder *dec, struct bts_stream *s, uint32_t type,
 		       const struct flow_event *branch)
 {
 	struct flow_event *ev;
@@ -245,7 +245,7 @@ static void put_branch(struct auxtap_decoder *dec, struct bts_stream *s, uint32_
 		depth = callstack_call(&s->calls, branch->ip + branch->insn_size);
 	else if (type == AUXTAP_EVENT_RETURN)
 		depth = callstack_return(&s->calls, branch->addr);
-	ev = put(dec, s, type);
+	ev = add_event(dec, s, type);
 	if (!ev)
 		return;
 	ev->kind = branch->kind;
@@ -282,7 +282,7 @@ static void branch_or_interrupt(struct auxtap_decoder *dec, struct bts_stream *s
 
 	classify(dec, s, &branch);
 	if (into_kernel && !branch_enters_kernel(branch.kind)) {
-		ev = put(dec, s, AUXTAP_EVENT_ASYNC);
+		ev = add_event(dec, s, AUXTAP_EVENT_ASYNC);
 		if (ev) {
 			ev->ip = from;
 			ev->addr = to;
@@ -291,15 +291,15 @@ static void branch_or_interrupt(struct auxtap_decoder *dec, struct bts_stream *s
 		return;
 	}
 	bts_of(dec)->sum.branches++;
-	put_branch(dec, s, AUXTAP_EVENT_BRANCH, &branch);
+	add_branch(dec, s, AUXTAP_EVENT_BRANCH, &branch);
 	if (branch.kind == AUXTAP_BRANCH_CALL_INDIRECT ||
 	    (branch.kind == AUXTAP_BRANCH_CALL && to != from + branch.insn_size))
-		put_branch(dec, s, AUXTAP_EVENT_CALL, &branch);
+		add_branch(dec, s, AUXTAP_EVENT_CALL, &branch);
 	else if (branch.kind == AUXTAP_BRANCH_RETURN)
-		put_branch(dec, s, AUXTAP_EVENT_RETURN, &branch);
+		add_branch(dec, s, AUXTAP_EVENT_RETURN, &branch);
 }
 
-static void put_gap(struct auxtap_decoder *dec, struct bts_stream *s, const struct bts_gap *gap)
+static void add_gap(struct auxtap_decoder *dec, struct bts_stream *s, const struct bts_gap *gap)
 {
 	struct bts_decoder *bts = bts_of(dec);
 	struct flow_event *ev;
@@ -308,7 +308,7 @@ static void put_gap(struct auxtap_decoder *dec, struct bts_stream *s, const stru
 	bts->sum.errors += gap->cause == AUXTAP_GAP_DECODE_ERROR;
 	callstack_gap(&s->calls);
 	set_owner(dec, s);
-	ev = put(dec, s, AUXTAP_EVENT_GAP);
+	ev = add_event(dec, s, AUXTAP_EVENT_GAP);
 	if (!ev)
 		return;
 	ev->gap = calloc(1, sizeof(*ev->gap));
@@ -341,9 +341,9 @@ static bool refill(struct auxtap_decoder *dec, struct bts_stream *s)
 			if (record[0] && record[1])
 				branch_or_interrupt(dec, s, record[0], record[1]);
 			else if (record[0] || record[1])
-				put_trace(dec, s, !record[0], record[0] + record[1]);
+				add_trace(dec, s, !record[0], record[0] + record[1]);
 		} else if (gap.text) {
-			put_gap(dec, s, &gap);
+			add_gap(dec, s, &gap);
 		} else {
 			return false;
 		}

@@ -84,7 +84,7 @@ bool cs_unit_has_timestamps(const struct cs_unit *unit)
 
 /* ---- AUXTRACE_INFO ---- */
 
-static void set_id_from(struct cs_unit *unit, uint64_t reg)
+static void set_id(struct cs_unit *unit, uint64_t reg)
 {
 	unit->id = CS_ID_NONE;
 	if (!(reg & ID_UNUSED))
@@ -92,7 +92,7 @@ static void set_id_from(struct cs_unit *unit, uint64_t reg)
 }
 
 /* ETMCR, ETMTRACEIDR, ETMCCER, ETMIDR */
-static void etmv3_from(struct cs_unit *unit, const uint64_t *v)
+static void parse_etmv3(struct cs_unit *unit, const uint64_t *v)
 {
 	bool ptm = ETMIDR_MAJOR((uint32_t)v[3]) == 3;
 
@@ -101,14 +101,14 @@ static void etmv3_from(struct cs_unit *unit, const uint64_t *v)
 	unit->regs.ccer = (uint32_t)v[2];
 	unit->regs.idr = (uint32_t)v[3];
 	unit->arch = CS_ARCH_V7;
-	set_id_from(unit, v[1]);
+	set_id(unit, v[1]);
 }
 
 /*
  * TRCCONFIGR, TRCTRACEIDR, TRCIDR0, 1, 2, 8, TRCAUTHSTATUS. The file does not say which
  * architecture the CPU has; the newest one includes the instructions of the older ones.
  */
-static void etmv4_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
+static void parse_etmv4(struct cs_unit *unit, const uint64_t *v, size_t nr)
 {
 	unit->protocol = CS_PROTOCOL_ETMV4;
 	unit->regs.configr = (uint32_t)v[0];
@@ -117,15 +117,15 @@ static void etmv4_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 	unit->regs.idr2 = (uint32_t)v[4];
 	unit->regs.idr8 = (uint32_t)v[5];
 	unit->arch = CS_ARCH_AA64;
-	set_id_from(unit, v[1]);
+	set_id(unit, v[1]);
 	if (nr > 7)
 		unit->ts_source = v[7];
 }
 
 /* The registers of ETMv4, then TRCDEVARCH. */
-static void ete_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
+static void parse_ete(struct cs_unit *unit, const uint64_t *v, size_t nr)
 {
-	etmv4_from(unit, v, 7);
+	parse_etmv4(unit, v, 7);
 	unit->protocol = CS_PROTOCOL_ETE;
 	unit->regs.devarch = (uint32_t)v[7];
 	if (nr > 8)
@@ -133,7 +133,7 @@ static void ete_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
 }
 
 /* Reads one CPU's block of at most nr words; returns its length in words, 0 if it is invalid. */
-static size_t unit_from(struct cs_unit *unit, uint64_t version, const uint64_t *v, size_t nr)
+static size_t parse_unit(struct cs_unit *unit, uint64_t version, const uint64_t *v, size_t nr)
 {
 	size_t need, head = version ? 3 : 2, regs;
 
@@ -160,11 +160,11 @@ static size_t unit_from(struct cs_unit *unit, uint64_t version, const uint64_t *
 	unit->ts_source = UINT64_MAX;
 	unit->profile = CS_PROFILE_A;
 	if (v[0] == MAGIC_ETMV3)
-		etmv3_from(unit, v + head);
+		parse_etmv3(unit, v + head);
 	else if (v[0] == MAGIC_ETMV4)
-		etmv4_from(unit, v + head, regs);
+		parse_etmv4(unit, v + head, regs);
 	else
-		ete_from(unit, v + head, regs);
+		parse_ete(unit, v + head, regs);
 	return head + regs;
 }
 
@@ -193,7 +193,7 @@ int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t n
 	if (!config->units)
 		return auxtap_error_set(err, -ENOMEM, "AUXTRACE_INFO", "out of memory");
 	for (size_t i = 0; i < nr_cpus; i++) {
-		size_t used = unit_from(&config->units[i], priv[0], priv + at, nr - at);
+		size_t used = parse_unit(&config->units[i], priv[0], priv + at, nr - at);
 
 		if (!used) {
 			cs_config_free(config);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CoreSight: the configuration of each trace unit, which its trace cannot be decoded without:
- * protocol, trace ID, registers. It is read from perf.data's AUXTRACE_INFO here, from a snapshot's
- * .ini files in cs_snapshot.c. All input is untrusted.
+ * CoreSight: the configuration of each trace unit that is needed to decode its trace: protocol,
+ * trace ID, registers. It is read from perf.data's AUXTRACE_INFO here, from a snapshot's .ini files
+ * in cs_snapshot.c. All input is untrusted.
  */
 #ifndef AUXTAP_CS_CONFIG_H
 #define AUXTAP_CS_CONFIG_H
@@ -54,7 +54,7 @@ enum cs_profile {
 /* Registers of the unit; those that its protocol does not have are 0. */
 struct cs_regs {
 	uint32_t traceidr; /* ETMTRACEIDR, TRCTRACEIDR */
-	/* ETMv4, ETE; idr9 to idr13 and devarch of one of them */
+	/* ETMv4, ETE; idr9 to idr13 only ETMv4, devarch only ETE */
 	uint32_t configr, idr0, idr1, idr2, idr8, idr9, idr10, idr11, idr12, idr13, devarch;
 	/* ETMv3, PTM */
 	uint32_t ctrl, ccer, idr;

@@ -340,7 +340,7 @@ static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 
 /* ---- perf.data ---- */
 
-static bool has_raw_of(const struct cs_buffer *buffer, const struct cs_unit *unit)
+static bool has_raw_extent(const struct cs_buffer *buffer, const struct cs_unit *unit)
 {
 	for (size_t i = 0; i < buffer->nr; i++)
 		if (buffer->extents[i].raw && buffer->extents[i].cpu == unit->cpu)
@@ -363,14 +363,14 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 			if (units[i]->id == id)
 				unit = units[i];
 		if (!buffer->nr_bytes[id] || !cs_id_is_trace(id) ||
-		    (unit && has_raw_of(buffer, unit)))
+		    (unit && has_raw_extent(buffer, unit)))
 			continue;
 		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
 		ret = unit ? add_stream(dec, buffer, unit) :
 			     add_undecoded_gap(dec, buffer, buffer->nr_bytes[id], text);
 	}
 	for (size_t i = 0; !ret && i < config->nr; i++)
-		if (has_raw_of(buffer, &config->units[i]))
+		if (has_raw_extent(buffer, &config->units[i]))
 			ret = add_stream(dec, buffer, &config->units[i]);
 	for (size_t i = 0; !ret && i < buffer->nr; i++) {
 		const struct cs_extent *p = &buffer->extents[i];
@@ -495,7 +495,7 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
 	return 0;
 }
 
-/* Adds a stream for each unit of the buffer. Bytes of no unit, or of an undecodable one: a gap. */
+/* Adds a stream for each unit of the buffer, and gaps for bytes of no unit or undecodable ones. */
 static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 {
 	struct cs_snapshot *ss = &cs_of(dec)->ss;
@@ -602,7 +602,7 @@ const struct trace_family cs_family = {
 	.configure = configure,
 	.open_file = open_file,
 	.open_raw = open_raw,
-	.is_snapshot_directory = cs_snapshot_is,
+	.is_snapshot_directory = cs_snapshot_is_directory,
 	.open_snapshot = open_snapshot,
 	.start = start,
 	.next = next,

@@ -61,7 +61,7 @@ static void on_lost(struct scan *scan, const struct flow_step *step)
 	scan->called = false;
 }
 
-static void take_step(struct scan *scan, const struct flow_step *step)
+static void scan_step(struct scan *scan, const struct flow_step *step)
 {
 	switch ((enum flow_kind)step->kind) {
 	case FLOW_ASYNC:
@@ -107,7 +107,7 @@ static bool scan_steps(struct scan *scan, const struct flow_ops *ops, struct flo
 	ops->start(flow, given);
 	while ((nr = ops->next(flow, &steps))) {
 		for (size_t i = 0; i < nr; i++) {
-			take_step(scan, &steps[i]);
+			scan_step(scan, &steps[i]);
 			scan->no_memory |= steps[i].loss == FLOW_LOSS_NO_MEMORY;
 			if (steps[i].loss == FLOW_LOSS_BROKEN)
 				return false;
@@ -117,8 +117,8 @@ static bool scan_steps(struct scan *scan, const struct flow_ops *ops, struct flo
 }
 
 /* Errors are not reported here: the decode of the same bytes reports them. */
-static void feed(struct scan *scan, const struct flow_ops *ops, struct flow *flow,
-		 struct cs_bytes *bytes, uint64_t off)
+static void scan_bytes(struct scan *scan, const struct flow_ops *ops, struct flow *flow,
+		       struct cs_bytes *bytes, uint64_t off)
 {
 	struct flow_bytes given = {.joins = false};
 	uint64_t at;
@@ -153,7 +153,7 @@ int cs_starts_find(struct cs_starts *starts, const struct flow_ops *ops, void *s
 
 	if (!flow)
 		return -ENOMEM;
-	feed(&scan, ops, flow, bytes, off);
+	scan_bytes(&scan, ops, flow, bytes, off);
 	starts->open = scan.called;
 	ops->destroy(flow);
 	return scan.no_memory ? -ENOMEM : 0;

@@ -173,7 +173,7 @@ struct coverage {
 	uint64_t nr_before; /* bytes of the ring before its first AUX record or trace here */
 	bool snapshot;	    /* snapshot mode: bytes between two AUXTRACE records were overwritten */
 	/* the ring has one AUX record, so that belongs to this snapshot, whatever its offset is */
-	bool only;
+	bool has_one_record;
 };
 
 /* Whether the trace that ends at 'end' was still being written at the AUX record's time. */
@@ -184,7 +184,8 @@ static bool ends_at_time(const struct coverage *c, const struct trace_aux *aux, 
 	if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE))
 		return aux->off + aux->size == end;
 	/* in snapshot mode aux_offset is the position where the unit stopped, not the start */
-	return aux->off == end || (c->only && end == c->trace->head.offset + c->trace->trace_size);
+	return aux->off == end ||
+	       (c->has_one_record && end == c->trace->head.offset + c->trace->trace_size);
 }
 
 /*
@@ -285,8 +286,8 @@ static ssize_t read_file(void *ctx, void *buf, size_t size, uint64_t off)
  * where to look first, although perf before 5.15 recorded others. 0: none, or the match is not
  * unique.
  */
-static uint64_t seen_before(const struct coverage *c, const struct cs_extent *last, uint64_t off,
-			    uint64_t size)
+static uint64_t overlap_size(const struct coverage *c, const struct cs_extent *last, uint64_t off,
+			     uint64_t size)
 {
 	const struct trace_queue_opts opts = {.pread = read_file, .ctx = c->pd};
 	const struct trace_extent old = {.off = last->off,
@@ -304,7 +305,7 @@ static int add_snapshot_extent(struct coverage *c, const struct trace_aux *aux, 
 {
 	const struct cs_extent *last =
 		c->buffer->nr ? &c->buffer->extents[c->buffer->nr - 1] : NULL;
-	uint64_t seen = last && last->raw == raw ? seen_before(c, last, off, size) : 0;
+	uint64_t seen = last && last->raw == raw ? overlap_size(c, last, off, size) : 0;
 	struct cs_extent *extent;
 	int ret;
 
@@ -327,7 +328,7 @@ static int add_snapshot_extent(struct coverage *c, const struct trace_aux *aux, 
 	return 0;
 }
 
-static void records_from(struct trace_aux_cursor *cursor, const struct coverage *c, uint64_t off)
+static void start_records(struct trace_aux_cursor *cursor, const struct coverage *c, uint64_t off)
 {
 	const struct trace_key key = key_of(&c->trace->head);
 
@@ -340,7 +341,7 @@ static const struct trace_aux *record_before(const struct coverage *c, const str
 	struct trace_aux_cursor cursor;
 	const struct trace_aux *before;
 
-	records_from(&cursor, c, aux->off - aux->size);
+	start_records(&cursor, c, aux->off - aux->size);
 	before = trace_auxes_next(&cursor, false);
 	return before && before->off == aux->off - aux->size ? before : NULL;
 }
@@ -354,7 +355,7 @@ static void mark_snapshot_records(const struct coverage *c, struct ring *ring)
 	if (ring->snapshots_counted)
 		return;
 	ring->snapshots_counted = true;
-	records_from(&cursor, c, 0);
+	start_records(&cursor, c, 0);
 	while ((aux = trace_auxes_next(&cursor, false))) {
 		if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE))
 			continue;
@@ -369,7 +370,7 @@ static const struct trace_aux *newest_before(const struct coverage *c, uint64_t 
 	struct trace_aux_cursor cursor;
 	const struct trace_aux *aux;
 
-	records_from(&cursor, c, end == UINT64_MAX ? end : end + 1);
+	start_records(&cursor, c, end == UINT64_MAX ? end : end + 1);
 	while ((aux = trace_auxes_back(&cursor)))
 		if (aux->flags & PERF_AUX_FLAG_OVERWRITE)
 			return aux;
@@ -413,7 +414,7 @@ static int add_snapshot(struct coverage *c, struct ring *ring, const struct cs_c
 	const struct trace_aux *newest = newest_before(c, end), *before;
 
 	mark_snapshot_records(c, ring);
-	c->only = ring->nr_snapshots == 1;
+	c->has_one_record = ring->nr_snapshots == 1;
 	c->buffer->discontinuous = c->snapshot = true;
 	if (!newest)
 		return add_uncovered(c, config, end);
@@ -426,14 +427,14 @@ static int add_snapshot(struct coverage *c, struct ring *ring, const struct cs_c
 	return add_snapshot_extent(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
 
-/* Offsets in a ring start at 0: the number of its first bytes without AUX record and trace here. */
+/* How many bytes at the start of the ring, offset 0, have neither an AUX record nor trace here. */
 static uint64_t nr_leading_bytes(const struct coverage *c)
 {
 	uint64_t off = c->trace->head.offset;
 	struct trace_aux_cursor cursor;
 	const struct trace_aux *aux;
 
-	records_from(&cursor, c, 0);
+	start_records(&cursor, c, 0);
 	while ((aux = trace_auxes_next(&cursor, false)) && aux->off < off)
 		if (aux->size)
 			return aux->off;
@@ -488,7 +489,7 @@ static int add_trace(struct reading *r, const struct auxtap_perfdata_aux *traces
 	if (r->config->snapshot_mode)
 		return add_snapshot(&c, ring, r->config);
 	c.nr_before = c.buffer->nr ? 0 : nr_leading_bytes(&c);
-	records_from(&cursor, &c, begin);
+	start_records(&cursor, &c, begin);
 	while (!ret && (aux = trace_auxes_next(&cursor, true)) && aux->off < end)
 		ret = add_covered(&c, r->config, aux, end);
 	return ret ? ret : add_uncovered(&c, r->config, end);

@@ -34,7 +34,7 @@ static bool wanted(const struct cs_emit *emit, uint32_t type)
 	return flow_wanted(emit->opts, type, emit->time, emit->tid, emit->cpu);
 }
 
-static void stamp(const struct cs_emit *emit, struct flow_event *ev, uint32_t type)
+static void init_event(const struct cs_emit *emit, struct flow_event *ev, uint32_t type)
 {
 	memset(ev, 0, sizeof(*ev));
 	ev->type = type;
@@ -43,7 +43,7 @@ static void stamp(const struct cs_emit *emit, struct flow_event *ev, uint32_t ty
 	ev->tid = emit->tid;
 }
 
-static struct flow_event *put(struct cs_emit *emit, uint32_t type)
+static struct flow_event *add_event(struct cs_emit *emit, uint32_t type)
 {
 	struct flow_event *ev;
 
@@ -53,16 +53,16 @@ static struct flow_event *put(struct cs_emit *emit, uint32_t type)
 		return NULL;
 	}
 	ev = &emit->out[emit->nr_out++];
-	stamp(emit, ev, type);
+	init_event(emit, ev, type);
 	ev->nr_insns = emit->insns_since;
 	emit->insns_since = 0;
 	return ev;
 }
 
-static void put_branch(struct cs_emit *emit, uint32_t type, uint64_t target, bool has_target)
+static void add_branch(struct cs_emit *emit, uint32_t type, uint64_t target, bool has_target)
 {
 	const struct flow_event *from = &emit->branch;
-	struct flow_event *ev = wanted(emit, type) ? put(emit, type) : NULL;
+	struct flow_event *ev = wanted(emit, type) ? add_event(emit, type) : NULL;
 	uint32_t depth = 0;
 
 	if (type == AUXTAP_EVENT_CALL)
@@ -94,7 +94,7 @@ static void resolve_branch(struct cs_emit *emit, uint64_t target, bool has_targe
 	    (!has_target || target == from->ip + from->insn_size))
 		return;
 	emit->sum.branches++;
-	put_branch(emit, AUXTAP_EVENT_BRANCH, target, has_target);
+	add_branch(emit, AUXTAP_EVENT_BRANCH, target, has_target);
 	switch (from->kind) {
 	case AUXTAP_BRANCH_CALL:
 		/* a call of the next instruction only fetches its address */
@@ -102,10 +102,10 @@ static void resolve_branch(struct cs_emit *emit, uint64_t target, bool has_targe
 			break;
 		/* fall through */
 	case AUXTAP_BRANCH_CALL_INDIRECT:
-		put_branch(emit, AUXTAP_EVENT_CALL, target, has_target);
+		add_branch(emit, AUXTAP_EVENT_CALL, target, has_target);
 		break;
 	case AUXTAP_BRANCH_RETURN:
-		put_branch(emit, AUXTAP_EVENT_RETURN, target, has_target);
+		add_branch(emit, AUXTAP_EVENT_RETURN, target, has_target);
 		break;
 	default:
 		break;
@@ -120,7 +120,7 @@ static void resolve_exception(struct cs_emit *emit, uint64_t to, bool has_to)
 	if (!emit->exception_pending)
 		return;
 	emit->exception_pending = false;
-	ev = wanted(emit, AUXTAP_EVENT_ASYNC) ? put(emit, AUXTAP_EVENT_ASYNC) : NULL;
+	ev = wanted(emit, AUXTAP_EVENT_ASYNC) ? add_event(emit, AUXTAP_EVENT_ASYNC) : NULL;
 	if (!ev)
 		return;
 	ev->ip = emit->exception_ip;
@@ -129,10 +129,10 @@ static void resolve_exception(struct cs_emit *emit, uint64_t to, bool has_to)
 	ev->has_addr = has_to;
 }
 
-static void put_trace(struct cs_emit *emit, bool on, uint64_t ip, bool has_ip)
+static void add_trace_event(struct cs_emit *emit, bool on, uint64_t ip, bool has_ip)
 {
 	struct flow_event *ev =
-		wanted(emit, AUXTAP_EVENT_TRACE) ? put(emit, AUXTAP_EVENT_TRACE) : NULL;
+		wanted(emit, AUXTAP_EVENT_TRACE) ? add_event(emit, AUXTAP_EVENT_TRACE) : NULL;
 
 	if (!ev)
 		return;
@@ -189,7 +189,7 @@ static void close_gap(struct cs_emit *emit)
 	}
 	ev = flow_wanted(emit->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid,
 			 emit->cpu) ?
-		     put(emit, AUXTAP_EVENT_GAP) :
+		     add_event(emit, AUXTAP_EVENT_GAP) :
 		     NULL;
 	if (!ev) {
 		flow_gap_free(gap);
@@ -237,7 +237,7 @@ static void flow_reached(struct cs_emit *emit, uint64_t addr)
 {
 	if (emit->trace_on_pending) {
 		emit->trace_on_pending = false;
-		put_trace(emit, true, addr, true);
+		add_trace_event(emit, true, addr, true);
 	}
 	emit->trace_enabled = true;
 	resolve_branch(emit, addr, true);
@@ -255,7 +255,7 @@ static void emit_block(struct cs_emit *emit, const struct flow_step *step)
 		return;
 	emit->sum.instructions += nr;
 	cs_memory_count(&emit->mem, step->ip, nr);
-	stamp(emit, &emit->insn, AUXTAP_EVENT_INSN);
+	init_event(emit, &emit->insn, AUXTAP_EVENT_INSN);
 	emit->insn.ip = step->ip;
 	emit->insn.has_ip = true;
 	emit->insn.isa = step->isa;
@@ -268,7 +268,7 @@ static void emit_block(struct cs_emit *emit, const struct flow_step *step)
 	emit->insns_since += nr;
 	if (wanted(emit, AUXTAP_EVENT_BLOCK)) {
 		uint32_t since = emit->insns_since;
-		struct flow_event *ev = put(emit, AUXTAP_EVENT_BLOCK);
+		struct flow_event *ev = add_event(emit, AUXTAP_EVENT_BLOCK);
 
 		emit->insns_since = since;
 		if (ev) {
@@ -335,7 +335,7 @@ static void emit_code_uncertain(struct cs_emit *emit, uint64_t addr)
 
 	if (emit->trace_on_pending) {
 		emit->trace_on_pending = false;
-		put_trace(emit, true, 0, false);
+		add_trace_event(emit, true, 0, false);
 	}
 	emit->trace_enabled = true;
 	resolve_branch(emit, 0, false);
@@ -388,12 +388,12 @@ static void emit_trace_off(struct cs_emit *emit)
 	resolve_branch(emit, 0, false);
 	resolve_exception(emit, 0, false);
 	if (emit->trace_enabled)
-		put_trace(emit, false, known ? emit->last_end : 0, known);
+		add_trace_event(emit, false, known ? emit->last_end : 0, known);
 	emit->trace_enabled = false;
 	emit->last_ip = emit->last_end = 0;
 }
 
-static void no_code(struct cs_emit *emit, uint64_t ip)
+static void emit_no_code(struct cs_emit *emit, uint64_t ip)
 {
 	char text[96];
 
@@ -405,12 +405,12 @@ static void no_code(struct cs_emit *emit, uint64_t ip)
 	for (const struct flow_gap *gap = emit->gap; gap; gap = gap->next)
 		if (gap->gap.cause == AUXTAP_GAP_NO_IMAGE)
 			return;
-	cs_memory_fault(&emit->mem, ip, text, sizeof(text));
+	cs_memory_describe_fault(&emit->mem, ip, text, sizeof(text));
 	open_gap(emit, AUXTAP_GAP_NO_IMAGE, text);
 	emit->last_ip = emit->last_end = 0;
 }
 
-static void no_path(struct cs_emit *emit, const struct flow_step *step)
+static void emit_no_path(struct cs_emit *emit, const struct flow_step *step)
 {
 	char text[96];
 
@@ -422,19 +422,19 @@ static void no_path(struct cs_emit *emit, const struct flow_step *step)
 	emit->last_ip = emit->last_end = 0;
 }
 
-static void overflow(struct cs_emit *emit)
+static void emit_overflow(struct cs_emit *emit)
 {
 	open_gap(emit, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
 }
 
-static void lost(struct cs_emit *emit, const struct flow_step *step)
+static void emit_lost(struct cs_emit *emit, const struct flow_step *step)
 {
 	switch ((enum flow_loss)step->loss) {
 	case FLOW_LOSS_NO_CODE:
-		no_code(emit, step->ip);
+		emit_no_code(emit, step->ip);
 		break;
 	case FLOW_LOSS_NO_PATH:
-		no_path(emit, step);
+		emit_no_path(emit, step);
 		break;
 	case FLOW_LOSS_NO_ADDRESS:
 		resolve_branch(emit, 0, false);
@@ -444,7 +444,7 @@ static void lost(struct cs_emit *emit, const struct flow_step *step)
 		break;
 	case FLOW_LOSS_OVERFLOW:
 		emit_trace_off(emit);
-		overflow(emit);
+		emit_overflow(emit);
 		break;
 	case FLOW_LOSS_PACKET:
 		emit_trace_off(emit);
@@ -478,10 +478,10 @@ void cs_emit_step(struct cs_emit *emit, const struct flow_step *step)
 		emit_trace_off(emit);
 		emit->trace_on_pending = true;
 		if (step->loss == FLOW_LOSS_OVERFLOW)
-			overflow(emit);
+			emit_overflow(emit);
 		break;
 	case FLOW_LOST:
-		lost(emit, step);
+		emit_lost(emit, step);
 		break;
 	default:
 		break;

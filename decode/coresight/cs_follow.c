@@ -55,7 +55,7 @@ struct opencsd_flow {
 	} ranges[RANGES]; /* cache of blocks without an instruction that the library misreads */
 };
 
-static struct opencsd_flow *of(struct flow *flow)
+static struct opencsd_flow *to_opencsd(struct flow *flow)
 {
 	return (struct opencsd_flow *)flow;
 }
@@ -168,8 +168,9 @@ static bool cut_block(struct opencsd_flow *f, struct flow_step *block)
 			if (size == 2)
 				continue;
 			second = (uint16_t)(code[i - 2] | code[i - 1] << 8);
-			if (t32 ? cs_limits_t32(f->version, first, second) :
-				  cs_limits_a64(f->version, first | (uint32_t)second << 16)) {
+			if (t32 ? cs_limits_misses_t32(f->version, first, second) :
+				  cs_limits_misses_a64(f->version,
+						       first | (uint32_t)second << 16)) {
 				block->size = size;
 				block->nr_insns = nr;
 				block->branch = AUXTAP_BRANCH_NONE;
@@ -196,7 +197,7 @@ static bool block_is_known(struct opencsd_flow *f, const struct flow_step *block
 }
 
 /* If the block has a branch that the library misreads: adds the part up to it, drops the rest. */
-static bool take_known_part(struct opencsd_flow *f, const struct flow_step *block)
+static bool add_known_part(struct opencsd_flow *f, const struct flow_step *block)
 {
 	struct flow_step known = *block;
 
@@ -213,7 +214,7 @@ static void on_block(struct opencsd_flow *f, const struct flow_step *block)
 	bool a64 = block->isa == AUXTAP_ISA_A64;
 
 	if ((!a64 && block->isa != AUXTAP_ISA_T32) || (a64 && f->version >= CS_VERSION(1, 8, 0)) ||
-	    block_is_known(f, block) || !take_known_part(f, block))
+	    block_is_known(f, block) || !add_known_part(f, block))
 		add_step(f, block);
 }
 
@@ -284,7 +285,7 @@ static void on_step(void *ctx, const struct flow_step *step, uint32_t mode)
 		on_no_code(f, step);
 		return;
 	}
-	if (step->kind == FLOW_ASYNC && cs_limits_exception(f->version) && step->has_ip)
+	if (step->kind == FLOW_ASYNC && cs_limits_overruns_exception(f->version) && step->has_ip)
 		drop_block_before(f, step);
 	else if (step->kind == FLOW_CONTEXT)
 		on_context(f, step, mode);
@@ -308,14 +309,14 @@ static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size,
 
 /* ---- bytes ---- */
 
-static void lose_tree(struct opencsd_flow *f)
+static void drop_tree(struct opencsd_flow *f)
 {
 	cs_tree_free(f->tree);
 	f->tree = NULL;
 }
 
 /* Creates or resets the tree, so that it starts at off without any state. */
-static bool fresh_tree(struct opencsd_flow *f, uint64_t off)
+static bool reset_tree(struct opencsd_flow *f, uint64_t off)
 {
 	const struct cs_tree_opts opts = {.format = f->source.format,
 					  .step = on_step,
@@ -328,7 +329,7 @@ static bool fresh_tree(struct opencsd_flow *f, uint64_t off)
 		if (cs_tree_reset(f->tree, why, sizeof(why)) >= 0)
 			return true;
 		add_error(f, FLOW_LOSS_ERROR, off, why);
-		lose_tree(f);
+		drop_tree(f);
 	}
 	if (!cs_tree_new(&f->tree, &opts, &f->source.unit, 1, &err))
 		return true;
@@ -337,14 +338,14 @@ static bool fresh_tree(struct opencsd_flow *f, uint64_t off)
 	return false;
 }
 
-static void broken(struct opencsd_flow *f)
+static void add_broken(struct opencsd_flow *f)
 {
 	const struct flow_step step = {.kind = FLOW_LOST,
 				       .loss = FLOW_LOSS_BROKEN,
 				       .on = true,
 				       .pos = f->position};
 
-	lose_tree(f);
+	drop_tree(f);
 	add_step(f, &step);
 }
 
@@ -360,7 +361,7 @@ static void resynchronise(struct opencsd_flow *f)
 	else
 		f->position = off - (off - f->unreliable_off - 1) / grain * grain;
 	if (f->tree && cs_tree_reset(f->tree, why, sizeof(why)) < 0)
-		broken(f);
+		add_broken(f);
 }
 
 static void feed(struct opencsd_flow *f)
@@ -378,7 +379,7 @@ static void feed(struct opencsd_flow *f)
 	if (ret && !f->unreliable)
 		add_error(f, FLOW_LOSS_ERROR, f->position, why);
 	if (ret && ret != -EBADMSG)
-		broken(f);
+		add_broken(f);
 	if (f->unreliable)
 		resynchronise(f);
 }
@@ -412,7 +413,7 @@ static enum flow_speculation speculation(const void *source)
 	const struct cs_flow_source *s = source;
 	bool cycles;
 
-	if (!cs_limits_speculation(cs_tree_version_number(), s->unit, &cycles))
+	if (!cs_limits_miscounts_commits(cs_tree_version_number(), s->unit, &cycles))
 		return FLOW_SPECULATION_FOLLOWED;
 	return cycles ? FLOW_SPECULATION_NOT_WITH_CYCLES : FLOW_SPECULATION_NOT_ACROSS_SYNC;
 }
@@ -434,7 +435,7 @@ static struct flow *create(void *shared, const void *source)
 
 static void destroy(struct flow *flow)
 {
-	struct opencsd_flow *f = of(flow);
+	struct opencsd_flow *f = to_opencsd(flow);
 
 	if (!f)
 		return;
@@ -449,13 +450,13 @@ static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
 {
 	(void)pid;
 	(void)time;
-	memory_changed(of(flow));
+	memory_changed(to_opencsd(flow));
 	return true;
 }
 
 static void start(struct flow *flow, const struct flow_bytes *bytes)
 {
-	struct opencsd_flow *f = of(flow);
+	struct opencsd_flow *f = to_opencsd(flow);
 
 	f->bytes = *bytes;
 	f->position = bytes->off;
@@ -465,15 +466,15 @@ static void start(struct flow *flow, const struct flow_bytes *bytes)
 static size_t next(struct flow *flow, const struct flow_step **steps)
 {
 	static const struct flow_step no_memory = {.kind = FLOW_LOST, .loss = FLOW_LOSS_NO_MEMORY};
-	struct opencsd_flow *f = of(flow);
+	struct opencsd_flow *f = to_opencsd(flow);
 
 	drop_steps(f);
 	if (f->fed)
 		return 0;
 	f->fed = true;
 	if (!f->tree && f->bytes.joins)
-		broken(f);
-	else if (f->bytes.joins || fresh_tree(f, f->bytes.off)) {
+		add_broken(f);
+	else if (f->bytes.joins || reset_tree(f, f->bytes.off)) {
 		if (f->bytes.size)
 			feed(f);
 		if (f->bytes.last && f->tree)
@@ -485,12 +486,12 @@ static size_t next(struct flow *flow, const struct flow_step **steps)
 
 static uint64_t position(struct flow *flow)
 {
-	return of(flow)->position;
+	return to_opencsd(flow)->position;
 }
 
 static void stop(struct flow *flow)
 {
-	of(flow)->fed = true;
+	to_opencsd(flow)->fed = true;
 }
 
 const struct flow_ops cs_opencsd_ops = {

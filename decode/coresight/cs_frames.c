@@ -54,12 +54,12 @@ static void add_frame(struct cs_frames *frames, uint64_t off)
 	}
 }
 
-static unsigned int half(const uint8_t *data)
+static unsigned int read_u16(const uint8_t *data)
 {
 	return data[0] | (unsigned int)data[1] << 8;
 }
 
-static uint32_t word(const uint8_t *data)
+static uint32_t read_u32(const uint8_t *data)
 {
 	return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
 	       (uint32_t)data[3] << 24;
@@ -69,7 +69,7 @@ static uint32_t word(const uint8_t *data)
 static bool is_barrier(const uint8_t *frame)
 {
 	for (unsigned int i = 0; i < CS_FRAME; i += 4)
-		if (word(frame + i) != FSYNC)
+		if (read_u32(frame + i) != FSYNC)
 			return false;
 	return true;
 }
@@ -80,12 +80,12 @@ void cs_frames_add(struct cs_frames *frames, uint64_t off, const uint8_t *data, 
 	size_t step = memory ? CS_FRAME : frames->format == CS_FORMAT_HSYNC ? 2 : 4;
 
 	for (size_t at = 0; at + step <= size; at += step) {
-		if (!memory && size - at >= 4 && word(data + at) == FSYNC) {
+		if (!memory && size - at >= 4 && read_u32(data + at) == FSYNC) {
 			frames->have = 0;
 			at += 4 - step;
 			continue;
 		}
-		if (frames->format == CS_FORMAT_HSYNC && half(data + at) == HSYNC)
+		if (frames->format == CS_FORMAT_HSYNC && read_u16(data + at) == HSYNC)
 			continue;
 		memcpy(frames->frame + frames->have, data + at, step);
 		frames->have += (unsigned int)step;

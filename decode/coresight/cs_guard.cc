@@ -46,7 +46,7 @@ int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size)
 	return ret;
 }
 
-void cs_guard_at(uint64_t off)
+void cs_guard_set_offset(uint64_t off)
 {
 	at_off = off;
 }

@@ -20,7 +20,7 @@ extern "C" {
  */
 int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size);
 /* The offset that auxtap_decoder_in_library() reports. */
-void cs_guard_at(uint64_t off);
+void cs_guard_set_offset(uint64_t off);
 
 #ifdef __cplusplus
 }

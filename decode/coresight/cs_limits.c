@@ -42,7 +42,7 @@ static bool is_texit(uint32_t code)
 	return (code & 0xfffffbff) == 0xd6ff03e0;
 }
 
-bool cs_limits_a64(uint32_t version, uint32_t code)
+bool cs_limits_misses_a64(uint32_t version, uint32_t code)
 {
 	return (version < VERSION_CMPBR && is_compare_and_branch(code)) ||
 	       (version < VERSION_PAUTH_LR && is_return_by_pc(code)) ||
@@ -53,7 +53,7 @@ bool cs_limits_a64(uint32_t version, uint32_t code)
  * Branches of Armv8.1-M: le, letp, wls, wlstp, and the branch-future instructions (bf, bfl, bfx),
  * which no version knows. Their encoding is that of a blx with an odd target.
  */
-bool cs_limits_t32(uint32_t version, uint16_t first, uint16_t second)
+bool cs_limits_misses_t32(uint32_t version, uint16_t first, uint16_t second)
 {
 	bool future;
 
@@ -65,14 +65,14 @@ bool cs_limits_t32(uint32_t version, uint16_t first, uint16_t second)
 	return version < VERSION_V81M && !(second & 0x2000);
 }
 
-bool cs_limits_exception(uint32_t version)
+bool cs_limits_overruns_exception(uint32_t version)
 {
 	return version < VERSION_EXCEPTIONS;
 }
 
 /* ---- speculation ---- */
 
-bool cs_limits_speculation(uint32_t version, const struct cs_unit *unit, bool *cycle_counts)
+bool cs_limits_miscounts_commits(uint32_t version, const struct cs_unit *unit, bool *cycle_counts)
 {
 	if (version >= VERSION_SPECULATION ||
 	    (unit->protocol != CS_PROTOCOL_ETMV4 && unit->protocol != CS_PROTOCOL_ETE))

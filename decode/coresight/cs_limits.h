@@ -16,15 +16,15 @@ struct cs_unit;
 #define CS_VERSION(major, minor, patch) ((uint32_t)(major) << 16 | (minor) << 8 | (patch))
 
 /* Whether the code is a branch that the library does not know as one. Code is little-endian. */
-bool cs_limits_a64(uint32_t version, uint32_t code);
-bool cs_limits_t32(uint32_t version, uint16_t first, uint16_t second);
-/* Whether the library searches all memory for an exception's address that it does not come to. */
-bool cs_limits_exception(uint32_t version);
+bool cs_limits_misses_a64(uint32_t version, uint32_t code);
+bool cs_limits_misses_t32(uint32_t version, uint16_t first, uint16_t second);
+/* Whether the library runs on if the flow does not lead to the address of an exception. */
+bool cs_limits_overruns_exception(uint32_t version);
 /*
  * Whether the unit may trace speculative elements, and the library does not count all commits.
  * *cycle_counts: the unit traces cycle counts, too.
  */
-bool cs_limits_speculation(uint32_t version, const struct cs_unit *unit, bool *cycle_counts);
+bool cs_limits_miscounts_commits(uint32_t version, const struct cs_unit *unit, bool *cycle_counts);
 
 /*
  * Searches one unit's bytes (ETMv4, ETE), in order, for a Trace Info packet after an A-Sync that

@@ -142,7 +142,7 @@ void cs_memory_count_flush(struct cs_memory *mem)
 	mem->count_nr = mem->count_lo = mem->count_hi = 0;
 }
 
-void cs_memory_fault(const struct cs_memory *mem, uint64_t addr, char *text, size_t size)
+void cs_memory_describe_fault(const struct cs_memory *mem, uint64_t addr, char *text, size_t size)
 {
 	const struct image_map *map;
 

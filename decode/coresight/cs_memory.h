@@ -48,6 +48,6 @@ bool cs_memory_code_uncertain(const struct cs_memory *mem, uint64_t addr);
 void cs_memory_count(struct cs_memory *mem, uint64_t addr, uint64_t nr_insns);
 void cs_memory_count_flush(struct cs_memory *mem);
 /* Writes why no code can be read at addr into text, and counts the gap for the image there. */
-void cs_memory_fault(const struct cs_memory *mem, uint64_t addr, char *text, size_t size);
+void cs_memory_describe_fault(const struct cs_memory *mem, uint64_t addr, char *text, size_t size);
 
 #endif

@@ -33,7 +33,7 @@ struct reading {
 	struct auxtap_error *err;
 };
 
-bool cs_snapshot_is(const char *dir)
+bool cs_snapshot_is_directory(const char *dir)
 {
 	char path[4352];
 
@@ -41,7 +41,7 @@ bool cs_snapshot_is(const char *dir)
 	return !access(path, F_OK);
 }
 
-static int bad(struct reading *r, const char *what, const char *why)
+static int bad_file(struct reading *r, const char *what, const char *why)
 {
 	return auxtap_error_set(r->err, -EBADMSG, what, "%s", why);
 }
@@ -309,7 +309,7 @@ static int read_devices(struct reading *r, const struct cs_ini *top)
 	for (size_t i = 0; i < top->nr; i++)
 		nr += top->entries[i].key && !strcasecmp(top->entries[i].section, "device_list");
 	if (nr > MAX_DEVICES)
-		return bad(r, r->ss->dir, "names more devices than there can be");
+		return bad_file(r, r->ss->dir, "names more devices than there can be");
 	r->devices = calloc(nr ? nr : 1, sizeof(*r->devices));
 	if (!r->devices)
 		return no_memory(r);
@@ -328,7 +328,7 @@ static int read_devices(struct reading *r, const struct cs_ini *top)
 		dev->class = cs_ini_get(&dev->ini, "device", "class");
 		dev->type = cs_ini_get(&dev->ini, "device", "type");
 		if (!dev->name || !dev->class || !dev->type)
-			return bad(r, e->value, "[device] lacks name, class or type");
+			return bad_file(r, e->value, "[device] lacks name, class or type");
 	}
 	return 0;
 }
@@ -372,18 +372,18 @@ static int add_dump(struct reading *r, size_t core, const struct cs_ini *ini, co
 
 	text = cs_ini_get(ini, section, "address");
 	if (!file || !text || !cs_ini_number(text, &dump.addr))
-		return bad(r, section, "a dump of memory lacks its file or its address");
+		return bad_file(r, section, "a dump of memory lacks its file or its address");
 	text = cs_ini_get(ini, section, "offset");
 	if (text && !cs_ini_number(text, &dump.off))
-		return bad(r, section, "its offset is no number");
+		return bad_file(r, section, "its offset is no number");
 	text = cs_ini_get(ini, section, "length");
 	if (text && !cs_ini_number(text, &dump.len))
-		return bad(r, section, "its length is no number");
+		return bad_file(r, section, "its length is no number");
 	text = cs_ini_get(ini, section, "space");
 	if (text && !space_of(text, &dump.space))
-		return bad(r, section, "its memory space is not known");
+		return bad_file(r, section, "its memory space is not known");
 	if (ss->nr_dumps == MAX_DUMPS)
-		return bad(r, section, "there are too many dumps of memory");
+		return bad_file(r, section, "there are too many dumps of memory");
 	if (vector_grow(ss->dumps, ss->nr_dumps, ss->max_dumps))
 		return no_memory(r);
 	dump.path = path_in(r, file);
@@ -430,14 +430,14 @@ static int add_buffer(struct reading *r, const struct cs_ini *ini, const char *s
 	struct cs_snapshot_buffer buffer = {.format = CS_FORMAT_FRAMES};
 
 	if (!name || !file)
-		return bad(r, section, "a trace buffer lacks its name or its file");
+		return bad_file(r, section, "a trace buffer lacks its name or its file");
 	if (format && !format_of(format, &buffer.format))
-		return bad(
+		return bad_file(
 			r, section,
 			"unsupported format of a trace buffer; supported: coresight, source_data, "
 			"dstream_coresight, tpiu, tpiu_hsync");
 	if (r->ss->nr_buffers == MAX_DEVICES)
-		return bad(r, section, "there are too many trace buffers");
+		return bad_file(r, section, "there are too many trace buffers");
 	if (vector_grow(r->ss->buffers, r->ss->nr_buffers, r->ss->max_buffers))
 		return no_memory(r);
 	buffer.path = path_in(r, file);
@@ -459,7 +459,7 @@ static int read_buffers(struct reading *r, const struct cs_ini *ini)
 	int ret = 0;
 
 	if (!list)
-		return bad(r, r->ss->dir, "its trace has no list of buffers");
+		return bad_file(r, r->ss->dir, "its trace has no list of buffers");
 	names = at = strdup(list);
 	if (!names)
 		return no_memory(r);
@@ -540,7 +540,7 @@ static int read_trace(struct reading *r, const struct cs_ini *top)
 	int ret;
 
 	if (!name)
-		return bad(r, r->ss->dir, "its snapshot.ini names no trace");
+		return bad_file(r, r->ss->dir, "its snapshot.ini names no trace");
 	ret = read_ini(r, &ini, name);
 	if (ret)
 		return ret;

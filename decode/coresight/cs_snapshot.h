@@ -53,7 +53,7 @@ struct cs_snapshot {
 };
 
 /* Whether the directory has a snapshot.ini. */
-bool cs_snapshot_is(const char *dir);
+bool cs_snapshot_is_directory(const char *dir);
 int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_error *err);
 /*
  * Makes ss describe a raw file instead. configs: for each unit whose trace the file has, the path

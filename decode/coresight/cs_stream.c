@@ -145,7 +145,7 @@ static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size,
 /* ---- reading ---- */
 
 /* Whether the extent may have trace of the unit: a raw extent is of one CPU, frames of several. */
-static bool concerns(const struct cs_stream *s, const struct cs_extent *p)
+static bool may_have_trace(const struct cs_stream *s, const struct cs_extent *p)
 {
 	if (p->raw)
 		return p->cpu < 0 || s->unit->cpu < 0 || p->cpu == s->unit->cpu;
@@ -155,11 +155,11 @@ static bool concerns(const struct cs_stream *s, const struct cs_extent *p)
 }
 
 /* Whether the unit's trace in the previous extent continues in this one. */
-static bool joins(const struct cs_stream *s, size_t extent)
+static bool continues_previous(const struct cs_stream *s, size_t extent)
 {
 	const struct cs_extent *p = &s->buffer->extents[extent];
 
-	return p->joins && p[-1].raw == p->raw && concerns(s, p) && concerns(s, p - 1);
+	return p->joins && p[-1].raw == p->raw && may_have_trace(s, p) && may_have_trace(s, p - 1);
 }
 
 static void open_decoder(struct cs_stream *s, enum cs_format format)
@@ -188,17 +188,17 @@ static bool begin_run(struct cs_stream *s)
 	const struct cs_buffer *b = s->buffer;
 	const struct cs_extent *first;
 	bool continues = s->nr_extents && s->first_extent + s->nr_extents < b->nr &&
-			 joins(s, s->first_extent + s->nr_extents);
+			 continues_previous(s, s->first_extent + s->nr_extents);
 	size_t nr = 1;
 
 	s->first_extent += s->nr_extents;
 	s->nr_extents = 0;
-	while (s->first_extent < b->nr && !concerns(s, &b->extents[s->first_extent]))
+	while (s->first_extent < b->nr && !may_have_trace(s, &b->extents[s->first_extent]))
 		s->first_extent++;
 	if (s->first_extent >= b->nr)
 		return false;
 	first = &b->extents[s->first_extent];
-	while (s->first_extent + nr < b->nr && joins(s, s->first_extent + nr) &&
+	while (s->first_extent + nr < b->nr && continues_previous(s, s->first_extent + nr) &&
 	       first[nr - 1].file_off + first[nr - 1].size == first[nr].file_off)
 		nr++;
 	s->nr_extents = nr;
@@ -226,8 +226,8 @@ static bool begin_run(struct cs_stream *s)
 	return true;
 }
 
-/* Gives bytes to the flow decoder; take_steps() then fetches the steps until there are no more. */
-static void give(struct cs_stream *s, struct flow_bytes *bytes)
+/* Gives bytes to the flow decoder; fetch_steps() then fetches the steps until there are no more. */
+static void give_bytes(struct cs_stream *s, struct flow_bytes *bytes)
 {
 	bytes->total = bytes->size;
 	bytes->joins = s->joins;
@@ -248,9 +248,9 @@ static void end_run(struct cs_stream *s)
 	}
 	s->reading = false;
 	if (s->first_extent + s->nr_extents < s->buffer->nr &&
-	    joins(s, s->first_extent + s->nr_extents))
+	    continues_previous(s, s->first_extent + s->nr_extents))
 		return; /* the next run continues this one, elsewhere in the file */
-	give(s, &none);
+	give_bytes(s, &none);
 }
 
 static bool begins_exec(const struct cs_stream *s, uint64_t off)
@@ -261,7 +261,7 @@ static bool begins_exec(const struct cs_stream *s, uint64_t off)
 	return false;
 }
 
-static void feed(struct cs_stream *s)
+static void feed_chunk(struct cs_stream *s)
 {
 	struct flow_bytes bytes = {.data = s->buf + s->done, .off = s->buf_off + s->done};
 	uint64_t off = bytes.off;
@@ -284,11 +284,11 @@ static void feed(struct cs_stream *s)
 			size = (size_t)rest;
 	}
 	bytes.size = size;
-	give(s, &bytes);
+	give_bytes(s, &bytes);
 }
 
 /* Fetches the next steps of the bytes that the flow decoder was given. */
-static void take_steps(struct cs_stream *s)
+static void fetch_steps(struct cs_stream *s)
 {
 	const struct flow_ops *ops = s->dec->flow_ops;
 	const struct flow_step *last;
@@ -333,7 +333,7 @@ static bool read_more(struct cs_stream *s)
 	s->nr_own = s->nr_steps = s->at_item = 0;
 	while (!s->error) {
 		if (s->has_bytes)
-			take_steps(s);
+			fetch_steps(s);
 		if (s->nr_own || s->nr_steps)
 			return true;
 		if (s->has_bytes)
@@ -342,7 +342,7 @@ static bool read_more(struct cs_stream *s)
 			if (!begin_run(s))
 				return false;
 		} else if (s->done < s->have) {
-			feed(s);
+			feed_chunk(s);
 		} else {
 			read_bytes(s);
 		}

@@ -5,7 +5,7 @@
 
 #include <opencsd/c_api/opencsd_c_api.h>
 #if __has_include(<opencsd/itm/trc_pkt_types_itm.h>)
-#include <opencsd/itm/trc_pkt_types_itm.h> /* the C interface names its types, and leaves it out */
+#include <opencsd/itm/trc_pkt_types_itm.h> /* the C interface does not include it */
 #endif
 
 #include <errno.h>
@@ -578,13 +578,13 @@ static void do_memory_changed(void *arg)
 						 on_read, tree);
 }
 
-static int run(struct cs_tree *tree, void (*fn)(void *arg), struct call *call, char *why,
-	       size_t size)
+static int run_guarded(struct cs_tree *tree, void (*fn)(void *arg), struct call *call, char *why,
+		       size_t size)
 {
 	int ret;
 
 	call->tree = tree;
-	cs_guard_at(tree->feed_off);
+	cs_guard_set_offset(tree->feed_off);
 	ret = cs_guard(fn, call, why, size);
 	if (ret)
 		tree->broken = true;
@@ -629,14 +629,14 @@ int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 		return auxtap_error_set(err, -ENOMEM, "CoreSight", "out of memory");
 	tree->opts = *opts;
 	pthread_mutex_lock(&library_lock);
-	ret = run(tree, do_create, &call, why, sizeof(why));
+	ret = run_guarded(tree, do_create, &call, why, sizeof(why));
 	if (!ret && call.ret)
 		ret = -EIO;
 	if (call.ret)
 		error_text(call.ret, why, sizeof(why));
 	for (size_t i = 0; !ret && i < nr && tree->nr < CS_NR_IDS; i++) {
 		call = (struct call){.unit = units[i]};
-		ret = run(tree, do_unit, &call, why, sizeof(why));
+		ret = run_guarded(tree, do_unit, &call, why, sizeof(why));
 		if (call.ret)
 			error_text(call.ret, why, sizeof(why));
 		if (tree->nr && call.ret) /* this unit's trace would be missing without notice */
@@ -644,7 +644,7 @@ int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 	}
 	if (!ret && tree->nr && tree->opts.step) {
 		call = (struct call){0};
-		ret = run(tree, do_memory, &call, why, sizeof(why));
+		ret = run_guarded(tree, do_memory, &call, why, sizeof(why));
 		if (call.ret) {
 			error_text(call.ret, why, sizeof(why));
 			ret = ret ? ret : -EIO;
@@ -669,7 +669,7 @@ void cs_tree_free(struct cs_tree *tree)
 	if (!tree)
 		return;
 	pthread_mutex_lock(&library_lock);
-	run(tree, do_destroy, &call, why, sizeof(why));
+	run_guarded(tree, do_destroy, &call, why, sizeof(why));
 	pthread_mutex_unlock(&library_lock);
 	free(tree);
 }
@@ -708,7 +708,7 @@ static void last_error(char *why, size_t size)
 	snprintf(why, size, "OpenCSD: %s", text);
 }
 
-static int operation(struct cs_tree *tree, ocsd_datapath_op_t op, char *why, size_t size)
+static int run_operation(struct cs_tree *tree, ocsd_datapath_op_t op, char *why, size_t size)
 {
 	struct call call = {.op = op};
 	int ret;
@@ -717,7 +717,7 @@ static int operation(struct cs_tree *tree, ocsd_datapath_op_t op, char *why, siz
 		snprintf(why, size, "OpenCSD failed before");
 		return -EIO;
 	}
-	ret = run(tree, do_data, &call, why, size);
+	ret = run_guarded(tree, do_data, &call, why, size);
 	if (!ret && OCSD_DATA_RESP_IS_FATAL(call.ret)) {
 		last_error(why, size);
 		ret = -EBADMSG;
@@ -743,7 +743,7 @@ int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t
 				    .size = (uint32_t)(size - *used)};
 
 		tree->feed_off = off + *used;
-		ret = run(tree, do_data, &call, why, why_size);
+		ret = run_guarded(tree, do_data, &call, why, why_size);
 		if (ret)
 			break;
 		if (call.used > call.size)
@@ -757,7 +757,7 @@ int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t
 				grain - call.used < size - *used ? grain - call.used : size - *used;
 		*used -= *used < size ? *used % grain : 0;
 		tree->feed_off = off + *used;
-		ret = operation(tree, OCSD_OP_RESET, ignored, sizeof(ignored));
+		ret = run_operation(tree, OCSD_OP_RESET, ignored, sizeof(ignored));
 		if (!ret)
 			ret = -EBADMSG;
 	}
@@ -766,12 +766,12 @@ int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t
 
 int cs_tree_reset(struct cs_tree *tree, char *why, size_t why_size)
 {
-	return operation(tree, OCSD_OP_RESET, why, why_size);
+	return run_operation(tree, OCSD_OP_RESET, why, why_size);
 }
 
 int cs_tree_end(struct cs_tree *tree, char *why, size_t why_size)
 {
-	return operation(tree, OCSD_OP_EOT, why, why_size);
+	return run_operation(tree, OCSD_OP_EOT, why, why_size);
 }
 
 void cs_tree_memory_changed(struct cs_tree *tree)
@@ -780,5 +780,5 @@ void cs_tree_memory_changed(struct cs_tree *tree)
 	char why[96];
 
 	if (tree->opts.step && !tree->broken)
-		run(tree, do_memory_changed, &call, why, sizeof(why));
+		run_guarded(tree, do_memory_changed, &call, why, sizeof(why));
 }

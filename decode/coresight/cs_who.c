@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which thread ran during a stream's trace, and between which times. See cs_stream.h. */
+/* Finds out which thread ran when a stream's trace was made, and between which times. */
 #include "cs_exec.h"
 #include "cs_stream.h"
 #include "decode/flow/decoder_private.h"

@@ -148,7 +148,10 @@ static int pack_file(struct pack_elf *e, bool is_debug)
 		return -ENOMEM;
 	if (e->size < sizeof(eh) || memcmp(e->data, ELFMAG, SELFMAG) ||
 	    e->data[EI_CLASS] != ELFCLASS64 || e->data[EI_DATA] != ELFDATA2LSB) {
-		/* not 64-bit little-endian ELF: keep other ELF files whole, else the pages */
+		/*
+		 * Not 64-bit little-endian ELF: debug files, and ELF files without redaction, are
+		 * kept whole; of others the first page and those that were read.
+		 */
 		if (is_debug ||
 		    (!e->redact && e->size >= SELFMAG && !memcmp(e->data, ELFMAG, SELFMAG)))
 			keep_range(e, 0, e->size);

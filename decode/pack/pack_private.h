@@ -27,7 +27,7 @@ const char *pack_section_name(const struct pack_elf *e, const Elf64_Shdr *sectio
 /* Whether all bytes of the section are in the file. */
 bool pack_section_in_file(const struct pack_elf *e, const Elf64_Shdr *section);
 
-/* pack_elf.c: 0 or -ENOMEM. Of a file that is not 64-bit ELF only pages are kept. */
+/* pack_elf.c: 0 or -ENOMEM; a file that is not 64-bit ELF is kept whole, or some of its pages */
 int pack_elf_image(const struct auxtap_image *image, bool redact, struct pack_sparse *out);
 /* fd: the file with the image's debug information */
 int pack_elf_debug(const struct auxtap_image *image, int fd, struct pack_sparse *out);

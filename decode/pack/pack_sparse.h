@@ -9,7 +9,7 @@
 
 #define PACK_SPARSE_EDGES 8
 
-/* Unchanged bytes of a granule that also has changed ones. */
+/* Readable, unchanged bytes of a granule that also has changed ones. */
 struct pack_sparse_edge {
 	uint64_t off, end;
 };

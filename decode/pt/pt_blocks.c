@@ -61,12 +61,13 @@ static bool cut_block(struct pt_blocks *blocks, struct pt_run *run)
 	if (run->end_ip < run->ip || size > sizeof(code))
 		size = sizeof(code);
 	got = read_code(blocks, run->ip, code, size);
-	if (got <= 0 || !pt_limits_bytes(blocks->version, code, (size_t)got))
+	if (got <= 0 || !pt_limits_may_misread(blocks->version, code, (size_t)got))
 		return false;
 	for (unsigned int nr = 1; nr <= run->nr_insns && at < (uint64_t)got; nr++) {
 		int len;
 
-		if (pt_limits_insn(blocks->version, run->bits_32, code + at, (size_t)got - at)) {
+		if (pt_limits_misreads_insn(blocks->version, run->bits_32, code + at,
+					    (size_t)got - at)) {
 			run->nr_insns = nr;
 			run->end_ip = run->ip + at;
 			run->branches = run->may_have_time = false;
@@ -145,8 +146,8 @@ enum pt_cut pt_blocks_cut(struct pt_blocks *blocks, struct pt_run *run, bool sin
 			set_end(run, 0, run->ip);
 			return PT_CUT_UNKNOWN;
 		}
-		return blocks->needs_check && pt_limits_insn(blocks->version, run->bits_32,
-							     run->raw, run->size) ?
+		return blocks->needs_check && pt_limits_misreads_insn(blocks->version, run->bits_32,
+								      run->raw, run->size) ?
 			       PT_CUT_MISREAD :
 			       PT_CUT_NOTHING;
 	}

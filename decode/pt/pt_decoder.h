@@ -21,7 +21,7 @@ struct pt_merge_queue {
 	int32_t first_tid;
 };
 
-/* AUXTRACE_INFO. */
+/* The array of AUXTRACE_INFO. */
 struct pt_info {
 	uint64_t v[AUXTAP_PT_INFO_NR];
 	size_t nr;

@@ -18,7 +18,7 @@ static bool wanted(const struct pt_segment_decoder *w, uint32_t type)
 	return opts->events & type && flow_wanted(opts, type, w->time, w->tid, w->queue->cpu);
 }
 
-static struct flow_event *put(struct pt_segment_decoder *w, uint32_t type)
+static struct flow_event *add_event(struct pt_segment_decoder *w, uint32_t type)
 {
 	struct flow_event *ev;
 
@@ -73,7 +73,7 @@ void pt_emit_insn(struct pt_segment_decoder *w, const struct flow_step *step)
 	struct flow_event *ev;
 
 	count(w, step->ip, 1);
-	ev = wanted(w, AUXTAP_EVENT_INSN) ? put(w, AUXTAP_EVENT_INSN) : NULL;
+	ev = wanted(w, AUXTAP_EVENT_INSN) ? add_event(w, AUXTAP_EVENT_INSN) : NULL;
 	if (!ev)
 		return;
 	ev->ip = step->ip;
@@ -88,7 +88,7 @@ void pt_emit_block(struct pt_segment_decoder *w, const struct flow_step *step)
 	struct flow_event *ev;
 
 	count(w, step->ip, step->nr_insns);
-	ev = wanted(w, AUXTAP_EVENT_BLOCK) ? put(w, AUXTAP_EVENT_BLOCK) : NULL;
+	ev = wanted(w, AUXTAP_EVENT_BLOCK) ? add_event(w, AUXTAP_EVENT_BLOCK) : NULL;
 	if (!ev)
 		return;
 	ev->ip = step->ip;
@@ -128,7 +128,7 @@ static void branch_event(struct pt_segment_decoder *w, uint32_t type, uint64_t t
 		return;
 	if (reported && type == AUXTAP_EVENT_BRANCH && extend_last(w))
 		return;
-	ev = put(w, type);
+	ev = add_event(w, type);
 	if (!ev)
 		return;
 	ev->hidden = !reported;
@@ -149,7 +149,7 @@ void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_targ
 	struct pt_pending *p = &w->pending;
 
 	if (p->maybe_inherited) {
-		struct flow_event *ev = put(w, PT_BOUNDARY_BRANCH);
+		struct flow_event *ev = add_event(w, PT_BOUNDARY_BRANCH);
 
 		p->maybe_inherited = false;
 		if (!ev)
@@ -158,7 +158,7 @@ void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_targ
 		ev->has_addr = has_target;
 		take_count(w, ev);
 		/* if it is a call or return, the queue needs a second event */
-		if (!put(w, 0))
+		if (!add_event(w, 0))
 			ev->type = 0;
 		return;
 	}
@@ -187,7 +187,7 @@ void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_targ
 void pt_emit_no_branch(struct pt_segment_decoder *w)
 {
 	if (w->pending.maybe_inherited)
-		put(w, PT_BOUNDARY_NO_BRANCH);
+		add_event(w, PT_BOUNDARY_NO_BRANCH);
 	w->pending.maybe_inherited = w->pending.valid = false;
 }
 
@@ -195,7 +195,7 @@ void pt_emit_trace(struct pt_segment_decoder *w, bool on, uint64_t ip, bool has_
 {
 	struct flow_event *ev;
 
-	ev = wanted(w, AUXTAP_EVENT_TRACE) ? put(w, AUXTAP_EVENT_TRACE) : NULL;
+	ev = wanted(w, AUXTAP_EVENT_TRACE) ? add_event(w, AUXTAP_EVENT_TRACE) : NULL;
 	if (!ev)
 		return;
 	ev->trace_on = on;
@@ -213,7 +213,7 @@ void pt_emit_async(struct pt_segment_decoder *w, uint64_t ip, uint64_t to, bool 
 {
 	struct flow_event *ev;
 
-	ev = wanted(w, AUXTAP_EVENT_ASYNC) ? put(w, AUXTAP_EVENT_ASYNC) : NULL;
+	ev = wanted(w, AUXTAP_EVENT_ASYNC) ? add_event(w, AUXTAP_EVENT_ASYNC) : NULL;
 	if (!ev)
 		return;
 	ev->ip = ip;
@@ -226,7 +226,7 @@ void pt_emit_async(struct pt_segment_decoder *w, uint64_t ip, uint64_t to, bool 
 struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause cause,
 			     const char *fmt, ...)
 {
-	struct flow_event *ev = put(w, PT_GAP_OPENS);
+	struct flow_event *ev = add_event(w, PT_GAP_OPENS);
 	va_list args;
 
 	w->pending.valid = w->pending.maybe_inherited = false;
@@ -250,7 +250,7 @@ void pt_gap_close(struct pt_segment_decoder *w)
 	if (!w->in_gap)
 		return;
 	w->in_gap = false;
-	ev = put(w, PT_GAP_ENDS);
+	ev = add_event(w, PT_GAP_ENDS);
 	if (ev)
 		take_count(w, ev);
 }

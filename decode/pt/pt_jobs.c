@@ -20,7 +20,7 @@
 #define BYTES_AHEAD	  (32u << 20) /* of trace in jobs made ahead */
 #define MAX_IDLE_BATCHES  32
 #define MAX_IDLE_DECODERS 64
-#define MANY_QUEUES	  64 /* at the same time */
+#define MANY_QUEUES	  64 /* with more open queues, unused space in batches is freed */
 
 struct pt_jobs {
 	const struct pt_shared *shared;
@@ -392,7 +392,7 @@ static void end_queue(struct pt_jobs *jobs, struct pt_queue *q)
 	pthread_mutex_unlock(&jobs->lock);
 }
 
-static void leave(struct pt_jobs *jobs, struct pt_queue *q, struct pt_job *job)
+static void finish_job(struct pt_jobs *jobs, struct pt_queue *q, struct pt_job *job)
 {
 	pt_queue_take_end(q, job);
 	q->jobs = job->next;
@@ -475,7 +475,7 @@ bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue)
 				shrink(jobs, queue);
 			return true;
 		}
-		leave(jobs, q, job);
+		finish_job(jobs, q, job);
 	}
 	pthread_mutex_lock(&jobs->lock);
 	put_batch(jobs, queue->front);

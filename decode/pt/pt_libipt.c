@@ -24,9 +24,9 @@
 #error "this libipt takes uiret for another instruction; build with 2.0.4 or newer"
 #endif
 
-/* Sections that libipt keeps mapped with their block caches when unused. */
+/* Limit of the unused sections that libipt keeps mapped, with their block caches. */
 #define SECTION_CACHE_BYTES (96ull << 20)
-/* libipt's block cache takes 4 bytes a byte of section: small ones keep it in proportion. */
+/* libipt's block cache takes 4 bytes for each byte of a section: small sections keep it small. */
 #define SECTION_MAX (1ull << 20)
 /* Number of images (a process at some time) that a flow caches. */
 #define MAX_EPOCHS 4
@@ -79,7 +79,7 @@ struct libipt_flow {
 	struct pt_blocks blocks;
 };
 
-static struct libipt_flow *of(struct flow *flow)
+static struct libipt_flow *to_libipt(struct flow *flow)
 {
 	return (struct libipt_flow *)flow;
 }
@@ -157,7 +157,7 @@ static struct flow *create(void *shared, const void *source)
 
 static void stop(struct flow *flow)
 {
-	struct libipt_flow *f = of(flow);
+	struct libipt_flow *f = to_libipt(flow);
 
 	if (f->insn)
 		pt_insn_free_decoder(f->insn);
@@ -170,7 +170,7 @@ static void stop(struct flow *flow)
 
 static void destroy(struct flow *flow)
 {
-	struct libipt_flow *f = of(flow);
+	struct libipt_flow *f = to_libipt(flow);
 
 	stop(flow);
 	for (unsigned int i = 0; i < MAX_EPOCHS; i++)
@@ -264,7 +264,7 @@ static void use_image(struct libipt_flow *f)
 
 static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
 {
-	struct libipt_flow *f = of(flow);
+	struct libipt_flow *f = to_libipt(flow);
 	struct pt_image *image;
 
 	f->mem.pid = pid;
@@ -280,7 +280,7 @@ static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
 
 /* ---- steps ---- */
 
-static struct flow_step *put(struct libipt_flow *f, enum flow_kind kind)
+static struct flow_step *add_step(struct libipt_flow *f, enum flow_kind kind)
 {
 	struct flow_step *step = &f->steps[f->nr_steps++];
 
@@ -290,10 +290,10 @@ static struct flow_step *put(struct libipt_flow *f, enum flow_kind kind)
 	return step;
 }
 
-static void put_end(struct libipt_flow *f)
+static void add_end(struct libipt_flow *f)
 {
 	stop((struct flow *)f);
-	put(f, FLOW_END);
+	add_step(f, FLOW_END);
 }
 
 static uint64_t tsc_now(struct libipt_flow *f)
@@ -326,7 +326,7 @@ static size_t position(struct libipt_flow *f)
 /* ---- start, and restart after an error ---- */
 
 /* Creates a decoder of libipt at the start of f->bytes. */
-static int begin(struct libipt_flow *f)
+static int begin_decode(struct libipt_flow *f)
 {
 	struct pt_config config = f->lib->config;
 	struct pt_psb_plus psb_plus;
@@ -354,9 +354,9 @@ static int begin(struct libipt_flow *f)
 	return ret < 0 ? ret : 0;
 }
 
-static void put_sync(struct libipt_flow *f, size_t pos, bool failed)
+static void add_sync(struct libipt_flow *f, size_t pos, bool failed)
 {
-	struct flow_step *step = put(f, FLOW_SYNC);
+	struct flow_step *step = add_step(f, FLOW_SYNC);
 
 	step->pos = f->bytes.off + pos;
 	step->tsc = failed ? 0 : note_tsc(f, tsc_now(f));
@@ -383,18 +383,18 @@ static uint64_t resume(struct libipt_flow *f, size_t pos)
 	do {
 		pos = pt_scan_move(&f->bytes, pos, &r, is_readable, f);
 		if (!pos) {
-			put_end(f);
+			add_end(f);
 			return end;
 		}
-	} while (begin(f));
-	put_sync(f, pos, false);
+	} while (begin_decode(f));
+	add_sync(f, pos, false);
 	return f->bytes.off + pos;
 }
 
 /* has_ip: the flow was lost at ip, else after the last block */
-static void put_lost_from(struct libipt_flow *f, size_t pos, int code, bool has_ip, uint64_t ip)
+static void add_lost_from(struct libipt_flow *f, size_t pos, int code, bool has_ip, uint64_t ip)
 {
-	struct flow_step *step = put(f, FLOW_LOST);
+	struct flow_step *step = add_step(f, FLOW_LOST);
 
 	step->loss = code == -pte_nomap ? FLOW_LOSS_NO_CODE :
 		     code == -pte_eos	? FLOW_LOSS_CUT :
@@ -407,9 +407,9 @@ static void put_lost_from(struct libipt_flow *f, size_t pos, int code, bool has_
 	step->next = resume(f, pos);
 }
 
-static void put_lost(struct libipt_flow *f, int code, bool has_ip, uint64_t ip)
+static void add_lost(struct libipt_flow *f, int code, bool has_ip, uint64_t ip)
 {
-	put_lost_from(f, position(f), code, has_ip, ip);
+	add_lost_from(f, position(f), code, has_ip, ip);
 }
 
 /* ---- events ---- */
@@ -443,10 +443,10 @@ static void set_circle(struct flow_step *step, enum pt_circle circle)
 	step->may_loop = circle == PT_CIRCLE_UNKNOWN;
 }
 
-static void put_async(struct libipt_flow *f, bool on, uint64_t ip, uint64_t to, bool has_to)
+static void add_async(struct libipt_flow *f, bool on, uint64_t ip, uint64_t to, bool has_to)
 {
 	enum pt_circle circle = circle_at(f, ip);
-	struct flow_step *step = put(f, FLOW_ASYNC);
+	struct flow_step *step = add_step(f, FLOW_ASYNC);
 
 	step->on = on;
 	step->has_ip = true;
@@ -456,42 +456,42 @@ static void put_async(struct libipt_flow *f, bool on, uint64_t ip, uint64_t to, 
 	set_circle(step, circle);
 }
 
-static void put_event(struct libipt_flow *f, const struct pt_event *ev)
+static void add_event(struct libipt_flow *f, const struct pt_event *ev)
 {
 	struct flow_step *step;
 
 	switch (ev->type) {
 	case ptev_enabled:
 		f->enabled = true;
-		step = put(f, FLOW_ON);
+		step = add_step(f, FLOW_ON);
 		step->has_ip = true;
 		step->ip = ev->variant.enabled.ip;
 		break;
 	case ptev_disabled:
 		f->enabled = false;
-		step = put(f, FLOW_OFF);
+		step = add_step(f, FLOW_OFF);
 		step->has_to = !ev->ip_suppressed;
 		step->to = ev->variant.disabled.ip;
 		break;
 	case ptev_async_disabled:
 		f->enabled = false;
-		put_async(f, false, ev->variant.async_disabled.at, ev->variant.async_disabled.ip,
+		add_async(f, false, ev->variant.async_disabled.at, ev->variant.async_disabled.ip,
 			  !ev->ip_suppressed);
 		break;
 	case ptev_async_branch:
-		put_async(f, true, ev->variant.async_branch.from, ev->variant.async_branch.to,
+		add_async(f, true, ev->variant.async_branch.from, ev->variant.async_branch.to,
 			  !ev->ip_suppressed);
 		break;
 	case ptev_overflow:
 		f->enabled = !ev->ip_suppressed;
-		put(f, FLOW_OVERFLOW);
+		add_step(f, FLOW_OVERFLOW);
 		break;
 	case ptev_paging:
 	case ptev_async_paging:
-		put(f, FLOW_CONTEXT);
+		add_step(f, FLOW_CONTEXT);
 		break;
 	default:
-		put(f, FLOW_TIME);
+		add_step(f, FLOW_TIME);
 		break;
 	}
 }
@@ -506,9 +506,9 @@ static void take_event(struct libipt_flow *f)
 	if (f->status < 0) {
 		/* With tracing off, the next PSB+ ends the bytes; libipt may report an error. */
 		if (!f->enabled && position(f) >= f->bytes.size)
-			put_end(f);
+			add_end(f);
 		else
-			put_lost(f, f->status, false, 0);
+			add_lost(f, f->status, false, 0);
 		return;
 	}
 	tsc = note_tsc(f, ev.has_tsc ? ev.tsc : tsc_now(f));
@@ -518,12 +518,12 @@ static void take_event(struct libipt_flow *f)
 		uint64_t ip = has_ip ? ev.variant.exec_mode.ip : 0;
 		enum pt_circle circle = has_ip ? circle_at(f, ip) : PT_CIRCLE_NO;
 
-		put_end(f);
+		add_end(f);
 		f->steps[0].has_ip = has_ip;
 		f->steps[0].ip = ip;
 		set_circle(&f->steps[0], circle);
 	} else {
-		put_event(f, &ev);
+		add_event(f, &ev);
 	}
 	f->steps[0].tsc = tsc;
 }
@@ -583,7 +583,7 @@ static void next_run(struct libipt_flow *f, struct pt_run *run)
 }
 
 /* b: the branch at the end of the block; NULL: none */
-static inline struct flow_step *put_block(struct libipt_flow *f, uint64_t ip, uint64_t last_ip,
+static inline struct flow_step *add_block(struct libipt_flow *f, uint64_t ip, uint64_t last_ip,
 					  uint32_t nr_insns, const struct pt_branch *b)
 {
 	static const struct flow_step block = {.kind = FLOW_BLOCK, .on = true};
@@ -603,9 +603,9 @@ static inline struct flow_step *put_block(struct libipt_flow *f, uint64_t ip, ui
 	return step;
 }
 
-static void put_run(struct libipt_flow *f, const struct pt_run *run, const struct pt_branch *b)
+static void add_run(struct libipt_flow *f, const struct pt_run *run, const struct pt_branch *b)
 {
-	struct flow_step *step = put_block(f, run->ip, run->end_ip, run->nr_insns, b);
+	struct flow_step *step = add_block(f, run->ip, run->end_ip, run->nr_insns, b);
 
 	if (!b && run->raw) {
 		step->code = run->raw;
@@ -620,12 +620,12 @@ static void put_run(struct libipt_flow *f, const struct pt_run *run, const struc
 static void run_error(struct libipt_flow *f, const struct pt_run *run)
 {
 	if (f->status == -pte_eos && (f->bytes.total == f->bytes.size || !f->enabled))
-		put_end(f);
+		add_end(f);
 	else if (f->status == -pte_nomap && run->nr_insns && f->blk)
 		f->status =
 			0; /* libipt reports the error again, with the address that has no code */
 	else
-		put_lost(f, f->status, true, run->nr_insns ? run->end_ip : run->ip);
+		add_lost(f, f->status, true, run->nr_insns ? run->end_ip : run->ip);
 }
 
 static void take_run(struct libipt_flow *f)
@@ -641,16 +641,16 @@ static void take_run(struct libipt_flow *f)
 	if (run.nr_insns) {
 		if (cut == PT_CUT_NOTHING)
 			b = pt_blocks_branch(&f->blocks, &run);
-		put_run(f, &run, b);
+		add_run(f, &run, b);
 	}
 	if (cut == PT_CUT_UNKNOWN)
-		put_lost_from(f, f->last_at, -pte_nomap, true, at);
+		add_lost_from(f, f->last_at, -pte_nomap, true, at);
 	else if (cut == PT_CUT_MISREAD)
-		put_lost(f, -pte_bad_insn, true, run.end_ip);
+		add_lost(f, -pte_bad_insn, true, run.end_ip);
 	else if (f->status < 0)
 		run_error(f, &run);
 	else if (run.nr_insns ? pt_blocks_spins(&f->blocks, b) : ++f->empty_steps > MAX_EMPTY_STEPS)
-		put_lost(f, -pte_bad_query, true, run.ip);
+		add_lost(f, -pte_bad_query, true, run.ip);
 }
 
 /*
@@ -679,12 +679,12 @@ static void take_blocks(struct libipt_flow *f)
 		}
 		if (b && !b->valid)
 			b = NULL;
-		step = put_block(f, block->ip, block->end_ip, block->ninsn, b);
+		step = add_block(f, block->ip, block->end_ip, block->ninsn, b);
 		if (may_have_time)
 			step->tsc = note_tsc(f, tsc_now(f));
 		f->bits_32 = block->mode == ptem_32bit;
 		if (pt_blocks_spins(&f->blocks, b)) {
-			put_lost(f, -pte_bad_query, true, block->ip);
+			add_lost(f, -pte_bad_query, true, block->ip);
 			return;
 		}
 	} while (!(f->status & (pts_event_pending | pts_eos)) && f->nr_steps < MAX_BLOCKS);
@@ -697,7 +697,7 @@ static void end_of_packets(struct libipt_flow *f)
 
 	if (f->enabled)
 		next_run(f, &run);
-	put_end(f);
+	add_end(f);
 	f->steps[0].has_ip = run.ip != 0;
 	f->steps[0].ip = run.ip;
 }
@@ -706,7 +706,7 @@ static void end_of_packets(struct libipt_flow *f)
 
 static void start(struct flow *flow, const struct flow_bytes *bytes)
 {
-	struct libipt_flow *f = of(flow);
+	struct libipt_flow *f = to_libipt(flow);
 
 	stop(flow);
 	f->bytes = *bytes;
@@ -716,23 +716,23 @@ static void start(struct flow *flow, const struct flow_bytes *bytes)
 
 static void first_step(struct libipt_flow *f)
 {
-	int ret = begin(f);
+	int ret = begin_decode(f);
 
 	f->begun = true;
-	put_sync(f, 0, ret != 0);
+	add_sync(f, 0, ret != 0);
 }
 
 static void failed_start(struct libipt_flow *f)
 {
 	if (f->status == -pte_eos)
-		put_end(f); /* the bytes are only a PSB+ */
+		add_end(f); /* the bytes are only a PSB+ */
 	else
-		put_lost(f, f->status, true, 0);
+		add_lost(f, f->status, true, 0);
 }
 
 static size_t next(struct flow *flow, const struct flow_step **steps)
 {
-	struct libipt_flow *f = of(flow);
+	struct libipt_flow *f = to_libipt(flow);
 
 	f->nr_steps = 0;
 	while (!f->nr_steps && !f->over) {

@@ -15,7 +15,7 @@ static bool returns_from_event(unsigned int version, uint8_t repeat, const uint8
 	       version < VERSION_REX2;
 }
 
-bool pt_limits_insn(unsigned int version, bool bits_32, const uint8_t *code, size_t size)
+bool pt_limits_misreads_insn(unsigned int version, bool bits_32, const uint8_t *code, size_t size)
 {
 	static const uint8_t prefixes[] = {0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26,
 					   0x64, 0x65, 0xf0, 0xf2, 0xf3};
@@ -34,7 +34,7 @@ bool pt_limits_insn(unsigned int version, bool bits_32, const uint8_t *code, siz
 	return size - at >= 3 && returns_from_event(version, repeat, code + at);
 }
 
-bool pt_limits_bytes(unsigned int version, const uint8_t *code, size_t size)
+bool pt_limits_may_misread(unsigned int version, const uint8_t *code, size_t size)
 {
 	if (version >= VERSION_REX2)
 		return false;

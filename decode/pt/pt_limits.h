@@ -13,8 +13,8 @@
 #define PT_VERSION(major, minor) ((unsigned int)(major) << 8 | (minor))
 
 /* Whether the instruction at code is one of them. */
-bool pt_limits_insn(unsigned int version, bool bits_32, const uint8_t *code, size_t size);
+bool pt_limits_misreads_insn(unsigned int version, bool bits_32, const uint8_t *code, size_t size);
 /* Whether the bytes may contain one of them, wherever instructions begin. */
-bool pt_limits_bytes(unsigned int version, const uint8_t *code, size_t size);
+bool pt_limits_may_misread(unsigned int version, const uint8_t *code, size_t size);
 
 #endif

@@ -141,7 +141,7 @@ static void set_limit(struct pt_decoder *pt, uint64_t time, int32_t tid)
  * The limit is the earliest possible event of the other queues: up to there, next() returns events
  * of this queue without comparing heads.
  */
-static void choose(struct pt_decoder *pt, uint64_t until)
+static void choose_queue(struct pt_decoder *pt, uint64_t until)
 {
 	if (pt->current)
 		sift_down(pt);
@@ -179,7 +179,7 @@ static struct flow_event *next(struct auxtap_decoder *dec, uint64_t until, int *
 			}
 		}
 	}
-	choose(pt, until);
+	choose_queue(pt, until);
 	queue = pt->current;
 	if (!queue)
 		return NULL;

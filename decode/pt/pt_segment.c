@@ -104,7 +104,7 @@ static void end_segment(struct pt_segment_decoder *w)
 
 /* ---- steps ---- */
 
-static struct pt_boundary boundary(const struct pt_segment_decoder *w)
+static struct pt_boundary current_state(const struct pt_segment_decoder *w)
 {
 	return (struct pt_boundary){.time = w->time,
 				    .last_ip = w->last_ip,
@@ -122,7 +122,7 @@ static void on_sync(struct pt_segment_decoder *w, const struct flow_step *step)
 	if (w->job->begun)
 		return;
 	w->job->begun = true;
-	w->job->start = boundary(w);
+	w->job->start = current_state(w);
 }
 
 static struct flow_gap *decode_error(struct pt_segment_decoder *w, const struct flow_step *step,
@@ -354,7 +354,7 @@ bool pt_segment_decoder_fill(struct pt_segment_decoder *w, struct pt_batch *out)
 	}
 	if (w->over) {
 		pt_count_flush(w);
-		w->job->end = boundary(w);
+		w->job->end = current_state(w);
 	}
 	return w->over;
 }

@@ -153,7 +153,7 @@ static void put_operation(struct text *t, const struct auxtap_spe_packet *pkt)
 	}
 }
 
-/* ---- the others ---- */
+/* ---- other packets ---- */
 
 static void put_address(struct text *t, const struct auxtap_spe_packet *pkt)
 {

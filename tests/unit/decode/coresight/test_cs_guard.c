@@ -79,7 +79,7 @@ static int dies(void (*fn)(void *arg), void *arg, bool guarded, char *said, size
 		signal(SIGABRT, SIG_DFL);
 		signal(SIGSEGV, SIG_DFL);
 		crash_guard_install("trace.data");
-		cs_guard_at(4711);
+		cs_guard_set_offset(4711);
 		if (guarded && cs_guard(fn, arg, why, sizeof(why)) == -EFAULT)
 			_exit(strcmp(why, "OpenCSD crashed") ? 1 : 42);
 		if (!guarded)
