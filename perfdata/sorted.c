@@ -61,8 +61,7 @@ static int add_to_index(struct auxtap_perfdata *pd, const struct auxtap_record *
 	return 0;
 }
 
-/* Orders records by time, those of equal time by position: in the file, or in the spool_record
- * file. */
+/* Orders records by time, those of equal time by position in the file or the spool file. */
 static int by_time(const void *a, const void *b)
 {
 	const struct pd_sorted *x = a, *y = b;

@@ -66,8 +66,7 @@ int cs_unit_thread_register(const struct cs_unit *unit)
 	default:
 		return 0;
 	}
-	/* A kernel that runs at EL2 (VHE) keeps the PID in CONTEXTIDR_EL2, which is traced as the
-	 * VMID. */
+	/* A kernel at EL2 (VHE) keeps the PID in CONTEXTIDR_EL2, which is traced as the VMID. */
 	if ((unit->regs.configr & (CONFIGR_VMID | CONFIGR_VMIDOPT)) ==
 	    (CONFIGR_VMID | CONFIGR_VMIDOPT))
 		return 2;

@@ -426,8 +426,7 @@ static void emit_item(struct cs_stream *s, size_t item)
 	if (is_break && extent && now && p[-1].time >= now && s->dec->sideband.conv.valid &&
 	    cs_unit_has_timestamps(s->unit))
 		now = p[-1].time + 1;
-	/* symbols are looked up by the event's time: keep it on the same side of an exec as the
-	 * code */
+	/* symbols are looked up by this time: keep it on the same side of an exec as the code */
 	cs_stream_time_bounds(s, extent, step->pos, &since, &until);
 	if (s->nr_execs && time > until)
 		time = until;

@@ -376,8 +376,7 @@ static void do_destroy(void *arg)
 	/* the logger must not print to this tree any more */
 	if (call->tree->printed)
 		ocsd_def_errlog_set_strprint_cb(log_tree, NULL, ignore_line);
-	/* after a C++ exception or crash inside the library its tree may not be safe to free: leak
-	 * it */
+	/* after a C++ exception or a crash in the library, its tree may not be safe to free */
 	if (call->tree->handle && !call->tree->broken)
 		ocsd_destroy_dcd_tree(call->tree->handle);
 }

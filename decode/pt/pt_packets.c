@@ -45,8 +45,7 @@ static void put_name(struct auxtap_packet *out, const char *name)
 	out->name = name;
 }
 
-/* The SDM's IPBytes: how many bytes of the IP are in the packet; the others are those of the last
- * IP. */
+/* SDM, IPBytes: the packet has some low bytes of the IP; the others are those of the last IP. */
 static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out, const char *name,
 		   const struct pt_pkt *pkt)
 {

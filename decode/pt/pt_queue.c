@@ -110,8 +110,7 @@ struct pt_job *pt_queue_next_job(struct pt_queue *q)
 		job->skip = true;
 		return job;
 	}
-	/* The job needs a copy: many segments are decoded at once, and a restart writes into its
-	 * bytes. */
+	/* Copied, as many segments are decoded at once, and a restart writes into the bytes. */
 	job->mem_size = PT_STREAM_HEADROOM + seg.total;
 	job->mem = malloc(job->mem_size);
 	if (!job->mem) {

@@ -39,8 +39,7 @@ enum pt_pkt_type {
 	PT_PKT_PWRX,
 };
 
-/* The SDM's IPBytes: how many bytes of an address a packet has; the others are those of the last
- * IP. */
+/* SDM, IPBytes: the packet has some low bytes of the IP; the others are those of the last IP. */
 enum pt_ip_bytes {
 	PT_IP_NONE,
 	PT_IP_16,
