@@ -282,9 +282,8 @@ static ssize_t read_file(void *ctx, void *buf, size_t size, uint64_t off)
 }
 
 /*
- * How many of the newer snapshot's first bytes the older one already had. The offset in the ring is
- * where to look first, although perf before 5.15 recorded others. 0: none, or the match is not
- * unique.
+ * How many of the newer snapshot's first bytes the older one already had; 0: none, or the match is
+ * not unique. The recorded offset is where to look first; perf before 5.15 recorded another one.
  */
 static uint64_t overlap_size(const struct coverage *c, const struct cs_extent *last, uint64_t off,
 			     uint64_t size)
