@@ -23,8 +23,8 @@ static uint64_t find_symbol(const struct dead *d)
 	return image ? dead_file_symbol(image, SYMBOL) : 0;
 }
 
-void session_put_message(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 const struct map_list *maps)
+void session_write_abort_message(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				 const struct map_list *maps)
 {
 	struct dead d = {.s = s, .pid = pid, .maps = maps};
 	uint64_t symbol = find_symbol(&d), message;

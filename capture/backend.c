@@ -43,7 +43,7 @@ int backend_check(const struct auxtap_backend *be, struct auxtap_error *err)
 	return ret;
 }
 
-int backend_take_spawn(struct auxtap_spawn *known, const struct auxtap_spawn *spawn,
+int backend_copy_spawn(struct auxtap_spawn *known, const struct auxtap_spawn *spawn,
 		       struct auxtap_error *err)
 {
 	int ret = sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_spawn, truth_path),
@@ -112,7 +112,8 @@ void backend_refresh(struct auxtap_backend *be)
 	}
 	snprintf(be->description, sizeof(be->description), "emulated, engine %s%s%s%s%s%s",
 		 be->target->name, *link->engine_version ? " " : "", link->engine_version,
-		 *link->engine_why ? " (" : "", link->engine_why, *link->engine_why ? ")" : "");
+		 *link->engine_reason ? " (" : "", link->engine_reason,
+		 *link->engine_reason ? ")" : "");
 }
 
 const char *backend_death(const struct auxtap_backend *be)
@@ -146,7 +147,7 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 	if (known->max_memory)
 		snprintf(link->max_memory, sizeof(link->max_memory), "max-memory=%llu",
 			 (unsigned long long)known->max_memory);
-	if (known->values > VALUES_MAX) {
+	if (known->values > VALUE_LOG_MAX) {
 		ret = auxtap_error_set(err, -EINVAL, "values", "a ring is 1 GiB at most");
 		goto free_link;
 	}

@@ -12,7 +12,7 @@
 #include <auxtap/capture.h>
 #include <limits.h>
 
-#define VALUES_MAX (1ull << 30) /* bytes of a ring of values */
+#define VALUE_LOG_MAX (1ull << 30) /* bytes of a ring of values */
 
 struct emu_link_mapping {
 	void *addr;
@@ -27,7 +27,7 @@ struct emu_link {
 	char max_memory[40];	   /* as an argument of the server; empty: its default */
 	char values[40];	   /* likewise; empty: none */
 	char engine_version[32];   /* its version, as auxtap-emu says after spawn */
-	char engine_why[256];	   /* why it is not another one; empty: nothing to say */
+	char engine_reason[256];   /* why it is not another one; empty: nothing to say */
 	pid_t pid;
 	int request_fd, event_fd;
 	int epoll_fd, queued_fd; /* target fd: events from the server, or queued ones */
@@ -49,7 +49,7 @@ struct emu_link {
 	size_t queue_head, queue_len, max_queue;
 	/* living processes, according to the events */
 	pid_t *pids;
-	size_t nr_pids, reserve_pids;
+	size_t nr_pids, max_pids;
 	pid_t only_tid; /* attached to this thread alone; 0: no */
 };
 
@@ -100,7 +100,7 @@ int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev);
 /* A backend that a caller hands in, with its tables: sizes that are set, and an interface. */
 int backend_check(const struct auxtap_backend *be, struct auxtap_error *err);
 /* What a caller wants started. */
-int backend_take_spawn(struct auxtap_spawn *known, const struct auxtap_spawn *spawn,
+int backend_copy_spawn(struct auxtap_spawn *known, const struct auxtap_spawn *spawn,
 		       struct auxtap_error *err);
 /* After spawn the engine may be another one (qemu could not, ptrace can): name it anew. */
 void backend_refresh(struct auxtap_backend *be);

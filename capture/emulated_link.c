@@ -541,5 +541,5 @@ void emu_link_stop(struct emu_link *link)
 	link->queue = NULL;
 	link->queue_head = link->queue_len = link->max_queue = 0;
 	link->pids = NULL;
-	link->nr_pids = link->reserve_pids = 0;
+	link->nr_pids = link->max_pids = 0;
 }

@@ -252,8 +252,8 @@ static bool what_text(const struct cxx_library *cxx, uint64_t object, uint64_t t
 	return false;
 }
 
-void session_put_exception(struct auxtap_session *s, struct trace_file *file, pid_t pid, pid_t tid,
-			   const struct map_list *maps)
+void session_write_exception(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			     pid_t tid, const struct map_list *maps)
 {
 	struct cxx_library cxx = {.dead = {.s = s, .pid = pid, .maps = maps}};
 	char text[MAX_TYPE + 1 + MAX_WHAT];
@@ -275,5 +275,5 @@ void session_put_exception(struct auxtap_session *s, struct trace_file *file, pi
 		len = strlen(text);
 	}
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_EXCEPTION, text, len);
-	session_put_thrown(s, file, tid, object);
+	session_write_throw_call(s, file, tid, object);
 }

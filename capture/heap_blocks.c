@@ -383,7 +383,7 @@ static void find_block(struct blocks *b, uint64_t pointer)
 		find_mapping(b, pointer, is_past);
 }
 
-static void find_last(struct blocks *b, pid_t tid)
+static void find_last_call(struct blocks *b, pid_t tid)
 {
 	b->last = b->nr_events;
 	for (size_t i = b->nr_events; i-- > b->oldest && b->last == b->nr_events;)
@@ -412,7 +412,7 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 	struct blocks b = {.event = event, .nr_events = nr_events, .found = found};
 
 	skip_missed(&b);
-	find_last(&b, tid);
+	find_last_call(&b, tid);
 	/* if free() found an error itself, no register points to the block any more */
 	if (b.last < nr_events && event[b.last].kind == AUXTAP_HEAP_FREED &&
 	    !find_allocation(&b, event[b.last].addr, is_inside))
@@ -463,9 +463,9 @@ static bool read_call(struct auxtap_session *s, pid_t tid, const struct auxtap_h
 }
 
 /* It contains memory of the program. */
-static void put_call(struct auxtap_session *s, struct trace_file *file, uint64_t addr,
-		     enum auxtap_block_action action, uint64_t return_addr,
-		     const struct auxtap_heap_call *call)
+static void write_call(struct auxtap_session *s, struct trace_file *file, uint64_t addr,
+		       enum auxtap_block_action action, uint64_t return_addr,
+		       const struct auxtap_heap_call *call)
 {
 	const struct auxtap_block_call record = {.size = sizeof(record),
 						 .action = action,
@@ -478,9 +478,9 @@ static void put_call(struct auxtap_session *s, struct trace_file *file, uint64_t
 						sizeof(record));
 }
 
-static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t tid,
-		      const struct auxtap_heap_event *events, size_t nr_events,
-		      struct heap_block *block)
+static void write_block(struct auxtap_session *s, struct trace_file *file, pid_t tid,
+			const struct auxtap_heap_event *events, size_t nr_events,
+			struct heap_block *block)
 {
 	struct auxtap_crash_block *b = &block->record;
 	struct auxtap_heap_call allocated, freed, bad_free, was_allocated, was_freed;
@@ -490,25 +490,26 @@ static void put_block(struct auxtap_session *s, struct trace_file *file, pid_t t
 		b->flags |= AUXTAP_BLOCK_RETURNED;
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, b, sizeof(*b));
 	if (read_call(s, tid, events, nr_events, block->allocated, &allocated))
-		put_call(s, file, b->addr, AUXTAP_BLOCK_IS_ALLOCATED, b->allocated_at, &allocated);
+		write_call(s, file, b->addr, AUXTAP_BLOCK_IS_ALLOCATED, b->allocated_at,
+			   &allocated);
 	if (has_freed)
-		put_call(s, file, b->addr, AUXTAP_BLOCK_IS_FREED, b->freed_at, &freed);
+		write_call(s, file, b->addr, AUXTAP_BLOCK_IS_FREED, b->freed_at, &freed);
 	if (read_call(s, tid, events, nr_events, block->bad_free, &bad_free))
-		put_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
+		write_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
 	if (block->was_freed < 0)
 		return;
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, &block->before,
 					sizeof(block->before));
 	if (read_call(s, tid, events, nr_events, block->was_allocated, &was_allocated))
-		put_call(s, file, b->addr, AUXTAP_BLOCK_WAS_ALLOCATED, block->before.allocated_at,
-			 &was_allocated);
+		write_call(s, file, b->addr, AUXTAP_BLOCK_WAS_ALLOCATED, block->before.allocated_at,
+			   &was_allocated);
 	if (read_call(s, tid, events, nr_events, block->was_freed, &was_freed))
-		put_call(s, file, b->addr, AUXTAP_BLOCK_WAS_FREED, block->before.freed_at,
-			 &was_freed);
+		write_call(s, file, b->addr, AUXTAP_BLOCK_WAS_FREED, block->before.freed_at,
+			   &was_freed);
 }
 
-void session_put_thrown(struct auxtap_session *s, struct trace_file *file, pid_t tid,
-			uint64_t object)
+void session_write_throw_call(struct auxtap_session *s, struct trace_file *file, pid_t tid,
+			      uint64_t object)
 {
 	struct auxtap_heap_event *events;
 	struct auxtap_heap_call call;
@@ -522,14 +523,15 @@ void session_put_thrown(struct auxtap_session *s, struct trace_file *file, pid_t
 		if (events[i].kind != AUXTAP_HEAP_THROWN || events[i].addr != object)
 			continue;
 		if (events[i].tid == tid && read_call(s, tid, events, nr, (ssize_t)i, &call))
-			put_call(s, file, object, AUXTAP_BLOCK_IS_THROWN, events[i].caller, &call);
+			write_call(s, file, object, AUXTAP_BLOCK_IS_THROWN, events[i].caller,
+				   &call);
 		break;
 	}
 	free(events);
 }
 
 /* The process of which an overrun is looked for. */
-struct dead_process {
+struct heap_process {
 	struct auxtap_session *s;
 	const struct map_list *maps;
 	pid_t pid;
@@ -537,14 +539,14 @@ struct dead_process {
 
 static ssize_t read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
 {
-	const struct dead_process *p = ctx;
+	const struct heap_process *p = ctx;
 
 	return p->s->be->target->mem(p->s->be->target_ctx, p->pid, addr, buf, size);
 }
 
 static bool is_mapped(void *ctx, uint64_t addr)
 {
-	const struct dead_process *p = ctx;
+	const struct heap_process *p = ctx;
 
 	return map_list_find(p->maps, addr) != NULL;
 }
@@ -564,11 +566,11 @@ static bool has_glibc(const struct map_list *maps)
 	return has;
 }
 
-static void put_overruns(struct auxtap_session *s, struct trace_file *file,
-			 const struct auxtap_crash *crash, const struct map_list *maps,
-			 const struct auxtap_heap_event *events, size_t nr_events)
+static void write_overruns(struct auxtap_session *s, struct trace_file *file,
+			   const struct auxtap_crash *crash, const struct map_list *maps,
+			   const struct auxtap_heap_event *events, size_t nr_events)
 {
-	struct dead_process process = {.s = s, .maps = maps, .pid = crash->pid};
+	struct heap_process process = {.s = s, .maps = maps, .pid = crash->pid};
 	const struct heap_reader reader = {read_memory, is_mapped, &process, has_glibc(maps)};
 	struct heap_block found[AUXTAP_MAX_OVERRUNS];
 	int nr = heap_overruns_find(events, nr_events, &reader, found);
@@ -578,7 +580,7 @@ static void put_overruns(struct auxtap_session *s, struct trace_file *file,
 			found[i].record.flags &= ~(uint32_t)AUXTAP_BLOCK_HAS_AFTER_END;
 			found[i].record.after_end = 0;
 		}
-		put_block(s, file, crash->tid, events, nr_events, &found[i]);
+		write_block(s, file, crash->tid, events, nr_events, &found[i]);
 	}
 }
 
@@ -598,8 +600,8 @@ static size_t read_stack(struct auxtap_session *s, pid_t pid, const struct auxta
 	return n > 0 ? (size_t)n / sizeof(*stack) : 0;
 }
 
-void session_put_heap_blocks(struct auxtap_session *s, struct trace_file *file,
-			     const struct auxtap_crash *crash, const struct map_list *maps)
+void session_write_heap_blocks(struct auxtap_session *s, struct trace_file *file,
+			       const struct auxtap_crash *crash, const struct map_list *maps)
 {
 	struct heap_block found[AUXTAP_MAX_BLOCKS];
 	uint64_t pointer[1 + AUXTAP_A64_NR_REGS];
@@ -622,7 +624,7 @@ void session_put_heap_blocks(struct auxtap_session *s, struct trace_file *file,
 		nr = heap_blocks_find_words(events, nr_events, stack,
 					    read_stack(s, crash->pid, &regs, stack), found, nr);
 	for (int i = 0; i < nr; i++)
-		put_block(s, file, tid, events, nr_events, &found[i]);
-	put_overruns(s, file, crash, maps, events, nr_events);
+		write_block(s, file, tid, events, nr_events, &found[i]);
+	write_overruns(s, file, crash, maps, events, nr_events);
 	free(events);
 }

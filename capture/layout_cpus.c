@@ -30,21 +30,21 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 			  struct auxtap_error *err)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
-	struct more_event *added;
+	struct output_event *added;
 	int fd, ret;
 
-	if (vector_grow(st->more, st->nr_more, st->max_more))
+	if (vector_grow(st->output_events, st->nr_output_events, st->max_output_events))
 		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
 	fd = perf->open(s->be->perf_ctx, &s->attrs[attr_index], tid, st->cpu, -1, 0);
 	if (fd < 0)
 		return session_open_error(s, &s->attrs[attr_index], tid, fd, err);
-	added = &st->more[st->nr_more++];
-	*added = (struct more_event){.fd = fd, .traces = attr_index == 0};
+	added = &st->output_events[st->nr_output_events++];
+	*added = (struct output_event){.fd = fd, .traces = attr_index == 0};
 	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)st->fd);
 	if (ret < 0)
 		return auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s",
 					strerror(-ret));
-	return session_learn_id(s, fd, attr_index, &added->id, err);
+	return session_read_event_id(s, fd, attr_index, &added->id, err);
 }
 
 /* 1: done; 0: this CPU is offline. */
@@ -68,7 +68,7 @@ static int open_cpu(struct auxtap_session *s, int cpu, int attr_index, const pid
 	st->sideband_only = attr_index != 0;
 	ret = session_map_rings(s, st, s->event.aux && !st->sideband_only, err);
 	if (!ret)
-		ret = session_learn_id(s, st->fd, attr_index, &st->id, err);
+		ret = session_read_event_id(s, st->fd, attr_index, &st->id, err);
 	for (int i = 0; i < nr_tids && !ret && !st->sideband_only; i++) {
 		ret = i ? add_redirected(s, st, 0, tids[i], err) : 0;
 		if (!ret && s->nr_attrs > 1)
@@ -86,7 +86,7 @@ static int open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 	int opened = 0, ret;
 
 	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		if (!session_cpu_wanted(s->opts.cpus, cpu))
+		if (!session_cpu_selected(s->opts.cpus, cpu))
 			continue;
 		ret = open_cpu(s, cpu, 0, tids, nr_tids, err);
 		if (ret < 0)
@@ -97,7 +97,7 @@ static int open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 		return auxtap_error_set(err, -ENODEV, s->opts.cpus ? s->opts.cpus : "CPUs",
 					"none of them is online");
 	for (int cpu = 0; cpu < nr_cpus && s->nr_attrs > 2; cpu++) {
-		if (session_cpu_wanted(s->opts.cpus, cpu))
+		if (session_cpu_selected(s->opts.cpus, cpu))
 			continue;
 		ret = open_cpu(s, cpu, 2, tids, nr_tids, err);
 		if (ret < 0)
@@ -133,7 +133,7 @@ out:
 }
 
 /* Whole CPUs: of every task; a program that is started only says for how long. */
-static int whole_cpus_open(struct auxtap_session *s, struct auxtap_error *err)
+static int system_wide_open(struct auxtap_session *s, struct auxtap_error *err)
 {
 	const pid_t everyone = -1;
 	int ret = open_cpus(s, &everyone, 1, err);
@@ -154,10 +154,10 @@ static int cpus_list_ids(struct auxtap_session *s, struct trace_file *file, pid_
 
 		ret = auxtap_perfdata_writer_add_id(file->writer, st->sideband_only ? 2 : 0,
 						    st->id);
-		for (int k = 0; k < st->nr_more && !ret; k++)
+		for (int k = 0; k < st->nr_output_events && !ret; k++)
 			ret = auxtap_perfdata_writer_add_id(file->writer,
-							    st->more[k].traces ? 0 : 1,
-							    st->more[k].id);
+							    st->output_events[k].traces ? 0 : 1,
+							    st->output_events[k].id);
 	}
 	return ret;
 }
@@ -179,7 +179,7 @@ static int cpus_keep_record(struct auxtap_session *s, struct stream *st, const v
 		memcpy(ids, header + 1, sizeof(ids));
 	if (header->type == PERF_RECORD_FORK && ids[0] != ids[1])
 		return process_fork(&s->processes, (pid_t)ids[1], (pid_t)ids[0]);
-	return process_record(&s->processes, (pid_t)ids[0], record);
+	return process_keep_record(&s->processes, (pid_t)ids[0], record);
 }
 
 /* enable_on_exec does the rest. */
@@ -207,7 +207,7 @@ static void add_dummy(struct auxtap_session *s)
 	 */
 	if (!attr->enable_on_exec)
 		attr->disabled = 0;
-	session_sideband(attr);
+	session_enable_sideband(attr);
 	s->nr_attrs = 2;
 }
 
@@ -218,13 +218,13 @@ static void cpus_attrs(struct auxtap_session *s)
 	if (s->event.aux)
 		add_dummy(s);
 	else
-		session_sideband(&s->attrs[0]);
+		session_enable_sideband(&s->attrs[0]);
 }
 
-static void whole_cpus_attrs(struct auxtap_session *s)
+static void system_wide_attrs(struct auxtap_session *s)
 {
 	if (!s->event.aux) {
-		session_sideband(&s->attrs[0]);
+		session_enable_sideband(&s->attrs[0]);
 		return;
 	}
 	add_dummy(s);
@@ -238,7 +238,7 @@ static void whole_cpus_attrs(struct auxtap_session *s)
 
 #define CPUS_OPS .per_cpu = true, .keep_record = cpus_keep_record, .list_ids = cpus_list_ids
 
-const struct layout_ops layout_cpus = {
+const struct layout_ops layout_per_cpu = {
 	CPUS_OPS,
 	.sched_switch = 2,
 	.attrs = cpus_attrs,
@@ -246,10 +246,10 @@ const struct layout_ops layout_cpus = {
 	.attach = cpus_attach,
 };
 
-const struct layout_ops layout_whole_cpus = {
+const struct layout_ops layout_system_wide = {
 	CPUS_OPS,
 	.sched_switch = 3,
-	.attrs = whole_cpus_attrs,
-	.open_program = whole_cpus_open,
-	.attach = whole_cpus_open,
+	.attrs = system_wide_attrs,
+	.open_program = system_wide_open,
+	.attach = system_wide_open,
 };

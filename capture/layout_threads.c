@@ -26,7 +26,7 @@ static int open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct au
 	ret = session_map_rings(s, st, s->event.aux, err);
 	if (ret)
 		goto fail;
-	ret = session_learn_id(s, st->fd, 0, &st->id, err);
+	ret = session_read_event_id(s, st->fd, 0, &st->id, err);
 	if (ret)
 		goto fail;
 	ret = session_begin_file(s, st, err);
@@ -47,7 +47,7 @@ static int threads_open_program(struct auxtap_session *s, struct auxtap_error *e
 	ret = open_thread(s, s->main_pid, s->main_pid, err);
 	if (ret)
 		return ret;
-	st = session_find(s, s->main_pid);
+	st = session_find_stream(s, s->main_pid);
 	ret = session_synthesise(s, st, s->main_pid, s->main_pid, s->comm, true, err);
 	if (ret)
 		return ret;
@@ -77,7 +77,7 @@ static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_e
 
 	if (p)
 		p->nr_untraced++;
-	session_put_gap(&s->file, &gap);
+	session_write_gap(&s->file, &gap);
 	if (!s->stats.threads_refused++ && s->opts.on_refused)
 		s->opts.on_refused(s->opts.ctx, ev->tid, err);
 }
@@ -86,7 +86,7 @@ static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_e
 static int threads_task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
 			    struct auxtap_error *err)
 {
-	struct stream *st = session_find(s, ev->tid);
+	struct stream *st = session_find_stream(s, ev->tid);
 	bool attached = !ev->parent_pid && !ev->parent_tid;
 	int ret = 0;
 
@@ -106,7 +106,7 @@ static int threads_task_new(struct auxtap_session *s, const struct auxtap_target
 	}
 	if (ret)
 		return ret;
-	st = session_find(s, ev->tid);
+	st = session_find_stream(s, ev->tid);
 	if (attached) {
 		ret = session_synthesise(s, st, ev->pid, ev->tid, ev->comm,
 					 ev->pid == ev->tid || ev->tid == s->main_pid, err);
@@ -166,16 +166,16 @@ static int threads_list_ids(struct auxtap_session *s, struct trace_file *file, p
 
 static void threads_attrs(struct auxtap_session *s)
 {
-	session_sideband(&s->attrs[0]);
+	session_enable_sideband(&s->attrs[0]);
 }
 
 /* A thread's ring contains records of its process alone. */
 static int threads_keep_record(struct auxtap_session *s, struct stream *st, const void *record)
 {
-	return process_record(&s->processes, st->pid, record);
+	return process_keep_record(&s->processes, st->pid, record);
 }
 
-const struct layout_ops layout_threads = {
+const struct layout_ops layout_per_thread = {
 	.attrs = threads_attrs,
 	.open_program = threads_open_program,
 	.attach = threads_attach,

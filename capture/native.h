@@ -29,7 +29,7 @@ struct native_trace {
 	struct traced_thread *threads;
 	size_t nr, max;
 	struct auxtap_target_event *events;
-	size_t nr_events, reserve_events;
+	size_t nr_events, max_events;
 	bool lost_event; /* no memory for it: a process may stay stopped unnoticed */
 };
 

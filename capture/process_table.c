@@ -60,7 +60,7 @@ struct process *process_get(struct process_table *table, pid_t pid)
 	return p;
 }
 
-static void drop(struct process_table *table, struct process *p, size_t i)
+static void drop_record(struct process_table *table, struct process *p, size_t i)
 {
 	const struct perf_event_header *h = header_of(p->records[i]);
 
@@ -81,8 +81,8 @@ static bool covers(const struct mmap2_body *a, const struct mmap2_body *b)
  * One mapping less: the oldest that the new one hides (of no living code: not a loss), else the
  * oldest.
  */
-static void give_up_one(struct process_table *table, struct process *p,
-			const struct mmap2_body *newer)
+static void drop_one_mapping(struct process_table *table, struct process *p,
+			     const struct mmap2_body *newer)
 {
 	size_t oldest = p->nr;
 
@@ -94,17 +94,17 @@ static void give_up_one(struct process_table *table, struct process *p,
 		if (oldest == p->nr)
 			oldest = i;
 		if (newer && covers(newer, old)) {
-			drop(table, p, i);
+			drop_record(table, p, i);
 			return;
 		}
 	}
 	if (oldest < p->nr) {
-		drop(table, p, oldest);
+		drop_record(table, p, oldest);
 		table->dropped++;
 	}
 }
 
-static int keep(struct process_table *table, struct process *p, const void *record)
+static int store_record(struct process_table *table, struct process *p, const void *record)
 {
 	const struct perf_event_header *h = record;
 	const struct trailer *trailer;
@@ -114,7 +114,7 @@ static int keep(struct process_table *table, struct process *p, const void *reco
 	if (!record_parts(record, &body_size, &trailer))
 		return 0;
 	while (p->nr_mmaps && (p->nr_mmaps >= MMAPS_MAX || table->bytes > BYTES_MAX))
-		give_up_one(table, p, record_mmap2(record));
+		drop_one_mapping(table, p, record_mmap2(record));
 	if (vector_grow(p->records, p->nr, p->max))
 		return -ENOMEM;
 	r = malloc(sizeof(*r) + h->size);
@@ -141,7 +141,7 @@ static void forget_first_execs(struct process_table *table, struct process *p)
 	while (first && nr < EXECS_KEPT - 1)
 		nr += is_exec(header_of(p->records[--first]));
 	while (nr == EXECS_KEPT - 1 && first--)
-		drop(table, p, 0);
+		drop_record(table, p, 0);
 }
 
 static void drop_thread(struct process_table *table, struct process *p, uint32_t type, pid_t tid)
@@ -150,7 +150,7 @@ static void drop_thread(struct process_table *table, struct process *p, uint32_t
 		const struct perf_event_header *h = header_of(p->records[i]);
 
 		if (h->type == type && !is_exec(h) && tid_of(h) == (uint32_t)tid)
-			drop(table, p, i);
+			drop_record(table, p, i);
 	}
 }
 
@@ -166,7 +166,7 @@ static void drop_aux(struct process_table *table, struct process *p, const void 
 
 		if (h->type == PERF_RECORD_AUX && record_parts(h, &size, &older) &&
 		    older->tid == newer->tid && older->id == newer->id)
-			drop(table, p, i);
+			drop_record(table, p, i);
 	}
 }
 
@@ -194,17 +194,17 @@ static int keep_switch(struct process_table *table, const void *record)
 	return 0;
 }
 
-static void free_trace(struct process_table *table, struct ended_thread *gone)
+static void free_trace(struct process_table *table, struct exited_thread *gone)
 {
 	if (!gone->trace)
 		return;
-	table->ended_bytes -= gone->trace->size;
+	table->exited_bytes -= gone->trace->size;
 	free(gone->trace);
 	gone->trace = NULL;
 }
 
 /* The records that only its trace needs. */
-static void drop_life(struct process_table *table, struct process *p, pid_t tid)
+static void drop_thread_records(struct process_table *table, struct process *p, pid_t tid)
 {
 	drop_thread(table, p, PERF_RECORD_EXIT, tid);
 	if (tid == p->pid) /* the start of the other is the process's */
@@ -214,27 +214,27 @@ static void drop_life(struct process_table *table, struct process *p, pid_t tid)
 }
 
 /* A new thread has the number of an ended one: what is kept of that would be taken for its own. */
-static void forget_namesake(struct process_table *table, struct process *p,
-			    const struct perf_event_header *fork)
+static void forget_reused_tid(struct process_table *table, struct process *p,
+			      const struct perf_event_header *fork)
 {
 	const struct trailer *trailer;
 	size_t size;
 
 	if (!record_parts(fork, &size, &trailer))
 		return;
-	for (size_t i = 0; p->ended && i < ENDED_MAX; i++) {
-		struct ended_thread *gone = &p->ended[i];
+	for (size_t i = 0; p->exited && i < EXITED_MAX; i++) {
+		struct exited_thread *gone = &p->exited[i];
 
 		/* its own start may be read after its end: from the ring of its parent */
 		if (!gone->trace || gone->tid != (pid_t)tid_of(fork) ||
 		    trailer->time <= gone->time_end)
 			continue;
 		free_trace(table, gone);
-		drop_life(table, p, gone->tid);
+		drop_thread_records(table, p, gone->tid);
 	}
 }
 
-int process_record(struct process_table *table, pid_t pid, const void *record)
+int process_keep_record(struct process_table *table, pid_t pid, const void *record)
 {
 	const struct perf_event_header *h = record;
 	struct process *p = process_get(table, pid);
@@ -248,25 +248,25 @@ int process_record(struct process_table *table, pid_t pid, const void *record)
 			forget_first_execs(table, p);
 		else
 			drop_thread(table, p, PERF_RECORD_COMM, (pid_t)tid_of(h));
-		return keep(table, p, record);
+		return store_record(table, p, record);
 	case PERF_RECORD_FORK:
 		memcpy(ids, h + 1, sizeof(ids));
 		if (ids[0] != ids[1]) /* of a process: process_fork() */
 			return 0;
-		forget_namesake(table, p, h);
+		forget_reused_tid(table, p, h);
 		drop_thread(table, p, PERF_RECORD_FORK, (pid_t)tid_of(h));
-		return keep(table, p, record);
+		return store_record(table, p, record);
 	case PERF_RECORD_EXIT:
 		drop_thread(table, p, PERF_RECORD_EXIT, (pid_t)tid_of(h));
-		return keep(table, p, record);
+		return store_record(table, p, record);
 	case PERF_RECORD_ITRACE_START:
 		drop_thread(table, p, PERF_RECORD_ITRACE_START, (pid_t)tid_of(h));
-		return keep(table, p, record);
+		return store_record(table, p, record);
 	case PERF_RECORD_MMAP2:
-		return record_mmap2(record) ? keep(table, p, record) : 0;
+		return record_mmap2(record) ? store_record(table, p, record) : 0;
 	case PERF_RECORD_AUX: /* the last of each thread belongs to the snapshot */
 		drop_aux(table, p, record);
-		return keep(table, p, record);
+		return store_record(table, p, record);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		return keep_switch(table, record);
@@ -307,7 +307,7 @@ int process_fork(struct process_table *table, pid_t parent, pid_t child)
 		memcpy(copy, h, h->size);
 		memcpy(copy + sizeof(*h), ids, sizeof(ids));
 		memcpy(copy + ((const char *)trailer - (const char *)h), ids, sizeof(ids));
-		ret = keep(table, process_find(table, child), copy);
+		ret = store_record(table, process_find(table, child), copy);
 	}
 	free(copy);
 	return ret;
@@ -323,27 +323,27 @@ static bool is_known(const struct process *p, pid_t tid)
 }
 
 /* Its name is kept as long as its own entry: then another thread may have its number. */
-static void forget_ended(struct process_table *table, struct process *p, pid_t tid)
+static void forget_exited(struct process_table *table, struct process *p, pid_t tid)
 {
-	for (size_t i = 0; p->ended && i < ENDED_MAX; i++)
-		if (p->ended[i].tid == tid)
+	for (size_t i = 0; p->exited && i < EXITED_MAX; i++)
+		if (p->exited[i].tid == tid)
 			return;
 	if (tid && tid != p->pid && !is_known(p, tid))
 		drop_thread(table, p, PERF_RECORD_COMM, tid);
 }
 
 /* The oldest of all, until there is space for as many bytes. */
-static void give_up_traces(struct process_table *table, size_t size)
+static void drop_oldest_traces(struct process_table *table, size_t size)
 {
-	while (table->ended_bytes && table->ended_bytes + size > ENDED_TRACES_MAX) {
-		struct ended_thread *oldest = NULL;
+	while (table->exited_bytes && table->exited_bytes + size > EXITED_TRACES_MAX) {
+		struct exited_thread *oldest = NULL;
 		struct process *of = NULL;
 
 		for (size_t i = 0; i < table->nr; i++) {
 			struct process *p = table->items[i];
 
-			for (size_t k = 0; p->ended && k < ENDED_MAX; k++) {
-				struct ended_thread *gone = &p->ended[k];
+			for (size_t k = 0; p->exited && k < EXITED_MAX; k++) {
+				struct exited_thread *gone = &p->exited[k];
 
 				if (!gone->trace ||
 				    (oldest && gone->trace->number > oldest->trace->number))
@@ -355,40 +355,40 @@ static void give_up_traces(struct process_table *table, size_t size)
 		if (!oldest)
 			return;
 		free_trace(table, oldest);
-		drop_life(table, of, oldest->tid);
+		drop_thread_records(table, of, oldest->tid);
 	}
 }
 
-static void remember_ended(struct process_table *table, struct process *p,
-			   const struct ended_thread *gone)
+static void remember_exited(struct process_table *table, struct process *p,
+			    const struct exited_thread *gone)
 {
-	struct ended_thread *slot;
+	struct exited_thread *slot;
 	pid_t former = gone->tid;
 
-	if (!p->ended)
-		p->ended = calloc(ENDED_MAX, sizeof(*p->ended));
-	if (p->ended) {
-		slot = &p->ended[p->nr_ended % ENDED_MAX];
-		p->more_ended_bytes += slot->nr_bytes;
+	if (!p->exited)
+		p->exited = calloc(EXITED_MAX, sizeof(*p->exited));
+	if (p->exited) {
+		slot = &p->exited[p->nr_exited % EXITED_MAX];
+		p->older_exited_bytes += slot->nr_bytes;
 		former = slot->tid;
 		if (slot->trace) {
 			free_trace(table, slot);
-			drop_life(table, p, slot->tid);
+			drop_thread_records(table, p, slot->tid);
 		}
 		*slot = *gone;
 		if (slot->trace) {
-			slot->trace->number = table->nr_ended_traces++;
-			table->ended_bytes += slot->trace->size;
+			slot->trace->number = table->nr_exited_traces++;
+			table->exited_bytes += slot->trace->size;
 		}
 	} else {
 		free(gone->trace);
-		p->more_ended_bytes += gone->nr_bytes;
+		p->older_exited_bytes += gone->nr_bytes;
 	}
-	p->nr_ended++;
-	forget_ended(table, p, former);
+	p->nr_exited++;
+	forget_exited(table, p, former);
 }
 
-void process_thread_exit(struct process_table *table, pid_t pid, const struct ended_thread *gone)
+void process_thread_exit(struct process_table *table, pid_t pid, const struct exited_thread *gone)
 {
 	struct process *p = process_find(table, pid);
 
@@ -397,10 +397,10 @@ void process_thread_exit(struct process_table *table, pid_t pid, const struct en
 		return;
 	}
 	if (gone->trace)
-		give_up_traces(table, gone->trace->size);
+		drop_oldest_traces(table, gone->trace->size);
 	else
-		drop_life(table, p, gone->tid);
-	remember_ended(table, p, gone);
+		drop_thread_records(table, p, gone->tid);
+	remember_exited(table, p, gone);
 }
 
 void process_remove(struct process_table *table, pid_t pid)
@@ -411,11 +411,11 @@ void process_remove(struct process_table *table, pid_t pid)
 		if (p->pid != pid)
 			continue;
 		while (p->nr)
-			drop(table, p, p->nr - 1);
-		for (size_t k = 0; p->ended && k < ENDED_MAX; k++)
-			free_trace(table, &p->ended[k]);
+			drop_record(table, p, p->nr - 1);
+		for (size_t k = 0; p->exited && k < EXITED_MAX; k++)
+			free_trace(table, &p->exited[k]);
 		free(p->records);
-		free(p->ended);
+		free(p->exited);
 		free(p);
 		table->items[i] = table->items[--table->nr];
 		return;

@@ -17,10 +17,10 @@ static int crash_record(struct auxtap_session *s, struct stream *st, const void 
 	return ret ? auxtap_error_set(err, ret, "sideband", "no memory") : 0;
 }
 
-static int crash_made_record(struct auxtap_session *s, pid_t pid, const void *record,
-			     struct auxtap_error *err)
+static int crash_synthesised_record(struct auxtap_session *s, pid_t pid, const void *record,
+				    struct auxtap_error *err)
 {
-	int ret = process_record(&s->processes, pid, record);
+	int ret = process_keep_record(&s->processes, pid, record);
 
 	return ret ? auxtap_error_set(err, ret, "sideband", "no memory") : 0;
 }
@@ -42,18 +42,18 @@ static int crash_process_forked(struct auxtap_session *s, const struct auxtap_ta
 		       0;
 }
 
-static int crash_thread_ended(struct auxtap_session *s, struct stream *st,
-			      const struct auxtap_target_event *ev, struct auxtap_error *err)
+static int crash_thread_exited(struct auxtap_session *s, struct stream *st,
+			       const struct auxtap_target_event *ev, struct auxtap_error *err)
 {
 	int ret = session_drain_data(s, st, err);
 
 	(void)ev;
-	session_note_ended(s, st);
+	session_keep_exited_thread(s, st);
 	return ret;
 }
 
 /* A snapshot that could not be written is reported at the end; the recorder goes on. */
-static void crash_process_dies(struct auxtap_session *s, const struct auxtap_target_event *ev)
+static void crash_save_process(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct process *p = process_get(&s->processes, ev->pid);
@@ -61,18 +61,18 @@ static void crash_process_dies(struct auxtap_session *s, const struct auxtap_tar
 
 	if (p)
 		p->died = true;
-	ret = session_save_death(s, ev, &err);
-	if (!ret || s->lost_snapshot)
+	ret = session_save_crash(s, ev, &err);
+	if (!ret || s->snapshot_errno)
 		return;
-	s->lost_snapshot = ret;
-	s->lost_why = err;
+	s->snapshot_errno = ret;
+	s->snapshot_error = err;
 }
 
 /*
  * A death that was not reported while its threads were stopped. The rings of a CPU still contain
  * its last moments; rings of threads are closed already.
  */
-static void crash_process_ended(struct auxtap_session *s, const struct auxtap_target_event *ev)
+static void crash_process_exited(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	const struct process *p = process_find(&s->processes, ev->pid);
 	struct auxtap_target_event dead = *ev;
@@ -80,23 +80,23 @@ static void crash_process_ended(struct auxtap_session *s, const struct auxtap_ta
 	if (!WIFSIGNALED(ev->status) || !signal_dumps_core(WTERMSIG(ev->status)) || (p && p->died))
 		return;
 	if (!s->layout->per_cpu) {
-		session_unseen_death(s, ev);
+		session_report_unseen_crash(s, ev);
 	} else if (!s->failed) {
 		dead.signo = WTERMSIG(ev->status);
-		crash_process_dies(s, &dead);
+		crash_save_process(s, &dead);
 	}
 }
 
 const struct recorder_ops recorder_crash = {
 	.name = "crash",
 	.overwrite = true,
-	.per_death = true,
+	.per_crash = true,
 	.record = crash_record,
-	.made_record = crash_made_record,
-	.snapshot = session_save_interrupted,
+	.synthesised_record = crash_synthesised_record,
+	.snapshot = session_save_on_request,
 	.process_forked = crash_process_forked,
-	.thread_ended = crash_thread_ended,
-	.process_dies = crash_process_dies,
-	.process_ended = crash_process_ended,
-	.backend_died = session_save_rings,
+	.thread_exited = crash_thread_exited,
+	.process_crashes = crash_save_process,
+	.process_exited = crash_process_exited,
+	.backend_died = session_save_all_processes,
 };

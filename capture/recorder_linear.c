@@ -12,9 +12,9 @@
  * D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts
  * as active.
  */
-static void enable_again(struct auxtap_session *s, struct stream *st)
+static void reenable(struct auxtap_session *s, struct stream *st)
 {
-	st->truncated = false;
+	st->needs_reenable = false;
 	if (st->disabled)
 		return;
 	session_enable(s, st, false);
@@ -22,13 +22,13 @@ static void enable_again(struct auxtap_session *s, struct stream *st)
 		st->paused_since = s->be->perf->clock(s->be->perf_ctx);
 	session_enable(s, st, true);
 	/* Now, when it ended: what ran until ENABLE is in it. */
-	session_dropped(s, st);
+	session_write_dropped_gap(s, st);
 	/* If it was on (two records of one truncation), what ran meanwhile is our doing. */
-	session_paused(s, st);
+	session_write_pause_gap(s, st);
 }
 
 /* The first nr_bytes of what is left of a span. */
-static struct auxtap_span take(struct auxtap_span *span, uint64_t nr_bytes)
+static struct auxtap_span take_bytes(struct auxtap_span *span, uint64_t nr_bytes)
 {
 	struct auxtap_span part = *span;
 
@@ -55,7 +55,7 @@ static struct auxtap_span take(struct auxtap_span *span, uint64_t nr_bytes)
 static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    struct auxtap_error *err)
 {
-	struct auxtap_auxtrace head = session_auxtrace_head(s, st, span->offset_abs);
+	struct auxtap_auxtrace head = session_auxtrace_header(s, st, span->offset_abs);
 	uint64_t total = span->size1 + span->size2, done = 0;
 	int ret;
 
@@ -63,7 +63,7 @@ static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_s
 	s->stats.aux_bytes += total;
 	ret = auxtap_perfdata_writer_auxtrace_begin(s->file.writer, &head, total, err);
 	while (!ret && done < total) {
-		struct auxtap_span part = take(span, CHUNK);
+		struct auxtap_span part = take_bytes(span, CHUNK);
 
 		ret = auxtap_perfdata_writer_auxtrace_bytes(s->file.writer, part.part1, part.size1,
 							    err);
@@ -95,14 +95,14 @@ static int drain_area(struct auxtap_session *s, struct stream *st, struct auxtap
 			ret = session_drain_data(s, st, err);
 		/* D6: perf_aux_output_begin() without space leaves no record. */
 		st->wakeups.stopped |= full;
-		if (full && !st->truncated) {
-			st->truncated = true;
+		if (full && !st->needs_reenable) {
+			st->needs_reenable = true;
 			st->truncated_time = s->last_time;
 			s->stats.truncations++;
 		}
 	}
-	if (st->truncated && !ret && !s->failed)
-		enable_again(s, st);
+	if (st->needs_reenable && !ret && !s->failed)
+		reenable(s, st);
 	return ret;
 }
 
@@ -139,8 +139,8 @@ static int linear_drain(struct auxtap_session *s, struct stream *st, struct auxt
 	return ret;
 }
 
-static int linear_thread_ended(struct auxtap_session *s, struct stream *st,
-			       const struct auxtap_target_event *ev, struct auxtap_error *err)
+static int linear_thread_exited(struct auxtap_session *s, struct stream *st,
+				const struct auxtap_target_event *ev, struct auxtap_error *err)
 {
 	int ret = session_drain_data(s, st, err);
 
@@ -148,7 +148,7 @@ static int linear_thread_ended(struct auxtap_session *s, struct stream *st,
 	if (!ret)
 		ret = drain_area(s, st, err);
 	if (!ret)
-		session_dropped(s, st);
+		session_write_dropped_gap(s, st);
 	return ret;
 }
 
@@ -159,8 +159,8 @@ int session_file_record(struct auxtap_session *s, struct stream *st, const void 
 	return trace_file_record(s, &s->file, record, err);
 }
 
-int session_file_made_record(struct auxtap_session *s, pid_t pid, const void *record,
-			     struct auxtap_error *err)
+int session_file_synthesised_record(struct auxtap_session *s, pid_t pid, const void *record,
+				    struct auxtap_error *err)
 {
 	(void)pid;
 	return trace_file_record(s, &s->file, record, err);
@@ -169,7 +169,7 @@ int session_file_made_record(struct auxtap_session *s, pid_t pid, const void *re
 const struct recorder_ops recorder_linear = {
 	.name = CAPTURE_LINE_FULL,
 	.record = session_file_record,
-	.made_record = session_file_made_record,
+	.synthesised_record = session_file_synthesised_record,
 	.drain = linear_drain,
-	.thread_ended = linear_thread_ended,
+	.thread_exited = linear_thread_exited,
 };

@@ -22,10 +22,11 @@ static uint64_t seen_before(const struct stream *st, const struct auxtap_span *s
 {
 	uint64_t total = span->size1 + span->size2;
 
-	for (uint64_t end = total; st->snap_key_size && end >= st->snap_key_size; end--) {
-		size_t n = st->snap_key_size;
+	for (uint64_t end = total; st->nr_last_snap_bytes && end >= st->nr_last_snap_bytes; end--) {
+		size_t n = st->nr_last_snap_bytes;
 
-		while (n && span_byte(span, end - st->snap_key_size + n - 1) == st->snap_key[n - 1])
+		while (n && span_byte(span, end - st->nr_last_snap_bytes + n - 1) ==
+				    st->last_snap_bytes[n - 1])
 			n--;
 		if (!n)
 			return end;
@@ -38,8 +39,8 @@ static uint64_t seen_before(const struct stream *st, const struct auxtap_span *s
  * unit's counter of bytes agrees with what is in the AUX area, but for the packet that it was
  * writing, which may have been laid over the oldest ones.
  */
-static void newest_of_dead(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
-			   uint64_t *offset)
+static void newest_of_killed_emulator(struct auxtap_session *s, struct stream *st,
+				      struct auxtap_span *span, uint64_t *offset)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 	uint64_t written, total, from, size = st->ring.aux_size, max = s->opts.snapshot_size;
@@ -65,8 +66,8 @@ static void newest_of_dead(struct auxtap_session *s, struct stream *st, struct a
  * looked for in the area: found, the two overlap and the position follows from it; not found, the
  * position is one past the last end, so that a reader of the file sees a gap.
  */
-void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
-		    uint64_t *offset)
+void session_newest_trace(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+			  uint64_t *offset)
 {
 	struct auxtap_unit_stats unit;
 	uint64_t total, max = s->opts.snapshot_size, seen;
@@ -80,7 +81,7 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 		return;
 	}
 	if (backend_death(s->be)) {
-		newest_of_dead(s, st, span, offset);
+		newest_of_killed_emulator(s, st, span, offset);
 		return;
 	}
 	/*
@@ -90,15 +91,15 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 	auxtap_ring_aux_snapshot(&st->ring, max, span);
 	total = span->size1 + span->size2;
 	seen = seen_before(st, span);
-	*offset = st->snap_end;
+	*offset = st->last_snap_end;
 	if (seen)
-		*offset = st->snap_end > seen ? st->snap_end - seen : 0;
-	else if (st->snap_key_size)
+		*offset = st->last_snap_end > seen ? st->last_snap_end - seen : 0;
+	else if (st->nr_last_snap_bytes)
 		*offset += 1; /* something is missing; how much is unknown */
-	st->snap_end = *offset + total;
-	st->snap_key_size = total < SNAP_KEY ? total : SNAP_KEY;
-	for (size_t i = 0; i < st->snap_key_size; i++)
-		st->snap_key[i] = span_byte(span, total - st->snap_key_size + i);
+	st->last_snap_end = *offset + total;
+	st->nr_last_snap_bytes = total < LAST_SNAP_BYTES ? total : LAST_SNAP_BYTES;
+	for (size_t i = 0; i < st->nr_last_snap_bytes; i++)
+		st->last_snap_bytes[i] = span_byte(span, total - st->nr_last_snap_bytes + i);
 }
 
 static int snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
@@ -108,7 +109,7 @@ static int snapshot_stream(struct auxtap_session *s, struct stream *st, struct a
 
 	if (!st->ring.aux_size || !s->file.writer)
 		return 0;
-	session_newest(s, st, &span, &offset);
+	session_newest_trace(s, st, &span, &offset);
 	if (!(span.size1 + span.size2))
 		return 0;
 	return session_write_auxtrace(s, &s->file, st, &span, offset, err);
@@ -138,14 +139,14 @@ static int snapshot_all(struct auxtap_session *s, struct auxtap_error *err)
 		if (s->streams[i]->disabled)
 			continue;
 		session_enable(s, s->streams[i], true);
-		session_paused(s, s->streams[i]);
+		session_write_pause_gap(s, s->streams[i]);
 	}
 	s->stats.snapshots++;
 	return auxtap_perfdata_writer_round(s->file.writer, err);
 }
 
-static int snapshot_thread_ended(struct auxtap_session *s, struct stream *st,
-				 const struct auxtap_target_event *ev, struct auxtap_error *err)
+static int snapshot_thread_exited(struct auxtap_session *s, struct stream *st,
+				  const struct auxtap_target_event *ev, struct auxtap_error *err)
 {
 	int ret = session_drain_data(s, st, err);
 
@@ -160,7 +161,7 @@ const struct recorder_ops recorder_snapshot = {
 	.name = "snapshot",
 	.overwrite = true,
 	.record = session_file_record,
-	.made_record = session_file_made_record,
+	.synthesised_record = session_file_synthesised_record,
 	.snapshot = snapshot_all,
-	.thread_ended = snapshot_thread_ended,
+	.thread_exited = snapshot_thread_exited,
 };

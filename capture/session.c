@@ -35,7 +35,7 @@ static uint64_t now_ns(void)
 }
 
 /* Tracing ends, the program goes on: the first error is the one to report. */
-static void give_up(struct auxtap_session *s, int code, const struct auxtap_error *err)
+static void fail_tracing(struct auxtap_session *s, int code, const struct auxtap_error *err)
 {
 	/* The emulator's death ends the run in its own way: its rings are still there. */
 	if (s->failed || backend_death(s->be))
@@ -84,16 +84,16 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 }
 
 /* Selects recorder and layout. */
-static void choose_tables(struct auxtap_session *s)
+static void choose_recorder_and_layout(struct auxtap_session *s)
 {
 	s->recorder = s->opts.crash    ? &recorder_crash :
 		      s->opts.snapshot ? &recorder_snapshot :
 					 &recorder_linear;
 	/* as perf: of a process or thread that was named, on these CPUs */
-	s->layout = s->be->perf->emulated ? &layout_threads :
+	s->layout = s->be->perf->emulated ? &layout_per_thread :
 		    (s->opts.all_cpus || s->opts.cpus) && !s->opts.pid && !s->opts.tid ?
-					    &layout_whole_cpus :
-					    &layout_cpus;
+					    &layout_system_wide :
+					    &layout_per_cpu;
 }
 
 static int configure(struct auxtap_session *s, struct auxtap_error *err)
@@ -102,7 +102,7 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 	int ret, machine = s->opts.argv ? auxtap_program_machine(s->opts.argv[0]) : 0;
 	uint64_t least;
 
-	choose_tables(s);
+	choose_recorder_and_layout(s);
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	if (!s->opts.data_pages)
 		s->opts.data_pages = DEFAULT_DATA_PAGES;
@@ -147,11 +147,11 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 	if (s->recorder->overwrite)
 		capture_event_fit(&s->event, s->be->perf, s->be->perf_ctx,
 				  s->opts.snapshot_size ? s->opts.snapshot_size : s->aux_bytes);
-	session_attrs(s);
+	session_init_attrs(s);
 	return 0;
 }
 
-static void program_name(struct auxtap_session *s)
+static void set_comm(struct auxtap_session *s)
 {
 	const char *slash = strrchr(s->opts.argv[0], '/');
 
@@ -165,7 +165,7 @@ static int start_program(struct auxtap_session *s, struct auxtap_error *err)
 				     .truth_path = s->opts.truth_path};
 	int ret;
 
-	program_name(s);
+	set_comm(s);
 	ret = s->be->target->spawn(s->be->target_ctx, &spawn, &s->main_pid, err);
 	if (ret)
 		return ret;
@@ -225,7 +225,7 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 		goto fail;
 	}
 	ret = configure(s, err);
-	if (!ret && s->recorder->per_death && be->target->report_deaths)
+	if (!ret && s->recorder->per_crash && be->target->report_deaths)
 		ret = be->target->report_deaths(be->target_ctx, err);
 	if (ret)
 		goto fail;
@@ -234,7 +234,7 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 		if (ret)
 			goto fail;
 	}
-	if (!s->recorder->per_death) {
+	if (!s->recorder->per_crash) {
 		ret = trace_file_create(s, &s->file, s->opts.output, err);
 		if (ret)
 			goto fail;
@@ -274,13 +274,13 @@ const struct auxtap_session_stats *auxtap_session_get_stats(const struct auxtap_
 
 struct process *session_process(struct auxtap_session *s, pid_t pid)
 {
-	return s->recorder->per_death ? process_get(&s->processes, pid) : NULL;
+	return s->recorder->per_crash ? process_get(&s->processes, pid) : NULL;
 }
 
 static int thread_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		       struct auxtap_error *err)
 {
-	struct stream *st = session_find(s, ev->tid);
+	struct stream *st = session_find_stream(s, ev->tid);
 	int ret;
 
 	if (ev->tid == s->opts.tid)
@@ -288,12 +288,12 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 	if (!st) /* without events of its own */
 		return 0;
 	st->disabled = true;
-	ret = s->recorder->thread_ended(s, st, ev, err);
+	ret = s->recorder->thread_exited(s, st, ev, err);
 	session_close_stream(s, st);
 	return ret;
 }
 
-static void fault(struct auxtap_session *s, const struct auxtap_target_event *ev)
+static void record_fault(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct process *p = session_process(s, ev->pid);
 
@@ -312,7 +312,7 @@ static void fault(struct auxtap_session *s, const struct auxtap_target_event *ev
 	s->stats.fault_time = ev->time;
 }
 
-static void untraced(struct auxtap_session *s, const struct auxtap_target_event *ev)
+static void report_untraced(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_TRACE_OFF,
@@ -326,7 +326,7 @@ static void untraced(struct auxtap_session *s, const struct auxtap_target_event 
 		s->stats.truth_failed = true;
 	} else if (ev->untraced != AUXTAP_UNTRACED_ENGINE) {
 		s->stats.untraced++;
-		session_put_gap(&s->file, &gap);
+		session_write_gap(&s->file, &gap);
 	}
 	if (s->opts.on_untraced)
 		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->untraced, ev->text);
@@ -357,8 +357,8 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 		if (!s->opts.tid)
 			s->stats.exit_status = ev->status;
 	}
-	if (s->recorder->process_ended)
-		s->recorder->process_ended(s, ev);
+	if (s->recorder->process_exited)
+		s->recorder->process_exited(s, ev);
 	for (size_t i = s->nr_streams; i-- > 0;) {
 		if (s->streams[i]->pid == ev->pid) {
 			struct auxtap_target_event gone = *ev;
@@ -374,7 +374,7 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 }
 
 /* A death without a snapshot: this recorder takes none of a death, or tracing has failed. */
-static void count_death(struct auxtap_session *s, pid_t pid)
+static void count_crash(struct auxtap_session *s, pid_t pid)
 {
 	struct process *p = session_process(s, pid);
 
@@ -383,8 +383,8 @@ static void count_death(struct auxtap_session *s, pid_t pid)
 	s->stats.crashes++;
 }
 
-static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev,
-		  struct auxtap_error *err)
+static int handle_target_event(struct auxtap_session *s, const struct auxtap_target_event *ev,
+			       struct auxtap_error *err)
 {
 	const struct auxtap_target_ops *target = s->be->target;
 	int ret = 0;
@@ -395,7 +395,7 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 		if (!s->failed && s->layout->task_new)
 			ret = s->layout->task_new(s, ev, err);
 		if (ret) /* the program comes first: it runs on, untraced */
-			give_up(s, ret, err);
+			fail_tracing(s, ret, err);
 		target->resume(s->be->target_ctx, ev->tid);
 		return ret;
 	case AUXTAP_TARGET_EXEC:
@@ -403,17 +403,17 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 		target->resume(s->be->target_ctx, ev->tid);
 		return 0;
 	case AUXTAP_TARGET_FAULT:
-		fault(s, ev);
+		record_fault(s, ev);
 		return 0;
 	case AUXTAP_TARGET_DYING:
 		if (ev->pid == s->main_pid || ev->tid == s->main_pid)
 			s->stats.crash_signo = ev->signo;
 		if (ev->limit_bytes)
 			s->stats.memory_limit = ev->limit_bytes;
-		if (s->recorder->process_dies && !s->failed)
-			s->recorder->process_dies(s, ev);
+		if (s->recorder->process_crashes && !s->failed)
+			s->recorder->process_crashes(s, ev);
 		else
-			count_death(s, ev->pid);
+			count_crash(s, ev->pid);
 		target->resume(s->be->target_ctx, ev->tid);
 		return 0;
 	case AUXTAP_TARGET_THREAD_EXIT:
@@ -421,7 +421,7 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 	case AUXTAP_TARGET_PROCESS_EXIT:
 		return process_exit(s, ev, err);
 	case AUXTAP_TARGET_UNTRACED:
-		untraced(s, ev);
+		report_untraced(s, ev);
 		return 0;
 	case AUXTAP_TARGET_NONE:
 		break;
@@ -443,12 +443,12 @@ static void show_progress(struct auxtap_session *s)
 }
 
 /* fds[0] target, fds[1] control, then the streams. */
-static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err)
+static int wait_for_events(struct auxtap_session *s, struct auxtap_error *err)
 {
 	size_t nr = s->nr_streams + 2;
 	int ret;
 
-	if (vector_reserve(s->poll_fds, nr, s->reserve_poll_fds))
+	if (vector_reserve(s->poll_fds, nr, s->max_poll_fds))
 		return auxtap_error_set(err, -ENOMEM, "session", "no memory");
 	s->poll_fds[0] =
 		(struct pollfd){.fd = s->be->target->fd(s->be->target_ctx), .events = POLLIN};
@@ -473,15 +473,15 @@ static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err
 		/* Its task is gone; it would be ready for ever. */
 		if (revents & (POLLHUP | POLLERR))
 			s->streams[i]->hung_up = true;
-		session_waited(s, s->streams[i], revents);
+		session_after_poll(s, s->streams[i], revents);
 	}
 	return 0;
 }
 
-static void give_up_on(struct auxtap_session *s, int ret, struct auxtap_error *err)
+static void fail_tracing_if(struct auxtap_session *s, int ret, struct auxtap_error *err)
 {
 	if (ret)
-		give_up(s, ret, err);
+		fail_tracing(s, ret, err);
 }
 
 static void detach_main(struct auxtap_session *s)
@@ -508,7 +508,7 @@ static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 			.time_begin = s->last_time,
 		};
 
-		session_put_gap(&s->file, &gap);
+		session_write_gap(&s->file, &gap);
 	}
 	session_close_streams(s);
 	if (ret) {
@@ -526,7 +526,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 {
 	struct auxtap_target_event ev = {.size = sizeof(ev)};
 	struct auxtap_error local = AUXTAP_ERROR_INIT;
-	bool gone = s->main_pid <= 0;
+	bool no_target = s->main_pid <= 0;
 	int ret = 0;
 
 	if (s->spawned && !s->released) {
@@ -546,30 +546,30 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		if (s->want_snapshot && !s->failed) {
 			s->want_snapshot = 0;
 			if (s->recorder->snapshot)
-				give_up_on(s, s->recorder->snapshot(s, &local), &local);
+				fail_tracing_if(s, s->recorder->snapshot(s, &local), &local);
 		}
 		while ((ret = s->be->target->wait(s->be->target_ctx, &ev)) == 1)
-			give_up_on(s, handle(s, &ev, &local), &local);
-		if (ret < 0 && !(ret == -ECHILD && gone))
+			fail_tracing_if(s, handle_target_event(s, &ev, &local), &local);
+		if (ret < 0 && !(ret == -ECHILD && no_target))
 			break;
 		if (!s->failed)
-			give_up_on(s, session_round(s, &local), &local);
+			fail_tracing_if(s, session_drain_round(s, &local), &local);
 		show_progress(s);
-		give_up_on(s, wait_for_something(s, &local), &local);
+		fail_tracing_if(s, wait_for_events(s, &local), &local);
 	}
 	if (s->progress_shown)
 		s->opts.on_progress(s->opts.ctx, 0, &s->stats, 0);
 	if (!s->failed) {
 		/* Streams still open: after a stop or a detach, or of CPUs (kernel backend). */
 		if (s->recorder->snapshot && s->nr_streams &&
-		    (!s->recorder->per_death || (stop && *stop)))
-			give_up_on(s, s->recorder->snapshot(s, &local), &local);
+		    (!s->recorder->per_crash || (stop && *stop)))
+			fail_tracing_if(s, s->recorder->snapshot(s, &local), &local);
 		else
 			for (size_t i = 0; i < s->nr_streams; i++)
-				session_stop(s, s->streams[i]);
+				session_stop_stream(s, s->streams[i]);
 	}
 	if (!s->failed)
-		give_up_on(s, session_round(s, &local), &local);
+		fail_tracing_if(s, session_drain_round(s, &local), &local);
 	if (!s->failed && backend_death(s->be))
 		return emulator_died(s, err);
 	session_close_streams(s);
@@ -589,10 +589,10 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		snprintf(what, sizeof(what), "process %d", (int)s->main_pid);
 		return auxtap_error_set(err, -ESRCH, what, "it ended before tracing began");
 	}
-	s->stats.error_reported = s->lost_reported;
-	if (s->lost_snapshot && err)
-		*err = s->lost_why;
-	return s->lost_snapshot;
+	s->stats.error_reported = s->snapshot_error_reported;
+	if (s->snapshot_errno && err)
+		*err = s->snapshot_error;
+	return s->snapshot_errno;
 }
 
 int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err)

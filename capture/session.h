@@ -16,11 +16,11 @@
 #include <auxtap/gap.h>
 #include <auxtap/perfdata.h>
 
-#define SNAP_KEY 64
-#define MAX_GAPS 65536 /* of a file; then one for the rest */
+#define LAST_SNAP_BYTES 64
+#define MAX_GAPS	65536 /* of a file; then one for the rest */
 
 struct trace_file;
-struct reach;
+struct reachable;
 
 /* One event with its rings; of a thread or a CPU: struct layout_ops. */
 struct stream {
@@ -29,34 +29,35 @@ struct stream {
 	uint32_t idx;
 	int fd;
 	uint64_t id;
-	struct more_event { /* they write into this ring: dummy, other threads of an attach */
+	struct output_event { /* they write into this ring: dummy, other threads of an attach */
 		int fd;
 		bool traces; /* attrs[0], else the dummy's */
 		uint64_t id;
-	} * more;
-	int nr_more, max_more;
+	} * output_events;
+	int nr_output_events, max_output_events;
 	void *base, *aux;
 	size_t base_size, aux_size;
 	struct auxtap_ring ring;
-	bool sideband_only; /* of a CPU that is not traced */
-	bool disabled;	    /* by us, for good */
-	bool truncated;	    /* D21: to be disabled and enabled again after the next drain */
-	bool hung_up;	    /* POLLHUP: no more wakeups */
-	bool unsaved;	    /* crash: its trace is not in the snapshot that is being written */
+	bool sideband_only;  /* of a CPU that is not traced */
+	bool disabled;	     /* by us, for good */
+	bool needs_reenable; /* D21: to be disabled and enabled again after the next drain */
+	bool hung_up;	     /* POLLHUP: no more wakeups */
+	bool unsaved;	     /* crash: its trace is not in the snapshot that is being written */
 	uint64_t truncated_time;
-	uint64_t since;			  /* newest time known when it was opened */
-	uint64_t snap_end;		  /* offset in the stream where the last snapshot ended */
-	unsigned char snap_key[SNAP_KEY]; /* its last bytes, where only they show an overlap */
-	size_t snap_key_size;
-	uint64_t paused_since;	       /* for a snapshot */
-	struct auxtap_unit_stats seen; /* at the last gap record */
-	struct wakeup_log {	       /* session_wakeups.c */
+	uint64_t opened_after;	/* newest time known when it was opened */
+	uint64_t last_snap_end; /* offset in the stream where the last snapshot ended */
+	unsigned char last_snap_bytes[LAST_SNAP_BYTES]; /* its last bytes, where only they show an
+							   overlap */
+	size_t nr_last_snap_bytes;
+	uint64_t paused_since;			    /* for a snapshot */
+	struct auxtap_unit_stats stats_at_last_gap; /* at the last gap record */
+	struct wakeup_log {			    /* session_wakeups.c */
 		struct auxtap_wakeup *list;
 		size_t nr, max;
 		uint64_t nr_all;
-		uint64_t aux_head; /* at the last one */
-		bool unsettled;	   /* a watermark was passed, and no wakeup was seen yet */
-		bool stopped;	   /* a truncation was seen since */
+		uint64_t aux_head;    /* at the last one */
+		bool awaiting_wakeup; /* a watermark was passed, and no wakeup was seen yet */
+		bool stopped;	      /* a truncation was seen since */
 	} wakeups;
 	/* rounds without progress: is the event OFF (D6, D21)? */
 	uint64_t stall_aux_abs;
@@ -70,13 +71,13 @@ struct trace_file {
 	char vdso_path[4096]; /* absolute; the copy of the vdso beside the file */
 	bool vdso_written;
 	bool begun;
-	uint64_t nr_threads_ended; /* crash: before, their trace not in the file */
+	uint64_t nr_exited_without_trace; /* crash: before, their trace not in the file */
 	uint64_t nr_gaps;
-	struct auxtap_gap more_gaps; /* of those beyond the limit, together */
-	bool open_round;	     /* something since the last FINISHED_ROUND */
+	struct auxtap_gap gap_sum; /* of those beyond the limit, together */
+	bool open_round;	   /* something since the last FINISHED_ROUND */
 	struct string_set build_ids_seen;
-	struct reach *reach; /* --memory reachable, while its memory is written; NULL */
-	bool memory_cut;     /* more would have been reachable */
+	struct reachable *reachable; /* --memory reachable, while its memory is written; NULL */
+	bool memory_incomplete;	     /* more would have been reachable */
 };
 
 /*
@@ -91,27 +92,27 @@ struct recorder_ops {
 	 * A file for each death, written when it happens; until then the records of each process
 	 * are in s->processes. Else one file from the start, s->file.
 	 */
-	bool per_death;
+	bool per_crash;
 	/* A record out of the stream's data ring; one that the session made for a process. */
 	int (*record)(struct auxtap_session *s, struct stream *st, const void *record,
 		      struct auxtap_error *err);
-	int (*made_record)(struct auxtap_session *s, pid_t pid, const void *record,
-			   struct auxtap_error *err);
+	int (*synthesised_record)(struct auxtap_session *s, pid_t pid, const void *record,
+				  struct auxtap_error *err);
 	/* The AUX area of a stream, in every round. NULL: it is not read while the event is on. */
 	int (*drain)(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-	/* The user asks for a snapshot, or the session ends (per_death: is stopped). May be NULL.
+	/* The user asks for a snapshot, or the session ends (per_crash: is stopped). May be NULL.
 	 */
 	int (*snapshot)(struct auxtap_session *s, struct auxtap_error *err);
 	/* A process, stopped before its first instruction. NULL: of no interest. */
 	int (*process_forked)(struct auxtap_session *s, const struct auxtap_target_event *ev,
 			      struct auxtap_error *err);
 	/* Its event is off, its rings are about to be closed. */
-	int (*thread_ended)(struct auxtap_session *s, struct stream *st,
-			    const struct auxtap_target_event *ev, struct auxtap_error *err);
+	int (*thread_exited)(struct auxtap_session *s, struct stream *st,
+			     const struct auxtap_target_event *ev, struct auxtap_error *err);
 	/* It will die, and is stopped. NULL: it is only counted. */
-	void (*process_dies)(struct auxtap_session *s, const struct auxtap_target_event *ev);
+	void (*process_crashes)(struct auxtap_session *s, const struct auxtap_target_event *ev);
 	/* Before its threads' rings are closed. NULL: of no interest. */
-	void (*process_ended)(struct auxtap_session *s, const struct auxtap_target_event *ev);
+	void (*process_exited)(struct auxtap_session *s, const struct auxtap_target_event *ev);
 	/* The backend is dead; its rings can still be read. NULL: they are in the file. */
 	int (*backend_died)(struct auxtap_session *s, struct auxtap_error *err);
 };
@@ -145,9 +146,9 @@ struct layout_ops {
 	int (*list_ids)(struct auxtap_session *s, struct trace_file *file, pid_t pid);
 };
 
-extern const struct layout_ops layout_threads, layout_cpus;
+extern const struct layout_ops layout_per_thread, layout_per_cpu;
 /* Whatever runs on the CPUs, not a program or process. */
-extern const struct layout_ops layout_whole_cpus;
+extern const struct layout_ops layout_system_wide;
 
 #define MAX_ATTRS	3
 #define PAUSES_MAX	64
@@ -167,11 +168,11 @@ struct auxtap_session {
 	char comm[16]; /* of the program that is started */
 
 	struct stream **streams;
-	size_t nr_streams, reserve_streams;
+	size_t nr_streams, max_streams;
 	uint32_t next_idx;
 	size_t ring_bytes;
 	struct pollfd *poll_fds;
-	size_t reserve_poll_fds;
+	size_t max_poll_fds;
 
 	struct trace_file file;		/* full trace and snapshots */
 	struct process_table processes; /* crash mode */
@@ -202,10 +203,10 @@ struct auxtap_session {
 	bool spawned, released;
 	int failed; /* tracing ended: negative errno, described in failure */
 	struct auxtap_error failure;
-	int lost_snapshot; /* negative errno of the first that could not be written */
-	struct auxtap_error lost_why;
-	bool lost_reported; /* it went to on_no_snapshot */
-	uint64_t last_time; /* of the newest record seen */
+	int snapshot_errno; /* negative errno of the first that could not be written */
+	struct auxtap_error snapshot_error;
+	bool snapshot_error_reported; /* it went to on_no_snapshot */
+	uint64_t last_time;	      /* of the newest record seen */
 	struct auxtap_session_stats stats;
 	uint64_t started_ns, progress_ns;
 	bool progress_shown;
@@ -214,23 +215,23 @@ struct auxtap_session {
 };
 
 /* session_streams.c */
-void session_attrs(struct auxtap_session *s);
-struct stream *session_find(struct auxtap_session *s, pid_t tid);
+void session_init_attrs(struct auxtap_session *s);
+struct stream *session_find_stream(struct auxtap_session *s, pid_t tid);
 /* NULL: no memory. */
 struct stream *session_add_stream(struct auxtap_session *s, pid_t pid, pid_t tid, int cpu);
 int session_map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 		      struct auxtap_error *err);
-int session_learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,
-		     struct auxtap_error *err);
+int session_read_event_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,
+			  struct auxtap_error *err);
 int session_begin_file(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 /* What the kernel's refusal to open an event means. */
 int session_open_error(struct auxtap_session *s, const struct perf_event_attr *attr, pid_t tid,
 		       int code, struct auxtap_error *err);
-bool session_cpu_wanted(const char *list, int cpu);
+bool session_cpu_selected(const char *list, int cpu);
 /* The event also records names, mappings and tasks. */
-void session_sideband(struct perf_event_attr *attr);
+void session_enable_sideband(struct perf_event_attr *attr);
 int session_enable(struct auxtap_session *s, struct stream *st, bool on);
-void session_stop(struct auxtap_session *s, struct stream *st);
+void session_stop_stream(struct auxtap_session *s, struct stream *st);
 void session_close_stream(struct auxtap_session *s, struct stream *st);
 void session_close_streams(struct auxtap_session *s);
 
@@ -240,48 +241,48 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
  * All data rings, then all AUX areas, then FINISHED_ROUND and its commit: a kill loses nothing that
  * was drained.
  */
-int session_round(struct auxtap_session *s, struct auxtap_error *err);
+int session_drain_round(struct auxtap_session *s, struct auxtap_error *err);
 int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 			   const struct stream *st, const struct auxtap_span *span, uint64_t offset,
 			   struct auxtap_error *err);
 /* The head of an AUXTRACE record with bytes of the stream from offset on. */
-struct auxtap_auxtrace session_auxtrace_head(const struct auxtap_session *s,
-					     const struct stream *st, uint64_t offset);
-void session_put_gap(struct trace_file *file, const struct auxtap_gap *gap);
+struct auxtap_auxtrace session_auxtrace_header(const struct auxtap_session *s,
+					       const struct stream *st, uint64_t offset);
+void session_write_gap(struct trace_file *file, const struct auxtap_gap *gap);
 /* What the stream's unit did; false: unknown. */
 bool session_unit_stats(struct auxtap_session *s, const struct stream *st,
 			struct auxtap_unit_stats *stats);
 /* The program ran on while its event was off, since st->paused_since: a gap. */
-void session_paused(struct auxtap_session *s, struct stream *st);
+void session_write_pause_gap(struct auxtap_session *s, struct stream *st);
 /* poll() has returned, with this for the stream. */
-void session_waited(struct auxtap_session *s, struct stream *st, short revents);
+void session_after_poll(struct auxtap_session *s, struct stream *st, short revents);
 /* The stream is closed. */
-void session_wakeups_end(struct auxtap_session *s, struct stream *st);
+void session_write_wakeup_log(struct auxtap_session *s, struct stream *st);
 /* A stream ends: what its unit did, for the CAPTURE record. */
 void session_keep_unit_stats(struct auxtap_session *s, struct stream *st);
 /* What the unit dropped since it was last asked, as a gap. */
-void session_dropped(struct auxtap_session *s, struct stream *st);
+void session_write_dropped_gap(struct auxtap_session *s, struct stream *st);
 
 /* recorder_linear.c */
 /* The recorders with one file: the record goes into it. */
 int session_file_record(struct auxtap_session *s, struct stream *st, const void *record,
 			struct auxtap_error *err);
-int session_file_made_record(struct auxtap_session *s, pid_t pid, const void *record,
-			     struct auxtap_error *err);
+int session_file_synthesised_record(struct auxtap_session *s, pid_t pid, const void *record,
+				    struct auxtap_error *err);
 
 /* recorder_snapshot.c */
 /* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
-void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
-		    uint64_t *offset);
+void session_newest_trace(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+			  uint64_t *offset);
 
 /* session_ended.c: threads that end before their process */
 /* The thread's event is off; its ring is about to be closed. */
-void session_note_ended(struct auxtap_session *s, struct stream *st);
+void session_keep_exited_thread(struct auxtap_session *s, struct stream *st);
 /* Their newest trace, as far as it is kept. */
 int session_write_exited_threads(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 				 struct auxtap_error *err);
 /* Gaps for what of their trace is not in the file; the oldest of many threads in one. */
-void session_put_exited_threads(struct auxtap_session *s, struct trace_file *file, pid_t pid);
+void session_write_exited_thread_gaps(struct auxtap_session *s, struct trace_file *file, pid_t pid);
 
 /* session_file.c */
 int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,
@@ -304,18 +305,18 @@ struct process *session_process(struct auxtap_session *s, pid_t pid);
 bool signal_dumps_core(int signo);
 /* Memory of a dead process into its snapshot (session_stack.c). */
 /* Code that the process wrote at run time, as it was executed last. */
-void session_put_generated_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-				const struct map_list *maps);
+void session_write_generated_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				  const struct map_list *maps);
 /* session_names.c */
-void session_put_code_names(struct trace_file *file, pid_t pid, const struct map_list *maps);
-void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
-			size_t size);
+void session_write_code_names(struct trace_file *file, pid_t pid, const struct map_list *maps);
+void session_write_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			  uint64_t addr, size_t size);
 /* The stack of a thread with registers r: max bytes from sp up, and less of where it goes on. */
-void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-		       const struct map_list *maps, const struct auxtap_regs *r, size_t max);
+void session_write_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 const struct map_list *maps, const struct auxtap_regs *r, size_t max);
 /* session_operand.c: the word of memory that the instruction at which a thread died reads. */
-void session_put_operand(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 const struct auxtap_regs *r);
+void session_write_operand(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			   const struct auxtap_regs *r);
 /*
  * x86-64: the address of the word that the instruction at code reads, a near call or jump or a
  * division with an operand in memory. False: another instruction, or it is unknown.
@@ -323,49 +324,50 @@ void session_put_operand(struct auxtap_session *s, struct trace_file *file, pid_
 bool x86_word_operand(const unsigned char *code, size_t nr, const struct auxtap_regs *r,
 		      uint64_t *addr);
 /* session_memory.c: memory that pointers lead to. NULL: no memory, and nothing is done. */
-struct reach *reach_new(const struct map_list *maps);
-void reach_free(struct reach *r);
-void reach_program(struct reach *r, const struct auxtap_backend *be, pid_t pid, pid_t tid,
-		   const struct map_list *maps);
-void reach_words(struct reach *r, const void *bytes, size_t size);
+struct reachable *reachable_new(const struct map_list *maps);
+void reachable_free(struct reachable *r);
+void reachable_add_program(struct reachable *r, const struct auxtap_backend *be, pid_t pid,
+			   pid_t tid, const struct map_list *maps);
+void reachable_add_words(struct reachable *r, const void *bytes, size_t size);
 /* These bytes are in the file already. */
-void reach_saved(struct reach *r, uint64_t addr, size_t size);
+void reachable_mark_saved(struct reachable *r, uint64_t addr, size_t size);
 /* Writes all that was found. True: not all of it is there. */
-bool reach_put(struct reach *r, struct auxtap_session *s, struct trace_file *file, pid_t pid);
+bool reachable_write(struct reachable *r, struct auxtap_session *s, struct trace_file *file,
+		     pid_t pid);
 /* The message of abort(), if the C library has one. */
-void session_put_message(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 const struct map_list *maps);
+void session_write_abort_message(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				 const struct map_list *maps);
 /* The C++ exception that the thread handles, if it is certain what it is. */
-void session_put_exception(struct auxtap_session *s, struct trace_file *file, pid_t pid, pid_t tid,
-			   const struct map_list *maps);
+void session_write_exception(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			     pid_t tid, const struct map_list *maps);
 /* Which memory of a dying process a file gets. */
 enum auxtap_memory session_memory(const struct auxtap_session *s);
 /* Who threw the C++ exception with that object, if that is known. */
-void session_put_thrown(struct auxtap_session *s, struct trace_file *file, pid_t tid,
-			uint64_t object);
+void session_write_throw_call(struct auxtap_session *s, struct trace_file *file, pid_t tid,
+			      uint64_t object);
 /*
  * The blocks of the heap that the dying thread's registers and the fault's address point into, and
  * those that were written past their end.
  */
-void session_put_heap_blocks(struct auxtap_session *s, struct trace_file *file,
-			     const struct auxtap_crash *crash, const struct map_list *maps);
+void session_write_heap_blocks(struct auxtap_session *s, struct trace_file *file,
+			       const struct auxtap_crash *crash, const struct map_list *maps);
 /*
  * Emulated: a death that the engine saw only when all was over. No thread was stopped, and the
  * rings are gone: a crash without a snapshot, of an unknown thread.
  */
-void session_unseen_death(struct auxtap_session *s, const struct auxtap_target_event *ev);
+void session_report_unseen_crash(struct auxtap_session *s, const struct auxtap_target_event *ev);
 /*
  * Writes the snapshot of a process that is stopped before its death (or, with rings per CPU, just
  * gone): events off, data rings drained, file, report (on_snapshot), core file, in this order; the
  * caller resumes the process only then. After an error the file may exist all the same, without
  * the trace that did not fit.
  */
-int session_save_death(struct auxtap_session *s, const struct auxtap_target_event *ev,
+int session_save_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		       struct auxtap_error *err);
 /* The user asks for it: of each process that is traced, while it runs. */
-int session_save_interrupted(struct auxtap_session *s, struct auxtap_error *err);
+int session_save_on_request(struct auxtap_session *s, struct auxtap_error *err);
 /* The emulator is gone, and with it the deaths to come: a file for each process, as they run on. */
-int session_save_rings(struct auxtap_session *s, struct auxtap_error *err);
+int session_save_all_processes(struct auxtap_session *s, struct auxtap_error *err);
 
 /* session_attach.c: records for what was there before the events were. Emulated: */
 int session_synthesise(struct auxtap_session *s, struct stream *st, pid_t pid, pid_t tid,

@@ -17,7 +17,7 @@ static int emit_maps(struct auxtap_session *s, pid_t pid, const struct map_list 
 		if (!map_runs_code(e) ||
 		    !record_make_map(s->record, sizeof(s->record), pid, e, trailer))
 			continue;
-		ret = s->recorder->made_record(s, pid, s->record, err);
+		ret = s->recorder->synthesised_record(s, pid, s->record, err);
 		if (ret)
 			return ret;
 	}
@@ -60,7 +60,7 @@ static int emit_fork(struct auxtap_session *s, pid_t pid, pid_t tid, pid_t ppid,
 			 pid != ppid ? PERF_RECORD_MISC_FORK_EXEC : 0, &fork, sizeof(fork), NULL,
 			 trailer))
 		return 0;
-	return s->recorder->made_record(s, pid, s->record, err);
+	return s->recorder->synthesised_record(s, pid, s->record, err);
 }
 
 static int emit_comm(struct auxtap_session *s, pid_t pid, pid_t tid, const char *comm,
@@ -71,7 +71,7 @@ static int emit_comm(struct auxtap_session *s, pid_t pid, pid_t tid, const char 
 	if (!record_make(s->record, sizeof(s->record), PERF_RECORD_COMM, misc, &ids, sizeof(ids),
 			 comm, trailer))
 		return 0;
-	return s->recorder->made_record(s, pid, s->record, err);
+	return s->recorder->synthesised_record(s, pid, s->record, err);
 }
 
 static int read_maps(struct auxtap_session *s, pid_t pid, struct map_list *maps,

@@ -76,7 +76,7 @@ static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_l
 {
 	struct process *p = process_get(&s->processes, pid);
 	struct trailer trailer = {.pid = (uint32_t)pid, .tid = (uint32_t)pid};
-	struct stream *st = session_find(s, pid);
+	struct stream *st = session_find_stream(s, pid);
 
 	if (!p)
 		return -ENOMEM;
@@ -97,7 +97,7 @@ static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_l
 		}
 		if (known || !record_make_map(s->record, sizeof(s->record), pid, e, &trailer))
 			continue;
-		ret = process_record(&s->processes, pid, s->record);
+		ret = process_keep_record(&s->processes, pid, s->record);
 		if (ret)
 			return ret;
 	}
@@ -113,7 +113,7 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 
 	if (!st->unsaved)
 		return 0;
-	session_newest(s, st, &span, &offset);
+	session_newest_trace(s, st, &span, &offset);
 	if (span.size1 + span.size2) {
 		/* Offset 0: what was overwritten before it is the gap below, not a hole. */
 		ret = session_write_auxtrace(s, file, st, &span, 0, err);
@@ -132,7 +132,7 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 				.exact = 1,
 			};
 
-			session_put_gap(file, &gap);
+			session_write_gap(file, &gap);
 		}
 	}
 	st->unsaved = false;
@@ -143,7 +143,7 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t tid,
 			struct auxtap_error *err)
 {
-	struct stream *dead = session_find(s, tid);
+	struct stream *dead = session_find_stream(s, tid);
 	int ret = dead && dead->unsaved ? write_trace(s, file, dead, err) : 0;
 
 	for (size_t i = 0; i < s->nr_streams && !ret; i++)
@@ -152,17 +152,17 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 }
 
 /* Threads that were one too many for some limit: of the living and the ended, no trace. */
-static void put_untraced(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+static void write_untraced_gap(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_TRACE_OFF, .cpu = -1, .pid = pid, .tid = -1};
 
 	if (p && p->nr_untraced)
-		session_put_gap(file, &gap);
+		session_write_gap(file, &gap);
 }
 
 /* What there was no space for. */
-static void put_unsaved(struct auxtap_session *s, struct trace_file *file)
+static void write_unsaved_gaps(struct auxtap_session *s, struct trace_file *file)
 {
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		const struct stream *st = s->streams[i];
@@ -174,12 +174,12 @@ static void put_unsaved(struct auxtap_session *s, struct trace_file *file)
 		};
 
 		if (st->unsaved)
-			session_put_gap(file, &gap);
+			session_write_gap(file, &gap);
 	}
 }
 
-static void put_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-		     const struct map_list *maps, uint64_t ip)
+static void write_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+		       const struct map_list *maps, uint64_t ip)
 {
 	const struct map_entry *e = map_list_find(maps, ip);
 	uint64_t from, to;
@@ -188,7 +188,7 @@ static void put_code(struct auxtap_session *s, struct trace_file *file, pid_t pi
 		return;
 	from = ip - e->start < CODE_BYTES / 2 ? e->start : ip - CODE_BYTES / 2;
 	to = e->end - ip < CODE_BYTES / 2 ? e->end : ip + CODE_BYTES / 2;
-	session_put_memory(s, file, pid, from, (size_t)(to - from));
+	session_write_memory(s, file, pid, from, (size_t)(to - from));
 }
 
 /* Not one missing page: no page may be read at all. */
@@ -235,7 +235,7 @@ enum auxtap_memory session_memory(const struct auxtap_session *s)
 }
 
 /* What the thread wrote and its registers, if the engine recorded them. */
-static void put_values(struct auxtap_session *s, struct trace_file *file, pid_t pid, pid_t tid)
+static void write_value_log(struct auxtap_session *s, struct trace_file *file, pid_t pid, pid_t tid)
 {
 	void *record;
 	size_t size;
@@ -247,19 +247,19 @@ static void put_values(struct auxtap_session *s, struct trace_file *file, pid_t 
 	free(record);
 }
 
-static void put_threads(struct auxtap_session *s, struct trace_file *file,
-			const struct auxtap_target_event *ev, const struct map_list *maps)
+static void write_threads(struct auxtap_session *s, struct trace_file *file,
+			  const struct auxtap_target_event *ev, const struct map_list *maps)
 {
 	enum auxtap_memory memory = session_memory(s);
 	pid_t *tids = malloc(THREADS_MAX * sizeof(*tids));
 	int nr = tids ? s->be->target->threads(s->be->target_ctx, ev->pid, tids, THREADS_MAX) : 0;
-	size_t others;
+	size_t other_stack_bytes;
 
 	if (nr > THREADS_MAX)
 		nr = THREADS_MAX;
-	others = nr > 1 ? (STACKS_TOTAL - STACK_BYTES) / (size_t)(nr - 1) & ~4095ul : 0;
-	if (others > STACK_BYTES)
-		others = STACK_BYTES;
+	other_stack_bytes = nr > 1 ? (STACKS_TOTAL - STACK_BYTES) / (size_t)(nr - 1) & ~4095ul : 0;
+	if (other_stack_bytes > STACK_BYTES)
+		other_stack_bytes = STACK_BYTES;
 	/* The one that died first. */
 	for (int i = 0; i < nr; i++) {
 		if (tids[i] == ev->tid) {
@@ -268,9 +268,9 @@ static void put_threads(struct auxtap_session *s, struct trace_file *file,
 		}
 	}
 	if (memory == AUXTAP_MEMORY_REACHABLE)
-		file->reach = reach_new(maps);
-	if (file->reach)
-		reach_program(file->reach, s->be, ev->pid, ev->tid, maps);
+		file->reachable = reachable_new(maps);
+	if (file->reachable)
+		reachable_add_program(file->reachable, s->be, ev->pid, ev->tid, maps);
 	for (int i = 0; i < nr; i++) {
 		struct auxtap_crash_thread thread = {.size = sizeof(thread),
 						     .pid = ev->pid,
@@ -283,24 +283,24 @@ static void put_threads(struct auxtap_session *s, struct trace_file *file,
 		thread_comm(s, ev->pid, tids[i], thread.comm);
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_THREAD, &thread,
 						sizeof(thread));
-		put_values(s, file, ev->pid, tids[i]);
+		write_value_log(s, file, ev->pid, tids[i]);
 		if (r->arch != AUXTAP_ARCH_X86_64 && r->arch != AUXTAP_ARCH_AARCH64)
 			continue;
 		ip = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_IP : (int)AUXTAP_A64_PC;
 		if (r->valid & (1ull << ip))
-			put_code(s, file, ev->pid, maps, r->reg[ip]);
+			write_code(s, file, ev->pid, maps, r->reg[ip]);
 		if (memory == AUXTAP_MEMORY_NONE)
 			continue;
-		reach_words(file->reach, r->reg, sizeof(r->reg));
-		session_put_stack(s, file, ev->pid, maps, r,
-				  tids[i] == ev->tid ? STACK_BYTES : others);
+		reachable_add_words(file->reachable, r->reg, sizeof(r->reg));
+		session_write_stack(s, file, ev->pid, maps, r,
+				    tids[i] == ev->tid ? STACK_BYTES : other_stack_bytes);
 		if (tids[i] == ev->tid)
-			session_put_operand(s, file, ev->pid, r);
+			session_write_operand(s, file, ev->pid, r);
 	}
-	if (file->reach)
-		file->memory_cut = reach_put(file->reach, s, file, ev->pid);
-	reach_free(file->reach);
-	file->reach = NULL;
+	if (file->reachable)
+		file->memory_incomplete = reachable_write(file->reachable, s, file, ev->pid);
+	reachable_free(file->reachable);
+	file->reachable = NULL;
 	free(tids);
 }
 
@@ -379,7 +379,7 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 }
 
 /* The oldest but for the first, from which the others often follow. */
-static void remove_second(struct auxtap_session *s)
+static void remove_oldest_but_first(struct auxtap_session *s)
 {
 	static const char *const suffixes[] =
 		{"", ".report.txt", ".report.json", ".report.html", ".vdso", ".core"};
@@ -395,7 +395,7 @@ static void remove_second(struct auxtap_session *s)
 		(s->nr_snapshot_paths - 1) * sizeof(*s->snapshot_paths));
 }
 
-static void keep_newest(struct auxtap_session *s, const char *path)
+static void keep_newest_files(struct auxtap_session *s, const char *path)
 {
 	unsigned int keep = s->opts.keep ? s->opts.keep : 8;
 
@@ -415,11 +415,11 @@ static void keep_newest(struct auxtap_session *s, const char *path)
 	if (s->snapshot_paths[s->nr_snapshot_paths])
 		s->nr_snapshot_paths++;
 	while (s->nr_snapshot_paths > keep)
-		remove_second(s);
+		remove_oldest_but_first(s);
 }
 
 /* The others on these CPUs ran untraced while their events were off for an earlier snapshot. */
-static void put_pauses(struct auxtap_session *s, struct trace_file *file)
+static void write_pause_gaps(struct auxtap_session *s, struct trace_file *file)
 {
 	for (unsigned int i = 0; i < s->nr_pauses; i++) {
 		struct auxtap_gap gap = {
@@ -431,11 +431,11 @@ static void put_pauses(struct auxtap_session *s, struct trace_file *file)
 			.time_end = s->pauses[i].to,
 		};
 
-		session_put_gap(file, &gap);
+		session_write_gap(file, &gap);
 	}
 }
 
-static void trace_again(struct auxtap_session *s, uint64_t since)
+static void resume_tracing(struct auxtap_session *s, uint64_t since)
 {
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		if (!s->streams[i]->disabled)
@@ -474,23 +474,23 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	ret = write_traces(s, file, ev->tid, err);
 	if (!ret)
 		ret = session_write_exited_threads(s, file, ev->pid, err);
-	put_unsaved(s, file);
-	put_untraced(s, file, ev->pid);
-	put_pauses(s, file);
-	session_put_exited_threads(s, file, ev->pid);
+	write_unsaved_gaps(s, file);
+	write_untraced_gap(s, file, ev->pid);
+	write_pause_gaps(s, file);
+	session_write_exited_thread_gaps(s, file, ev->pid);
 	if (crash)
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CRASH, crash,
 						sizeof(*crash));
 	if (ev->type == AUXTAP_TARGET_DYING)
-		put_threads(s, file, ev, maps);
+		write_threads(s, file, ev, maps);
 	if (ev->type == AUXTAP_TARGET_DYING && crash)
-		session_put_heap_blocks(s, file, crash, maps);
+		session_write_heap_blocks(s, file, crash, maps);
 	if (maps_text)
-		session_put_generated_code(s, file, ev->pid, maps);
+		session_write_generated_code(s, file, ev->pid, maps);
 	if (ev->type == AUXTAP_TARGET_DYING && ev->signo == SIGABRT &&
 	    session_memory(s) != AUXTAP_MEMORY_NONE) {
-		session_put_message(s, file, ev->pid, maps);
-		session_put_exception(s, file, ev->pid, ev->tid, maps);
+		session_write_abort_message(s, file, ev->pid, maps);
+		session_write_exception(s, file, ev->pid, ev->tid, maps);
 	}
 	if (maps_text)
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MAPS, maps_text,
@@ -560,13 +560,13 @@ static int save_process(struct auxtap_session *s, pid_t pid, const char *path,
 	if (ret)
 		return ret;
 	ret = write_file(s, &file, &ev, NULL, &no_maps, NULL, err);
-	session_put_gap(&file, &gap);
+	session_write_gap(&file, &gap);
 	if (finish_file(s, &file, &ret, err))
-		keep_newest(s, path);
+		keep_newest_files(s, path);
 	return ret;
 }
 
-int session_save_rings(struct auxtap_session *s, struct auxtap_error *err)
+int session_save_all_processes(struct auxtap_session *s, struct auxtap_error *err)
 {
 	int ret = 0;
 
@@ -588,7 +588,7 @@ int session_save_rings(struct auxtap_session *s, struct auxtap_error *err)
 }
 
 /* It runs on: what its threads have in registers and memory is not known. */
-static int save_interrupted(struct auxtap_session *s, pid_t pid, struct auxtap_error *err)
+static int save_on_request(struct auxtap_session *s, pid_t pid, struct auxtap_error *err)
 {
 	const struct auxtap_target_event ev = {.size = sizeof(ev),
 					       .type = AUXTAP_TARGET_NONE,
@@ -617,7 +617,7 @@ static int save_interrupted(struct auxtap_session *s, pid_t pid, struct auxtap_e
 			s->stats.snapshots++;
 			if (s->opts.on_snapshot)
 				s->opts.on_snapshot(s->opts.ctx, path, &crash);
-			keep_newest(s, path);
+			keep_newest_files(s, path);
 		}
 	}
 	map_list_free(&maps);
@@ -639,7 +639,7 @@ static bool is_first_of_process(const struct auxtap_session *s, size_t at)
 	return true;
 }
 
-int session_save_interrupted(struct auxtap_session *s, struct auxtap_error *err)
+int session_save_on_request(struct auxtap_session *s, struct auxtap_error *err)
 {
 	uint64_t since = s->be->perf->clock(s->be->perf_ctx);
 	int ret = 0;
@@ -650,16 +650,16 @@ int session_save_interrupted(struct auxtap_session *s, struct auxtap_error *err)
 	for (size_t i = 0; i < s->nr_streams && !ret; i++)
 		ret = session_drain_data(s, s->streams[i], err);
 	if (s->layout->per_cpu && !ret && s->main_pid > 0)
-		ret = save_interrupted(s, s->main_pid, err);
+		ret = save_on_request(s, s->main_pid, err);
 	for (size_t i = 0; i < s->nr_streams && !ret && !s->layout->per_cpu; i++) {
 		if (is_first_of_process(s, i))
-			ret = save_interrupted(s, s->streams[i]->pid, err);
+			ret = save_on_request(s, s->streams[i]->pid, err);
 	}
-	trace_again(s, since);
-	if (!ret || s->lost_snapshot)
+	resume_tracing(s, since);
+	if (!ret || s->snapshot_errno)
 		return 0;
-	s->lost_snapshot = ret; /* as at a death: the recorder goes on */
-	s->lost_why = *err;
+	s->snapshot_errno = ret; /* as at a death: the recorder goes on */
+	s->snapshot_error = *err;
 	return 0;
 }
 
@@ -676,7 +676,7 @@ static int drain_process(struct auxtap_session *s, int32_t pid, struct auxtap_er
 	return 0;
 }
 
-int session_save_death(struct auxtap_session *s, const struct auxtap_target_event *ev,
+int session_save_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		       struct auxtap_error *err)
 {
 	const struct auxtap_target_ops *target = s->be->target;
@@ -712,27 +712,27 @@ int session_save_death(struct auxtap_session *s, const struct auxtap_target_even
 		ret = write_file(s, &file, ev, &crash, &maps, text, err);
 	/* The areas are read: threads that live on may be released. */
 	if (s->layout->per_cpu)
-		trace_again(s, since);
+		resume_tracing(s, since);
 	if (created)
 		kept = finish_file(s, &file, &ret, err);
 	s->stats.snapshots += kept;
 	if (kept && s->opts.on_snapshot) {
 		s->opts.on_snapshot(s->opts.ctx, path, &crash);
 	} else if (!kept && s->opts.on_no_snapshot) {
-		s->lost_reported |= !s->lost_snapshot;
+		s->snapshot_error_reported |= !s->snapshot_errno;
 		s->opts.on_no_snapshot(s->opts.ctx, path, &crash, err);
 	}
 	if (kept && maps.nr && !s->opts.redact && !(crash.flags & AUXTAP_CRASH_MEMORY_UNREADABLE))
 		session_save_core(s, ev, &maps, path);
 	/* Last, because it may remove the file: with --keep 1 each but the first. */
 	if (kept)
-		keep_newest(s, path);
+		keep_newest_files(s, path);
 	map_list_free(&maps);
 	free(text);
 	return ret;
 }
 
-void session_unseen_death(struct auxtap_session *s, const struct auxtap_target_event *ev)
+void session_report_unseen_crash(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_crash crash = {

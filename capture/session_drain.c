@@ -16,7 +16,7 @@
 #define UNIT_LINES_MAX 4096
 #define UNIT_LINE_SIZE 112
 
-void session_put_gap(struct trace_file *file, const struct auxtap_gap *gap)
+void session_write_gap(struct trace_file *file, const struct auxtap_gap *gap)
 {
 	if (!file->writer)
 		return;
@@ -25,11 +25,11 @@ void session_put_gap(struct trace_file *file, const struct auxtap_gap *gap)
 						sizeof(*gap));
 		return;
 	}
-	if (!file->more_gaps.time_begin || gap->time_begin < file->more_gaps.time_begin)
-		file->more_gaps.time_begin = gap->time_begin;
-	if (gap->time_end > file->more_gaps.time_end)
-		file->more_gaps.time_end = gap->time_end;
-	file->more_gaps.nr_bytes += gap->nr_bytes;
+	if (!file->gap_sum.time_begin || gap->time_begin < file->gap_sum.time_begin)
+		file->gap_sum.time_begin = gap->time_begin;
+	if (gap->time_end > file->gap_sum.time_end)
+		file->gap_sum.time_end = gap->time_end;
+	file->gap_sum.nr_bytes += gap->nr_bytes;
 }
 
 bool session_unit_stats(struct auxtap_session *s, const struct stream *st,
@@ -64,7 +64,7 @@ void session_keep_unit_stats(struct auxtap_session *s, struct stream *st)
 	s->other_units.nr_dropped += now.nr_dropped;
 }
 
-void session_dropped(struct auxtap_session *s, struct stream *st)
+void session_write_dropped_gap(struct auxtap_session *s, struct stream *st)
 {
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_TRUNCATED,
@@ -77,17 +77,17 @@ void session_dropped(struct auxtap_session *s, struct stream *st)
 
 	if (!s->file.writer || !session_unit_stats(s, st, &now))
 		return;
-	if (now.nr_dropped == st->seen.nr_dropped)
+	if (now.nr_dropped == st->stats_at_last_gap.nr_dropped)
 		return;
-	gap.nr_bytes = now.nr_dropped - st->seen.nr_dropped;
+	gap.nr_bytes = now.nr_dropped - st->stats_at_last_gap.nr_dropped;
 	gap.exact = 1;
 	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
-	st->seen.nr_dropped = now.nr_dropped;
-	session_put_gap(&s->file, &gap);
+	st->stats_at_last_gap.nr_dropped = now.nr_dropped;
+	session_write_gap(&s->file, &gap);
 }
 
 /* What a record means for capture itself. */
-static void look_at(struct auxtap_session *s, struct stream *st, const void *record)
+static void note_record(struct auxtap_session *s, struct stream *st, const void *record)
 {
 	const struct perf_event_header *header = record;
 	const struct trailer *trailer;
@@ -103,9 +103,9 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 		memcpy(&aux, header + 1, sizeof(aux));
 		st->wakeups.stopped |= aux.flags & PERF_AUX_FLAG_TRUNCATED;
 		if ((aux.flags & PERF_AUX_FLAG_TRUNCATED) && !s->recorder->overwrite) {
-			if (!st->truncated)
+			if (!st->needs_reenable)
 				st->truncated_time = trailer->time;
-			st->truncated = true;
+			st->needs_reenable = true;
 			s->stats.truncations++;
 		}
 		if (aux.flags & PERF_AUX_FLAG_COLLISION)
@@ -115,15 +115,15 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 		s->stats.lost_records += lost.lost;
 		st->wakeups.stopped = true;
 		/* F3: the lost record may be an AUX record with TRUNCATED. */
-		if (!s->recorder->overwrite && !st->truncated) {
-			st->truncated = true;
+		if (!s->recorder->overwrite && !st->needs_reenable) {
+			st->needs_reenable = true;
 			st->truncated_time = trailer->time;
 		}
 	}
 }
 
 /* The build-id is read as early as possible: the file may be replaced while it is mapped. */
-static void look_at_mapping(struct auxtap_session *s, const void *record)
+static void note_mapping(struct auxtap_session *s, const void *record)
 {
 	const struct mmap2_body *map = record_mmap2(record);
 
@@ -150,8 +150,8 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 		header->size = size;
 		auxtap_ring_data_consume(&st->ring);
 		nr_bytes += size;
-		look_at(s, st, s->record);
-		look_at_mapping(s, s->record);
+		note_record(s, st, s->record);
+		note_mapping(s, s->record);
 		if (s->failed)
 			continue;
 		ret = s->recorder->record(s, st, s->record, err);
@@ -160,15 +160,15 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 	}
 	/* No space for a LOST record either (E3): the ring would never show the loss. */
 	if (st->ring.data_size && nr_bytes + 256 > st->ring.data_size && !s->recorder->overwrite &&
-	    !st->truncated) {
-		st->truncated = st->wakeups.stopped = true;
+	    !st->needs_reenable) {
+		st->needs_reenable = st->wakeups.stopped = true;
 		st->truncated_time = s->last_time;
 	}
 	return ret < 0 ? ret : 0;
 }
 
-struct auxtap_auxtrace session_auxtrace_head(const struct auxtap_session *s,
-					     const struct stream *st, uint64_t offset)
+struct auxtap_auxtrace session_auxtrace_header(const struct auxtap_session *s,
+					       const struct stream *st, uint64_t offset)
 {
 	return (struct auxtap_auxtrace){
 		.offset = offset,
@@ -187,7 +187,7 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 			   const struct stream *st, const struct auxtap_span *span, uint64_t offset,
 			   struct auxtap_error *err)
 {
-	struct auxtap_auxtrace head = session_auxtrace_head(s, st, offset);
+	struct auxtap_auxtrace head = session_auxtrace_header(s, st, offset);
 
 	file->open_round = true;
 	s->stats.aux_bytes += span->size1 + span->size2;
@@ -196,7 +196,7 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 }
 
 /* The program ran on while we had its event off: that much is in no trace. */
-void session_paused(struct auxtap_session *s, struct stream *st)
+void session_write_pause_gap(struct auxtap_session *s, struct stream *st)
 {
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_PAUSED,
@@ -207,14 +207,15 @@ void session_paused(struct auxtap_session *s, struct stream *st)
 	};
 	struct auxtap_unit_stats now;
 
-	if (!session_unit_stats(s, st, &now) || now.nr_untraced == st->seen.nr_untraced)
+	if (!session_unit_stats(s, st, &now) ||
+	    now.nr_untraced == st->stats_at_last_gap.nr_untraced)
 		return;
-	st->seen.nr_untraced = now.nr_untraced;
+	st->stats_at_last_gap.nr_untraced = now.nr_untraced;
 	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
-	session_put_gap(&s->file, &gap);
+	session_write_gap(&s->file, &gap);
 }
 
-int session_round(struct auxtap_session *s, struct auxtap_error *err)
+int session_drain_round(struct auxtap_session *s, struct auxtap_error *err)
 {
 	int ret;
 

@@ -9,23 +9,23 @@
 #include <string.h>
 
 /* A copy of the newest trace in its ring; NULL: there is none, or no memory. */
-static struct ended_trace *newest_trace(struct auxtap_session *s, struct stream *st)
+static struct exited_trace *newest_trace(struct auxtap_session *s, struct stream *st)
 {
 	size_t size, skip, first;
 	struct auxtap_span span;
-	struct ended_trace *t;
+	struct exited_trace *t;
 	uint64_t offset;
 
 	if (!st->ring.aux_size)
 		return NULL;
-	session_newest(s, st, &span, &offset);
+	session_newest_trace(s, st, &span, &offset);
 	size = span.size1 + span.size2;
-	skip = size > ENDED_TRACE_MAX ? size - ENDED_TRACE_MAX : 0;
+	skip = size > EXITED_TRACE_MAX ? size - EXITED_TRACE_MAX : 0;
 	size -= skip;
 	t = size ? malloc(sizeof(*t) + size) : NULL;
 	if (!t)
 		return NULL;
-	*t = (struct ended_trace){.head = session_auxtrace_head(s, st, 0), .size = size};
+	*t = (struct exited_trace){.head = session_auxtrace_header(s, st, 0), .size = size};
 	first = skip < span.size1 ? span.size1 - skip : 0;
 	if (first)
 		memcpy(t->bytes, (const char *)span.part1 + (span.size1 - first), first);
@@ -35,11 +35,11 @@ static struct ended_trace *newest_trace(struct auxtap_session *s, struct stream 
 	return t;
 }
 
-void session_note_ended(struct auxtap_session *s, struct stream *st)
+void session_keep_exited_thread(struct auxtap_session *s, struct stream *st)
 {
-	struct ended_thread gone = {.tid = st->tid,
-				    .time_begin = st->since,
-				    .time_end = s->last_time};
+	struct exited_thread gone = {.tid = st->tid,
+				     .time_begin = st->opened_after,
+				     .time_end = s->last_time};
 	struct auxtap_unit_stats unit;
 
 	if (session_unit_stats(s, st, &unit)) {
@@ -54,13 +54,13 @@ int session_write_exited_threads(struct auxtap_session *s, struct trace_file *fi
 				 struct auxtap_error *err)
 {
 	const struct process *p = process_find(&s->processes, pid);
-	uint64_t nr = p && p->ended ? p->nr_ended : 0;
+	uint64_t nr = p && p->exited ? p->nr_exited : 0;
 	int ret = 0;
 
 	/* The newest first: the others do with the space that is left. */
-	for (uint64_t i = nr; i-- > 0 && nr - i <= ENDED_MAX;) {
-		struct ended_thread *gone = &p->ended[i % ENDED_MAX];
-		const struct ended_trace *t = gone->trace;
+	for (uint64_t i = nr; i-- > 0 && nr - i <= EXITED_MAX;) {
+		struct exited_thread *gone = &p->exited[i % EXITED_MAX];
+		const struct exited_trace *t = gone->trace;
 
 		if (!t || ret)
 			continue;
@@ -75,24 +75,26 @@ int session_write_exited_threads(struct auxtap_session *s, struct trace_file *fi
 	return ret;
 }
 
-void session_put_exited_threads(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+void session_write_exited_thread_gaps(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
 	struct auxtap_gap gap = {.cpu = -1, .pid = pid};
 	uint64_t first;
 
-	if (!p || !p->nr_ended)
+	if (!p || !p->nr_exited)
 		return;
-	file->nr_threads_ended = p->nr_ended;
-	first = !p->ended ? p->nr_ended : p->nr_ended > ENDED_MAX ? p->nr_ended - ENDED_MAX : 0;
+	file->nr_exited_without_trace = p->nr_exited;
+	first = !p->exited		  ? p->nr_exited :
+		p->nr_exited > EXITED_MAX ? p->nr_exited - EXITED_MAX :
+					    0;
 	gap.cause = AUXTAP_GAP_DISCARDED;
 	if (first) {
 		gap.tid = -1;
-		gap.nr_bytes = p->more_ended_bytes;
-		session_put_gap(file, &gap);
+		gap.nr_bytes = p->older_exited_bytes;
+		session_write_gap(file, &gap);
 	}
-	for (uint64_t i = first; i < p->nr_ended; i++) {
-		struct ended_thread *gone = &p->ended[i % ENDED_MAX];
+	for (uint64_t i = first; i < p->nr_exited; i++) {
+		struct exited_thread *gone = &p->exited[i % EXITED_MAX];
 
 		gap.tid = gone->tid;
 		gap.cause = AUXTAP_GAP_DISCARDED;
@@ -101,13 +103,13 @@ void session_put_exited_threads(struct auxtap_session *s, struct trace_file *fil
 		gap.nr_bytes = gone->nr_bytes;
 		gap.exact = gone->exact;
 		if (gone->saved) {
-			file->nr_threads_ended--;
+			file->nr_exited_without_trace--;
 			gap.cause = AUXTAP_GAP_OVERWRITTEN;
 			gap.time_begin = gap.time_end = 0;
 			gap.nr_bytes -= gone->trace->size;
 		}
 		if (gap.nr_bytes || !gone->saved)
-			session_put_gap(file, &gap);
+			session_write_gap(file, &gap);
 		gone->saved = false;
 	}
 }

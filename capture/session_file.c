@@ -222,7 +222,7 @@ static size_t identify(struct auxtap_session *s, struct trace_file *file, const 
 }
 
 /* The same record in *out, its trailer without the CPU; its size. */
-static size_t take_cpu_out(void *out, const void *record, size_t size)
+static size_t remove_cpu(void *out, const void *record, size_t size)
 {
 	const struct trailer *trailer;
 	size_t body_size, cpu, rest;
@@ -268,7 +268,7 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 	}
 	if (without_cpu(s)) {
 		size_t shorter =
-			size <= sizeof(s->rewritten) ? take_cpu_out(s->rewritten, record, size) : 0;
+			size <= sizeof(s->rewritten) ? remove_cpu(s->rewritten, record, size) : 0;
 
 		if (!shorter)
 			return auxtap_error_set(err, -EPROTO, file->path,
@@ -281,7 +281,7 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 	return auxtap_perfdata_writer_record(file->writer, record, size, NULL, 0, err);
 }
 
-static void put_number(FILE *f, const char *key, uint64_t value)
+static void print_number(FILE *f, const char *key, uint64_t value)
 {
 	fprintf(f, "%s: %llu\n", key, (unsigned long long)value);
 }
@@ -297,14 +297,14 @@ static void print_memory(FILE *f, const struct auxtap_session *s, const struct t
 
 	fprintf(f, CAPTURE_LINE_MEMORY ": %s\n",
 		names[s->opts.redact ? AUXTAP_MEMORY_NONE : s->opts.memory]);
-	if (file->memory_cut)
-		put_number(f, CAPTURE_LINE_MEMORY_CUT, 1);
+	if (file->memory_incomplete)
+		print_number(f, CAPTURE_LINE_MEMORY_CUT, 1);
 	if (s->opts.redact)
-		put_number(f, CAPTURE_LINE_REDACTED, 1);
+		print_number(f, CAPTURE_LINE_REDACTED, 1);
 }
 
 /* "key: value" lines: how this trace came about. */
-static void put_capture_lines(struct auxtap_session *s, struct trace_file *file)
+static void write_capture_lines(struct auxtap_session *s, struct trace_file *file)
 {
 	char *text = NULL;
 	size_t size;
@@ -317,19 +317,19 @@ static void put_capture_lines(struct auxtap_session *s, struct trace_file *file)
 	fprintf(f, CAPTURE_LINE_SOURCE ": %s\n", s->be->target->name);
 	fprintf(f, "event: %s\n", s->event.name);
 	fprintf(f, CAPTURE_LINE_MODE ": %s\n", s->recorder->name);
-	put_number(f, CAPTURE_LINE_AUX_SIZE, s->aux_bytes);
+	print_number(f, CAPTURE_LINE_AUX_SIZE, s->aux_bytes);
 	fprintf(f, "time: %s\n", s->be->perf->emulated ? "emulated" : "real");
 	if (*s->be->slowdown)
 		fprintf(f, "slowdown: %s\n", s->be->slowdown);
-	put_number(f, CAPTURE_LINE_TRUNCATIONS, s->stats.truncations);
-	put_number(f, CAPTURE_LINE_COLLISIONS, s->stats.collisions);
-	put_number(f, CAPTURE_LINE_LOST_RECORDS, s->stats.lost_records);
-	put_number(f, "untraced", s->stats.untraced);
-	put_number(f, "mappings_given_up", s->processes.dropped);
-	if (s->recorder->per_death)
+	print_number(f, CAPTURE_LINE_TRUNCATIONS, s->stats.truncations);
+	print_number(f, CAPTURE_LINE_COLLISIONS, s->stats.collisions);
+	print_number(f, CAPTURE_LINE_LOST_RECORDS, s->stats.lost_records);
+	print_number(f, "untraced", s->stats.untraced);
+	print_number(f, "mappings_given_up", s->processes.dropped);
+	if (s->recorder->per_crash)
 		print_memory(f, s, file);
-	if (file->nr_threads_ended)
-		put_number(f, CAPTURE_LINE_THREADS_ENDED, file->nr_threads_ended);
+	if (file->nr_exited_without_trace)
+		print_number(f, CAPTURE_LINE_THREADS_ENDED, file->nr_exited_without_trace);
 	/* Bytes, exact: written is Σ AUX sizes + skipped is the last head (linear mode). */
 	if (s->unit_lines_len)
 		fwrite(s->unit_lines, 1, s->unit_lines_len, f);
@@ -350,9 +350,9 @@ int trace_file_finish(struct auxtap_session *s, struct trace_file *file, struct 
 
 	if (!file->writer)
 		return 0;
-	put_capture_lines(s, file);
+	write_capture_lines(s, file);
 	if (file->nr_gaps > MAX_GAPS) {
-		struct auxtap_gap rest = file->more_gaps;
+		struct auxtap_gap rest = file->gap_sum;
 
 		rest.cause = AUXTAP_GAP_UNKNOWN; /* of several */
 		rest.cpu = -1;

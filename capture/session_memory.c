@@ -21,7 +21,7 @@
 #define DATA_PAGES	(PAGES_MAX / 2) /* of the program's data */
 #define RUN_PAGES	256		/* of a record */
 
-struct reach {
+struct reachable {
 	const struct map_entry **entries; /* that may be saved, by address */
 	size_t nr_entries;
 	uint64_t *pages; /* PAGES_MAX: their numbers, as they were found */
@@ -38,16 +38,16 @@ static int compare_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-struct reach *reach_new(const struct map_list *maps)
+struct reachable *reachable_new(const struct map_list *maps)
 {
-	struct reach *r = calloc(1, sizeof(*r));
+	struct reachable *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->entries = malloc((maps->nr + 1) * sizeof(*r->entries));
 	r->pages = malloc(PAGES_MAX * sizeof(*r->pages));
 	if (!r->entries || !r->pages) {
-		reach_free(r);
+		reachable_free(r);
 		return NULL;
 	}
 	for (size_t i = 0; i < maps->nr; i++) {
@@ -60,7 +60,7 @@ struct reach *reach_new(const struct map_list *maps)
 	return r;
 }
 
-void reach_free(struct reach *r)
+void reachable_free(struct reachable *r)
 {
 	if (!r)
 		return;
@@ -70,7 +70,7 @@ void reach_free(struct reach *r)
 	free(r);
 }
 
-static bool is_candidate(const struct reach *r, uint64_t addr)
+static bool is_candidate(const struct reachable *r, uint64_t addr)
 {
 	size_t low = 0, high = r->nr_entries;
 
@@ -86,7 +86,7 @@ static bool is_candidate(const struct reach *r, uint64_t addr)
 }
 
 /* The first time: true. */
-static bool learn(struct reach *r, uint64_t page)
+static bool learn(struct reachable *r, uint64_t page)
 {
 	uint64_t hash = hash_number(page);
 
@@ -94,7 +94,7 @@ static bool learn(struct reach *r, uint64_t page)
 	       !hash_map_add(&r->known, hash, (size_t)page);
 }
 
-static void add_page(struct reach *r, uint64_t page)
+static void add_page(struct reachable *r, uint64_t page)
 {
 	if (r->nr >= PAGES_MAX) {
 		r->full |= hash_map_find(&r->known, hash_number(page)) == HASH_MAP_NONE;
@@ -104,7 +104,7 @@ static void add_page(struct reach *r, uint64_t page)
 		r->pages[r->nr++] = page;
 }
 
-void reach_words(struct reach *r, const void *bytes, size_t size)
+void reachable_add_words(struct reachable *r, const void *bytes, size_t size)
 {
 	for (size_t at = 0; r && at + 8 <= size; at += 8) {
 		uint64_t word;
@@ -115,7 +115,7 @@ void reach_words(struct reach *r, const void *bytes, size_t size)
 	}
 }
 
-void reach_saved(struct reach *r, uint64_t addr, size_t size)
+void reachable_mark_saved(struct reachable *r, uint64_t addr, size_t size)
 {
 	uint64_t page = (addr + CORE_PAGE - 1) / CORE_PAGE, end = (addr + size) / CORE_PAGE;
 
@@ -124,8 +124,8 @@ void reach_saved(struct reach *r, uint64_t addr, size_t size)
 }
 
 /* The file that the entry point is in: its mappings that can be written, and the zeros after. */
-void reach_program(struct reach *r, const struct auxtap_backend *be, pid_t pid, pid_t tid,
-		   const struct map_list *maps)
+void reachable_add_program(struct reachable *r, const struct auxtap_backend *be, pid_t pid,
+			   pid_t tid, const struct map_list *maps)
 {
 	struct auxtap_target_facts facts = {.size = sizeof(facts)};
 	const struct map_entry *code;
@@ -156,7 +156,7 @@ void reach_program(struct reach *r, const struct auxtap_backend *be, pid_t pid, 
 }
 
 /* What the pages before end lead to is added. */
-static void scan_pages(struct reach *r, const struct auxtap_backend *be, pid_t pid, size_t end)
+static void scan_pages(struct reachable *r, const struct auxtap_backend *be, pid_t pid, size_t end)
 {
 	_Alignas(8) unsigned char page[CORE_PAGE];
 
@@ -165,7 +165,7 @@ static void scan_pages(struct reach *r, const struct auxtap_backend *be, pid_t p
 					    sizeof(page));
 
 		if (n > 0)
-			reach_words(r, page, (size_t)n);
+			reachable_add_words(r, page, (size_t)n);
 	}
 }
 
@@ -176,7 +176,8 @@ static int compare_pages(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-bool reach_put(struct reach *r, struct auxtap_session *s, struct trace_file *file, pid_t pid)
+bool reachable_write(struct reachable *r, struct auxtap_session *s, struct trace_file *file,
+		     pid_t pid)
 {
 	/* one step away from registers and stacks so far: the second step, and that from the data
 	 */
@@ -186,13 +187,13 @@ bool reach_put(struct reach *r, struct auxtap_session *s, struct trace_file *fil
 		for (nr = 1;
 		     i + nr < r->nr && nr < RUN_PAGES && r->pages[i + nr] == r->pages[i] + nr;)
 			nr++;
-		session_put_memory(s, file, pid, r->pages[i] * CORE_PAGE, nr * CORE_PAGE);
+		session_write_memory(s, file, pid, r->pages[i] * CORE_PAGE, nr * CORE_PAGE);
 	}
 	return r->full;
 }
 
-void session_put_generated_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-				const struct map_list *maps)
+void session_write_generated_code(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				  const struct map_list *maps)
 {
 	const struct auxtap_target_ops *target = s->be->target;
 	struct auxtap_crash_code head;
@@ -213,6 +214,6 @@ void session_put_generated_code(struct auxtap_session *s, struct trace_file *fil
 		at += sizeof(head) + (size_t)padded;
 	}
 	if (size)
-		session_put_code_names(file, pid, maps);
+		session_write_code_names(file, pid, maps);
 	free(notes);
 }

@@ -135,8 +135,8 @@ static int64_t read_dump(int fd, uint8_t *to, bool *cut)
 	return jitdump_condense(fd, to, NAMES_MAX, cut);
 }
 
-static void put_names(struct trace_file *file, uint32_t type, struct auxtap_crash_code_names *head,
-		      int fd, read_names *fn)
+static void write_names(struct trace_file *file, uint32_t type,
+			struct auxtap_crash_code_names *head, int fd, read_names *fn)
 {
 	uint8_t *record = fd < 0 ? NULL : malloc(sizeof(*head) + NAMES_MAX);
 
@@ -176,7 +176,7 @@ static const char *find_dump(const struct map_list *maps, const struct owner *ow
 	return NULL;
 }
 
-void session_put_code_names(struct trace_file *file, pid_t pid, const struct map_list *maps)
+void session_write_code_names(struct trace_file *file, pid_t pid, const struct map_list *maps)
 {
 	struct auxtap_crash_code_names head = {.size = sizeof(head), .pid = pid};
 	struct owner owner = {0};
@@ -190,12 +190,12 @@ void session_put_code_names(struct trace_file *file, pid_t pid, const struct map
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.pid);
 	fd = open_owned(pid, &owner, path);
 	if (fd != -ENOENT)
-		put_names(file, AUXTAP_METADATA_CODE_NAMES, &head, fd, read_map);
+		write_names(file, AUXTAP_METADATA_CODE_NAMES, &head, fd, read_map);
 	dump = find_dump(maps, &owner);
 	if (dump)
-		put_names(file, AUXTAP_METADATA_CODE_DUMP,
-			  &(struct auxtap_crash_code_names){.size = sizeof(head),
-							    .pid = pid,
-							    .file_pid = owner.pid},
-			  open_owned(pid, &owner, dump), read_dump);
+		write_names(file, AUXTAP_METADATA_CODE_DUMP,
+			    &(struct auxtap_crash_code_names){.size = sizeof(head),
+							      .pid = pid,
+							      .file_pid = owner.pid},
+			    open_owned(pid, &owner, dump), read_dump);
 }

@@ -106,8 +106,8 @@ bool x86_word_operand(const unsigned char *code, size_t nr, const struct auxtap_
 	return !r.unknown;
 }
 
-void session_put_operand(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 const struct auxtap_regs *regs)
+void session_write_operand(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			   const struct auxtap_regs *regs)
 {
 	unsigned char code[INSN_MAX];
 	uint64_t addr;
@@ -118,5 +118,5 @@ void session_put_operand(struct auxtap_session *s, struct trace_file *file, pid_
 	n = s->be->target->mem(s->be->target_ctx, pid, regs->reg[AUXTAP_X86_IP], code,
 			       sizeof(code));
 	if (n > 0 && x86_word_operand(code, (size_t)n, regs, &addr))
-		session_put_memory(s, file, pid, addr, 8);
+		session_write_memory(s, file, pid, addr, 8);
 }

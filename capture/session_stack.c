@@ -110,8 +110,8 @@ struct stack_ranges {
 };
 
 /* What was read, after the head; NULL. *size: how much that is. The caller frees it. */
-static unsigned char *put_range(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-				uint64_t addr, size_t *size)
+static unsigned char *write_range(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				  uint64_t addr, size_t *size)
 {
 	struct auxtap_crash_memory head = {.size = sizeof(head), .pid = pid, .addr = addr};
 	unsigned char *record = malloc(sizeof(head) + *size);
@@ -132,15 +132,15 @@ static unsigned char *put_range(struct auxtap_session *s, struct trace_file *fil
 	return record;
 }
 
-void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
-			size_t size)
+void session_write_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			  uint64_t addr, size_t size)
 {
-	free(put_range(s, file, pid, addr, &size));
+	free(write_range(s, file, pid, addr, &size));
 }
 
 /* From 'from' up, within its mapping, except what is saved already. */
-static void put_stack_part(struct auxtap_session *s, struct trace_file *file,
-			   struct stack_ranges *stack, uint64_t from, uint64_t end)
+static void write_stack_part(struct auxtap_session *s, struct trace_file *file,
+			     struct stack_ranges *stack, uint64_t from, uint64_t end)
 {
 	unsigned char *record;
 	size_t size;
@@ -158,12 +158,12 @@ static void put_stack_part(struct auxtap_session *s, struct trace_file *file,
 	if (end <= from)
 		return;
 	size = end - from < stack->max ? (size_t)(end - from) : stack->max;
-	record = put_range(s, file, stack->pid, from, &size);
+	record = write_range(s, file, stack->pid, from, &size);
 	if (!record)
 		return;
 	stack->parts[stack->nr++] = (struct stack_part){from, from + size};
-	reach_saved(file->reach, from, size);
-	reach_words(file->reach, record + sizeof(struct auxtap_crash_memory), size);
+	reachable_mark_saved(file->reachable, from, size);
+	reachable_add_words(file->reachable, record + sizeof(struct auxtap_crash_memory), size);
 	stack->interrupted =
 		find_interrupted(stack->arch, stack->maps, from,
 				 record + sizeof(struct auxtap_crash_memory), size, &stack->sp);
@@ -174,8 +174,8 @@ static void put_stack_part(struct auxtap_session *s, struct trace_file *file,
  * From sp up, within its mapping; and the 128 bytes below sp that functions which call no
  * others use on x86-64 (the red zone of its ABI).
  */
-static void put_stack(struct auxtap_session *s, struct trace_file *file, struct stack_ranges *stack,
-		      uint64_t sp)
+static void write_stack(struct auxtap_session *s, struct trace_file *file,
+			struct stack_ranges *stack, uint64_t sp)
 {
 	const struct map_list *maps = stack->maps;
 	const struct map_entry *e = map_list_find(maps, sp);
@@ -194,15 +194,15 @@ static void put_stack(struct auxtap_session *s, struct trace_file *file, struct 
 		}
 	}
 	if (e && e->prot & PROT_READ)
-		put_stack_part(s, file, stack, from, e->end);
+		write_stack_part(s, file, stack, from, e->end);
 }
 
 /*
  * A frame whose variable-length array was too large: sp is far below the frame pointer.
  * What the function saved, the unwinder finds below the frame pointer.
  */
-static void put_frame(struct auxtap_session *s, struct trace_file *file, struct stack_ranges *stack,
-		      uint64_t sp, uint64_t fp)
+static void write_frame(struct auxtap_session *s, struct trace_file *file,
+			struct stack_ranges *stack, uint64_t sp, uint64_t fp)
 {
 	const struct map_entry *e = map_list_find(stack->maps, fp);
 	unsigned char record[16];
@@ -218,11 +218,11 @@ static void put_frame(struct auxtap_session *s, struct trace_file *file, struct 
 	    !is_frame(stack->arch, stack->maps, fp, record))
 		return;
 	from = fp - e->start < FRAME_BYTES ? e->start : fp - FRAME_BYTES;
-	put_stack_part(s, file, stack, from, e->end);
+	write_stack_part(s, file, stack, from, e->end);
 }
 
-void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-		       const struct map_list *maps, const struct auxtap_regs *r, size_t max)
+void session_write_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 const struct map_list *maps, const struct auxtap_regs *r, size_t max)
 {
 	struct stack_ranges stack = {.maps = maps, .arch = r->arch, .pid = pid, .max = max};
 	bool x86 = r->arch == AUXTAP_ARCH_X86_64;
@@ -231,12 +231,12 @@ void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t 
 
 	if (!(r->valid & (1ull << sp)))
 		return;
-	put_stack(s, file, &stack, r->reg[sp]);
+	write_stack(s, file, &stack, r->reg[sp]);
 	stack.max = max / 4;
 	for (unsigned int nr = 0; stack.interrupted && stack.nr > nr && stack.nr < STACK_PARTS;) {
 		nr = stack.nr;
-		put_stack(s, file, &stack, stack.sp);
+		write_stack(s, file, &stack, stack.sp);
 	}
 	if (r->valid & (1ull << fp))
-		put_frame(s, file, &stack, r->reg[sp], r->reg[fp]);
+		write_frame(s, file, &stack, r->reg[sp], r->reg[fp]);
 }

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-void session_sideband(struct perf_event_attr *attr)
+void session_enable_sideband(struct perf_event_attr *attr)
 {
 	attr->mmap = 1;
 	attr->mmap2 = 1;
@@ -19,7 +19,7 @@ void session_sideband(struct perf_event_attr *attr)
 	attr->task = 1;
 }
 
-void session_attrs(struct auxtap_session *s)
+void session_init_attrs(struct auxtap_session *s)
 {
 	struct perf_event_attr *attr = &s->attrs[0];
 
@@ -47,7 +47,7 @@ void session_attrs(struct auxtap_session *s)
 	s->layout->attrs(s);
 }
 
-struct stream *session_find(struct auxtap_session *s, pid_t tid)
+struct stream *session_find_stream(struct auxtap_session *s, pid_t tid)
 {
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		if (s->streams[i]->tid == tid)
@@ -56,7 +56,7 @@ struct stream *session_find(struct auxtap_session *s, pid_t tid)
 	return NULL;
 }
 
-bool session_cpu_wanted(const char *list, int cpu)
+bool session_cpu_selected(const char *list, int cpu)
 {
 	if (!list)
 		return true;
@@ -95,7 +95,7 @@ static int map_error(struct auxtap_session *s, const char *what, int code, uint6
 
 	limits_read(&limits);
 	for (int cpu = 0; s->opts.cpus && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-		nr_rings += session_cpu_wanted(s->opts.cpus, cpu);
+		nr_rings += session_cpu_selected(s->opts.cpus, cpu);
 	if (nr_rings && s->nr_attrs > 2) /* the data rings of the other CPUs, as theirs */
 		data_kb = (data_kb * limits.nr_cpus + nr_rings - 1) / nr_rings;
 	return refusal_map(what, bytes, code, nr_rings ? nr_rings : limits.nr_cpus, data_kb,
@@ -133,8 +133,8 @@ int session_map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 			 s->recorder->overwrite, err);
 }
 
-int session_learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,
-		     struct auxtap_error *err)
+int session_read_event_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,
+			  struct auxtap_error *err)
 {
 	uint64_t value = 0;
 	int ret = s->be->perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_ID,
@@ -153,7 +153,7 @@ struct stream *session_add_stream(struct auxtap_session *s, pid_t pid, pid_t tid
 {
 	struct stream *st;
 
-	if (vector_grow(s->streams, s->nr_streams, s->reserve_streams))
+	if (vector_grow(s->streams, s->nr_streams, s->max_streams))
 		return NULL;
 	st = calloc(1, sizeof(*st));
 	if (!st)
@@ -164,7 +164,7 @@ struct stream *session_add_stream(struct auxtap_session *s, pid_t pid, pid_t tid
 	st->fd = -1;
 	st->idx = s->next_idx++;
 	st->stall_limit = 1;
-	st->since = s->last_time;
+	st->opened_after = s->last_time;
 	s->streams[s->nr_streams++] = st;
 	return st;
 }
@@ -174,7 +174,7 @@ static void release(struct auxtap_session *s, struct stream *st)
 	const struct auxtap_perf_ops *perf = s->be->perf;
 
 	session_keep_unit_stats(s, st);
-	session_wakeups_end(s, st);
+	session_write_wakeup_log(s, st);
 	if (st->aux) {
 		perf->munmap(s->be->perf_ctx, st->aux, st->aux_size);
 		s->ring_bytes -= st->aux_size;
@@ -183,11 +183,11 @@ static void release(struct auxtap_session *s, struct stream *st)
 		perf->munmap(s->be->perf_ctx, st->base, st->base_size);
 		s->ring_bytes -= st->base_size;
 	}
-	for (int i = 0; i < st->nr_more; i++)
-		perf->close(s->be->perf_ctx, st->more[i].fd);
+	for (int i = 0; i < st->nr_output_events; i++)
+		perf->close(s->be->perf_ctx, st->output_events[i].fd);
 	if (st->fd >= 0)
 		perf->close(s->be->perf_ctx, st->fd);
-	free(st->more);
+	free(st->output_events);
 	free(st);
 }
 
@@ -220,13 +220,13 @@ int session_begin_file(struct auxtap_session *s, struct stream *st, struct auxta
  * For good: every event that traces into its rings, or another thread of an attach would go on
  * after the last drain; and a truncation found by that drain is not enabled again.
  */
-void session_stop(struct auxtap_session *s, struct stream *st)
+void session_stop_stream(struct auxtap_session *s, struct stream *st)
 {
 	session_enable(s, st, false);
-	for (int i = 0; i < st->nr_more; i++) {
-		if (st->more[i].traces)
-			s->be->perf->ioctl(s->be->perf_ctx, st->more[i].fd, PERF_EVENT_IOC_DISABLE,
-					   0);
+	for (int i = 0; i < st->nr_output_events; i++) {
+		if (st->output_events[i].traces)
+			s->be->perf->ioctl(s->be->perf_ctx, st->output_events[i].fd,
+					   PERF_EVENT_IOC_DISABLE, 0);
 	}
 	st->disabled = true;
 }
@@ -239,7 +239,7 @@ int session_enable(struct auxtap_session *s, struct stream *st, bool on)
 	if (st->sideband_only && !on) /* goes on while PT is stopped, as the others' does (K6) */
 		return 0;
 	ret = s->be->perf->ioctl(s->be->perf_ctx, st->fd, request, 0);
-	for (int i = 0; i < st->nr_more && ret >= 0 && on; i++)
-		ret = s->be->perf->ioctl(s->be->perf_ctx, st->more[i].fd, request, 0);
+	for (int i = 0; i < st->nr_output_events && ret >= 0 && on; i++)
+		ret = s->be->perf->ioctl(s->be->perf_ctx, st->output_events[i].fd, request, 0);
 	return ret < 0 ? ret : 0;
 }

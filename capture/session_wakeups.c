@@ -46,7 +46,7 @@ static struct auxtap_wakeup now(struct auxtap_session *s, struct stream *st, uin
 	return wakeup;
 }
 
-void session_waited(struct auxtap_session *s, struct stream *st, short revents)
+void session_after_poll(struct auxtap_session *s, struct stream *st, short revents)
 {
 	uint64_t watermark = watermark_of(s, st), head;
 	struct wakeup_log *w = &st->wakeups;
@@ -57,16 +57,16 @@ void session_waited(struct auxtap_session *s, struct stream *st, short revents)
 		return;
 	head = auxtap_ring_aux_head(&st->ring);
 	passed = !s->recorder->overwrite && watermark && head / watermark > w->aux_head / watermark;
-	if (!woken && !passed && !w->unsettled)
+	if (!woken && !passed && !w->awaiting_wakeup)
 		return;
 	wakeup = now(s, st, woken ? AUXTAP_WAKEUP_READABLE : 0);
 	append(st, &wakeup);
 	/* the head is published before the wakeup (D15, D16): the next return of poll() decides */
-	w->unsettled = passed && !woken;
+	w->awaiting_wakeup = passed && !woken;
 	w->aux_head = head;
 }
 
-void session_wakeups_end(struct auxtap_session *s, struct stream *st)
+void session_write_wakeup_log(struct auxtap_session *s, struct stream *st)
 {
 	struct auxtap_wakeup_log header = {
 		.cpu = st->cpu,

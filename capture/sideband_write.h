@@ -108,26 +108,26 @@ struct kept_record {
 
 /*
  * Threads that ended before their process: their rings went with them. The newest trace of the last
- * ones is kept: that of a thread up to ENDED_TRACE_MAX bytes, of all up to ENDED_TRACES_MAX.
+ * ones is kept: that of a thread up to EXITED_TRACE_MAX bytes, of all up to EXITED_TRACES_MAX.
  */
-#define ENDED_MAX	 64
-#define ENDED_TRACE_MAX	 (256u << 10)
-#define ENDED_TRACES_MAX (16u << 20)
+#define EXITED_MAX	  64
+#define EXITED_TRACE_MAX  (256u << 10)
+#define EXITED_TRACES_MAX (16u << 20)
 
-struct ended_trace {
+struct exited_trace {
 	struct auxtap_auxtrace head;
 	uint64_t number; /* ascending by age: the lowest is given up first */
 	size_t size;
 	unsigned char bytes[];
 };
 
-struct ended_thread {
+struct exited_thread {
 	pid_t tid;
 	uint64_t time_begin, time_end;
 	uint64_t nr_bytes; /* of trace, all of it */
 	bool exact;
-	struct ended_trace *trace; /* NULL: none is kept; owned by the process */
-	bool saved;		   /* it is in the file that is being written */
+	struct exited_trace *trace; /* NULL: none is kept; owned by the process */
+	bool saved;		    /* it is in the file that is being written */
 };
 
 struct process {
@@ -137,11 +137,11 @@ struct process {
 	int fault_signo; /* first fault that went to a handler; 0: none */
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;
-	bool died;		    /* its snapshot is written */
-	uint64_t nr_untraced;	    /* threads that could not be traced */
-	struct ended_thread *ended; /* the newest, a ring of ENDED_MAX */
-	uint64_t nr_ended;
-	uint64_t more_ended_bytes; /* of those no longer in it */
+	bool died;		      /* its snapshot is written */
+	uint64_t nr_untraced;	      /* threads that could not be traced */
+	struct exited_thread *exited; /* the newest, a ring of EXITED_MAX */
+	uint64_t nr_exited;
+	uint64_t older_exited_bytes; /* of those no longer in it */
 };
 
 #define MAX_SWITCHES 16384
@@ -154,8 +154,8 @@ struct process_table {
 	size_t nr_switches; /* so far */
 	size_t bytes;	    /* of all kept records */
 	uint64_t dropped;
-	size_t ended_bytes; /* of all kept trace of ended threads */
-	uint64_t nr_ended_traces;
+	size_t exited_bytes; /* of all kept trace of ended threads */
+	uint64_t nr_exited_traces;
 };
 
 struct process *process_find(struct process_table *table, pid_t pid);
@@ -163,9 +163,9 @@ struct process *process_get(struct process_table *table, pid_t pid); /* NULL: no
 /* A forked child starts with a copy of its parent's records, under its own number. */
 int process_fork(struct process_table *table, pid_t parent, pid_t child);
 /* Keeps what still matters of record; -ENOMEM. */
-int process_record(struct process_table *table, pid_t pid, const void *record);
+int process_keep_record(struct process_table *table, pid_t pid, const void *record);
 /* Takes over gone->trace, and may free it. */
-void process_thread_exit(struct process_table *table, pid_t pid, const struct ended_thread *gone);
+void process_thread_exit(struct process_table *table, pid_t pid, const struct exited_thread *gone);
 void process_remove(struct process_table *table, pid_t pid);
 void process_table_free(struct process_table *table);
 

@@ -24,7 +24,7 @@ static int add_pid(struct emu_link *link, pid_t pid)
 		if (link->pids[i] == pid)
 			return 0;
 	}
-	if (vector_grow(link->pids, link->nr_pids, link->reserve_pids))
+	if (vector_grow(link->pids, link->nr_pids, link->max_pids))
 		return -ENOMEM;
 	link->pids[link->nr_pids++] = pid;
 	return 0;
@@ -116,8 +116,8 @@ static int take_engine(struct emu_link *link, const void *data, size_t size)
 	memcpy(&engine, data, sizeof(engine));
 	snprintf(link->engine_version, sizeof(link->engine_version), "%.*s",
 		 (int)sizeof(engine.version) - 1, engine.version);
-	snprintf(link->engine_why, sizeof(link->engine_why), "%.*s", (int)sizeof(engine.why) - 1,
-		 engine.why);
+	snprintf(link->engine_reason, sizeof(link->engine_reason), "%.*s",
+		 (int)sizeof(engine.why) - 1, engine.why);
 	return 0;
 }
 
@@ -172,7 +172,7 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 		if (code)
 			goto out;
 		ret = emu_link_call(link, &args);
-		snprintf(link->engine_why, sizeof(link->engine_why), "%.200s", line);
+		snprintf(link->engine_reason, sizeof(link->engine_reason), "%.200s", line);
 	} else if (ret >= 0) {
 		code = take_engine(link, why, args.out_size);
 		if (code) {
@@ -208,7 +208,7 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 			  struct auxtap_error *err)
 {
 	struct auxtap_spawn known;
-	int ret = backend_take_spawn(&known, spawn, err);
+	int ret = backend_copy_spawn(&known, spawn, err);
 
 	return ret ? ret : start_stopped(ctx, &known, pid, err);
 }
@@ -486,7 +486,7 @@ static int qemu_values(void *ctx, pid_t pid, pid_t tid, void **record, size_t *s
 	if (ret)
 		return ret;
 	if (v.magic != QEMU_VALUES_MAGIC || !v.capacity || v.capacity & (v.capacity - 1) ||
-	    v.capacity > VALUES_MAX / sizeof(uint64_t))
+	    v.capacity > VALUE_LOG_MAX / sizeof(uint64_t))
 		return -ENODATA; /* the program overwrote it */
 	head.flags =
 		(v.threads ? AUXTAP_VALUES_THREADS : 0) | (v.busy ? AUXTAP_VALUES_BAD_REGS : 0);

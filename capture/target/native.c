@@ -145,7 +145,7 @@ static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 			struct auxtap_error *err)
 {
 	struct auxtap_spawn known;
-	int ret = backend_take_spawn(&known, spawn, err);
+	int ret = backend_copy_spawn(&known, spawn, err);
 
 	return ret ? ret : start_held(ctx, &known, pid, err);
 }

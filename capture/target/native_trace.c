@@ -88,7 +88,7 @@ static struct auxtap_target_event *queue_event(struct native_trace *w,
 	static struct auxtap_target_event nowhere;
 	struct auxtap_target_event *ev;
 
-	if (vector_grow(w->events, w->nr_events, w->reserve_events)) {
+	if (vector_grow(w->events, w->nr_events, w->max_events)) {
 		w->lost_event = true;
 		return &nowhere;
 	}

@@ -63,9 +63,10 @@ static void test_fork_renumbers(void **state)
 	struct process *child;
 
 	(void)state;
-	assert_int_equal(process_record(&table, 10, comm(10, 10, 0, "parent")), 0);
-	assert_int_equal(process_record(&table, 10, comm(10, 11, 0, "thread")), 0);
-	assert_int_equal(process_record(&table, 10, mmap2(10, 0x1000, 0x1000, 5, "/lib/a")), 0);
+	assert_int_equal(process_keep_record(&table, 10, comm(10, 10, 0, "parent")), 0);
+	assert_int_equal(process_keep_record(&table, 10, comm(10, 11, 0, "thread")), 0);
+	assert_int_equal(process_keep_record(&table, 10, mmap2(10, 0x1000, 0x1000, 5, "/lib/a")),
+			 0);
 	assert_int_equal(process_fork(&table, 10, 20), 0);
 	child = process_find(&table, 20);
 	assert_non_null(child);
@@ -84,19 +85,19 @@ static void test_fork_renumbers(void **state)
 
 static void test_exec_and_threads(void **state)
 {
-	struct ended_thread gone = {.tid = 8, .nr_bytes = 10, .exact = true};
+	struct exited_thread gone = {.tid = 8, .nr_bytes = 10, .exact = true};
 	struct process_table table = {0};
 	struct process *p;
 
 	(void)state;
 	for (int i = 0; i < 12; i++) {
-		process_record(&table, 7, comm(7, 7, PERF_RECORD_MISC_COMM_EXEC, "image"));
-		process_record(&table, 7, mmap2(7, 0x1000, 0x1000, 1, "/bin/image"));
+		process_keep_record(&table, 7, comm(7, 7, PERF_RECORD_MISC_COMM_EXEC, "image"));
+		process_keep_record(&table, 7, mmap2(7, 0x1000, 0x1000, 1, "/bin/image"));
 	}
 	p = process_find(&table, 7);
 	assert_int_equal(p->nr, 16); /* this image, and the seven before it */
-	process_record(&table, 7, comm(7, 8, 0, "one"));
-	process_record(&table, 7, comm(7, 8, 0, "two"));
+	process_keep_record(&table, 7, comm(7, 8, 0, "one"));
+	process_keep_record(&table, 7, comm(7, 8, 0, "two"));
 	assert_int_equal(p->nr, 17);
 	process_thread_exit(&table, 7, &gone);
 	assert_int_equal(p->nr, 17); /* its last name stays */
@@ -104,22 +105,22 @@ static void test_exec_and_threads(void **state)
 	 * The newest are kept one by one, with their names, the rest as a sum, so that every byte
 	 * is counted.
 	 */
-	for (int i = 0; i < 3 * ENDED_MAX; i++) {
+	for (int i = 0; i < 3 * EXITED_MAX; i++) {
 		gone.tid = 100 + i;
-		process_record(&table, 7, comm(7, gone.tid, 0, "one"));
+		process_keep_record(&table, 7, comm(7, gone.tid, 0, "one"));
 		process_thread_exit(&table, 7, &gone);
-		assert_int_equal(p->nr, i + 2 < ENDED_MAX ? 18 + i : 16 + ENDED_MAX);
+		assert_int_equal(p->nr, i + 2 < EXITED_MAX ? 18 + i : 16 + EXITED_MAX);
 	}
-	assert_int_equal(p->nr_ended, 3 * ENDED_MAX + 1);
-	assert_int_equal(p->more_ended_bytes, 10 * (2 * ENDED_MAX + 1));
-	for (int i = 0; i < ENDED_MAX; i++)
-		assert_in_range(p->ended[i].tid, 100 + 2 * ENDED_MAX, 100 + 3 * ENDED_MAX - 1);
+	assert_int_equal(p->nr_exited, 3 * EXITED_MAX + 1);
+	assert_int_equal(p->older_exited_bytes, 10 * (2 * EXITED_MAX + 1));
+	for (int i = 0; i < EXITED_MAX; i++)
+		assert_in_range(p->exited[i].tid, 100 + 2 * EXITED_MAX, 100 + 3 * EXITED_MAX - 1);
 	process_table_free(&table);
 }
 
-static struct ended_trace *trace_of(size_t size)
+static struct exited_trace *trace_of(size_t size)
 {
-	struct ended_trace *trace = calloc(1, sizeof(*trace) + size);
+	struct exited_trace *trace = calloc(1, sizeof(*trace) + size);
 
 	trace->size = size;
 	return trace;
@@ -129,17 +130,17 @@ static size_t nr_traces(const struct process *p)
 {
 	size_t nr = 0;
 
-	for (int i = 0; p->ended && i < ENDED_MAX; i++)
-		nr += p->ended[i].trace != NULL;
+	for (int i = 0; p->exited && i < EXITED_MAX; i++)
+		nr += p->exited[i].trace != NULL;
 	return nr;
 }
 
 /* The newest trace of ended threads, within bounds of threads and bytes; the oldest is dropped. */
 static void test_ended_traces(void **state)
 {
-	const size_t nr_whole = ENDED_TRACES_MAX / ENDED_TRACE_MAX;
+	const size_t nr_whole = EXITED_TRACES_MAX / EXITED_TRACE_MAX;
 	struct process_table table = {0};
-	struct ended_thread gone = {.time_end = 50};
+	struct exited_thread gone = {.time_end = 50};
 	struct process *a, *b;
 
 	(void)state;
@@ -147,29 +148,29 @@ static void test_ended_traces(void **state)
 	process_get(&table, 9);
 	a = process_find(&table, 7);
 	b = process_find(&table, 9);
-	for (int i = 0; i < ENDED_MAX + 3; i++) {
+	for (int i = 0; i < EXITED_MAX + 3; i++) {
 		gone.tid = 100 + i;
 		gone.trace = trace_of(1000);
 		process_thread_exit(&table, 7, &gone);
 	}
-	assert_int_equal(nr_traces(a), ENDED_MAX);
-	assert_int_equal(table.ended_bytes, ENDED_MAX * 1000);
+	assert_int_equal(nr_traces(a), EXITED_MAX);
+	assert_int_equal(table.exited_bytes, EXITED_MAX * 1000);
 	/* those of one process are given up for another's, as they are older */
 	for (size_t i = 0; i < nr_whole; i++) {
 		gone.tid = (pid_t)(200 + i);
-		gone.trace = trace_of(ENDED_TRACE_MAX);
+		gone.trace = trace_of(EXITED_TRACE_MAX);
 		process_thread_exit(&table, 9, &gone);
-		assert_true(table.ended_bytes <= ENDED_TRACES_MAX);
+		assert_true(table.exited_bytes <= EXITED_TRACES_MAX);
 	}
 	assert_int_equal(nr_traces(a), 0);
 	assert_int_equal(nr_traces(b), nr_whole);
-	assert_int_equal(a->nr_ended, ENDED_MAX + 3);
+	assert_int_equal(a->nr_exited, EXITED_MAX + 3);
 	/* one of a process that is not known */
 	gone.trace = trace_of(10);
 	process_thread_exit(&table, 11, &gone);
-	assert_int_equal(table.ended_bytes, ENDED_TRACES_MAX);
+	assert_int_equal(table.exited_bytes, EXITED_TRACES_MAX);
 	process_remove(&table, 9);
-	assert_int_equal(table.ended_bytes, 0);
+	assert_int_equal(table.exited_bytes, 0);
 	process_table_free(&table);
 }
 
@@ -177,28 +178,28 @@ static void test_ended_traces(void **state)
 static void test_ended_life(void **state)
 {
 	struct process_table table = {0};
-	struct ended_thread gone = {.tid = 8, .time_end = 50};
+	struct exited_thread gone = {.tid = 8, .time_end = 50};
 	struct process *p;
 
 	(void)state;
 	/* its start is in the ring of its parent, and is read after its end */
 	process_get(&table, 7);
 	p = process_find(&table, 7);
-	process_record(&table, 7, life(PERF_RECORD_EXIT, 7, 8, 49));
+	process_keep_record(&table, 7, life(PERF_RECORD_EXIT, 7, 8, 49));
 	gone.trace = trace_of(10);
 	process_thread_exit(&table, 7, &gone);
-	process_record(&table, 7, life(PERF_RECORD_FORK, 7, 8, 20));
+	process_keep_record(&table, 7, life(PERF_RECORD_FORK, 7, 8, 20));
 	assert_int_equal(nr_traces(p), 1);
 	assert_int_equal(p->nr, 2);
 	/* a new thread with its number: the trace would be taken for that one's */
-	process_record(&table, 7, life(PERF_RECORD_FORK, 7, 8, 60));
+	process_keep_record(&table, 7, life(PERF_RECORD_FORK, 7, 8, 60));
 	assert_int_equal(nr_traces(p), 0);
 	assert_int_equal(p->nr, 1);
 	gone.trace = NULL;
-	process_record(&table, 7, life(PERF_RECORD_EXIT, 7, 8, 70));
+	process_keep_record(&table, 7, life(PERF_RECORD_EXIT, 7, 8, 70));
 	process_thread_exit(&table, 7, &gone);
 	assert_int_equal(p->nr, 0);
-	assert_int_equal(p->nr_ended, 2);
+	assert_int_equal(p->nr_exited, 2);
 	process_table_free(&table);
 }
 
@@ -209,10 +210,10 @@ static void test_bounded(void **state)
 	bool found = false;
 
 	(void)state;
-	process_record(&table, 7, mmap2(7, 0x100000, 0x1000, 1, "/bin/kept"));
+	process_keep_record(&table, 7, mmap2(7, 0x100000, 0x1000, 1, "/bin/kept"));
 	/* A JIT that maps the same address again and again: no loss. */
 	for (int i = 0; i < 20000; i++)
-		process_record(&table, 7, mmap2(7, 0x200000, 0x1000, 2, "//anon"));
+		process_keep_record(&table, 7, mmap2(7, 0x200000, 0x1000, 2, "//anon"));
 	p = process_find(&table, 7);
 	assert_true(p->nr <= 4097);
 	assert_int_equal(table.dropped, 0);
@@ -221,7 +222,8 @@ static void test_bounded(void **state)
 	assert_true(found);
 	/* Ever new addresses: the oldest are dropped and counted. */
 	for (uint64_t i = 0; i < 9000; i++)
-		process_record(&table, 7, mmap2(7, 0x10000000 + i * 0x1000, 0x1000, 3, "//anon"));
+		process_keep_record(&table, 7,
+				    mmap2(7, 0x10000000 + i * 0x1000, 0x1000, 3, "//anon"));
 	assert_true(p->nr <= 4097);
 	assert_true(table.dropped > 0);
 	process_table_free(&table);
@@ -233,12 +235,12 @@ static void test_damaged_records(void **state)
 	struct perf_event_header header = {.type = PERF_RECORD_MMAP2, .size = 8};
 
 	(void)state;
-	assert_int_equal(process_record(&table, 1, &header), 0); /* too short for a trailer */
+	assert_int_equal(process_keep_record(&table, 1, &header), 0); /* too short for a trailer */
 	mmap2(1, 1, 1, 1, "name");
 	/* a name without terminator */
 	memset(record + sizeof(header) + sizeof(struct mmap2_body), 'x', 8);
 	assert_null(record_mmap2(record));
-	assert_int_equal(process_record(&table, 1, record), 0);
+	assert_int_equal(process_keep_record(&table, 1, record), 0);
 	assert_int_equal(process_find(&table, 1)->nr, 0);
 	process_table_free(&table);
 }

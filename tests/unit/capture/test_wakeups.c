@@ -49,7 +49,7 @@ static int end(void **state)
 {
 	(void)state;
 	session.file.writer = NULL;
-	session_wakeups_end(&session, &stream);
+	session_write_wakeup_log(&session, &stream);
 	assert_null(stream.wakeups.list);
 	assert_int_equal(stream.wakeups.max, 0);
 	return 0;
@@ -60,7 +60,7 @@ static void test_bounded(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < MOST + 1000; i++) {
 		page.aux_head = i;
-		session_waited(&session, &stream, POLLIN);
+		session_after_poll(&session, &stream, POLLIN);
 	}
 	assert_int_equal(stream.wakeups.nr, MOST);
 	assert_int_equal(stream.wakeups.nr_all, MOST + 1000);
@@ -76,14 +76,14 @@ static void test_watermark(void **state)
 {
 	(void)state;
 	page.aux_head = WATERMARK - 1;
-	session_waited(&session, &stream, 0);
+	session_after_poll(&session, &stream, 0);
 	assert_int_equal(stream.wakeups.nr, 0);
 	page.aux_head = WATERMARK;
-	session_waited(&session, &stream, 0);
+	session_after_poll(&session, &stream, 0);
 	assert_int_equal(stream.wakeups.nr, 1);
-	session_waited(&session, &stream, 0);
+	session_after_poll(&session, &stream, 0);
 	assert_int_equal(stream.wakeups.nr, 2);
-	session_waited(&session, &stream, 0);
+	session_after_poll(&session, &stream, 0);
 	assert_int_equal(stream.wakeups.nr, 2);
 	assert_int_equal(stream.wakeups.list[1].flags, 0);
 	assert_int_equal(stream.wakeups.nr_all, 2);
