@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A capture session: starts or attaches, follows the target's events, has the rings
- * drained (session_drain.c), and closes. Everything goes through the backend's two tables,
- * struct auxtap_perf_ops and struct auxtap_target_ops.
+ * A capture session: starts the program or attaches to it, handles the target's events, drains the
+ * rings (session_drain.c) and closes the file. It reaches the kernel and the program only through
+ * the backend's two tables, struct auxtap_perf_ops and struct auxtap_target_ops.
  */
 #include "util/sized.h"
 #include "emulated.h"
@@ -34,10 +34,10 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Tracing ends, the program goes on: the first error is the one to report. */
+/* Ends tracing; the program continues. Only the first error is kept. */
 static void fail_tracing(struct auxtap_session *s, int code, const struct auxtap_error *err)
 {
-	/* The emulator's death ends the run in its own way: its rings are still there. */
+	/* emulator_died() handles the death of the emulator, and still needs its rings. */
 	if (s->failed || backend_death(s->be))
 		return;
 	s->failed = code;
@@ -58,8 +58,8 @@ static int check_pages(uint64_t pages, const char *what, struct auxtap_error *er
 }
 
 /*
- * Emulation only: machine is that of the program's file or of its interpreter, which may itself
- * execute the program to trace.
+ * Emulation only: machine is that of the program's file or of its interpreter (#!). An interpreter
+ * may execute the program that is to be traced.
  */
 static int check_machine(const struct auxtap_session *s, int machine, struct auxtap_error *err)
 {
@@ -83,13 +83,12 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 	return -EINVAL;
 }
 
-/* Selects recorder and layout. */
 static void choose_recorder_and_layout(struct auxtap_session *s)
 {
 	s->recorder = s->opts.crash    ? &recorder_crash :
 		      s->opts.snapshot ? &recorder_snapshot :
 					 &recorder_linear;
-	/* as perf: of a process or thread that was named, on these CPUs */
+	/* As in perf, -C with -p or -t means that task on those CPUs, not the whole CPUs. */
 	s->layout = s->be->perf->emulated ? &layout_per_thread :
 		    (s->opts.all_cpus || s->opts.cpus) && !s->opts.pid && !s->opts.tid ?
 					    &layout_system_wide :
@@ -194,16 +193,15 @@ static int attach(struct auxtap_session *s, struct auxtap_error *err)
 int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 			const struct auxtap_session_opts *opts, struct auxtap_error *err)
 {
-	struct auxtap_session_opts known;
+	struct auxtap_session_opts copy;
 	struct auxtap_session *s;
 	int ret;
 
-	ret = sized_take(&known, sizeof(known),
-			 SIZED_UP_TO(struct auxtap_session_opts, on_snapshot), opts,
-			 "struct auxtap_session_opts", err);
+	ret = sized_take(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_session_opts, on_snapshot),
+			 opts, "struct auxtap_session_opts", err);
 	if (ret)
 		return ret;
-	opts = &known;
+	opts = &copy;
 	if (!opts->argv && !opts->pid && !opts->tid && !opts->all_cpus && !opts->cpus)
 		return auxtap_error_set(err, -EINVAL, "session", "nothing to trace");
 	ret = backend_check(be, err);
@@ -213,7 +211,7 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 	if (!s)
 		return auxtap_error_set(err, -ENOMEM, "session", "no memory");
 	s->be = be;
-	s->opts = known;
+	s->opts = copy;
 	if (!s->opts.output)
 		s->opts.output = "auxtap.data";
 	s->stats.size = sizeof(s->stats);
@@ -285,7 +283,7 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 
 	if (ev->tid == s->opts.tid)
 		s->stats.ended = true;
-	if (!st) /* without events of its own */
+	if (!st) /* it has no event of its own */
 		return 0;
 	st->disabled = true;
 	ret = s->recorder->thread_exited(s, st, ev, err);
@@ -332,7 +330,7 @@ static void report_untraced(struct auxtap_session *s, const struct auxtap_target
 		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->untraced, ev->text);
 }
 
-/* After exec, before the new program runs: keeps a copy of the vdso. */
+/* Called after exec, before the new program runs: keeps a copy of the vdso. */
 static void after_exec(struct auxtap_session *s, pid_t pid)
 {
 	struct map_list maps;
@@ -373,7 +371,7 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 	return ret;
 }
 
-/* A death without a snapshot: this recorder takes none of a death, or tracing has failed. */
+/* A crash without a snapshot: this recorder writes none at a crash, or tracing has failed. */
 static void count_crash(struct auxtap_session *s, pid_t pid)
 {
 	struct process *p = session_process(s, pid);
@@ -394,7 +392,7 @@ static int handle_target_event(struct auxtap_session *s, const struct auxtap_tar
 	case AUXTAP_TARGET_FORK:
 		if (!s->failed && s->layout->task_new)
 			ret = s->layout->task_new(s, ev, err);
-		if (ret) /* the program comes first: it runs on, untraced */
+		if (ret) /* an error must not stop the program: it continues untraced */
 			fail_tracing(s, ret, err);
 		target->resume(s->be->target_ctx, ev->tid);
 		return ret;
@@ -442,7 +440,7 @@ static void show_progress(struct auxtap_session *s)
 			    (unsigned int)s->nr_streams);
 }
 
-/* fds[0] target, fds[1] control, then the streams. */
+/* poll_fds[0] is the target, [1] control_fd; the streams follow. */
 static int wait_for_events(struct auxtap_session *s, struct auxtap_error *err)
 {
 	size_t nr = s->nr_streams + 2;
@@ -470,7 +468,7 @@ static int wait_for_events(struct auxtap_session *s, struct auxtap_error *err)
 
 		if (revents & POLLIN)
 			s->stats.wakeups++;
-		/* Its task is gone; it would be ready for ever. */
+		/* Its task has exited: the descriptor would be ready forever. */
 		if (revents & (POLLHUP | POLLERR))
 			s->streams[i]->hung_up = true;
 		session_after_poll(s, s->streams[i], revents);
@@ -490,7 +488,7 @@ static void detach_main(struct auxtap_session *s)
 		s->be->target->detach(s->be->target_ctx, s->main_pid);
 }
 
-/* What it left in the rings is in the file, or in files of their own. */
+/* Saves the trace in the rings: to the file, or (crash) to one file per process. */
 static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 {
 	struct auxtap_error local = AUXTAP_ERROR_INIT;
@@ -526,6 +524,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 {
 	struct auxtap_target_event ev = {.size = sizeof(ev)};
 	struct auxtap_error local = AUXTAP_ERROR_INIT;
+	/* Whole CPUs are traced: no process ends the session by its exit. */
 	bool no_target = s->main_pid <= 0;
 	int ret = 0;
 
@@ -535,7 +534,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		if (ret && backend_death(s->be))
 			return emulator_died(s, err);
 		if (ret) {
-			/* the kernel backend executes the program with the first resume */
+			/* the first resume of the kernel backend executes the program */
 			auxtap_error_set(err, ret, s->opts.argv[0], "%s", strerror(-ret));
 			auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
 			return ret;
@@ -560,7 +559,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 	if (s->progress_shown)
 		s->opts.on_progress(s->opts.ctx, 0, &s->stats, 0);
 	if (!s->failed) {
-		/* Streams still open: after a stop or a detach, or of CPUs (kernel backend). */
+		/* Some streams are still open: after a stop or detach, or those of CPUs. */
 		if (s->recorder->snapshot && s->nr_streams &&
 		    (!s->recorder->per_crash || (stop && *stop)))
 			fail_tracing_if(s, s->recorder->snapshot(s, &local), &local);
@@ -582,7 +581,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 	}
 	if (ret < 0 && ret != -ECHILD)
 		return auxtap_error_set(err, ret, s->be->target->name, "%s", strerror(-ret));
-	/* attached to, and ended before an event could be opened on it: there is no file */
+	/* the attached process ended before an event could be opened: there is no file */
 	if (!s->spawned && s->main_pid && s->file.writer && !s->file.begun) {
 		char what[32];
 

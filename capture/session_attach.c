@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Records for what was there before the events were: name, mappings, threads. */
+/* Synthesises the records of tasks and mappings that are older than the events, as perf does. */
 #include "session.h"
 
 #include <errno.h>
@@ -25,11 +25,11 @@ static int emit_maps(struct auxtap_session *s, pid_t pid, const struct map_list 
 }
 
 /*
- * On the kernel backend time 0, as perf: before everything in the rings. Its clock cannot be
- * read, and a mapping that seems to come after the first packets is not there for them.
+ * On the kernel backend the time is 0, as in perf: older than everything in the rings. Its clock
+ * cannot be read, and a decoder would not use a mapping that is newer than the first packets.
  */
-static struct trailer trailer_of(struct auxtap_session *s, const struct stream *st, pid_t pid,
-				 pid_t tid)
+static struct trailer make_trailer(struct auxtap_session *s, const struct stream *st, pid_t pid,
+				   pid_t tid)
 {
 	struct trailer trailer = {
 		.pid = (uint32_t)pid,
@@ -55,7 +55,8 @@ static int emit_fork(struct auxtap_session *s, pid_t pid, pid_t tid, pid_t ppid,
 		.time = trailer->time,
 	};
 
-	/* As perf marks those it made up: the child's mappings are not the parent's of now. */
+	/* perf sets the flag in synthesised records: the child does not inherit today's mappings.
+	 */
 	if (!record_make(s->record, sizeof(s->record), PERF_RECORD_FORK,
 			 pid != ppid ? PERF_RECORD_MISC_FORK_EXEC : 0, &fork, sizeof(fork), NULL,
 			 trailer))
@@ -95,13 +96,13 @@ static int read_maps(struct auxtap_session *s, pid_t pid, struct map_list *maps,
 int session_synthesise(struct auxtap_session *s, struct stream *st, pid_t pid, pid_t tid,
 		       const char *comm, bool whole_process, struct auxtap_error *err)
 {
-	struct trailer trailer = trailer_of(s, st, pid, tid);
+	struct trailer trailer = make_trailer(s, st, pid, tid);
 	struct map_list maps;
 	int ret = 0;
 
 	if (tid != pid)
 		ret = emit_fork(s, pid, tid, pid, pid, &trailer, err);
-	/* An exec'd name for the program we start: perf then takes it for the process. */
+	/* The name of a program that was started comes from exec: perf gives it to the process. */
 	if (!ret)
 		ret = emit_comm(s, pid, tid, comm,
 				s->spawned && whole_process ? PERF_RECORD_MISC_COMM_EXEC : 0,
@@ -117,7 +118,7 @@ int session_synthesise(struct auxtap_session *s, struct stream *st, pid_t pid, p
 	return ret;
 }
 
-/* ---- the running kernel's ---- */
+/* ---- tasks in /proc ---- */
 
 struct task_status {
 	char comm[16];
@@ -156,7 +157,7 @@ int session_synthesise_thread(struct auxtap_session *s, struct stream *st, pid_t
 {
 	struct task_status t;
 
-	if (!read_status(tid, &t)) /* gone meanwhile: its mappings will show it */
+	if (!read_status(tid, &t)) /* it has exited: reading its mappings will fail */
 		t.pid = s->opts.pid ? s->opts.pid : tid;
 	return session_synthesise(s, st, t.pid, tid, t.comm, whole_process, err);
 }
@@ -164,7 +165,7 @@ int session_synthesise_thread(struct auxtap_session *s, struct stream *st, pid_t
 static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t pid,
 			      struct auxtap_error *err)
 {
-	struct trailer trailer = trailer_of(s, st, pid, pid);
+	struct trailer trailer = make_trailer(s, st, pid, pid);
 	struct task_status t;
 	struct map_list maps;
 	pid_t *tids;
@@ -177,7 +178,8 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 		ret = emit_comm(s, pid, pid, t.comm, 0, &trailer, err);
 	if (ret)
 		return ret;
-	/* Another user's, or gone: what it runs is code without an image, which decoders report. */
+	/* Another user's process, or it has exited: a decoder reports its code as without an image.
+	 */
 	ret = read_maps(s, pid, &maps, err);
 	if (!ret) {
 		ret = emit_maps(s, pid, &maps, &trailer, err);
@@ -188,7 +190,7 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 	if (ret)
 		return ret;
 	nr = s->be->target->threads(s->be->target_ctx, pid, NULL, 0);
-	max = (nr > 0 ? nr : 0) + 64; /* as with processes */
+	max = (nr > 0 ? nr : 0) + 64; /* threads that start now are in the rings */
 	tids = malloc((size_t)max * sizeof(*tids));
 	if (!tids)
 		return auxtap_error_set(err, -ENOMEM, "/proc", "no memory");
@@ -210,7 +212,7 @@ int session_synthesise_all(struct auxtap_session *s, struct stream *st, struct a
 
 	if (nr <= 0)
 		return nr ? auxtap_error_set(err, nr, "/proc", "%s", strerror(-nr)) : 0;
-	max = nr + 64; /* those that start meanwhile are in the rings */
+	max = nr + 64; /* processes that start now are in the rings */
 	pids = malloc((size_t)max * sizeof(*pids));
 	if (!pids)
 		return auxtap_error_set(err, -ENOMEM, "/proc", "no memory");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A process dies: its snapshot file, complete in itself. An emulated process is stopped
- * with all its threads until we are done, and so is a native one that we trace; another native one
- * is already gone (no registers then).
+ * Writes the snapshot file of a crashing process; the file is self-contained. An emulated process,
+ * or a native one under ptrace, stays stopped with all its threads until the file is written. Any
+ * other native process has already ended, so its registers are not known.
  */
 #include "core_file.h"
 #include "session.h"
@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STACK_BYTES  (256u << 10) /* of the thread that died */
-#define STACKS_TOTAL (8u << 20)	  /* of all threads together */
+#define STACK_BYTES  (256u << 10) /* for the thread that died */
+#define STACKS_TOTAL (8u << 20)	  /* for all threads together */
 #define CODE_BYTES   256u
 #define THREADS_MAX  4096
 
@@ -31,14 +31,14 @@ static int compare_time(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-static bool of_process(const struct auxtap_session *s, const struct stream *st, pid_t pid)
+static bool is_of_process(const struct auxtap_session *s, const struct stream *st, pid_t pid)
 {
 	return s->layout->per_cpu || st->pid == pid;
 }
 
 /*
- * All kept records of the process (kernel: of every process), by time. Stable enough: times are
- * unique but for the synthesised.
+ * Writes all kept records of the process (with rings per CPU: of every process), by time. qsort()
+ * is not stable, but only synthesised records share a time.
  */
 static int write_records(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 			 struct auxtap_error *err)
@@ -71,7 +71,7 @@ static int write_records(struct auxtap_session *s, struct trace_file *file, pid_
 	return ret;
 }
 
-/* Mappings whose record was lost (a full ring): recorded now, as if there from the start. */
+/* Synthesises the records that a full ring has lost, as if the mappings were the oldest. */
 static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_list *maps)
 {
 	struct process *p = process_get(&s->processes, pid);
@@ -84,18 +84,18 @@ static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_l
 	trailer.time = p->nr ? p->records[0]->time : 0;
 	for (size_t i = 0; i < maps->nr; i++) {
 		const struct map_entry *e = &maps->entries[i];
-		bool known = false;
+		bool recorded = false;
 		int ret;
 
 		if (!map_runs_code(e))
 			continue;
-		for (size_t k = 0; k < p->nr && !known; k++) {
+		for (size_t k = 0; k < p->nr && !recorded; k++) {
 			const struct mmap2_body *m = record_mmap2(p->records[k]->bytes);
 
-			known = m && m->addr <= e->start && m->addr + m->len >= e->end &&
-				(!*e->name || !strcmp(m->filename, e->name));
+			recorded = m && m->addr <= e->start && m->addr + m->len >= e->end &&
+				   (!*e->name || !strcmp(m->filename, e->name));
 		}
-		if (known || !record_make_map(s->record, sizeof(s->record), pid, e, &trailer))
+		if (recorded || !record_make_map(s->record, sizeof(s->record), pid, e, &trailer))
 			continue;
 		ret = process_keep_record(&s->processes, pid, s->record);
 		if (ret)
@@ -115,9 +115,10 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 		return 0;
 	session_newest_trace(s, st, &span, &offset);
 	if (span.size1 + span.size2) {
-		/* Offset 0: what was overwritten before it is the gap below, not a hole. */
+		/* Offset 0, so that no offsets seem to be missing: the gap below reports the loss.
+		 */
 		ret = session_write_auxtrace(s, file, st, &span, 0, err);
-		/* Committed at once: if the disk is full with the next one, this one is kept. */
+		/* Commit it now: if the disk is full at the next one, this one is kept. */
 		if (!ret)
 			ret = auxtap_perfdata_writer_round(file->writer, err);
 		if (ret)
@@ -139,7 +140,7 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 	return 0;
 }
 
-/* That of the thread which died comes first: the others do with the space that is left. */
+/* The thread that died comes first; the others get the space that is left. */
 static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t tid,
 			struct auxtap_error *err)
 {
@@ -151,7 +152,7 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 	return ret;
 }
 
-/* Threads that were one too many for some limit: of the living and the ended, no trace. */
+/* Threads beyond a limit, running or exited, were never traced. */
 static void write_untraced_gap(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
@@ -161,7 +162,7 @@ static void write_untraced_gap(struct auxtap_session *s, struct trace_file *file
 		session_write_gap(file, &gap);
 }
 
-/* What there was no space for. */
+/* Writes a gap for each stream whose trace did not fit on the disk. */
 static void write_unsaved_gaps(struct auxtap_session *s, struct trace_file *file)
 {
 	for (size_t i = 0; i < s->nr_streams; i++) {
@@ -191,7 +192,7 @@ static void write_code(struct auxtap_session *s, struct trace_file *file, pid_t 
 	session_write_memory(s, file, pid, from, (size_t)(to - from));
 }
 
-/* Not one missing page: no page may be read at all. */
+/* True if reading is refused altogether, and not just one page is missing. */
 static bool memory_denied(struct auxtap_session *s, pid_t pid, const struct map_list *maps)
 {
 	char byte;
@@ -210,7 +211,7 @@ static bool memory_denied(struct auxtap_session *s, pid_t pid, const struct map_
 	return false;
 }
 
-/* The last name of a thread in its records. */
+/* The newest name of a thread in the kept records. */
 static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char comm[16])
 {
 	struct process *p = process_find(&s->processes, pid);
@@ -234,7 +235,7 @@ enum auxtap_memory session_memory(const struct auxtap_session *s)
 	return s->opts.redact ? AUXTAP_MEMORY_NONE : s->opts.memory;
 }
 
-/* What the thread wrote and its registers, if the engine recorded them. */
+/* Writes the log of register and memory values, if the engine recorded one. */
 static void write_value_log(struct auxtap_session *s, struct trace_file *file, pid_t pid, pid_t tid)
 {
 	void *record;
@@ -260,7 +261,7 @@ static void write_threads(struct auxtap_session *s, struct trace_file *file,
 	other_stack_bytes = nr > 1 ? (STACKS_TOTAL - STACK_BYTES) / (size_t)(nr - 1) & ~4095ul : 0;
 	if (other_stack_bytes > STACK_BYTES)
 		other_stack_bytes = STACK_BYTES;
-	/* The one that died first. */
+	/* tids[0] is the thread that died. */
 	for (int i = 0; i < nr; i++) {
 		if (tids[i] == ev->tid) {
 			tids[i] = tids[0];
@@ -367,7 +368,7 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 	case SIGILL:
 	case SIGFPE:
 	case SIGTRAP:
-		/* a non-canonical address: the processor does not report it */
+		/* for a non-canonical address the processor reports none */
 		if (info.si_code == SI_KERNEL)
 			return;
 		crash->flags |= AUXTAP_CRASH_ADDR_VALID;
@@ -378,7 +379,7 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 	}
 }
 
-/* The oldest but for the first, from which the others often follow. */
+/* Keeps the first: later crashes are often consequences of it. */
 static void remove_oldest_but_first(struct auxtap_session *s)
 {
 	static const char *const suffixes[] =
@@ -399,7 +400,7 @@ static void keep_newest_files(struct auxtap_session *s, const char *path)
 {
 	unsigned int keep = s->opts.keep ? s->opts.keep : 8;
 
-	/* A number used again: the file was replaced. */
+	/* A reused PID: the file was replaced. */
 	for (unsigned int i = 0; i < s->nr_snapshot_paths; i++) {
 		if (strcmp(s->snapshot_paths[i], path))
 			continue;
@@ -418,7 +419,7 @@ static void keep_newest_files(struct auxtap_session *s, const char *path)
 		remove_oldest_but_first(s);
 }
 
-/* The others on these CPUs ran untraced while their events were off for an earlier snapshot. */
+/* Rings per CPU: other processes ran untraced while an earlier snapshot was written. */
 static void write_pause_gaps(struct auxtap_session *s, struct trace_file *file)
 {
 	for (unsigned int i = 0; i < s->nr_pauses; i++) {
@@ -457,8 +458,8 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		struct stream *st = s->streams[i];
 
-		st->unsaved = of_process(s, st, ev->pid) && st->ring.aux_size;
-		if (of_process(s, st, ev->pid))
+		st->unsaved = is_of_process(s, st, ev->pid) && st->ring.aux_size;
+		if (is_of_process(s, st, ev->pid))
 			page = st->base;
 	}
 	ret = s->layout->list_ids(s, file, ev->pid);
@@ -499,13 +500,13 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 }
 
 /*
- * True: a whole file is there, perhaps without the trace that there was no space for (*ret and
- * *err say so). Without the facts at its end it would report no death: then none stays.
+ * True: the file is complete, except perhaps for trace that did not fit on the disk; then *ret and
+ * *err are set. A file without the metadata at its end would show no crash: it is removed.
  */
 static bool finish_file(struct auxtap_session *s, struct trace_file *file, int *ret,
 			struct auxtap_error *err)
 {
-	struct auxtap_error second = AUXTAP_ERROR_INIT, *why = *ret ? &second : err;
+	struct auxtap_error ignored = AUXTAP_ERROR_INIT, *end_err = *ret ? &ignored : err;
 	struct stat st;
 	int end;
 
@@ -513,10 +514,10 @@ static bool finish_file(struct auxtap_session *s, struct trace_file *file, int *
 		trace_file_abort(file);
 		return false;
 	}
-	end = trace_file_finish(s, file, why);
+	end = trace_file_finish(s, file, end_err);
 	if (!end)
 		return true;
-	/* never a device that was named with -o */
+	/* never remove a device that -o names */
 	if (!lstat(file->path, &st) && S_ISREG(st.st_mode) && !unlink(file->path) &&
 	    file->vdso_written)
 		unlink(file->vdso_path);
@@ -526,7 +527,7 @@ static bool finish_file(struct auxtap_session *s, struct trace_file *file, int *
 	return false;
 }
 
-/* FILE; FILE.PID; where a process lives on and has more than one: FILE.PID.NUMBER. */
+/* FILE, then FILE.PID; FILE.PID.NUMBER if a process that still runs has several snapshots. */
 static void snapshot_path(struct auxtap_session *s, pid_t pid, uint64_t number, char *path,
 			  size_t size)
 {
@@ -579,7 +580,7 @@ int session_save_all_processes(struct auxtap_session *s, struct auxtap_error *er
 
 		for (k = 0; k < i && s->streams[k]->pid != pid; k++)
 			;
-		if (k < i) /* saved with an earlier thread */
+		if (k < i) /* its process was saved with an earlier thread */
 			continue;
 		snapshot_path(s, pid, 0, path, sizeof(path));
 		ret = save_process(s, pid, path, err);
@@ -587,7 +588,7 @@ int session_save_all_processes(struct auxtap_session *s, struct auxtap_error *er
 	return ret;
 }
 
-/* It runs on: what its threads have in registers and memory is not known. */
+/* The process continues to run: its registers and memory are not saved. */
 static int save_on_request(struct auxtap_session *s, pid_t pid, struct auxtap_error *err)
 {
 	const struct auxtap_target_event ev = {.size = sizeof(ev),
@@ -625,7 +626,7 @@ static int save_on_request(struct auxtap_session *s, pid_t pid, struct auxtap_er
 	return ret;
 }
 
-/* The first stream of its process, which is one that lives. */
+/* Is this the first enabled stream of its process? */
 static bool is_first_of_process(const struct auxtap_session *s, size_t at)
 {
 	const struct stream *st = s->streams[at];
@@ -658,7 +659,7 @@ int session_save_on_request(struct auxtap_session *s, struct auxtap_error *err)
 	resume_tracing(s, since);
 	if (!ret || s->snapshot_errno)
 		return 0;
-	s->snapshot_errno = ret; /* as at a death: the recorder goes on */
+	s->snapshot_errno = ret; /* as at a crash, the recorder continues */
 	s->snapshot_error = *err;
 	return 0;
 }
@@ -666,7 +667,7 @@ int session_save_on_request(struct auxtap_session *s, struct auxtap_error *err)
 static int drain_process(struct auxtap_session *s, int32_t pid, struct auxtap_error *err)
 {
 	for (size_t i = 0; i < s->nr_streams; i++) {
-		int ret = of_process(s, s->streams[i], pid) ?
+		int ret = is_of_process(s, s->streams[i], pid) ?
 				  session_drain_data(s, s->streams[i], err) :
 				  0;
 
@@ -689,7 +690,7 @@ int session_save_crash(struct auxtap_session *s, const struct auxtap_target_even
 	int ret;
 
 	for (size_t i = 0; i < s->nr_streams; i++) {
-		if (!of_process(s, s->streams[i], ev->pid))
+		if (!is_of_process(s, s->streams[i], ev->pid))
 			continue;
 		session_enable(s, s->streams[i], false);
 		s->streams[i]->disabled = !s->layout->per_cpu;
@@ -710,7 +711,7 @@ int session_save_crash(struct auxtap_session *s, const struct auxtap_target_even
 	created = !ret;
 	if (created)
 		ret = write_file(s, &file, ev, &crash, &maps, text, err);
-	/* The areas are read: threads that live on may be released. */
+	/* The AUX areas were read: the other processes may be traced again. */
 	if (s->layout->per_cpu)
 		resume_tracing(s, since);
 	if (created)
@@ -724,7 +725,7 @@ int session_save_crash(struct auxtap_session *s, const struct auxtap_target_even
 	}
 	if (kept && maps.nr && !s->opts.redact && !(crash.flags & AUXTAP_CRASH_MEMORY_UNREADABLE))
 		session_save_core(s, ev, &maps, path);
-	/* Last, because it may remove the file: with --keep 1 each but the first. */
+	/* Last, because it may remove the file: with --keep 1 it removes all but the first. */
 	if (kept)
 		keep_newest_files(s, path);
 	map_list_free(&maps);

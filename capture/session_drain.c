@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * From the rings into the file: data rings first, then AUX areas, then FINISHED_ROUND.
- * Every ring is read once in each round, so a record that comes a round late is still newer
- * than the round before: what perf's ordering relies on.
+ * Writes the contents of the rings to the file: data rings first, then AUX areas, then
+ * FINISHED_ROUND. Each ring is read once per round, so a record that arrives one round late is
+ * still newer than the records of the round before. perf's sorting relies on that.
  */
 #include "perfdata/capture_lines.h"
 #include "session.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Written at the end of the file, so they stay in memory: this many, then a sum of the rest. */
+/* The lines are kept in memory until the file ends; the units beyond this number are summed. */
 #define UNIT_LINES_MAX 4096
 #define UNIT_LINE_SIZE 112
 
@@ -86,7 +86,7 @@ void session_write_dropped_gap(struct auxtap_session *s, struct stream *st)
 	session_write_gap(&s->file, &gap);
 }
 
-/* What a record means for capture itself. */
+/* Updates the session's own state by a record. */
 static void note_record(struct auxtap_session *s, struct stream *st, const void *record)
 {
 	const struct perf_event_header *header = record;
@@ -122,7 +122,7 @@ static void note_record(struct auxtap_session *s, struct stream *st, const void 
 	}
 }
 
-/* The build-id is read as early as possible: the file may be replaced while it is mapped. */
+/* Reads the build-id as early as possible: the file may be replaced while it is mapped. */
 static void note_mapping(struct auxtap_session *s, const void *record)
 {
 	const struct mmap2_body *map = record_mmap2(record);
@@ -134,7 +134,7 @@ static void note_mapping(struct auxtap_session *s, const void *record)
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	struct auxtap_span span;
-	/* What comes meanwhile is the next round's: records may come as fast as we write them. */
+	/* Stop at this head: new records may arrive as fast as they are written to the file. */
 	uint64_t nr_bytes = 0, head_abs = auxtap_ring_data_head(&st->ring);
 	int ret = 0;
 
@@ -146,7 +146,7 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 		memcpy(s->record, span.part1, span.size1);
 		if (span.size2)
 			memcpy(s->record + span.size1, span.part2, span.size2);
-		/* The ring is shared: the length that was checked is the one that counts. */
+		/* The ring is shared memory: use the size that was checked. */
 		header->size = size;
 		auxtap_ring_data_consume(&st->ring);
 		nr_bytes += size;
@@ -158,7 +158,7 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 		if (ret)
 			return ret;
 	}
-	/* No space for a LOST record either (E3): the ring would never show the loss. */
+	/* There may be no space for a LOST record (E3): the ring would never report the loss. */
 	if (st->ring.data_size && nr_bytes + 256 > st->ring.data_size && !s->recorder->overwrite &&
 	    !st->needs_reenable) {
 		st->needs_reenable = st->wakeups.stopped = true;
@@ -173,8 +173,8 @@ struct auxtap_auxtrace session_auxtrace_header(const struct auxtap_session *s,
 	return (struct auxtap_auxtrace){
 		.offset = offset,
 		/*
-		 * As perf: a time near the trace's. perf takes the top byte of its first TSC
-		 * from here, and 6.1 dies of a reference that is 0.
+		 * As in perf: a time near that of the trace. perf takes the top byte of the first
+		 * TSC from here, and perf 6.1 crashes if it is 0.
 		 */
 		.reference = s->last_time + 1,
 		.idx = st->idx,
@@ -187,15 +187,14 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 			   const struct stream *st, const struct auxtap_span *span, uint64_t offset,
 			   struct auxtap_error *err)
 {
-	struct auxtap_auxtrace head = session_auxtrace_header(s, st, offset);
+	struct auxtap_auxtrace header = session_auxtrace_header(s, st, offset);
 
 	file->open_round = true;
 	s->stats.aux_bytes += span->size1 + span->size2;
-	return auxtap_perfdata_writer_auxtrace(file->writer, &head, span->part1, span->size1,
+	return auxtap_perfdata_writer_auxtrace(file->writer, &header, span->part1, span->size1,
 					       span->part2, span->size2, err);
 }
 
-/* The program ran on while we had its event off: that much is in no trace. */
 void session_write_pause_gap(struct auxtap_session *s, struct stream *st)
 {
 	struct auxtap_gap gap = {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Crash mode: threads that end before their process. Their rings are closed; the newest trace in
- * them stays in memory, within bounds (sideband_write.h), for the snapshot of a later death.
+ * Crash mode: threads that exit before their process. Their rings are closed, but their newest
+ * trace stays in memory, within limits (sideband_write.h), for the snapshot of a later crash.
  */
 #include "session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of the newest trace in its ring; NULL: there is none, or no memory. */
+/* Copies the newest trace in the thread's AUX area. NULL: it has none, or there is no memory. */
 static struct exited_trace *newest_trace(struct auxtap_session *s, struct stream *st)
 {
 	size_t size, skip, first;
@@ -57,7 +57,7 @@ int session_write_exited_threads(struct auxtap_session *s, struct trace_file *fi
 	uint64_t nr = p && p->exited ? p->nr_exited : 0;
 	int ret = 0;
 
-	/* The newest first: the others do with the space that is left. */
+	/* The newest first; the others get the space that is left. */
 	for (uint64_t i = nr; i-- > 0 && nr - i <= EXITED_MAX;) {
 		struct exited_thread *gone = &p->exited[i % EXITED_MAX];
 		const struct exited_trace *t = gone->trace;
@@ -67,7 +67,7 @@ int session_write_exited_threads(struct auxtap_session *s, struct trace_file *fi
 		s->stats.aux_bytes += t->size;
 		ret = auxtap_perfdata_writer_auxtrace(file->writer, &t->head, t->bytes, t->size,
 						      NULL, 0, err);
-		/* as write_trace() */
+		/* commit it now, as write_trace() does */
 		if (!ret)
 			ret = auxtap_perfdata_writer_round(file->writer, err);
 		gone->saved = !ret;

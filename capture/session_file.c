@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The trace file of a session: its beginning, its records on their way in (vdso renamed,
- * build-ids looked up), its metadata and its end.
+ * Writes the trace file of a session: its start, its records (with the vdso renamed and build-ids
+ * looked up), its metadata and its end.
  */
 #include "build_id.h"
 #include "perfdata/capture_lines.h"
@@ -21,8 +21,8 @@
 
 #define VDSO_MAX 65536u
 
-/* Absolute name of path + ".vdso"; perf opens it from wherever it is started. */
-static void vdso_name(struct trace_file *file)
+/* Sets vdso_path to the absolute name of path + ".vdso": perf may run in another directory. */
+static void set_vdso_path(struct trace_file *file)
 {
 	char dir[PATH_MAX], real[PATH_MAX], *slash;
 	int n = -1;
@@ -41,8 +41,8 @@ static void vdso_name(struct trace_file *file)
 		file->vdso_path[0] = '\0';
 }
 
-/* Do the records of the file name no CPU? */
-static bool without_cpu(const struct auxtap_session *s)
+/* Must the records of the file name no CPU? */
+static bool omits_cpu(const struct auxtap_session *s)
 {
 	return s->event.family && s->event.family->threads_without_cpu && !s->layout->per_cpu;
 }
@@ -55,14 +55,14 @@ int trace_file_create(struct auxtap_session *s, struct trace_file *file, const c
 	memset(file, 0, sizeof(*file));
 	if (snprintf(file->path, sizeof(file->path), "%s", path) >= (int)sizeof(file->path))
 		return auxtap_error_set(err, -ENAMETOOLONG, path, "name too long");
-	vdso_name(file);
+	set_vdso_path(file);
 	ret = auxtap_perfdata_writer_create(&file->writer, path, err);
 	if (ret)
 		return ret;
 	for (int i = 0; i < s->nr_attrs; i++) {
 		struct perf_event_attr attr = s->attrs[i];
 
-		if (without_cpu(s))
+		if (omits_cpu(s))
 			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CPU;
 		ret = auxtap_perfdata_writer_add_attr(file->writer, &attr,
 						      i ? "dummy:u" : s->event.name);
@@ -124,7 +124,7 @@ void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pi
 	}
 }
 
-/* A native program has the same vdso as we do. */
+/* A native program has the same vdso as this process. */
 static void save_own_vdso(struct auxtap_session *s)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -145,7 +145,7 @@ static void save_own_vdso(struct auxtap_session *s)
 		fclose(f);
 }
 
-/* A copy beside the file for perf, and one in the metadata: the file is then self-contained. */
+/* Writes a copy beside the file for perf, and one into the metadata for auxtap. */
 static bool write_vdso(struct auxtap_session *s, struct trace_file *file)
 {
 	uint32_t name_size = (uint32_t)strlen(file->vdso_path);
@@ -194,34 +194,35 @@ static void add_build_id(struct trace_file *file, const char *name, const uint8_
 }
 
 /*
- * The build-id of a mapped file. The table of the file has one for each name; where several files
- * had the name, the record itself carries it in place of the inode, as the kernel's do with
- * attr.build_id: s->rewritten, its size; 0: the record stays.
+ * Adds the build-id of a mapped file to the build-id table, which has one entry per name. If
+ * several files had the name, a copy of the record in s->rewritten has the build-id in place of the
+ * inode, as the kernel writes it with attr.build_id. Returns the size of the copy; 0: keep the
+ * record.
  */
-static size_t identify(struct auxtap_session *s, struct trace_file *file, const void *record,
-		       const struct mmap2_body *map)
+static size_t add_file_build_id(struct auxtap_session *s, struct trace_file *file,
+				const void *record, const struct mmap2_body *map)
 {
-	const struct mapped_id *known =
+	const struct mapped_id *mapped =
 		map->filename[0] == '/' ? mapped_ids_get(&s->mapped_ids, map, false) : NULL;
 	struct perf_event_header *header = (void *)s->rewritten;
 	unsigned char *out;
 
-	if (!known || !known->size)
+	if (!mapped || !mapped->size)
 		return 0;
-	if (!known->several) {
-		add_build_id(file, map->filename, known->id, known->size);
+	if (!mapped->several) {
+		add_build_id(file, map->filename, mapped->id, mapped->size);
 		return 0;
 	}
 	memcpy(s->rewritten, record, ((const struct perf_event_header *)record)->size);
 	header->misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
 	out = s->rewritten + sizeof(*header) + offsetof(struct mmap2_body, maj);
 	memset(out, 0, 24);
-	out[0] = known->size;
-	memcpy(out + 4, known->id, known->size);
+	out[0] = mapped->size;
+	memcpy(out + 4, mapped->id, mapped->size);
 	return header->size;
 }
 
-/* The same record in *out, its trailer without the CPU; its size. */
+/* Copies the record to out, without the CPU in its trailer. Returns the size. */
 static size_t remove_cpu(void *out, const void *record, size_t size)
 {
 	const struct trailer *trailer;
@@ -245,13 +246,13 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 	const struct perf_event_header *header = record;
 	const struct mmap2_body *map = record_mmap2(record);
 	const struct trailer *trailer;
-	size_t size = header->size, body_size, identified;
+	size_t size = header->size, body_size, rewritten_size;
 	uint8_t id[20] = {0};
 
 	if (map && (map->prot & PROT_EXEC)) {
 		if (!strcmp(map->filename, "[vdso]") && write_vdso(s, file) &&
 		    record_parts(record, &body_size, &trailer)) {
-			/* perf puts its own vdso in place of that name. */
+			/* For the name [vdso] perf would use its own vdso. */
 			size = record_make(s->rewritten, sizeof(s->rewritten), header->type,
 					   header->misc, map, sizeof(*map), file->vdso_path,
 					   trailer);
@@ -261,12 +262,12 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 				size = header->size;
 			add_build_id(file, file->vdso_path, id,
 				     (uint8_t)build_id_read(file->vdso_path, NULL, id));
-		} else if ((identified = identify(s, file, record, map))) {
+		} else if ((rewritten_size = add_file_build_id(s, file, record, map))) {
 			record = s->rewritten;
-			size = identified;
+			size = rewritten_size;
 		}
 	}
-	if (without_cpu(s)) {
+	if (omits_cpu(s)) {
 		size_t shorter =
 			size <= sizeof(s->rewritten) ? remove_cpu(s->rewritten, record, size) : 0;
 
@@ -286,7 +287,7 @@ static void print_number(FILE *f, const char *key, uint64_t value)
 	fprintf(f, "%s: %llu\n", key, (unsigned long long)value);
 }
 
-/* Crash: which memory of the program is in the file. */
+/* Crash mode: which memory of the program is in the file. */
 static void print_memory(FILE *f, const struct auxtap_session *s, const struct trace_file *file)
 {
 	static const char *const names[] = {
@@ -303,7 +304,7 @@ static void print_memory(FILE *f, const struct auxtap_session *s, const struct t
 		print_number(f, CAPTURE_LINE_REDACTED, 1);
 }
 
-/* "key: value" lines: how this trace came about. */
+/* Writes "key: value" lines that say how the trace was captured. */
 static void write_capture_lines(struct auxtap_session *s, struct trace_file *file)
 {
 	char *text = NULL;
@@ -330,7 +331,8 @@ static void write_capture_lines(struct auxtap_session *s, struct trace_file *fil
 		print_memory(f, s, file);
 	if (file->nr_exited_without_trace)
 		print_number(f, CAPTURE_LINE_THREADS_ENDED, file->nr_exited_without_trace);
-	/* Bytes, exact: written is Σ AUX sizes + skipped is the last head (linear mode). */
+	/* Exact numbers of bytes: in linear mode, written = sum of AUX sizes + skipped = last head.
+	 */
 	if (s->unit_lines_len)
 		fwrite(s->unit_lines, 1, s->unit_lines_len, f);
 	if (s->nr_other_units)
@@ -352,13 +354,13 @@ int trace_file_finish(struct auxtap_session *s, struct trace_file *file, struct 
 		return 0;
 	write_capture_lines(s, file);
 	if (file->nr_gaps > MAX_GAPS) {
-		struct auxtap_gap rest = file->gap_sum;
+		struct auxtap_gap sum = file->gap_sum;
 
-		rest.cause = AUXTAP_GAP_UNKNOWN; /* of several */
-		rest.cpu = -1;
-		rest.pid = rest.tid = -1;
-		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_GAP, &rest,
-						sizeof(rest));
+		sum.cause = AUXTAP_GAP_UNKNOWN; /* of several causes */
+		sum.cpu = -1;
+		sum.pid = sum.tid = -1;
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_GAP, &sum,
+						sizeof(sum));
 	}
 	ret = auxtap_perfdata_writer_finish(file->writer, err);
 	if (ret && file->vdso_written && access(file->path, F_OK))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * --memory reachable: the pages that pointers in registers and saved stacks lead to, those that
- * pointers in these pages lead to, and the writable data of the main program. Code is not among
- * them, nor what a stack already has. One bound for all together; data comes first, then the nearer
- * pages.
+ * --memory reachable: saves the pages that pointers in registers and saved stacks point into, the
+ * pages that pointers in those pages point into, and the writable data of the main program. Code
+ * and pages of saved stacks are excluded. One limit applies to all of them: the data comes first,
+ * then the pages in the order in which they were found.
  */
 #include "core_file.h"
 #include "process_start.h"
@@ -18,16 +18,16 @@
 
 #define REACHABLE_BYTES (32u << 20)
 #define PAGES_MAX	(REACHABLE_BYTES / CORE_PAGE)
-#define DATA_PAGES	(PAGES_MAX / 2) /* of the program's data */
-#define RUN_PAGES	256		/* of a record */
+#define DATA_PAGES	(PAGES_MAX / 2) /* for the program's data */
+#define RUN_PAGES	256		/* consecutive pages in one record */
 
 struct reachable {
-	const struct map_entry **entries; /* that may be saved, by address */
+	const struct map_entry **entries; /* mappings that may be saved, by address */
 	size_t nr_entries;
-	uint64_t *pages; /* PAGES_MAX: their numbers, as they were found */
+	uint64_t *pages; /* PAGES_MAX page numbers, in the order in which they were found */
 	size_t nr;
-	struct hash_map known;
-	bool full; /* more would be reachable */
+	struct hash_map known; /* pages that were found or are saved already */
+	bool full;	       /* there were more reachable pages than PAGES_MAX */
 };
 
 static int compare_start(const void *a, const void *b)
@@ -85,8 +85,8 @@ static bool is_candidate(const struct reachable *r, uint64_t addr)
 	return low < r->nr_entries && addr >= r->entries[low]->start;
 }
 
-/* The first time: true. */
-static bool learn(struct reachable *r, uint64_t page)
+/* Adds the page to the known ones. False: it was known. */
+static bool add_known(struct reachable *r, uint64_t page)
 {
 	uint64_t hash = hash_number(page);
 
@@ -100,7 +100,7 @@ static void add_page(struct reachable *r, uint64_t page)
 		r->full |= hash_map_find(&r->known, hash_number(page)) == HASH_MAP_NONE;
 		return;
 	}
-	if (learn(r, page))
+	if (add_known(r, page))
 		r->pages[r->nr++] = page;
 }
 
@@ -120,10 +120,10 @@ void reachable_mark_saved(struct reachable *r, uint64_t addr, size_t size)
 	uint64_t page = (addr + CORE_PAGE - 1) / CORE_PAGE, end = (addr + size) / CORE_PAGE;
 
 	for (; r && page < end; page++)
-		learn(r, page);
+		add_known(r, page);
 }
 
-/* The file that the entry point is in: its mappings that can be written, and the zeros after. */
+/* Adds the writable mappings of the file that contains the entry point, and the .bss after them. */
 void reachable_add_program(struct reachable *r, const struct auxtap_backend *be, pid_t pid,
 			   pid_t tid, const struct map_list *maps)
 {
@@ -155,7 +155,7 @@ void reachable_add_program(struct reachable *r, const struct auxtap_backend *be,
 	}
 }
 
-/* What the pages before end lead to is added. */
+/* Adds the pages that words in the first 'end' pages point into. */
 static void scan_pages(struct reachable *r, const struct auxtap_backend *be, pid_t pid, size_t end)
 {
 	_Alignas(8) unsigned char page[CORE_PAGE];
@@ -179,7 +179,7 @@ static int compare_pages(const void *a, const void *b)
 bool reachable_write(struct reachable *r, struct auxtap_session *s, struct trace_file *file,
 		     pid_t pid)
 {
-	/* one step away from registers and stacks so far: the second step, and that from the data
+	/* So far: pages one step from registers and stacks. Add the next step, also from the data.
 	 */
 	scan_pages(r, s->be, pid, r->nr);
 	qsort(r->pages, r->nr, sizeof(*r->pages), compare_pages);
@@ -197,23 +197,23 @@ void session_write_generated_code(struct auxtap_session *s, struct trace_file *f
 {
 	const struct auxtap_target_ops *target = s->be->target;
 	struct auxtap_crash_code head;
-	char *notes = NULL;
+	char *records = NULL;
 	size_t size = 0;
 
-	if (!TARGET_HAS(target, code) || target->code(s->be->target_ctx, pid, &notes, &size))
+	if (!TARGET_HAS(target, code) || target->code(s->be->target_ctx, pid, &records, &size))
 		return;
 	for (size_t at = 0; size - at >= sizeof(head);) {
 		uint64_t padded;
 
-		memcpy(&head, notes + at, sizeof(head));
+		memcpy(&head, records + at, sizeof(head));
 		padded = (head.nr_bytes + 7) & ~7ull;
 		if (head.nr_bytes > size || padded > size - at - sizeof(head))
 			break;
-		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CODE, notes + at,
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CODE, records + at,
 						sizeof(head) + (size_t)head.nr_bytes);
 		at += sizeof(head) + (size_t)padded;
 	}
 	if (size)
 		session_write_code_names(file, pid, maps);
-	free(notes);
+	free(records);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Names of the code that a dying process wrote at run time, which JIT compilers write on request:
- * /tmp/perf-PID.map, and the jitdump jit-PID.dump, which an executable mapping marks, as perf reads
- * them. PID is the process's number in its own namespace, the path one in its root directory.
- * Anybody may write to /tmp: only a regular file of the process's user counts, that has one name
- * and is not reached through a link.
+ * Saves the names of code that a crashing process generated at run time. JIT compilers write them
+ * on request in the formats of perf: /tmp/perf-PID.map, and the jitdump jit-PID.dump, which the
+ * compiler maps as executable. PID is that of the process's own namespace, and paths start at the
+ * process's root directory. Anyone may write to /tmp, so the file must be a regular one of the
+ * process's user, with a single hard link, and no component of its path may be a symbolic link.
  */
 #include "core_file.h"
 #include "perfdata/jitdump.h"
@@ -22,7 +22,7 @@
 #define NAMES_MAX (32u << 20)
 
 struct owner {
-	pid_t pid; /* as the process itself sees it */
+	pid_t pid; /* in the process's own namespace */
 	uid_t uid; /* effective */
 };
 
@@ -54,8 +54,8 @@ static int read_owner(pid_t pid, struct owner *owner)
 }
 
 /*
- * A file of the process by its absolute path in the process's root directory: a descriptor, or a
- * negative errno: -ELOOP for a link, -EPERM for what is not the owner's.
+ * Opens a file of the process by its absolute path below the process's root directory. Returns a
+ * descriptor or a negative errno: -ELOOP for a link, -EPERM if the file is not the owner's.
  */
 static int open_owned(pid_t pid, const struct owner *owner, const char *path)
 {
@@ -106,7 +106,7 @@ static int open_owned(pid_t pid, const struct owner *owner, const char *path)
 	return ret;
 }
 
-/* Whole lines: the process may have died in the last one. */
+/* Reads whole lines: the process may have died while it wrote the last one. */
 static size_t read_lines(int fd, char *text, size_t max)
 {
 	size_t size = 0;
@@ -119,10 +119,10 @@ static size_t read_lines(int fd, char *text, size_t max)
 	return size;
 }
 
-/* The bytes of a file, after the space for the head, into 'to': how many, or a negative errno. */
+/* Reads a file of names into 'to'. Returns the number of bytes or a negative errno. */
 typedef int64_t read_names(int fd, uint8_t *to, bool *cut);
 
-static int64_t read_map(int fd, uint8_t *to, bool *cut)
+static int64_t read_perf_map(int fd, uint8_t *to, bool *cut)
 {
 	size_t size = read_lines(fd, (char *)to, NAMES_MAX);
 
@@ -130,37 +130,37 @@ static int64_t read_map(int fd, uint8_t *to, bool *cut)
 	return (int64_t)size;
 }
 
-static int64_t read_dump(int fd, uint8_t *to, bool *cut)
+static int64_t read_jitdump(int fd, uint8_t *to, bool *cut)
 {
 	return jitdump_condense(fd, to, NAMES_MAX, cut);
 }
 
 static void write_names(struct trace_file *file, uint32_t type,
-			struct auxtap_crash_code_names *head, int fd, read_names *fn)
+			struct auxtap_crash_code_names *header, int fd, read_names *fn)
 {
-	uint8_t *record = fd < 0 ? NULL : malloc(sizeof(*head) + NAMES_MAX);
+	uint8_t *record = fd < 0 ? NULL : malloc(sizeof(*header) + NAMES_MAX);
 
 	if (record) {
 		bool cut = false;
-		int64_t size = fn(fd, record + sizeof(*head), &cut);
+		int64_t size = fn(fd, record + sizeof(*header), &cut);
 
-		head->cut = cut;
-		head->nr_bytes = size > 0 ? (uint64_t)size : 0;
-		head->error = size < 0 ? (int32_t)-size : 0;
-		memcpy(record, head, sizeof(*head));
+		header->cut = cut;
+		header->nr_bytes = size > 0 ? (uint64_t)size : 0;
+		header->error = size < 0 ? (int32_t)-size : 0;
+		memcpy(record, header, sizeof(*header));
 	} else {
-		head->error = fd < 0 ? -fd : ENOMEM;
+		header->error = fd < 0 ? -fd : ENOMEM;
 	}
 	auxtap_perfdata_writer_metadata(file->writer, type,
-					record ? (const void *)record : (const void *)head,
-					sizeof(*head) + head->nr_bytes);
+					record ? (const void *)record : (const void *)header,
+					sizeof(*header) + header->nr_bytes);
 	free(record);
 	if (fd >= 0)
 		close(fd);
 }
 
-/* The path of the jitdump, by the mapping that marks it; NULL: none. */
-static const char *find_dump(const struct map_list *maps, const struct owner *owner)
+/* The path of the jitdump, from the executable mapping of it; NULL: the process has none. */
+static const char *find_jitdump(const struct map_list *maps, const struct owner *owner)
 {
 	char name[64];
 
@@ -178,7 +178,7 @@ static const char *find_dump(const struct map_list *maps, const struct owner *ow
 
 void session_write_code_names(struct trace_file *file, pid_t pid, const struct map_list *maps)
 {
-	struct auxtap_crash_code_names head = {.size = sizeof(head), .pid = pid};
+	struct auxtap_crash_code_names header = {.size = sizeof(header), .pid = pid};
 	struct owner owner = {0};
 	const char *dump;
 	char path[64];
@@ -186,16 +186,16 @@ void session_write_code_names(struct trace_file *file, pid_t pid, const struct m
 
 	if (read_owner(pid, &owner))
 		return;
-	head.file_pid = owner.pid;
+	header.file_pid = owner.pid;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.pid);
 	fd = open_owned(pid, &owner, path);
 	if (fd != -ENOENT)
-		write_names(file, AUXTAP_METADATA_CODE_NAMES, &head, fd, read_map);
-	dump = find_dump(maps, &owner);
+		write_names(file, AUXTAP_METADATA_CODE_NAMES, &header, fd, read_perf_map);
+	dump = find_jitdump(maps, &owner);
 	if (dump)
 		write_names(file, AUXTAP_METADATA_CODE_DUMP,
-			    &(struct auxtap_crash_code_names){.size = sizeof(head),
+			    &(struct auxtap_crash_code_names){.size = sizeof(header),
 							      .pid = pid,
 							      .file_pid = owner.pid},
-			    open_owned(pid, &owner, dump), read_dump);
+			    open_owned(pid, &owner, dump), read_jitdump);
 }

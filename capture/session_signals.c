@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Signals of a capture session: handlers of the program that uses the library note them
- * here, and the session's loop sends them on to the traced program.
+ * Signals of a capture session: signal handlers of the library's user record them here, and the
+ * session's loop forwards them to the traced program.
  */
 #include "session.h"
 
@@ -43,9 +43,9 @@ void auxtap_session_forward_siginfo(struct auxtap_session *s, const void *siginf
 }
 
 /*
- * Each flag is cleared before its signal is sent: the handler may set it again at any
- * moment, and then the signal is sent again. As in the kernel, one that is pending
- * already merges.
+ * Each flag is cleared before its signal is sent: the handler may set it again at any moment, and
+ * then the signal is sent again. As in the kernel, a signal that is already pending is not queued
+ * twice.
  */
 void session_forward_signals(struct auxtap_session *s)
 {

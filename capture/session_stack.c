@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The memory of a dead process in its snapshot: the stacks, with where they go on if not
- * above the stack pointer: at the frame pointer
- * (a variable-length array moved the stack pointer away), and where a signal interrupted
- * it (the handler runs on an alternate stack).
+ * Writes memory of a crashing process to its snapshot: each thread's stack from the stack pointer
+ * up. Other parts of the stack may be needed, too: around the frame pointer (a variable-length
+ * array moved the stack pointer far away), and the stack that a signal interrupted (the handler
+ * runs on an alternate stack).
  */
 #include "session.h"
 
@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 
 /*
- * What the kernel puts on the stack of a handler. x86-64: the return address, then
- * ucontext. AArch64: siginfo, then ucontext. Both begin their ucontext with flags and a
- * link, which is 0.
+ * Offsets in the frame that the kernel pushes for a signal handler. x86-64: the return address,
+ * then ucontext. AArch64: siginfo, then ucontext. Both start their ucontext with uc_flags and
+ * uc_link, which is 0.
  */
 struct signal_layout {
 	size_t context, sp, pc, size;
@@ -25,7 +25,7 @@ static const struct signal_layout x86_layout = {8, 168, 176, 184};
 static const struct signal_layout a64_layout = {128, 560, 568, 576};
 
 #define RED_ZONE	  128
-#define STACK_GUARD_GAP	  (1u << 20) /* sp may lie this far below its stack (overflow) */
+#define STACK_GUARD_GAP	  (1u << 20) /* after an overflow sp may be this far below its stack */
 #define FRAME_BYTES	  4096u	     /* below the frame pointer */
 #define MAX_CONTEXT_FLAGS 15
 #define A64_ADDRESS	  0x0000ffffffffffffull
@@ -86,48 +86,48 @@ static bool is_frame(uint32_t arch, const struct map_list *maps, uint64_t fp,
 {
 	uint64_t back = word_at(record, 8);
 
-	/* return addresses of AArch64 may be signed, above the address */
+	/* AArch64 may have signed the return address, in the bits above the address */
 	if (arch == AUXTAP_ARCH_AARCH64)
 		back &= A64_ADDRESS;
 	return !(fp & 7) && is_stack(maps, fp) && is_code(maps, back);
 }
 
-/* Where more of the stack of a thread may be, if it goes on elsewhere. */
+/* The maximum number of separate parts that a thread's stack is saved in. */
 #define STACK_PARTS 4
 
-/* What is saved of a thread's stack. */
+/* The parts of a thread's stack that are saved. */
 struct stack_ranges {
 	const struct map_list *maps;
 	uint32_t arch; /* enum auxtap_arch */
 	pid_t pid;
-	size_t max; /* bytes of the next part */
+	size_t max; /* maximum size of the next part, in bytes */
 	struct stack_part {
 		uint64_t from, to;
 	} parts[STACK_PARTS];
 	unsigned int nr;
-	bool interrupted; /* sp is what a signal interrupted in the part before */
+	bool interrupted; /* the last part has a signal frame; sp is the interrupted one */
 	uint64_t sp;
 };
 
-/* What was read, after the head; NULL. *size: how much that is. The caller frees it. */
+/* Writes a range of memory. Returns the record, which the caller frees, and the bytes read. */
 static unsigned char *write_range(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 				  uint64_t addr, size_t *size)
 {
-	struct auxtap_crash_memory head = {.size = sizeof(head), .pid = pid, .addr = addr};
-	unsigned char *record = malloc(sizeof(head) + *size);
+	struct auxtap_crash_memory header = {.size = sizeof(header), .pid = pid, .addr = addr};
+	unsigned char *record = malloc(sizeof(header) + *size);
 	ssize_t n;
 
 	if (!record)
 		return NULL;
-	n = s->be->target->mem(s->be->target_ctx, pid, addr, record + sizeof(head), *size);
+	n = s->be->target->mem(s->be->target_ctx, pid, addr, record + sizeof(header), *size);
 	if (n <= 0) {
 		free(record);
 		return NULL;
 	}
-	head.nr_bytes = (uint64_t)n;
-	memcpy(record, &head, sizeof(head));
+	header.nr_bytes = (uint64_t)n;
+	memcpy(record, &header, sizeof(header));
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MEMORY, record,
-					sizeof(head) + (size_t)n);
+					sizeof(header) + (size_t)n);
 	*size = (size_t)n;
 	return record;
 }
@@ -138,7 +138,7 @@ void session_write_memory(struct auxtap_session *s, struct trace_file *file, pid
 	free(write_range(s, file, pid, addr, &size));
 }
 
-/* From 'from' up, within its mapping, except what is saved already. */
+/* Writes the stack from 'from' to at most 'end', without the parts that are saved already. */
 static void write_stack_part(struct auxtap_session *s, struct trace_file *file,
 			     struct stack_ranges *stack, uint64_t from, uint64_t end)
 {
@@ -171,8 +171,8 @@ static void write_stack_part(struct auxtap_session *s, struct trace_file *file,
 }
 
 /*
- * From sp up, within its mapping; and the 128 bytes below sp that functions which call no
- * others use on x86-64 (the red zone of its ABI).
+ * Writes the stack from sp up to the end of its mapping, and the 128 bytes below sp that leaf
+ * functions use on x86-64 (the red zone of the ABI).
  */
 static void write_stack(struct auxtap_session *s, struct trace_file *file,
 			struct stack_ranges *stack, uint64_t sp)
@@ -181,7 +181,7 @@ static void write_stack(struct auxtap_session *s, struct trace_file *file,
 	const struct map_entry *e = map_list_find(maps, sp);
 	uint64_t from = (sp & ~7ull) - RED_ZONE;
 
-	/* A stack that overflowed: sp lies below it, or in its guard page. */
+	/* After a stack overflow sp is below the stack or in its guard page. */
 	if (e && !(e->prot & PROT_READ))
 		e = NULL;
 	if (e && (from < e->start || from > sp))
@@ -198,8 +198,8 @@ static void write_stack(struct auxtap_session *s, struct trace_file *file,
 }
 
 /*
- * A frame whose variable-length array was too large: sp is far below the frame pointer.
- * What the function saved, the unwinder finds below the frame pointer.
+ * Writes the frame of a function whose variable-length array was too large: sp is far below the
+ * frame pointer, below which the unwinder finds the registers that the function saved.
  */
 static void write_frame(struct auxtap_session *s, struct trace_file *file,
 			struct stack_ranges *stack, uint64_t sp, uint64_t fp)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Events and their rings: attributes, mappings, identifiers; on and off; closed again. */
+/* Events and their rings: sets attributes, maps rings, reads ids, enables, disables and closes. */
 #include "refusal.h"
 #include "session.h"
 #include "util/vector.h"
@@ -31,10 +31,10 @@ void session_init_attrs(struct auxtap_session *s)
 	attr->sample_id_all = 1;
 	attr->read_format = PERF_FORMAT_ID;
 	/*
-	 * A quarter of the area: with the kernel's half (C2) PT's STOP position, set when the first
-	 * half is full and not yet read, lies where the second wakeup does (H4), so that a
-	 * program that is never scheduled out would lose trace in every wrap, however prompt we
-	 * are.
+	 * A quarter of the area. With the kernel's default of one half (C2), PT's STOP position is
+	 * set while the first half is full and not yet read, and so coincides with the second
+	 * wakeup (H4): a program that is never scheduled out would lose trace in every wrap,
+	 * however fast the reader is.
 	 */
 	if (s->event.aux && !s->recorder->overwrite) {
 		attr->aux_watermark = s->opts.aux_watermark;
@@ -96,7 +96,8 @@ static int map_error(struct auxtap_session *s, const char *what, int code, uint6
 	limits_read(&limits);
 	for (int cpu = 0; s->opts.cpus && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
 		nr_rings += session_cpu_selected(s->opts.cpus, cpu);
-	if (nr_rings && s->nr_attrs > 2) /* the data rings of the other CPUs, as theirs */
+	if (nr_rings &&
+	    s->nr_attrs > 2) /* includes the data rings of the CPUs that are not traced */
 		data_kb = (data_kb * limits.nr_cpus + nr_rings - 1) / nr_rings;
 	return refusal_map(what, bytes, code, nr_rings ? nr_rings : limits.nr_cpus, data_kb,
 			   s->event.aux ? s->aux_bytes / 1024 : 0, &limits, err);
@@ -116,7 +117,7 @@ int session_map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 		return map_error(s, "data ring", code, st->base_size, err);
 	s->ring_bytes += st->base_size;
 	if (aux) {
-		/* B7: we choose the offset in the file, after the data ring. */
+		/* B7: user space chooses the mmap offset, after the data ring. */
 		page = st->base;
 		page->aux_offset = st->base_size;
 		page->aux_size = s->aux_bytes;
@@ -169,7 +170,7 @@ struct stream *session_add_stream(struct auxtap_session *s, pid_t pid, pid_t tid
 	return st;
 }
 
-static void release(struct auxtap_session *s, struct stream *st)
+static void free_stream(struct auxtap_session *s, struct stream *st)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 
@@ -196,11 +197,11 @@ void session_close_stream(struct auxtap_session *s, struct stream *st)
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		if (s->streams[i] != st)
 			continue;
-		/* Order is kept: rounds and snapshots go by it. */
+		/* Keep the order: rounds and snapshots depend on it. */
 		memmove(&s->streams[i], &s->streams[i + 1],
 			(s->nr_streams - i - 1) * sizeof(*s->streams));
 		s->nr_streams--;
-		release(s, st);
+		free_stream(s, st);
 		return;
 	}
 }
@@ -217,8 +218,9 @@ int session_begin_file(struct auxtap_session *s, struct stream *st, struct auxta
 }
 
 /*
- * For good: every event that traces into its rings, or another thread of an attach would go on
- * after the last drain; and a truncation found by that drain is not enabled again.
+ * Disables for good every event that traces into the stream's rings. Otherwise another thread of an
+ * attached process would be traced after the last drain. An event that the last drain finds
+ * truncated is not enabled again.
  */
 void session_stop_stream(struct auxtap_session *s, struct stream *st)
 {
@@ -236,7 +238,7 @@ int session_enable(struct auxtap_session *s, struct stream *st, bool on)
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	int ret;
 
-	if (st->sideband_only && !on) /* goes on while PT is stopped, as the others' does (K6) */
+	if (st->sideband_only && !on) /* sideband continues while PT is stopped (K6) */
 		return 0;
 	ret = s->be->perf->ioctl(s->be->perf_ctx, st->fd, request, 0);
 	for (int i = 0; i < st->nr_output_events && ret >= 0 && on; i++)

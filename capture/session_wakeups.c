@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How the reader was woken, noted in the file: whether each watermark that the head has passed woke
- * it (D11, D18), and whether there was a reason for each wakeup (D7). perf.data has no record for
- * it, and the auditor needs it.
+ * Logs the reader's wakeups in the file, so that 'auxtap audit' can check whether each watermark
+ * that the head passed woke the reader (D11, D18), and whether each wakeup had a reason (D7).
+ * perf.data has no record for wakeups. The rules are those of docs/kernel-rules.md.
  */
 #include "session.h"
 #include "util/vector.h"
@@ -11,26 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAKEUPS_MAX 4096 /* of a ring: the first of them */
+#define WAKEUPS_MAX 4096 /* entries for one ring; the first ones are kept */
 
-static uint64_t watermark_of(const struct auxtap_session *s, const struct stream *st)
+static uint64_t effective_watermark(const struct auxtap_session *s, const struct stream *st)
 {
-	uint64_t asked = s->attrs[0].aux_watermark;
+	uint64_t requested = s->attrs[0].aux_watermark;
 
-	return asked ? asked : st->ring.aux_size / 2; /* C2 */
+	return requested ? requested : st->ring.aux_size / 2; /* C2 */
 }
 
-static void append(struct stream *st, const struct auxtap_wakeup *wakeup)
+static void append_wakeup(struct stream *st, const struct auxtap_wakeup *wakeup)
 {
 	struct wakeup_log *w = &st->wakeups;
 
-	/* the first entries: after one that was lost none is kept */
+	/* after an entry that could not be kept, none is kept: the log has no holes */
 	if (w->nr == w->nr_all && w->nr < WAKEUPS_MAX && !vector_grow(w->list, w->nr, w->max))
 		w->list[w->nr++] = *wakeup;
 	w->nr_all++;
 }
 
-static struct auxtap_wakeup now(struct auxtap_session *s, struct stream *st, uint64_t flags)
+static struct auxtap_wakeup make_wakeup(struct auxtap_session *s, struct stream *st, uint64_t flags)
 {
 	struct auxtap_wakeup wakeup = {
 		.time_ns = s->be->perf->clock(s->be->perf_ctx),
@@ -48,7 +48,7 @@ static struct auxtap_wakeup now(struct auxtap_session *s, struct stream *st, uin
 
 void session_after_poll(struct auxtap_session *s, struct stream *st, short revents)
 {
-	uint64_t watermark = watermark_of(s, st), head;
+	uint64_t watermark = effective_watermark(s, st), head;
 	struct wakeup_log *w = &st->wakeups;
 	bool woken = revents & POLLIN, passed;
 	struct auxtap_wakeup wakeup;
@@ -59,9 +59,9 @@ void session_after_poll(struct auxtap_session *s, struct stream *st, short reven
 	passed = !s->recorder->overwrite && watermark && head / watermark > w->aux_head / watermark;
 	if (!woken && !passed && !w->awaiting_wakeup)
 		return;
-	wakeup = now(s, st, woken ? AUXTAP_WAKEUP_READABLE : 0);
-	append(st, &wakeup);
-	/* the head is published before the wakeup (D15, D16): the next return of poll() decides */
+	wakeup = make_wakeup(s, st, woken ? AUXTAP_WAKEUP_READABLE : 0);
+	append_wakeup(st, &wakeup);
+	/* The head is published before the wakeup (D15, D16): see the next return of poll(). */
 	w->awaiting_wakeup = passed && !woken;
 	w->aux_head = head;
 }
@@ -85,8 +85,8 @@ void session_write_wakeup_log(struct auxtap_session *s, struct stream *st)
 	if (s->file.writer && st->ring.aux_size) {
 		if (st->tid >= 0)
 			header.cpu = -1;
-		wakeup = now(s, st, AUXTAP_WAKEUP_LAST);
-		append(st, &wakeup);
+		wakeup = make_wakeup(s, st, AUXTAP_WAKEUP_LAST);
+		append_wakeup(st, &wakeup);
 		header.nr_wakeups = w->nr_all;
 		size = sizeof(header) + w->nr * sizeof(*w->list);
 		record = malloc(size);
