@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A stream for each CPU (the kernel backend): of the program and what it starts, which inherit its
- * events, or of whatever runs there.
+ * One stream per CPU (the kernel backend): for the program and its children, which inherit its
+ * events, or for all tasks on the CPU.
  */
 #include "session.h"
 #include "util/vector.h"
@@ -25,9 +25,9 @@ static int enable_streams(struct auxtap_session *s, struct auxtap_error *err)
 	return ret;
 }
 
-/* An event beside the stream's first one, writing into its ring. */
-static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_index, pid_t tid,
-			  struct auxtap_error *err)
+/* Opens another event that writes into the stream's ring. */
+static int add_output_event(struct auxtap_session *s, struct stream *st, int attr_index, pid_t tid,
+			    struct auxtap_error *err)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 	struct output_event *added;
@@ -47,7 +47,7 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 	return session_read_event_id(s, fd, attr_index, &added->id, err);
 }
 
-/* 1: done; 0: this CPU is offline. */
+/* Returns 1, or 0 if the CPU is offline. */
 static int open_cpu(struct auxtap_session *s, int cpu, int attr_index, const pid_t *tids,
 		    int nr_tids, struct auxtap_error *err)
 {
@@ -70,9 +70,9 @@ static int open_cpu(struct auxtap_session *s, int cpu, int attr_index, const pid
 	if (!ret)
 		ret = session_read_event_id(s, st->fd, attr_index, &st->id, err);
 	for (int i = 0; i < nr_tids && !ret && !st->sideband_only; i++) {
-		ret = i ? add_redirected(s, st, 0, tids[i], err) : 0;
+		ret = i ? add_output_event(s, st, 0, tids[i], err) : 0;
 		if (!ret && s->nr_attrs > 1)
-			ret = add_redirected(s, st, 1, tids[i], err);
+			ret = add_output_event(s, st, 1, tids[i], err);
 	}
 	if (!ret)
 		ret = session_begin_file(s, st, err);
@@ -132,18 +132,18 @@ out:
 	return ret;
 }
 
-/* Whole CPUs: of every task; a program that is started only says for how long. */
+/* Traces all tasks on the CPUs; a program that is started only decides for how long. */
 static int system_wide_open(struct auxtap_session *s, struct auxtap_error *err)
 {
-	const pid_t everyone = -1;
-	int ret = open_cpus(s, &everyone, 1, err);
+	const pid_t all_tasks = -1;
+	int ret = open_cpus(s, &all_tasks, 1, err);
 
 	if (!ret)
 		ret = session_synthesise_all(s, s->streams[0], err);
 	return ret ? ret : enable_streams(s, err);
 }
 
-/* Those of the CPUs' events: the sideband comes from the events that share a CPU's ring. */
+/* Lists all events that write into the rings: sideband records may come from each of them. */
 static int cpus_list_ids(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	int ret = 0;
@@ -162,7 +162,7 @@ static int cpus_list_ids(struct auxtap_session *s, struct trace_file *file, pid_
 	return ret;
 }
 
-/* A CPU's ring: of the process that the record names. */
+/* Processes share a CPU's ring: keeps the record for the process that it names. */
 static int cpus_keep_record(struct auxtap_session *s, struct stream *st, const void *record)
 {
 	const struct perf_event_header *header = record;
@@ -182,13 +182,13 @@ static int cpus_keep_record(struct auxtap_session *s, struct stream *st, const v
 	return process_keep_record(&s->processes, (pid_t)ids[0], record);
 }
 
-/* enable_on_exec does the rest. */
+/* enable_on_exec enables the events. */
 static int cpus_open_program(struct auxtap_session *s, struct auxtap_error *err)
 {
 	return open_cpus(s, &s->main_pid, 1, err);
 }
 
-/* Sideband goes on while PT is stopped for a snapshot (K6): an event of its own. */
+/* A dummy event for the sideband, which continues while PT is stopped for a snapshot (K6). */
 static void add_dummy(struct auxtap_session *s)
 {
 	struct perf_event_attr *attr = &s->attrs[1];
@@ -203,7 +203,7 @@ static void add_dummy(struct auxtap_session *s)
 	attr->exclude_user = 0;
 	attr->context_switch = 1;
 	/*
-	 * On while what is there already is looked up: what is mapped meanwhile must not be missed.
+	 * It is enabled while existing mappings are read: no new mapping must be missed.
 	 */
 	if (!attr->enable_on_exec)
 		attr->disabled = 0;
@@ -230,7 +230,7 @@ static void system_wide_attrs(struct auxtap_session *s)
 	add_dummy(s);
 	if (!s->opts.cpus)
 		return;
-	/* What was mapped on the other CPUs before it came to one of these. */
+	/* A task may map a file on another CPU before it runs on a traced one. */
 	s->attrs[2] = s->attrs[1];
 	s->attrs[2].context_switch = 0;
 	s->nr_attrs = 3;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A stream for each thread (the emulated backend): new threads and processes are reported, stopped,
- * and get an event of their own.
+ * One stream per thread (the emulated backend): each new thread or process is reported while it is
+ * stopped, and gets its own event.
  */
 #include "session.h"
 
@@ -38,7 +38,7 @@ fail:
 	return ret;
 }
 
-/* The program's first thread: events, what is mapped already, and on. */
+/* Opens and enables the event of the program's first thread; records existing mappings. */
 static int threads_open_program(struct auxtap_session *s, struct auxtap_error *err)
 {
 	struct stream *st;
@@ -56,7 +56,7 @@ static int threads_open_program(struct auxtap_session *s, struct auxtap_error *e
 }
 
 /*
- * One thread too many for some limit: the others are traced, and so is the next when one is gone.
+ * A limit on threads, files or memory: the thread is not traced, but others still are.
  */
 static bool is_limit(int code)
 {
@@ -82,7 +82,7 @@ static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_e
 		s->opts.on_refused(s->opts.ctx, ev->tid, err);
 }
 
-/* A new thread or process, stopped: its events, then it may run. */
+/* Opens and enables the event of a new thread or process, which is stopped. */
 static int threads_task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
 			    struct auxtap_error *err)
 {
@@ -91,8 +91,8 @@ static int threads_task_new(struct auxtap_session *s, const struct auxtap_target
 	int ret = 0;
 
 	if (st && attached)
-		return 0; /* the program we started */
-	if (st)		  /* its exit was not reported: a number used again */
+		return 0; /* the program that the session started */
+	if (st)		  /* a reused TID, whose exit was not reported */
 		session_close_stream(s, st);
 	if (ev->type == AUXTAP_TARGET_FORK && s->recorder->process_forked) {
 		ret = s->recorder->process_forked(s, ev, err);
@@ -117,7 +117,7 @@ static int threads_task_new(struct auxtap_session *s, const struct auxtap_target
 	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
 }
 
-/* Its threads come as events, each stopped until we resume it. */
+/* Each thread is reported as an event and is stopped until the session resumes it. */
 static int threads_attach(struct auxtap_session *s, struct auxtap_error *err)
 {
 	(void)s;
@@ -133,9 +133,9 @@ static int compare_id(const void *a, const void *b)
 }
 
 /*
- * The identifiers of a thread's events: those of the living, and those that the kept records
- * carry. A record taken over at fork() carries the parent's, one of a thread that has ended that
- * of a closed event. perf refuses a file with an identifier that no attribute lists.
+ * Lists the ids of the process's open events, and the ids in its kept records: a record inherited
+ * at fork() has the id of a parent's event, a record of an exited thread that of a closed event.
+ * perf rejects a file with an id that no attribute lists.
  */
 static int threads_list_ids(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Crash mode: no file until a process dies. Until then the records of each process stay in memory;
- * session_crash.c writes them and the newest trace into the snapshot of a death.
+ * Crash mode: writes no file until a process crashes. Until then the records of each process stay
+ * in memory; session_crash.c writes them and the newest trace to the snapshot.
  */
 #include "session.h"
 
@@ -25,7 +25,7 @@ static int crash_synthesised_record(struct auxtap_session *s, pid_t pid, const v
 	return ret ? auxtap_error_set(err, ret, "sideband", "no memory") : 0;
 }
 
-/* The parent's mappings up to now are the child's. */
+/* The child inherits the mappings that the parent has now: drains the parent's rings first. */
 static int crash_process_forked(struct auxtap_session *s, const struct auxtap_target_event *ev,
 				struct auxtap_error *err)
 {
@@ -52,7 +52,7 @@ static int crash_thread_exited(struct auxtap_session *s, struct stream *st,
 	return ret;
 }
 
-/* A snapshot that could not be written is reported at the end; the recorder goes on. */
+/* A snapshot that cannot be written is reported at the end; the recorder continues. */
 static void crash_save_process(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -69,8 +69,8 @@ static void crash_save_process(struct auxtap_session *s, const struct auxtap_tar
 }
 
 /*
- * A death that was not reported while its threads were stopped. The rings of a CPU still contain
- * its last moments; rings of threads are closed already.
+ * A crash that was not reported while the threads were stopped. Rings of CPUs still contain the
+ * process's newest trace; rings of threads are closed already.
  */
 static void crash_process_exited(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {

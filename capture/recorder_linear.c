@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A full trace: the AUX areas are drained while the program runs, and an event that the kernel
- * stopped because its area was full is enabled again.
+ * Records a full trace: drains the AUX areas while the program runs, and enables an event again
+ * that the kernel stopped because its area was full. Rules: docs/kernel-rules.md.
  */
 #include "perfdata/capture_lines.h"
 #include "session.h"
 
-#define CHUNK (512u << 10) /* of an AUX area; a system call each */
+#define CHUNK (512u << 10) /* bytes of an AUX area for one write() */
 
 /*
- * D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts
- * as active.
+ * D21: after the drain, DISABLE and ENABLE: ENABLE alone has no effect on an event that is still
+ * in state ACTIVE.
  */
 static void reenable(struct auxtap_session *s, struct stream *st)
 {
@@ -21,13 +21,13 @@ static void reenable(struct auxtap_session *s, struct stream *st)
 	if (s->be->perf->unit_stats)
 		st->paused_since = s->be->perf->clock(s->be->perf_ctx);
 	session_enable(s, st, true);
-	/* Now, when it ended: what ran until ENABLE is in it. */
+	/* After ENABLE, so that the gap includes what was dropped until then. */
 	session_write_dropped_gap(s, st);
-	/* If it was on (two records of one truncation), what ran meanwhile is our doing. */
+	/* If the event was on (one truncation, two records), DISABLE itself has caused a gap. */
 	session_write_pause_gap(s, st);
 }
 
-/* The first nr_bytes of what is left of a span. */
+/* Removes up to nr_bytes from the start of a span and returns them, without a wrap. */
 static struct auxtap_span take_bytes(struct auxtap_span *span, uint64_t nr_bytes)
 {
 	struct auxtap_span part = *span;
@@ -47,21 +47,21 @@ static struct auxtap_span take_bytes(struct auxtap_span *span, uint64_t nr_bytes
 }
 
 /*
- * Writes the span extent by extent and frees the space of each at once, so that the tail that the
- * driver reads at its next interrupt is as recent as possible. (A unit that was stopped waits for
- * all of it: enabled with half of the area free, it stopped more often and was off longer in sum.)
- * Whole transactions go into one record: perf cannot decode a packet that is cut in two.
+ * Writes the span chunk by chunk and moves the tail after each, so that the tail that the driver
+ * reads at its next interrupt is as recent as possible. (A unit that was stopped is enabled only
+ * when all is written: enabled with half of the area free, it stopped more often and was off longer
+ * in total.) The whole span is one AUXTRACE record: perf cannot decode a packet that is split.
  */
 static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    struct auxtap_error *err)
 {
-	struct auxtap_auxtrace head = session_auxtrace_header(s, st, span->offset_abs);
+	struct auxtap_auxtrace header = session_auxtrace_header(s, st, span->offset_abs);
 	uint64_t total = span->size1 + span->size2, done = 0;
 	int ret;
 
 	s->file.open_round = true;
 	s->stats.aux_bytes += total;
-	ret = auxtap_perfdata_writer_auxtrace_begin(s->file.writer, &head, total, err);
+	ret = auxtap_perfdata_writer_auxtrace_begin(s->file.writer, &header, total, err);
 	while (!ret && done < total) {
 		struct auxtap_span part = take_bytes(span, CHUNK);
 
@@ -88,8 +88,8 @@ static int drain_area(struct auxtap_session *s, struct stream *st, struct auxtap
 		else
 			auxtap_ring_aux_consume(&st->ring, &span);
 		/*
-		 * The unit may have been stopped while we wrote: noticed now, it is on again now,
-		 * not a round later. D15: the record was there before the head was.
+		 * The unit may have stopped during the write. Reading its record now enables the
+		 * event now and not a round later. D15: the record is written before the head.
 		 */
 		if (!ret)
 			ret = session_drain_data(s, st, err);
@@ -107,8 +107,8 @@ static int drain_area(struct auxtap_session *s, struct stream *st, struct auxtap
 }
 
 /*
- * 'No progress and event OFF': an event that made no AUX progress for a while is enabled
- * once more, at growing intervals. Where it is on, this does nothing.
+ * An event without AUX progress for some rounds may be OFF: enables it, at growing intervals. This
+ * has no effect on an event that is on.
  */
 static void stall_check(struct auxtap_session *s, struct stream *st)
 {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Snapshots: the newest bytes of AUX areas that the unit overwrites, and where they lie in the
- * stream. */
+/*
+ * Records snapshots: the newest bytes of AUX areas that the unit overwrites, and their offset in
+ * the AUX stream.
+ */
 #include "emulated.h"
 #include "session.h"
 
 #include <string.h>
 
-#define TORN_BYTES 64 /* more than a packet has */
+#define TORN_BYTES 64 /* longer than any packet */
 
 /* Byte i of a span. */
 static unsigned char span_byte(const struct auxtap_span *span, uint64_t i)
@@ -17,8 +19,8 @@ static unsigned char span_byte(const struct auxtap_span *span, uint64_t i)
 					       span->part2))[i < span->size1 ? i : i - span->size1];
 }
 
-/* Where in the span the last bytes of the last snapshot end, newest match; 0: not in it. */
-static uint64_t seen_before(const struct stream *st, const struct auxtap_span *span)
+/* Where in the span the last snapshot ends, by its last bytes; 0: they are not in the span. */
+static uint64_t find_last_snapshot_end(const struct stream *st, const struct auxtap_span *span)
 {
 	uint64_t total = span->size1 + span->size2;
 
@@ -35,9 +37,9 @@ static uint64_t seen_before(const struct stream *st, const struct auxtap_span *s
 }
 
 /*
- * The emulator was killed with the transaction open: the head is that of an earlier one. The
- * unit's counter of bytes agrees with what is in the AUX area, but for the packet that it was
- * writing, which may have been laid over the oldest ones.
+ * The emulator was killed during a transaction: aux_head is that of an earlier one. The unit's byte
+ * counter matches the contents of the AUX area, except for the packet that was being written, which
+ * may have overwritten the oldest bytes.
  */
 static void newest_of_killed_emulator(struct auxtap_session *s, struct stream *st,
 				      struct auxtap_span *span, uint64_t *offset)
@@ -61,16 +63,16 @@ static void newest_of_killed_emulator(struct auxtap_session *s, struct stream *s
 }
 
 /*
- * The newest bytes of an overwritten area, and their position in the stream of all bytes that the
- * unit wrote. The emulated unit counts these itself. Elsewhere the end of the last snapshot is
- * looked for in the area: found, the two overlap and the position follows from it; not found, the
- * position is one past the last end, so that a reader of the file sees a gap.
+ * The newest bytes of an overwritten area, and their offset in the AUX stream: all bytes that the
+ * unit wrote. The emulated unit counts them. For other units the end of the last snapshot is
+ * searched in the area. If it is found, the snapshots overlap, and the offset follows from it. If
+ * not, the offset is one past the last end, so that a reader of the file sees a gap.
  */
 void session_newest_trace(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 			  uint64_t *offset)
 {
 	struct auxtap_unit_stats unit;
-	uint64_t total, max = s->opts.snapshot_size, seen;
+	uint64_t total, max = s->opts.snapshot_size, overlap;
 
 	if (session_unit_stats(s, st, &unit)) {
 		total = unit.nr_written < st->aux_size ? unit.nr_written : st->aux_size;
@@ -85,15 +87,15 @@ void session_newest_trace(struct auxtap_session *s, struct stream *st, struct au
 		return;
 	}
 	/*
-	 * H11: the head is an offset in the area, so wraps are not counted. Only the content shows
-	 * them.
+	 * H11: the head is an offset in the area, so it does not count wraps: only the contents
+	 * show them.
 	 */
 	auxtap_ring_aux_snapshot(&st->ring, max, span);
 	total = span->size1 + span->size2;
-	seen = seen_before(st, span);
+	overlap = find_last_snapshot_end(st, span);
 	*offset = st->last_snap_end;
-	if (seen)
-		*offset = st->last_snap_end > seen ? st->last_snap_end - seen : 0;
+	if (overlap)
+		*offset = st->last_snap_end > overlap ? st->last_snap_end - overlap : 0;
 	else if (st->nr_last_snap_bytes)
 		*offset += 1; /* something is missing; how much is unknown */
 	st->last_snap_end = *offset + total;
@@ -119,7 +121,7 @@ static int snapshot_all(struct auxtap_session *s, struct auxtap_error *err)
 {
 	int ret;
 
-	/* K6: stop all, then data rings, then AUX, then on again. */
+	/* K6: disable all events, drain the data rings, save the AUX areas, enable the events. */
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		session_enable(s, s->streams[i], false);
 		if (s->be->perf->unit_stats)

@@ -46,7 +46,7 @@ struct stream {
 	uint64_t truncated_time;
 	uint64_t opened_after;	/* time of the newest record when it was opened */
 	uint64_t last_snap_end; /* offset in the AUX stream where the last snapshot ended */
-	/* The last bytes of that snapshot, to find it in the next one: seen_before(). */
+	/* The last bytes of that snapshot, to find it in the next one: find_last_snapshot_end(). */
 	unsigned char last_snap_bytes[LAST_SNAP_BYTES];
 	size_t nr_last_snap_bytes;
 	uint64_t paused_since; /* when the session disabled the event temporarily */
