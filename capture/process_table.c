@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Crash mode: the sideband that describes each living process, kept until it dies or ends.
- * Bounded: what no longer matters is pruned, and beyond the limits the oldest mapping is
- * given up and counted.
+ * Crash mode: keeps the sideband records that describe each running process, until it ends. Memory
+ * is limited: records that no longer matter are dropped, and beyond the limits the oldest mapping
+ * is dropped and counted.
  */
 #include "sideband_write.h"
 #include "util/vector.h"
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MMAPS_MAX  4096u       /* of one process */
-#define EXECS_KEPT 8u	       /* of one process */
-#define BYTES_MAX  (12u << 20) /* of all processes */
+#define MMAPS_MAX  4096u       /* MMAP2 records of one process */
+#define EXECS_KEPT 8u	       /* execs of one process */
+#define BYTES_MAX  (12u << 20) /* records of all processes */
 
-static const struct perf_event_header *header_of(const struct kept_record *r)
+static const struct perf_event_header *record_header(const struct kept_record *r)
 {
 	return (const void *)r->bytes;
 }
@@ -25,8 +25,8 @@ static bool is_exec(const struct perf_event_header *h)
 	return h->type == PERF_RECORD_COMM && (h->misc & PERF_RECORD_MISC_COMM_EXEC);
 }
 
-/* The tid that COMM, FORK, EXIT and ITRACE_START speak of. */
-static uint32_t tid_of(const struct perf_event_header *h)
+/* The tid of the thread that a COMM, FORK, EXIT or ITRACE_START is about. */
+static uint32_t record_tid(const struct perf_event_header *h)
 {
 	uint32_t ids[4] = {0};
 	size_t body = h->size - sizeof(*h);
@@ -62,7 +62,7 @@ struct process *process_get(struct process_table *table, pid_t pid)
 
 static void drop_record(struct process_table *table, struct process *p, size_t i)
 {
-	const struct perf_event_header *h = header_of(p->records[i]);
+	const struct perf_event_header *h = record_header(p->records[i]);
 
 	if (h->type == PERF_RECORD_MMAP2)
 		p->nr_mmaps--;
@@ -78,8 +78,8 @@ static bool covers(const struct mmap2_body *a, const struct mmap2_body *b)
 }
 
 /*
- * One mapping less: the oldest that the new one hides (of no living code: not a loss), else the
- * oldest.
+ * Drops the oldest mapping that the newer one covers (no code can run there, so nothing is lost),
+ * or else the oldest mapping, which is counted.
  */
 static void drop_one_mapping(struct process_table *table, struct process *p,
 			     const struct mmap2_body *newer)
@@ -130,26 +130,27 @@ static int store_record(struct process_table *table, struct process *p, const vo
 }
 
 /*
- * A ring may hold trace of several programs that one process executed. Records of the last ones are
- * kept; decoders take trace from before the first kept exec for a gap.
+ * A ring may contain trace of several programs that one process executed. The records of the last
+ * few are kept; a decoder reports trace from before the first kept exec as a gap.
  */
-static void forget_first_execs(struct process_table *table, struct process *p)
+static void drop_first_execs(struct process_table *table, struct process *p)
 {
 	size_t nr = 0, first = p->nr;
 
-	/* with the one that comes now */
+	/* EXECS_KEPT includes the exec that is added now */
 	while (first && nr < EXECS_KEPT - 1)
-		nr += is_exec(header_of(p->records[--first]));
+		nr += is_exec(record_header(p->records[--first]));
 	while (nr == EXECS_KEPT - 1 && first--)
 		drop_record(table, p, 0);
 }
 
-static void drop_thread(struct process_table *table, struct process *p, uint32_t type, pid_t tid)
+static void drop_records_of_type(struct process_table *table, struct process *p, uint32_t type,
+				 pid_t tid)
 {
 	for (size_t i = p->nr; i-- > 0;) {
-		const struct perf_event_header *h = header_of(p->records[i]);
+		const struct perf_event_header *h = record_header(p->records[i]);
 
-		if (h->type == type && !is_exec(h) && tid_of(h) == (uint32_t)tid)
+		if (h->type == type && !is_exec(h) && record_tid(h) == (uint32_t)tid)
 			drop_record(table, p, i);
 	}
 }
@@ -162,7 +163,7 @@ static void drop_aux(struct process_table *table, struct process *p, const void 
 	if (!record_parts(record, &size, &newer))
 		return;
 	for (size_t i = p->nr; i-- > 0;) {
-		const struct perf_event_header *h = header_of(p->records[i]);
+		const struct perf_event_header *h = record_header(p->records[i]);
 
 		if (h->type == PERF_RECORD_AUX && record_parts(h, &size, &older) &&
 		    older->tid == newer->tid && older->id == newer->id)
@@ -194,28 +195,28 @@ static int keep_switch(struct process_table *table, const void *record)
 	return 0;
 }
 
-static void free_trace(struct process_table *table, struct exited_thread *gone)
+static void free_trace(struct process_table *table, struct exited_thread *t)
 {
-	if (!gone->trace)
+	if (!t->trace)
 		return;
-	table->exited_bytes -= gone->trace->size;
-	free(gone->trace);
-	gone->trace = NULL;
+	table->exited_bytes -= t->trace->size;
+	free(t->trace);
+	t->trace = NULL;
 }
 
-/* The records that only its trace needs. */
-static void drop_thread_records(struct process_table *table, struct process *p, pid_t tid)
+/* Drops the records of a thread that only its trace needs. */
+static void drop_trace_records(struct process_table *table, struct process *p, pid_t tid)
 {
-	drop_thread(table, p, PERF_RECORD_EXIT, tid);
-	if (tid == p->pid) /* the start of the other is the process's */
+	drop_records_of_type(table, p, PERF_RECORD_EXIT, tid);
+	if (tid == p->pid) /* the first thread's start is that of the process */
 		return;
-	drop_thread(table, p, PERF_RECORD_FORK, tid);
-	drop_thread(table, p, PERF_RECORD_ITRACE_START, tid);
+	drop_records_of_type(table, p, PERF_RECORD_FORK, tid);
+	drop_records_of_type(table, p, PERF_RECORD_ITRACE_START, tid);
 }
 
-/* A new thread has the number of an ended one: what is kept of that would be taken for its own. */
-static void forget_reused_tid(struct process_table *table, struct process *p,
-			      const struct perf_event_header *fork)
+/* A new thread has the TID of an exited one, whose kept trace would be taken for its own. */
+static void drop_reused_tid(struct process_table *table, struct process *p,
+			    const struct perf_event_header *fork)
 {
 	const struct trailer *trailer;
 	size_t size;
@@ -223,14 +224,13 @@ static void forget_reused_tid(struct process_table *table, struct process *p,
 	if (!record_parts(fork, &size, &trailer))
 		return;
 	for (size_t i = 0; p->exited && i < EXITED_MAX; i++) {
-		struct exited_thread *gone = &p->exited[i];
+		struct exited_thread *t = &p->exited[i];
 
-		/* its own start may be read after its end: from the ring of its parent */
-		if (!gone->trace || gone->tid != (pid_t)tid_of(fork) ||
-		    trailer->time <= gone->time_end)
+		/* a thread's FORK may be read after its exit: it is in the ring of its parent */
+		if (!t->trace || t->tid != (pid_t)record_tid(fork) || trailer->time <= t->time_end)
 			continue;
-		free_trace(table, gone);
-		drop_thread_records(table, p, gone->tid);
+		free_trace(table, t);
+		drop_trace_records(table, p, t->tid);
 	}
 }
 
@@ -245,26 +245,26 @@ int process_keep_record(struct process_table *table, pid_t pid, const void *reco
 	switch (h->type) {
 	case PERF_RECORD_COMM:
 		if (is_exec(h))
-			forget_first_execs(table, p);
+			drop_first_execs(table, p);
 		else
-			drop_thread(table, p, PERF_RECORD_COMM, (pid_t)tid_of(h));
+			drop_records_of_type(table, p, PERF_RECORD_COMM, (pid_t)record_tid(h));
 		return store_record(table, p, record);
 	case PERF_RECORD_FORK:
 		memcpy(ids, h + 1, sizeof(ids));
-		if (ids[0] != ids[1]) /* of a process: process_fork() */
+		if (ids[0] != ids[1]) /* a new process: process_fork() */
 			return 0;
-		forget_reused_tid(table, p, h);
-		drop_thread(table, p, PERF_RECORD_FORK, (pid_t)tid_of(h));
+		drop_reused_tid(table, p, h);
+		drop_records_of_type(table, p, PERF_RECORD_FORK, (pid_t)record_tid(h));
 		return store_record(table, p, record);
 	case PERF_RECORD_EXIT:
-		drop_thread(table, p, PERF_RECORD_EXIT, (pid_t)tid_of(h));
+		drop_records_of_type(table, p, PERF_RECORD_EXIT, (pid_t)record_tid(h));
 		return store_record(table, p, record);
 	case PERF_RECORD_ITRACE_START:
-		drop_thread(table, p, PERF_RECORD_ITRACE_START, (pid_t)tid_of(h));
+		drop_records_of_type(table, p, PERF_RECORD_ITRACE_START, (pid_t)record_tid(h));
 		return store_record(table, p, record);
 	case PERF_RECORD_MMAP2:
 		return record_mmap2(record) ? store_record(table, p, record) : 0;
-	case PERF_RECORD_AUX: /* the last of each thread belongs to the snapshot */
+	case PERF_RECORD_AUX: /* keep each thread's last one, for the snapshot */
 		drop_aux(table, p, record);
 		return store_record(table, p, record);
 	case PERF_RECORD_SWITCH:
@@ -281,7 +281,7 @@ int process_fork(struct process_table *table, pid_t parent, pid_t child)
 	unsigned char *copy;
 	int ret = 0;
 
-	process_remove(table, child); /* a number used again */
+	process_remove(table, child); /* a reused PID */
 	if (!process_get(table, child))
 		return -ENOMEM;
 	if (!from)
@@ -290,17 +290,17 @@ int process_fork(struct process_table *table, pid_t parent, pid_t child)
 	if (!copy)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->nr && !ret; i++) {
-		const struct perf_event_header *h = header_of(from->records[i]);
+		const struct perf_event_header *h = record_header(from->records[i]);
 		uint32_t ids[2] = {(uint32_t)child, (uint32_t)child};
 		const struct trailer *trailer;
 		size_t body_size;
 
 		/*
-		 * The name of the process and its mappings; of the threads only the caller lives
-		 * on.
+		 * Copy the name and the mappings of the process; of its threads, the child has only
+		 * the caller of fork().
 		 */
 		if (h->type != PERF_RECORD_MMAP2 &&
-		    !(h->type == PERF_RECORD_COMM && tid_of(h) == (uint32_t)parent))
+		    !(h->type == PERF_RECORD_COMM && record_tid(h) == (uint32_t)parent))
 			continue;
 		if (!record_parts(h, &body_size, &trailer))
 			continue;
@@ -313,57 +313,56 @@ int process_fork(struct process_table *table, pid_t parent, pid_t child)
 	return ret;
 }
 
-static bool is_known(const struct process *p, pid_t tid)
+static bool has_fork_record(const struct process *p, pid_t tid)
 {
 	for (size_t i = 0; i < p->nr; i++)
-		if (header_of(p->records[i])->type == PERF_RECORD_FORK &&
-		    tid_of(header_of(p->records[i])) == (uint32_t)tid)
+		if (record_header(p->records[i])->type == PERF_RECORD_FORK &&
+		    record_tid(record_header(p->records[i])) == (uint32_t)tid)
 			return true;
 	return false;
 }
 
-/* Its name is kept as long as its own entry: then another thread may have its number. */
-static void forget_exited(struct process_table *table, struct process *p, pid_t tid)
+/* Drops the name of an exited thread without an entry, unless a new thread has its TID. */
+static void drop_exited_name(struct process_table *table, struct process *p, pid_t tid)
 {
 	for (size_t i = 0; p->exited && i < EXITED_MAX; i++)
 		if (p->exited[i].tid == tid)
 			return;
-	if (tid && tid != p->pid && !is_known(p, tid))
-		drop_thread(table, p, PERF_RECORD_COMM, tid);
+	if (tid && tid != p->pid && !has_fork_record(p, tid))
+		drop_records_of_type(table, p, PERF_RECORD_COMM, tid);
 }
 
-/* The oldest of all, until there is space for as many bytes. */
+/* Drops the oldest kept traces until there is space for size bytes. */
 static void drop_oldest_traces(struct process_table *table, size_t size)
 {
 	while (table->exited_bytes && table->exited_bytes + size > EXITED_TRACES_MAX) {
 		struct exited_thread *oldest = NULL;
-		struct process *of = NULL;
+		struct process *owner = NULL;
 
 		for (size_t i = 0; i < table->nr; i++) {
 			struct process *p = table->items[i];
 
 			for (size_t k = 0; p->exited && k < EXITED_MAX; k++) {
-				struct exited_thread *gone = &p->exited[k];
+				struct exited_thread *t = &p->exited[k];
 
-				if (!gone->trace ||
-				    (oldest && gone->trace->number > oldest->trace->number))
+				if (!t->trace || (oldest && t->trace->seq > oldest->trace->seq))
 					continue;
-				oldest = gone;
-				of = p;
+				oldest = t;
+				owner = p;
 			}
 		}
 		if (!oldest)
 			return;
 		free_trace(table, oldest);
-		drop_thread_records(table, of, oldest->tid);
+		drop_trace_records(table, owner, oldest->tid);
 	}
 }
 
 static void remember_exited(struct process_table *table, struct process *p,
-			    const struct exited_thread *gone)
+			    const struct exited_thread *t)
 {
 	struct exited_thread *slot;
-	pid_t former = gone->tid;
+	pid_t former = t->tid;
 
 	if (!p->exited)
 		p->exited = calloc(EXITED_MAX, sizeof(*p->exited));
@@ -373,34 +372,34 @@ static void remember_exited(struct process_table *table, struct process *p,
 		former = slot->tid;
 		if (slot->trace) {
 			free_trace(table, slot);
-			drop_thread_records(table, p, slot->tid);
+			drop_trace_records(table, p, slot->tid);
 		}
-		*slot = *gone;
+		*slot = *t;
 		if (slot->trace) {
-			slot->trace->number = table->nr_exited_traces++;
+			slot->trace->seq = table->nr_exited_traces++;
 			table->exited_bytes += slot->trace->size;
 		}
 	} else {
-		free(gone->trace);
-		p->older_exited_bytes += gone->nr_bytes;
+		free(t->trace);
+		p->older_exited_bytes += t->nr_bytes;
 	}
 	p->nr_exited++;
-	forget_exited(table, p, former);
+	drop_exited_name(table, p, former);
 }
 
-void process_thread_exit(struct process_table *table, pid_t pid, const struct exited_thread *gone)
+void process_thread_exit(struct process_table *table, pid_t pid, const struct exited_thread *t)
 {
 	struct process *p = process_find(table, pid);
 
 	if (!p) {
-		free(gone->trace);
+		free(t->trace);
 		return;
 	}
-	if (gone->trace)
-		drop_oldest_traces(table, gone->trace->size);
+	if (t->trace)
+		drop_oldest_traces(table, t->trace->size);
 	else
-		drop_thread_records(table, p, gone->tid);
-	remember_exited(table, p, gone);
+		drop_trace_records(table, p, t->tid);
+	remember_exited(table, p, t);
 }
 
 void process_remove(struct process_table *table, pid_t pid)

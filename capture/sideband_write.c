@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sideband records as bytes, /proc/PID/maps, and a set of strings: see sideband_write.h. */
+/* Builds and reads sideband records, parses /proc/PID/maps; a set of strings: sideband_write.h. */
 #include "sideband_write.h"
 #include "util/vector.h"
 
@@ -144,23 +144,23 @@ const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr
 	return NULL;
 }
 
-/* ---- strings: bounded, for a run may map files without end ---- */
+/* ---- strings: limited, because a program may map any number of files ---- */
 
 #define STRINGS_MAX 8192
 
 bool string_set_add(struct string_set *set, const char *s)
 {
 	uint64_t hash = hash_text(s);
-	size_t step = 0, number;
+	size_t step = 0, index;
 	char *copy;
 
-	while ((number = hash_map_next(&set->numbers, hash, &step)) != HASH_MAP_NONE)
-		if (!strcmp(set->strings[number], s))
+	while ((index = hash_map_next(&set->indices, hash, &step)) != HASH_MAP_NONE)
+		if (!strcmp(set->strings[index], s))
 			return false;
 	if (set->nr >= STRINGS_MAX || vector_grow(set->strings, set->nr, set->max))
 		return true;
 	copy = strdup(s);
-	if (!copy || hash_map_add(&set->numbers, hash, set->nr)) {
+	if (!copy || hash_map_add(&set->indices, hash, set->nr)) {
 		free(copy);
 		return true;
 	}
@@ -173,6 +173,6 @@ void string_set_free(struct string_set *set)
 	for (size_t i = 0; i < set->nr; i++)
 		free(set->strings[i]);
 	free(set->strings);
-	hash_map_free(&set->numbers);
+	hash_map_free(&set->indices);
 	memset(set, 0, sizeof(*set));
 }

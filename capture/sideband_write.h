@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sideband records as bytes: made, read, changed, and (crash mode) kept per process in
- * bounded memory. Also /proc/PID/maps as a list, and a set of strings.
+ * Builds, reads and rewrites sideband records, and (crash mode) keeps them for each process in
+ * limited memory. Also parses /proc/PID/maps, and contains a set of strings.
  */
 #ifndef AUXTAP_CAPTURE_SIDEBAND_H
 #define AUXTAP_CAPTURE_SIDEBAND_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- record layouts (F) ---- */
+/* ---- record layouts: docs/kernel-rules.md, section F ---- */
 
 struct comm_body {
 	uint32_t pid, tid;
@@ -44,7 +44,7 @@ struct lost_body {
 	uint64_t id, lost;
 };
 
-/* The sample id trailer of every session: TID, TIME, CPU, IDENTIFIER. */
+/* Every session's records end with this sample_id: TID, TIME, CPU, IDENTIFIER. */
 #define CAPTURE_SAMPLE_TYPE                                                      \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_IDENTIFIER)
@@ -55,11 +55,11 @@ struct trailer {
 	uint64_t id;
 };
 
-/* Body bytes of a record without its trailer; *trailer points into the record. False: too short. */
+/* The size of a record's body without trailer; *trailer points into it. False: too short. */
 bool record_parts(const void *record, size_t *body_size, const struct trailer **trailer);
-/* The MMAP2 body if record is one with a terminated name, else NULL. */
+/* The body of an MMAP2 record whose name is terminated; NULL: another or a malformed record. */
 const struct mmap2_body *record_mmap2(const void *record);
-/* Header, body, name padded to 8, trailer. Bytes written to out; 0: does not fit. */
+/* Builds header, body, name (padded to 8) and trailer in out. Returns the size; 0: too large. */
 size_t record_make(void *out, size_t max, uint32_t type, uint16_t misc, const void *body,
 		   size_t body_size, const char *name, const struct trailer *trailer);
 
@@ -69,21 +69,21 @@ struct map_entry {
 	uint64_t start, end, pgoff, ino;
 	uint32_t prot, maj, min;
 	bool shared;
-	const char *name; /* into the list's text; "" for none */
+	const char *name; /* points into the list's text; "": no name */
 };
 
 struct map_list {
 	struct map_entry *entries;
 	size_t nr;
-	char *text; /* copy whose lines are cut up */
+	char *text; /* a copy that is split into strings */
 };
 
-/* The MMAP2 record of a mapping that was there before the event; as record_make(). */
+/* Builds the MMAP2 record of a mapping that is older than the event; returns as record_make(). */
 size_t record_make_map(void *out, size_t max, pid_t pid, const struct map_entry *e,
 		       const struct trailer *trailer);
 int map_list_parse(struct map_list *list, const char *text);
 void map_list_free(struct map_list *list);
-/* Executable, and not the vsyscall page, whose calls trap: no instruction of it ever runs. */
+/* Executable, and not the vsyscall page: calls of it trap, so none of its instructions runs. */
 bool map_runs_code(const struct map_entry *e);
 const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr);
 
@@ -92,10 +92,10 @@ const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr
 struct string_set {
 	char **strings;
 	size_t nr, max;
-	struct hash_map numbers; /* by text */
+	struct hash_map indices; /* index in strings, by hash of the text */
 };
 
-/* True if s was not there and is now (or could not be remembered). */
+/* Adds s. True: s was not in the set (the set may be full, or out of memory). */
 bool string_set_add(struct string_set *set, const char *s);
 void string_set_free(struct string_set *set);
 
@@ -107,8 +107,8 @@ struct kept_record {
 };
 
 /*
- * Threads that ended before their process: their rings went with them. The newest trace of the last
- * ones is kept: that of a thread up to EXITED_TRACE_MAX bytes, of all up to EXITED_TRACES_MAX.
+ * Threads that exited before their process. Their rings are closed, but the newest trace of the
+ * last ones is kept: up to EXITED_TRACE_MAX bytes for a thread, EXITED_TRACES_MAX for all.
  */
 #define EXITED_MAX	  64
 #define EXITED_TRACE_MAX  (256u << 10)
@@ -116,7 +116,7 @@ struct kept_record {
 
 struct exited_trace {
 	struct auxtap_auxtrace head;
-	uint64_t number; /* ascending by age: the lowest is given up first */
+	uint64_t seq; /* grows with each trace; the one with the lowest is dropped first */
 	size_t size;
 	unsigned char bytes[];
 };
@@ -124,24 +124,24 @@ struct exited_trace {
 struct exited_thread {
 	pid_t tid;
 	uint64_t time_begin, time_end;
-	uint64_t nr_bytes; /* of trace, all of it */
+	uint64_t nr_bytes; /* of trace that its unit wrote */
 	bool exact;
-	struct exited_trace *trace; /* NULL: none is kept; owned by the process */
-	bool saved;		    /* it is in the file that is being written */
+	struct exited_trace *trace; /* owned by struct process; NULL: not kept */
+	bool saved;		    /* the trace is in the file that is being written */
 };
 
 struct process {
 	pid_t pid;
 	struct kept_record **records;
 	size_t nr, max, nr_mmaps;
-	int fault_signo; /* first fault that went to a handler; 0: none */
+	int fault_signo; /* the first fault that went to a handler; 0: none */
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;
-	bool died;		      /* its snapshot is written */
+	bool died;		      /* its crash is counted, and its snapshot written */
 	uint64_t nr_untraced;	      /* threads that could not be traced */
-	struct exited_thread *exited; /* the newest, a ring of EXITED_MAX */
+	struct exited_thread *exited; /* a ring of EXITED_MAX entries, the newest threads */
 	uint64_t nr_exited;
-	uint64_t older_exited_bytes; /* of those no longer in it */
+	uint64_t older_exited_bytes; /* nr_bytes of the threads no longer in the ring */
 };
 
 #define MAX_SWITCHES 16384
@@ -149,23 +149,23 @@ struct process {
 struct process_table {
 	struct process **items;
 	size_t nr, max;
-	/* The newest context switches: who ran on a CPU (kernel backend). */
+	/* A ring of the newest context switches (kernel backend). */
 	struct kept_record **switches;
-	size_t nr_switches; /* so far */
-	size_t bytes;	    /* of all kept records */
+	size_t nr_switches; /* that were added so far */
+	size_t bytes;	    /* size of all kept records */
 	uint64_t dropped;
-	size_t exited_bytes; /* of all kept trace of ended threads */
+	size_t exited_bytes; /* size of all kept trace of exited threads */
 	uint64_t nr_exited_traces;
 };
 
 struct process *process_find(struct process_table *table, pid_t pid);
 struct process *process_get(struct process_table *table, pid_t pid); /* NULL: no memory */
-/* A forked child starts with a copy of its parent's records, under its own number. */
+/* A forked child starts with a copy of its parent's records, with its own PID. */
 int process_fork(struct process_table *table, pid_t parent, pid_t child);
-/* Keeps what still matters of record; -ENOMEM. */
+/* Keeps the record if a snapshot may need it, and drops those that it supersedes. -ENOMEM. */
 int process_keep_record(struct process_table *table, pid_t pid, const void *record);
-/* Takes over gone->trace, and may free it. */
-void process_thread_exit(struct process_table *table, pid_t pid, const struct exited_thread *gone);
+/* Takes ownership of t->trace, and may free it. */
+void process_thread_exit(struct process_table *table, pid_t pid, const struct exited_thread *t);
 void process_remove(struct process_table *table, pid_t pid);
 void process_table_free(struct process_table *table);
 
