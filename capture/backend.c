@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Backends: which perf interface and which control of the program go together, and what is possible
- * here.
+ * Backends: each combines a perf interface and the control of the program. Also finds out which of
+ * them work on this machine.
  */
 #include "util/sized.h"
 #include "emulated.h"
@@ -43,19 +43,19 @@ int backend_check(const struct auxtap_backend *be, struct auxtap_error *err)
 	return ret;
 }
 
-int backend_copy_spawn(struct auxtap_spawn *known, const struct auxtap_spawn *spawn,
+int backend_copy_spawn(struct auxtap_spawn *copy, const struct auxtap_spawn *spawn,
 		       struct auxtap_error *err)
 {
-	int ret = sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_spawn, truth_path),
+	int ret = sized_take(copy, sizeof(*copy), SIZED_UP_TO(struct auxtap_spawn, truth_path),
 			     spawn, "struct auxtap_spawn", err);
 
-	if (!ret && (!known->argv || !known->argv[0]))
+	if (!ret && (!copy->argv || !copy->argv[0]))
 		ret = auxtap_error_set(err, -EINVAL, "struct auxtap_spawn", "names no program");
 	return ret;
 }
 
-/* All but its size. */
-static void clear(struct auxtap_backend *be)
+/* Clears all members but the size. */
+static void clear_backend(struct auxtap_backend *be)
 {
 	const struct auxtap_backend none = {.size = sizeof(none)};
 
@@ -69,7 +69,7 @@ int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *e
 
 	if (ret)
 		return ret;
-	clear(be);
+	clear_backend(be);
 	target = malloc(sizeof(*target));
 	if (!target)
 		return auxtap_error_set(err, -ENOMEM, "kernel backend", "no memory");
@@ -81,7 +81,7 @@ int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *e
 	return 0;
 }
 
-/* Found and tried by auxtap-emu. where: "version (path)", and what else there is to say. */
+/* Can auxtap-emu run this qemu? It tried. where: "version (path)", perhaps with a remark. */
 static bool qemu_usable(const char *target, char why[160], char *where, size_t size)
 {
 	struct emu_engine engine;
@@ -123,17 +123,17 @@ const char *backend_death(const struct auxtap_backend *be)
 	return be->perf == &perf_emulated_ops && link->dead ? link->death : NULL;
 }
 
-static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulation *known,
+static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulation *opts,
 			  struct auxtap_error *err)
 {
-	enum auxtap_engine engine = known->engine, first = engine;
-	const char *unit = known->trace_unit;
+	enum auxtap_engine engine = opts->engine, first = engine;
+	const char *unit = opts->trace_unit;
 	struct emu_link *link;
 	int ret = sized_check(be, sizeof(*be), BACKEND_FIRST_SIZE, "struct auxtap_backend", err);
 
 	if (ret)
 		return ret;
-	clear(be);
+	clear_backend(be);
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
@@ -144,26 +144,26 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 	}
 	if (unit)
 		snprintf(link->trace_unit, sizeof(link->trace_unit), "trace-unit=%s", unit);
-	if (known->max_memory)
+	if (opts->max_memory)
 		snprintf(link->max_memory, sizeof(link->max_memory), "max-memory=%llu",
-			 (unsigned long long)known->max_memory);
-	if (known->values > VALUE_LOG_MAX) {
+			 (unsigned long long)opts->max_memory);
+	if (opts->values > VALUE_LOG_MAX) {
 		ret = auxtap_error_set(err, -EINVAL, "values", "a ring is 1 GiB at most");
 		goto free_link;
 	}
-	if (known->values)
-		snprintf(link->values, sizeof(link->values), "values=%llu",
-			 (unsigned long long)known->values);
-	if (known->values && engine == AUXTAP_ENGINE_PTRACE) {
+	if (opts->values)
+		snprintf(link->value_log, sizeof(link->value_log), "values=%llu",
+			 (unsigned long long)opts->values);
+	if (opts->values && engine == AUXTAP_ENGINE_PTRACE) {
 		ret = auxtap_error_set(err, -EOPNOTSUPP, "values",
 				       "single steps with ptrace record none");
 		auxtap_error_hint(err, "use --source qemu, or leave --values out");
 		goto free_link;
 	}
-	/* whether there is a qemu for the program, auxtap-emu finds out when it starts it */
+	/* auxtap-emu finds out whether there is a qemu for the program when it starts it */
 	if (engine == AUXTAP_ENGINE_AUTO) {
 		first = AUXTAP_ENGINE_QEMU;
-		link->may_fall_back = !known->values;
+		link->may_fall_back = !opts->values;
 	}
 	ret = emu_link_start(link, first, err);
 	if (ret && link->may_fall_back)
@@ -193,18 +193,17 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 				  const struct auxtap_emulation *emulation,
 				  struct auxtap_error *err)
 {
-	struct auxtap_emulation known;
-	int ret =
-		sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_emulation, trace_unit),
-			   emulation, "struct auxtap_emulation", err);
+	struct auxtap_emulation copy;
+	int ret = sized_take(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_emulation, trace_unit),
+			     emulation, "struct auxtap_emulation", err);
 
-	return ret ? ret : open_emulation(be, &known, err);
+	return ret ? ret : open_emulation(be, &copy, err);
 }
 
 void auxtap_backend_close(struct auxtap_backend *be)
 {
 	if (sized_check(be, sizeof(*be), BACKEND_FIRST_SIZE, "struct auxtap_backend", NULL))
-		return; /* no open has accepted it */
+		return; /* it was never opened */
 	if (be->target == &target_native_ops) {
 		native_target_free(be->target_ctx);
 		free(be->target_ctx);
@@ -212,10 +211,10 @@ void auxtap_backend_close(struct auxtap_backend *be)
 		emu_link_stop(be->target_ctx);
 		free(be->target_ctx);
 	}
-	clear(be);
+	clear_backend(be);
 }
 
-/* A child that waits to be traced, and whose memory holds what is expected. */
+/* The child that waits to be traced and whose memory is read. Never returns. */
 static void wait_as_tracee(int ready, volatile const int *value)
 {
 	(void)value;
@@ -243,7 +242,7 @@ static bool memory_readable(pid_t pid, const volatile int *value)
 	return n == sizeof(copy) && copy == *value;
 }
 
-/* May a child be traced, as both engines do it? Tried, not guessed: seccomp and yama have a say. */
+/* Tries to trace a child as both engines do: seccomp or Yama may forbid it. */
 static bool try_ptrace(char *why, size_t size)
 {
 	static volatile int value = 0x7ace;
@@ -285,13 +284,13 @@ out:
 	return ok;
 }
 
-/* The hardware's PMU or a stand-in under its name; else our module under its own. */
+/* The hardware's PMU, or a module with its name; else auxtap's kernel module with its own. */
 static const struct {
 	const char *pmu, *event;
 } kernel_pmus[] = {{"intel_pt", "intel_pt//u"}, {"auxtap_pt", "auxtap_pt//u"}};
 #define NR_KERNEL_PMUS (sizeof(kernel_pmus) / sizeof(kernel_pmus[0]))
 
-/* Its index; the first where none is here: found false. */
+/* Returns the index of the PMU that this machine has; if it has none, 0 with *found false. */
 static size_t kernel_pmu(char *type, size_t size, bool *found)
 {
 	for (size_t i = 0; i < NR_KERNEL_PMUS; i++) {
@@ -363,7 +362,7 @@ static void probe_all(struct auxtap_probe *probe)
 	probe->qemu_a64 = qemu_usable("aarch64", probe->qemu_a64_why, probe->qemu_a64_engine,
 				      sizeof(probe->qemu_a64_engine));
 	probe->ptrace = try_ptrace(probe->ptrace_why, sizeof(probe->ptrace_why));
-	/* qemu runs under ptrace, too */
+	/* qemu needs ptrace, too */
 	if (!probe->ptrace) {
 		probe->qemu = probe->qemu_a64 = false;
 		snprintf(probe->qemu_why, sizeof(probe->qemu_why), "%s", probe->ptrace_why);
@@ -384,7 +383,7 @@ static void probe_all(struct auxtap_probe *probe)
 	probe->memlock_kb = limits.memlock_kb;
 }
 
-/* The caller's struct may be older (then it gets what it has members for) or newer. */
+/* The caller's struct may be older, and then lacks the newest members, or newer. */
 int auxtap_probe_machine(struct auxtap_probe *probe)
 {
 	struct auxtap_probe all = {.size = sizeof(all)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Starts auxtap-emu and exchanges messages with it (driver/emu/emu_abi.h).
- * The server's death is an error of every later call, never a wait without end.
+ * Starts auxtap-emu and exchanges messages with it (driver/emu/emu_abi.h). If auxtap-emu dies,
+ * every later call returns an error; no call waits forever.
  */
 #include "emulated.h"
 #include "util/growing_ring.h"
@@ -34,8 +34,8 @@
 #define EMU_NAME    "auxtap-emu"
 
 /*
- * 0 if the file can be executed. -EACCES where it may be there: it is not executable for this
- * user, or lies below a directory that this user may not search. Else another negative errno.
+ * Returns 0 if the file can be executed, or a negative errno. -EACCES: it may exist, but is not
+ * executable for this user, or is below a directory that this user may not search.
  */
 static int may_execute(const char *path)
 {
@@ -43,8 +43,8 @@ static int may_execute(const char *path)
 }
 
 /*
- * The first location that can be executed, in path. Without one, -EACCES with the first
- * location in path to which access is denied, else -ENOENT.
+ * Sets path to the first candidate that can be executed. If there is none, returns -EACCES with the
+ * first candidate to which access is denied, or -ENOENT.
  */
 static int find_executable(const char (*candidates)[PATH_MAX], int nr, char *path, size_t size)
 {
@@ -76,9 +76,9 @@ static int refuse_access(const char *path, struct auxtap_error *err)
 }
 
 /*
- * Directory of this code, without the last slash: of libauxtap.so, or of the program that the
- * library is linked into. Empty if unknown. A program of another package that uses the shared
- * library has nothing of auxtap beside it.
+ * The directory of this code, without the last slash: of libauxtap.so, or of the program that the
+ * library is linked into. Empty if unknown. (The program that uses the shared library may belong to
+ * another package: its directory contains nothing of auxtap.)
  */
 static void own_directory(char *dir, size_t size)
 {
@@ -153,13 +153,13 @@ int emu_link_find_beside(const char *name, char *path, size_t size)
 	return access(path, R_OK) ? -errno : 0;
 }
 
-/* The forked child: the two sockets become descriptors 3 and 4, then exec. Never returns. */
-static void become_server(const struct emu_link *link, const char *path, const char *engine,
-			  int request_fd, int event_fd)
+/* In the forked child: moves the two sockets to descriptors 3 and 4, then execs. Never returns. */
+static void exec_emu(const struct emu_link *link, const char *path, const char *engine,
+		     int request_fd, int event_fd)
 {
 	char *argv[6] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)engine};
 	int nr = 2;
-	/* Out of the way first: either may sit on the other's number. */
+	/* Move both away first: each may have the number that the other needs. */
 	int request_high = fcntl(request_fd, F_DUPFD, 10);
 	int event_high = fcntl(event_fd, F_DUPFD, 10);
 
@@ -167,8 +167,8 @@ static void become_server(const struct emu_link *link, const char *path, const c
 		argv[nr++] = (char *)(uintptr_t)link->trace_unit;
 	if (*link->max_memory)
 		argv[nr++] = (char *)(uintptr_t)link->max_memory;
-	if (*link->values)
-		argv[nr++] = (char *)(uintptr_t)link->values;
+	if (*link->value_log)
+		argv[nr++] = (char *)(uintptr_t)link->value_log;
 	if (request_high < 0 || event_high < 0 || dup2(request_high, EMU_REQUEST_FD) < 0 ||
 	    dup2(event_high, EMU_EVENT_FD) < 0)
 		_exit(errno == EMFILE || errno == EINVAL || errno == EBADF ? EMU_NO_FDS : 126);
@@ -184,7 +184,7 @@ static void note_death(struct emu_link *link)
 	pid_t got = 0;
 
 	link->dead = true;
-	/* It hung up; give it a moment to be gone, so that we can say how. */
+	/* The connection is closed; wait briefly for its exit status, for the message. */
 	for (int i = 0; i < 100 && got == 0; i++) {
 		got = waitpid(link->pid, &status, WNOHANG);
 		if (got == 0)
@@ -217,7 +217,7 @@ static int queue_event(struct emu_link *link, const struct auxtap_target_event *
 	return 0;
 }
 
-/* 1: an event was read from the socket; 0: none now; -EPIPE */
+/* Returns 1 if it read an event from the socket, 0 if there is none, or -EPIPE. */
 static int receive_event(struct emu_link *link, struct auxtap_target_event *ev)
 {
 	for (;;) {
@@ -232,7 +232,7 @@ static int receive_event(struct emu_link *link, struct auxtap_target_event *ev)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return 0;
-		if (n > 0) /* of another version: nothing we could trust */
+		if (n > 0) /* another version's event cannot be interpreted */
 			continue;
 		if (!link->dead)
 			note_death(link);
@@ -297,7 +297,7 @@ static int send_request(struct emu_link *link, const struct emu_call_args *args)
 	return 0;
 }
 
-/* 1: reply read into *reply and args; 0: none yet; negative */
+/* Returns 1 if it read a reply into *reply and args, 0 if there is none yet, or an error. */
 static int receive_reply(struct emu_link *link, struct emu_call_args *args, struct emu_reply *reply)
 {
 	union {
@@ -340,7 +340,7 @@ static int receive_reply(struct emu_link *link, struct emu_call_args *args, stru
 	if ((size_t)n < sizeof(*reply) || (msg.msg_flags & MSG_TRUNC) ||
 	    reply->data_size != (size_t)n - sizeof(*reply))
 		return -EPROTO;
-	/* a descriptor was sent, and this process may have no more */
+	/* a descriptor was sent, but this process has reached its limit of open files */
 	args->fd_cut = msg.msg_flags & MSG_CTRUNC;
 	args->out_size = reply->data_size;
 	args->value[0] = reply->value[0];
@@ -369,7 +369,7 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
 			{.fd = link->event_fd, .events = POLLIN},
 		};
 
-		/* Before HELLO is answered the server may not have its handler: no bell. */
+		/* Before it answers HELLO, auxtap-emu may not have its handler for the signal. */
 		if (args->call != EMU_HELLO && link->pid > 0)
 			kill(link->pid, EMU_DOORBELL);
 		if (poll(fds, 2, DOORBELL_MS) < 0 && errno != EINTR)
@@ -379,7 +379,8 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
 			break;
 		if (ret)
 			break;
-		/* The server must never wait for space in the event socket while we wait for it. */
+		/* auxtap-emu must never wait for space in the event socket while this waits for it.
+		 */
 		while ((ret = receive_event(link, &ev)) > 0) {
 			ret = queue_event(link, &ev);
 			if (ret)
@@ -397,7 +398,7 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
 	return reply.result;
 }
 
-/* Takes the descriptor over. Without them a killed emulator leaves less to read. */
+/* Maps the units' byte counters and closes fd. They tell how much a killed emulator wrote. */
 static void map_counters(struct emu_link *link, int fd)
 {
 	struct stat st;
@@ -415,7 +416,7 @@ static void map_counters(struct emu_link *link, int fd)
 	close(fd);
 }
 
-/* A ring and a wakeup for each thread. The program is no child of ours and keeps its own limit. */
+/* Each thread needs descriptors. The program is auxtap-emu's child and keeps its own limit. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -432,17 +433,17 @@ int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxt
 	struct emu_call_args hello = {.call = EMU_HELLO, .arg = {EMU_ABI_VERSION}};
 	struct epoll_event interest = {.events = EPOLLIN};
 	int request[2], event[2], size = 4 * EMU_MESSAGE_MAX;
-	const struct emu_link asked = *link;
+	const struct emu_link requested = *link;
 	char path[PATH_MAX];
 	int64_t version;
 	int ret;
 
 	memset(link, 0, sizeof(*link));
 	link->engine = engine;
-	link->may_fall_back = asked.may_fall_back;
-	memcpy(link->trace_unit, asked.trace_unit, sizeof(link->trace_unit));
-	memcpy(link->values, asked.values, sizeof(link->values));
-	memcpy(link->max_memory, asked.max_memory, sizeof(link->max_memory));
+	link->may_fall_back = requested.may_fall_back;
+	memcpy(link->trace_unit, requested.trace_unit, sizeof(link->trace_unit));
+	memcpy(link->value_log, requested.value_log, sizeof(link->value_log));
+	memcpy(link->max_memory, requested.max_memory, sizeof(link->max_memory));
 	link->pid = -1;
 	link->request_fd = link->event_fd = link->epoll_fd = link->queued_fd = -1;
 	ret = emu_link_find(path, sizeof(path), err);
@@ -464,7 +465,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxt
 		goto close_event;
 	}
 	if (link->pid == 0)
-		become_server(link, path, name, request[1], event[1]);
+		exec_emu(link, path, name, request[1], event[1]);
 	close(request[1]);
 	close(event[1]);
 	link->request_fd = request[0];
@@ -517,7 +518,7 @@ void emu_link_stop(struct emu_link *link)
 	link->request_fd = link->event_fd = link->epoll_fd = link->queued_fd = -1;
 	for (size_t i = 0; i < link->nr_mappings; i++)
 		munmap(link->mappings[i].addr, link->mappings[i].length);
-	/* Our hang-up ends its tracing; it lives on only while it owns running programs. */
+	/* auxtap-emu stops tracing when the sockets close; it lives on while its programs run. */
 	if (link->pid > 0) {
 		kill(link->pid, EMU_DOORBELL);
 		for (int i = 0; i < 250 && waitpid(link->pid, NULL, WNOHANG) == 0; i++)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which engines auxtap-emu finds and has tried: asked of the program itself, so that what is shown
- * is what will run.
+ * Asks auxtap-emu which engine it would use, so that the user sees the one that will run.
  */
 #include "emulated.h"
 
@@ -12,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Splits off the text before the next tab or the end of the line. */
-static char *field(char **line)
+/* Removes the text before the next tab or the end of the line, and returns it. */
+static char *next_field(char **line)
 {
 	char *start = *line, *end = start + strcspn(start, "\t\n");
 
@@ -56,11 +55,11 @@ int emu_link_engine(const char *target, struct emu_engine *engine)
 	while (f && fgets(line, sizeof(line), f)) {
 		char *at = line;
 
-		if (strcmp(field(&at), target))
+		if (strcmp(next_field(&at), target))
 			continue;
-		snprintf(engine->version, sizeof(engine->version), "%s", field(&at));
-		snprintf(engine->path, sizeof(engine->path), "%s", field(&at));
-		snprintf(engine->why, sizeof(engine->why), "%s", field(&at));
+		snprintf(engine->version, sizeof(engine->version), "%s", next_field(&at));
+		snprintf(engine->path, sizeof(engine->path), "%s", next_field(&at));
+		snprintf(engine->why, sizeof(engine->why), "%s", next_field(&at));
 		ret = *engine->path ? 0 : -ENOENT;
 	}
 	if (f)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * struct auxtap_perf_ops on the emulated kernel: each call is a message to auxtap-emu,
- * each mapping a memfd of it. A descriptor is the event's wakeup eventfd.
+ * struct auxtap_perf_ops for the emulated kernel: each call is a message to auxtap-emu, and each
+ * mapping is of one of its memfds. An event's file descriptor is an eventfd, for its wakeups.
  */
 #include "util/sized.h"
 #include "emulated.h"
@@ -173,7 +173,7 @@ static int emulated_ioctl(void *ctx, int fd, unsigned long request, unsigned lon
 		*(uint64_t *)arg = id;
 		return (int)ret;
 	}
-	default: /* the argument is a value, also of PAUSE_OUTPUT */
+	default: /* the argument is a value, as for PAUSE_OUTPUT */
 		break;
 	}
 	return (int)emu_link_call(link, &args);
@@ -194,7 +194,7 @@ static int emulated_poll(void *ctx, struct pollfd *fds, nfds_t nr, int timeout_m
 		args.event = event_of(link, fds[i].fd);
 		if (!args.event || !(fds[i].revents & POLLIN))
 			continue;
-		/* E12: the wakeup is taken with the poll that sees it. */
+		/* E12: the poll() that reports a wakeup consumes it. */
 		eventfd_read(fds[i].fd, &count);
 		revents = emu_link_call(link, &args);
 		if (revents < 0)
@@ -270,7 +270,7 @@ static uint64_t emulated_clock(void *ctx)
 static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stats)
 {
 	struct emu_link *link = ctx;
-	struct auxtap_unit_stats known = {.size = sizeof(known)};
+	struct auxtap_unit_stats copy = {.size = sizeof(copy)};
 	struct emu_event_stats raw = {0};
 	struct emu_call_args args = {
 		.call = EMU_STATS,
@@ -280,7 +280,7 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 	};
 	int64_t ret;
 
-	if (sized_check(stats, sizeof(known), SIZED_UP_TO(struct auxtap_unit_stats, nr_untraced),
+	if (sized_check(stats, sizeof(copy), SIZED_UP_TO(struct auxtap_unit_stats, nr_untraced),
 			"struct auxtap_unit_stats", NULL))
 		return -EINVAL;
 	if (!args.event)
@@ -290,12 +290,12 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 		return (int)ret;
 	if (args.out_size != sizeof(raw))
 		return -EPROTO;
-	known.nr_produced = raw.nr_produced;
-	known.nr_written = raw.nr_written;
-	known.nr_dropped = raw.nr_dropped;
-	known.nr_insns = raw.nr_insns;
-	known.nr_untraced = raw.nr_untraced;
-	sized_give(stats, &known, sizeof(known));
+	copy.nr_produced = raw.nr_produced;
+	copy.nr_written = raw.nr_written;
+	copy.nr_dropped = raw.nr_dropped;
+	copy.nr_insns = raw.nr_insns;
+	copy.nr_untraced = raw.nr_untraced;
+	sized_give(stats, &copy, sizeof(copy));
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* struct auxtap_perf_ops as the system calls of the running kernel. */
+/* struct auxtap_perf_ops for the running kernel: system calls and sysfs. */
 #include "native.h"
 
 #include <dirent.h>
@@ -71,7 +71,7 @@ static int kernel_close(void *ctx, int fd)
 	return close(fd) ? -errno : 0;
 }
 
-/* An attribute that ends in a slash: the names in that directory, a line each. */
+/* For an attribute that ends in a slash: lists the names in that directory, one per line. */
 static ssize_t list_dir(const char *path, char *buf, size_t size)
 {
 	DIR *dir = opendir(path);
@@ -123,7 +123,7 @@ static ssize_t kernel_pmu_attr(void *ctx, const char *pmu, const char *attr, cha
 	return n;
 }
 
-/* local_clock() is not readable from outside; CLOCK_MONOTONIC is within milliseconds of it. */
+/* User space cannot read local_clock(); CLOCK_MONOTONIC is within milliseconds of it. */
 static uint64_t kernel_clock(void *ctx)
 {
 	struct timespec now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Control of a program that auxtap-emu executes, by ptrace or by qemu: the same messages
- * for both. ptrace itself is owned by the server.
+ * Controls a program that auxtap-emu executes with ptrace or qemu; the messages are the same for
+ * both. auxtap-emu is the tracer.
  */
 #include "util/sized.h"
 #include "emulated.h"
@@ -38,8 +38,8 @@ static void remove_pid(struct emu_link *link, pid_t pid)
 	}
 }
 
-/* The process of a thread; the thread itself if it is gone. */
-static pid_t process_of(pid_t tid)
+/* The PID of a thread's process; tid itself if the thread has exited. */
+static pid_t pid_of_thread(pid_t tid)
 {
 	char path[64], line[256];
 	pid_t pid = tid;
@@ -56,7 +56,7 @@ static pid_t process_of(pid_t tid)
 	return pid;
 }
 
-static bool put_string(char *buf, size_t max, size_t *at, const char *s)
+static bool append_string(char *buf, size_t max, size_t *at, const char *s)
 {
 	size_t n = strlen(s) + 1;
 
@@ -67,7 +67,9 @@ static bool put_string(char *buf, size_t max, size_t *at, const char *s)
 	return true;
 }
 
-/* The SPAWN message: u32 argc, envc; cwd, argv, envp, ground-truth path. Bytes used; 0: too long.
+/*
+ * Builds the SPAWN message: u32 argc, envc; cwd, argv, envp, ground-truth path. Returns its size;
+ * 0: too long.
  */
 static size_t spawn_message(char *buf, size_t max, const struct auxtap_spawn *spawn,
 			    const char *cwd)
@@ -80,22 +82,22 @@ static size_t spawn_message(char *buf, size_t max, const struct auxtap_spawn *sp
 	while (environ && environ[counts[1]])
 		counts[1]++;
 	memcpy(buf, counts, sizeof(counts));
-	if (!put_string(buf, max, &at, cwd))
+	if (!append_string(buf, max, &at, cwd))
 		return 0;
 	for (uint32_t i = 0; i < counts[0]; i++) {
-		if (!put_string(buf, max, &at, spawn->argv[i]))
+		if (!append_string(buf, max, &at, spawn->argv[i]))
 			return 0;
 	}
 	for (uint32_t i = 0; i < counts[1]; i++) {
-		if (!put_string(buf, max, &at, environ[i]))
+		if (!append_string(buf, max, &at, environ[i]))
 			return 0;
 	}
-	if (!put_string(buf, max, &at, spawn->truth_path ? spawn->truth_path : ""))
+	if (!append_string(buf, max, &at, spawn->truth_path ? spawn->truth_path : ""))
 		return 0;
 	return at;
 }
 
-/* The server's message is the data of a failed call. */
+/* Sets *err. The data of a failed call's reply is auxtap-emu's message. */
 static int explain(struct emu_link *link, const char *what, int code,
 		   const struct emu_call_args *args, const char *text, struct auxtap_error *err)
 {
@@ -106,8 +108,8 @@ static int explain(struct emu_link *link, const char *what, int code,
 	return auxtap_error_set(err, code, what, "%s", strerror(-code));
 }
 
-/* The engine that executes the program; its texts come from another process. */
-static int take_engine(struct emu_link *link, const void *data, size_t size)
+/* Reads from the reply which engine executes the program. The texts may lack a NUL. */
+static int parse_spawn_reply(struct emu_link *link, const void *data, size_t size)
 {
 	struct emu_spawned engine;
 
@@ -121,8 +123,8 @@ static int take_engine(struct emu_link *link, const void *data, size_t size)
 	return 0;
 }
 
-/* ptrace steps what no qemu can run; not another processor's programs. */
-static bool may_step(const char *program)
+/* The ptrace engine cannot execute programs of another architecture. */
+static bool ptrace_can_run(const char *program)
 {
 #ifdef __aarch64__
 	(void)program;
@@ -132,20 +134,20 @@ static bool may_step(const char *program)
 #endif
 }
 
-static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn, pid_t *pid,
+static int spawn_stopped(struct emu_link *link, const struct auxtap_spawn *spawn, pid_t *pid,
 			 struct auxtap_error *err)
 {
 	const int stdio[3] = {0, 1, 2};
 	char *cwd = getcwd(NULL, 0);
 	char *buf = malloc(EMU_DATA_MAX);
-	char why[512], line[512];
+	char reply[512], line[512];
 	struct emu_call_args args = {
 		.call = EMU_SPAWN,
 		.data = buf,
 		.fds = stdio,
 		.nr_fds = 3,
-		.out = why,
-		.out_max = sizeof(why) - 1,
+		.out = reply,
+		.out_max = sizeof(reply) - 1,
 	};
 	int64_t ret;
 	int code;
@@ -161,12 +163,12 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 		goto out;
 	}
 	ret = emu_link_call(link, &args);
-	if (ret == -ENOPKG && *link->values)
-		ret = -EOPNOTSUPP; /* no other engine has values */
+	if (ret == -ENOPKG && *link->value_log)
+		ret = -EOPNOTSUPP; /* no other engine has a value log */
 	if (ret == -ENOPKG && link->may_fall_back && link->engine == AUXTAP_ENGINE_QEMU &&
-	    may_step(spawn->argv[0])) {
-		/* Nothing is open yet: begin again with the other engine. */
-		snprintf(line, sizeof(line), "no qemu: %.*s", (int)args.out_size, why);
+	    ptrace_can_run(spawn->argv[0])) {
+		/* No event is open yet: start again with the other engine. */
+		snprintf(line, sizeof(line), "no qemu: %.*s", (int)args.out_size, reply);
 		emu_link_stop(link);
 		code = emu_link_start(link, AUXTAP_ENGINE_PTRACE, err);
 		if (code)
@@ -174,7 +176,7 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 		ret = emu_link_call(link, &args);
 		snprintf(link->engine_reason, sizeof(link->engine_reason), "%.200s", line);
 	} else if (ret >= 0) {
-		code = take_engine(link, why, args.out_size);
+		code = parse_spawn_reply(link, reply, args.out_size);
 		if (code) {
 			auxtap_error_set(err, code, "auxtap-emu", "malformed reply");
 			goto out;
@@ -182,7 +184,7 @@ static int start_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 	}
 	if (ret < 0) {
 		code = explain(link, ret == -ENOPKG ? "engine qemu" : spawn->argv[0], (int)ret,
-			       &args, why, err);
+			       &args, reply, err);
 		if (ret != -ENOPKG && !link->dead)
 			auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
 		if (ret == -EPERM)
@@ -207,26 +209,26 @@ out:
 static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 			  struct auxtap_error *err)
 {
-	struct auxtap_spawn known;
-	int ret = backend_copy_spawn(&known, spawn, err);
+	struct auxtap_spawn copy;
+	int ret = backend_copy_spawn(&copy, spawn, err);
 
-	return ret ? ret : start_stopped(ctx, &known, pid, err);
+	return ret ? ret : spawn_stopped(ctx, &copy, pid, err);
 }
 
 static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *truth_path,
 			   struct auxtap_error *err)
 {
 	struct emu_link *link = ctx;
-	char why[512], what[32];
+	char reply[512], what[32];
 	struct emu_call_args args = {
 		.call = EMU_ATTACH,
 		.arg = {(uint64_t)pid, one_thread},
 		.data = truth_path,
 		.data_size = truth_path ? strlen(truth_path) + 1 : 0,
-		.out = why,
-		.out_max = sizeof(why) - 1,
+		.out = reply,
+		.out_max = sizeof(reply) - 1,
 	};
-	pid_t process = process_of(pid);
+	pid_t process = pid_of_thread(pid);
 	int64_t ret = emu_link_call(link, &args);
 	int code;
 
@@ -235,7 +237,7 @@ static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *tr
 		return add_pid(link, process);
 	}
 	snprintf(what, sizeof(what), "process %d", pid);
-	code = explain(link, what, (int)ret, &args, why, err);
+	code = explain(link, what, (int)ret, &args, reply, err);
 	if (code == -EPERM)
 		auxtap_error_hint(err, "run as its user or with CAP_SYS_PTRACE (root), set "
 				       "kernel.yama.ptrace_scope to 0, end other debuggers");
@@ -249,17 +251,17 @@ static int emulated_fd(void *ctx)
 
 static int emulated_wait(void *ctx, struct auxtap_target_event *ev)
 {
-	struct auxtap_target_event known;
+	struct auxtap_target_event event;
 	struct emu_link *link = ctx;
 	int ret =
-		sized_check(ev, sizeof(known), SIZED_UP_TO(struct auxtap_target_event, frame_signo),
+		sized_check(ev, sizeof(event), SIZED_UP_TO(struct auxtap_target_event, frame_signo),
 			    "struct auxtap_target_event", NULL);
 
 	if (ret)
 		return ret;
-	ret = emu_link_next_event(link, &known);
+	ret = emu_link_next_event(link, &event);
 	if (ret == 1) {
-		sized_give(ev, &known, sizeof(known));
+		sized_give(ev, &event, sizeof(event));
 		if (ev->type == AUXTAP_TARGET_FORK || ev->type == AUXTAP_TARGET_THREAD)
 			add_pid(link, ev->pid);
 		else if (ev->type == AUXTAP_TARGET_PROCESS_EXIT ||
@@ -272,7 +274,7 @@ static int emulated_wait(void *ctx, struct auxtap_target_event *ev)
 	return ret;
 }
 
-/* A call with a tid or pid whose reply is data of exactly size bytes. */
+/* Makes a call with a tid or pid whose reply has exactly size bytes of data. */
 static int fixed_call(void *ctx, uint32_t call, pid_t id, void *out, size_t size)
 {
 	struct emu_call_args args = {.call = call,
@@ -308,25 +310,27 @@ static int emulated_regset(void *ctx, pid_t tid, int type, void *buf, size_t *si
 	return ret < 0 ? (int)ret : 0;
 }
 
+/* Load base, initial stack pointer and core limit of the emulated process. */
 static int qemu_facts(void *ctx, pid_t tid, struct auxtap_target_facts *facts)
 {
-	struct auxtap_target_facts known;
-	int ret = sized_check(facts, sizeof(known),
+	struct auxtap_target_facts reply;
+	int ret = sized_check(facts, sizeof(reply),
 			      SIZED_UP_TO(struct auxtap_target_facts, has_core_limit),
 			      "struct auxtap_target_facts", NULL);
 
 	if (!ret)
-		ret = fixed_call(ctx, EMU_FACTS, tid, &known, sizeof(known));
+		ret = fixed_call(ctx, EMU_FACTS, tid, &reply, sizeof(reply));
 	if (!ret)
-		sized_give(facts, &known, sizeof(known));
+		sized_give(facts, &reply, sizeof(reply));
 	return ret;
 }
 
 #define MAPS_MAX (64u << 20)
 #define CODE_MAX (256u << 20)
 
-/* All parts of a text, with a NUL at its end. */
-static int text_call(void *ctx, uint32_t call, pid_t pid, size_t limit, char **text, size_t *size)
+/* Repeats the call until the reply is complete, and appends a NUL. */
+static int call_all_parts(void *ctx, uint32_t call, pid_t pid, size_t limit, char **text,
+			  size_t *size)
 {
 	size_t max = 0, len = 0;
 	char *buf = NULL;
@@ -360,15 +364,16 @@ static int emulated_maps(void *ctx, pid_t pid, char **text)
 {
 	size_t size;
 
-	return text_call(ctx, EMU_MAPS, pid, MAPS_MAX, text, &size);
+	return call_all_parts(ctx, EMU_MAPS, pid, MAPS_MAX, text, &size);
 }
 
-static int emulated_code(void *ctx, pid_t pid, char **notes, size_t *size)
+/* Code that was generated at run time: records of struct auxtap_crash_code and code. */
+static int emulated_code(void *ctx, pid_t pid, char **records, size_t *size)
 {
-	return text_call(ctx, EMU_CODE, pid, CODE_MAX, notes, size);
+	return call_all_parts(ctx, EMU_CODE, pid, CODE_MAX, records, size);
 }
 
-/* call(id, addr, size), in as many parts as it takes: how many bytes; or a negative errno. */
+/* Reads size bytes with as many calls as needed. Returns the number, or a negative errno. */
 static ssize_t read_parts(struct emu_link *link, uint32_t call, pid_t id, uint64_t addr, void *buf,
 			  size_t size)
 {
@@ -444,7 +449,7 @@ static int emulated_forward(void *ctx, pid_t pid, const void *siginfo)
 	struct emu_link *link = ctx;
 	int64_t ret;
 
-	/* The server is gone: without a tracer we only see whether the process lives. */
+	/* auxtap-emu has died: send the signal directly. */
 	if (link->dead)
 		return kill(pid, info->si_signo) ? -errno : 0;
 	ret = emu_link_call(link, &args);
@@ -455,7 +460,7 @@ static int emulated_detach(void *ctx, pid_t pid)
 {
 	int ret;
 
-	pid = process_of(pid);
+	pid = pid_of_thread(pid);
 	ret = simple_call(ctx, EMU_DETACH, (uint64_t)pid, 0);
 
 	if (!ret)
@@ -463,15 +468,15 @@ static int emulated_detach(void *ctx, pid_t pid)
 	return ret;
 }
 
-/* All these bytes of the ring in the program's process: 0 or a negative errno. */
-static int read_values(struct emu_link *link, pid_t tid, uint64_t off, void *buf, size_t size)
+/* Reads a part of the value log, which is in the program's memory. 0 or a negative errno. */
+static int read_value_log(struct emu_link *link, pid_t tid, uint64_t off, void *buf, size_t size)
 {
 	ssize_t nr = read_parts(link, EMU_VALUES, tid, off, buf, size);
 
 	return nr < 0 ? (int)nr : (size_t)nr < size ? -ENODATA : 0;
 }
 
-/* The ring's words, oldest first, after the head of the record. */
+/* Builds the record: struct auxtap_values, then the words of the log, oldest first. */
 static int qemu_values(void *ctx, pid_t pid, pid_t tid, void **record, size_t *size)
 {
 	struct auxtap_values head = {.size = sizeof(head),
@@ -481,7 +486,7 @@ static int qemu_values(void *ctx, pid_t pid, pid_t tid, void **record, size_t *s
 	uint64_t begin, first;
 	struct qemu_values v;
 	char *bytes;
-	int ret = read_values(ctx, tid, 0, &v, sizeof(v));
+	int ret = read_value_log(ctx, tid, 0, &v, sizeof(v));
 
 	if (ret)
 		return ret;
@@ -499,12 +504,12 @@ static int qemu_values(void *ctx, pid_t pid, pid_t tid, void **record, size_t *s
 	memcpy(bytes, &head, sizeof(head));
 	begin = (v.head - head.nr_words) & (v.capacity - 1);
 	first = v.capacity - begin < head.nr_words ? v.capacity - begin : head.nr_words;
-	ret = read_values(ctx, tid, sizeof(v) + begin * sizeof(uint64_t), bytes + sizeof(head),
-			  first * sizeof(uint64_t));
+	ret = read_value_log(ctx, tid, sizeof(v) + begin * sizeof(uint64_t), bytes + sizeof(head),
+			     first * sizeof(uint64_t));
 	if (!ret)
-		ret = read_values(ctx, tid, sizeof(v),
-				  bytes + sizeof(head) + first * sizeof(uint64_t),
-				  (head.nr_words - first) * sizeof(uint64_t));
+		ret = read_value_log(ctx, tid, sizeof(v),
+				     bytes + sizeof(head) + first * sizeof(uint64_t),
+				     (head.nr_words - first) * sizeof(uint64_t));
 	if (ret) {
 		free(bytes);
 		return ret;
@@ -531,7 +536,7 @@ static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, si
 	if (ret)
 		return ret;
 	if (ring.magic != QEMU_HEAP_MAGIC || !ring.head)
-		return -ENODATA; /* overwritten, or nothing was seen */
+		return -ENODATA; /* the program overwrote it, or it is empty */
 	count = ring.head < QEMU_HEAP_EVENTS ? ring.head : QEMU_HEAP_EVENTS;
 	begin = (ring.head - count) % QEMU_HEAP_EVENTS;
 	first = QEMU_HEAP_EVENTS - begin < count ? QEMU_HEAP_EVENTS - begin : count;
@@ -545,7 +550,7 @@ static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, si
 		free(all);
 		return ret;
 	}
-	/* the threads of another process */
+	/* recorded before the fork, by threads of the parent: no TIDs of this process */
 	for (uint64_t i = 0, old = ring.head - count; i < count && old + i < ring.forked; i++)
 		all[i].tid = 0;
 	*events = all;
@@ -567,7 +572,7 @@ static int qemu_heap_call(void *ctx, pid_t tid, size_t nth, const struct auxtap_
 	nth = (ring.head - 1 - nth) % QEMU_HEAP_EVENTS;
 	ret = read_heap(ctx, tid, offsetof(struct qemu_heap, call) + nth * sizeof(*call), call,
 			sizeof(*call));
-	if (!ret) /* after the call: threads may still run */
+	if (!ret) /* read after the call, because threads may still run */
 		ret = read_heap(ctx, tid, offsetof(struct qemu_heap, event) + nth * sizeof(now),
 				&now, sizeof(now));
 	if (ret)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd; or ptrace.
+ * struct auxtap_target_ops for the kernel backend: forks a child that waits at a pipe, and sees its
+ * end through a pidfd. In crash mode it also uses ptrace (native_trace.c).
  */
 #include "util/sized.h"
 #include "emulated.h"
@@ -35,7 +36,7 @@ static void close_fd(int *fd)
 void native_target_free(struct native_target *t)
 {
 	native_trace_end(&t->trace);
-	/* Never released: it must not run untraced. */
+	/* The child was never released; it must not run untraced. */
 	if (t->child && t->hold_fd >= 0) {
 		kill(t->pid, SIGKILL);
 		waitpid(t->pid, NULL, 0);
@@ -52,18 +53,18 @@ static int native_report_deaths(void *ctx, struct auxtap_error *err)
 	return t->trace.on ? 0 : native_trace_begin(&t->trace, err);
 }
 
-/* May be refused (seccomp, yama): then its death is seen when it is over. */
-static void trace_child(struct native_target *t)
+/* seccomp or Yama may refuse it: then a crash is noticed only after the process has ended. */
+static void seize_child(struct native_target *t)
 {
 	if (t->trace.on && native_trace_seize(&t->trace, t->pid, t->pid) < 0)
 		native_trace_end(&t->trace);
 }
 
 /*
- * Signals are the program's from its first instant on: a handler of the recorder would take them in
- * a copy of the recorder's memory, and end the read() below. Called with all signals blocked.
+ * Resets the child's signal handlers before exec: a handler of the recorder would run in the child,
+ * on a copy of the recorder's memory, and interrupt the read() below. All signals are blocked.
  */
-static void take_no_signals(const sigset_t *mask)
+static void reset_signals(const sigset_t *mask)
 {
 	struct sigaction act;
 
@@ -73,7 +74,7 @@ static void take_no_signals(const sigset_t *mask)
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-static int start_held(struct native_target *t, const struct auxtap_spawn *spawn, pid_t *pid,
+static int spawn_held(struct native_target *t, const struct auxtap_spawn *spawn, pid_t *pid,
 		      struct auxtap_error *err)
 {
 	int hold[2], result[2], ret;
@@ -109,7 +110,7 @@ static int start_held(struct native_target *t, const struct auxtap_spawn *spawn,
 		int code;
 
 		close(hold[1]);
-		take_no_signals(t->trace.on ? &t->trace.old_mask : &mask);
+		reset_signals(t->trace.on ? &t->trace.old_mask : &mask);
 		if (read(hold[0], &go, 1) != 1)
 			_exit(125); /* the recorder died */
 		execvp(spawn->argv[0], spawn->argv);
@@ -129,7 +130,7 @@ static int start_held(struct native_target *t, const struct auxtap_spawn *spawn,
 		auxtap_error_hint(err, "a kernel of 5.3 or later is needed");
 		return ret;
 	}
-	trace_child(t);
+	seize_child(t);
 	*pid = t->pid;
 	return 0;
 close_result:
@@ -144,10 +145,10 @@ close_hold:
 static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 			struct auxtap_error *err)
 {
-	struct auxtap_spawn known;
-	int ret = backend_copy_spawn(&known, spawn, err);
+	struct auxtap_spawn copy;
+	int ret = backend_copy_spawn(&copy, spawn, err);
 
-	return ret ? ret : start_held(ctx, &known, pid, err);
+	return ret ? ret : spawn_held(ctx, &copy, pid, err);
 }
 
 static int compare_tids(const void *a, const void *b)
@@ -157,7 +158,7 @@ static int compare_tids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The names in a directory of /proc that are numbers, as native_threads(). */
+/* Lists the numeric names in a directory of /proc; returns as native_threads(). */
 static int list_numbers(const char *path, pid_t *tids, int max)
 {
 	struct dirent *entry;
@@ -197,29 +198,29 @@ static int native_processes(void *ctx, pid_t *pids, int max)
 	return list_numbers("/proc", pids, max);
 }
 
-/* All of its threads: those that come meanwhile too. */
-static int trace_process(struct native_target *t, pid_t pid, pid_t tid, const char *what,
+/* Traces all threads of a process, or only tid; repeats while new threads appear. */
+static int seize_process(struct native_target *t, pid_t pid, pid_t tid, const char *what,
 			 struct auxtap_error *err)
 {
 	static const int max = 4096;
 	pid_t *tids = calloc((size_t)max, sizeof(*tids));
-	int ret = 0, nr, fresh;
+	int ret = 0, nr, nr_new;
 
 	if (!tids)
 		return auxtap_error_set(err, -ENOMEM, what, "no memory");
 	do {
-		fresh = 0;
+		nr_new = 0;
 		tids[0] = tid;
 		nr = tid ? 1 : native_threads(t, pid, tids, max);
 		if (nr <= 0)
 			ret = -ESRCH;
 		for (int i = 0; i < nr && i < max && !ret; i++) {
 			ret = native_trace_seize(&t->trace, pid, tids[i]);
-			fresh += ret == 1;
-			if (ret == 1 || (ret == -ESRCH && nr > 1)) /* or it has ended meanwhile */
+			nr_new += ret == 1;
+			if (ret == 1 || (ret == -ESRCH && nr > 1)) /* it may have exited already */
 				ret = 0;
 		}
-	} while (fresh && !ret && !tid);
+	} while (nr_new && !ret && !tid);
 	free(tids);
 	if (!ret)
 		return 0;
@@ -251,12 +252,12 @@ static int native_attach(void *ctx, pid_t pid, bool one_thread, const char *trut
 			leader = (pid_t)strtol(line + 5, NULL, 10);
 	}
 	fclose(f);
-	/* Only a group leader has a pidfd. */
+	/* pidfd_open() accepts only thread-group leaders. */
 	t->pidfd = (int)syscall(SYS_pidfd_open, leader, 0);
 	if (t->pidfd < 0)
 		return auxtap_error_set(err, -errno, what, "pidfd_open: %m");
 	t->pid = leader;
-	return t->trace.on ? trace_process(t, leader, one_thread ? pid : 0, what, err) : 0;
+	return t->trace.on ? seize_process(t, leader, one_thread ? pid : 0, what, err) : 0;
 }
 
 static int native_fd(void *ctx)
@@ -274,7 +275,7 @@ static int next_event(struct native_target *t, struct auxtap_target_event *ev)
 	if (t->trace.on) {
 		if (native_trace_next(&t->trace, ev))
 			return 1;
-		native_trace_look(&t->trace);
+		native_trace_poll(&t->trace);
 		if (native_trace_next(&t->trace, ev))
 			return 1;
 		if (t->trace.lost_event)
@@ -303,15 +304,15 @@ static int next_event(struct native_target *t, struct auxtap_target_event *ev)
 
 static int native_wait(void *ctx, struct auxtap_target_event *ev)
 {
-	struct auxtap_target_event known;
+	struct auxtap_target_event event;
 	int ret =
-		sized_check(ev, sizeof(known), SIZED_UP_TO(struct auxtap_target_event, frame_signo),
+		sized_check(ev, sizeof(event), SIZED_UP_TO(struct auxtap_target_event, frame_signo),
 			    "struct auxtap_target_event", NULL);
 
 	if (!ret)
-		ret = next_event(ctx, &known);
+		ret = next_event(ctx, &event);
 	if (ret == 1)
-		sized_give(ev, &known, sizeof(known));
+		sized_give(ev, &event, sizeof(event));
 	return ret;
 }
 
@@ -405,13 +406,13 @@ static int native_resume(void *ctx, pid_t tid)
 	close_fd(&t->hold_fd);
 	if (n != 1)
 		return -ESRCH;
-	/* End of file: exec closed its side. A signal may come first, and waits for us then. */
+	/* Wait for end of file: exec closes its side. Handle signals that stop the child before. */
 	while (t->trace.on) {
 		struct pollfd pfd = {.fd = t->result_fd, .events = POLLIN};
 
 		if (poll(&pfd, 1, 10) == 1)
 			break;
-		native_trace_look(&t->trace);
+		native_trace_poll(&t->trace);
 	}
 	do {
 		n = read(t->result_fd, &code, sizeof(code));

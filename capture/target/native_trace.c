@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Crash mode on the kernel backend: the program runs natively under PTRACE_SEIZE, so that it
- * stops for signals, forks and exits alone, and a process that dies can be read before the
- * kernel takes it apart. Nothing is stepped; signals are passed on as they came.
+ * Crash mode on the kernel backend: the program runs natively under PTRACE_SEIZE. It stops only for
+ * signals, forks, execs and exits, so that a crashing process can be read before the kernel
+ * destroys it. Nothing is single-stepped; signals are delivered unchanged.
  */
 #include "native.h"
 #include "util/vector.h"
@@ -37,7 +37,7 @@
 
 /* ---- threads and events ---- */
 
-static struct traced_thread *find(struct native_trace *w, pid_t tid)
+static struct traced_thread *find_thread(struct native_trace *w, pid_t tid)
 {
 	for (size_t i = 0; i < w->nr; i++) {
 		if (w->threads[i].tid == tid)
@@ -46,7 +46,7 @@ static struct traced_thread *find(struct native_trace *w, pid_t tid)
 	return NULL;
 }
 
-static pid_t status_number(pid_t tid, const char *key)
+static pid_t read_status_pid(pid_t tid, const char *key)
 {
 	char path[64], line[256];
 	pid_t value = 0;
@@ -63,9 +63,9 @@ static pid_t status_number(pid_t tid, const char *key)
 	return value;
 }
 
-static struct traced_thread *add(struct native_trace *w, pid_t tid, pid_t pid)
+static struct traced_thread *add_thread(struct native_trace *w, pid_t tid, pid_t pid)
 {
-	struct traced_thread *t = find(w, tid);
+	struct traced_thread *t = find_thread(w, tid);
 
 	if (t)
 		return t;
@@ -76,7 +76,7 @@ static struct traced_thread *add(struct native_trace *w, pid_t tid, pid_t pid)
 	return t;
 }
 
-static void forget(struct native_trace *w, struct traced_thread *t)
+static void remove_thread(struct native_trace *w, struct traced_thread *t)
 {
 	*t = w->threads[--w->nr];
 }
@@ -85,26 +85,26 @@ static struct auxtap_target_event *queue_event(struct native_trace *w,
 					       const struct traced_thread *t,
 					       enum auxtap_target_event_type type)
 {
-	static struct auxtap_target_event nowhere;
+	static struct auxtap_target_event discarded;
 	struct auxtap_target_event *ev;
 
 	if (vector_grow(w->events, w->nr_events, w->max_events)) {
 		w->lost_event = true;
-		return &nowhere;
+		return &discarded;
 	}
 	ev = &w->events[w->nr_events++];
 	*ev = (struct auxtap_target_event){.type = type, .pid = t->pid, .tid = t->tid};
 	return ev;
 }
 
-static void go_on(struct traced_thread *t, int signo)
+static void cont_thread(struct traced_thread *t, int signo)
 {
 	t->state = TRACED_RUNS;
 	t->signo = 0;
-	ptrace(PTRACE_CONT, t->tid, 0, signo); /* fails only if it was killed */
+	ptrace(PTRACE_CONT, t->tid, 0, signo); /* fails only if the thread was killed */
 }
 
-static void hold(struct traced_thread *t, int signo)
+static void hold_thread(struct traced_thread *t, int signo)
 {
 	t->state = TRACED_HELD;
 	t->signo = signo;
@@ -112,7 +112,7 @@ static void hold(struct traced_thread *t, int signo)
 
 /* ---- death ---- */
 
-static uint64_t ip_of(pid_t tid)
+static uint64_t read_ip(pid_t tid)
 {
 #ifdef __x86_64__
 	struct user_regs_struct regs;
@@ -124,31 +124,31 @@ static uint64_t ip_of(pid_t tid)
 	return 0;
 }
 
-static bool followed(unsigned int event)
+static bool is_fork_event(unsigned int event)
 {
 	return event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
 	       event == PTRACE_EVENT_VFORK;
 }
 
-/* A thread or process that t has made; its own first stop is on the way. */
-static void made(struct native_trace *w, const struct traced_thread *t)
+/* t has created a thread or process, which is about to report its own first stop. */
+static void add_child(struct native_trace *w, const struct traced_thread *t)
 {
 	unsigned long tid = 0;
-	pid_t maker = t->pid, pid;
+	pid_t parent_pid = t->pid, pid;
 	struct auxtap_target_event *ev;
 
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) || !tid)
 		return;
-	pid = status_number((pid_t)tid, "Tgid:");
-	/* if it is gone already, whatever it was, only its end is left to see */
-	if (!add(w, (pid_t)tid, pid > 0 ? pid : (pid_t)tid)) {
-		ev = queue_event(w, &(struct traced_thread){.pid = maker, .tid = (pid_t)tid},
+	pid = read_status_pid((pid_t)tid, "Tgid:");
+	/* if it has exited already, only its exit remains to be reported */
+	if (!add_thread(w, (pid_t)tid, pid > 0 ? pid : (pid_t)tid)) {
+		ev = queue_event(w, &(struct traced_thread){.pid = parent_pid, .tid = (pid_t)tid},
 				 AUXTAP_TARGET_UNTRACED);
 		snprintf(ev->text, sizeof(ev->text), "no memory to watch it");
 	}
 }
 
-/* Stops what else lives of a dying process: its threads are to be read where they were. */
+/* Stops the other threads of a crashing process, to read their registers and stacks. */
 static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 {
 	uint64_t until = perf_kernel_ops.clock(NULL) + HALT_NS;
@@ -184,10 +184,10 @@ static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 				i--;
 				continue;
 			}
-			hold(&w->threads[i], 0);
-			if (followed((unsigned int)status >> 16)) {
-				made(w, &w->threads[i]);
-				waiting++; /* perhaps a thread of the same process */
+			hold_thread(&w->threads[i], 0);
+			if (is_fork_event((unsigned int)status >> 16)) {
+				add_child(w, &w->threads[i]);
+				waiting++; /* the new one may be a thread of the same process */
 			}
 		}
 		if (waiting)
@@ -195,20 +195,20 @@ static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 	} while (waiting && perf_kernel_ops.clock(NULL) < until);
 }
 
-static void die_of(struct native_trace *w, pid_t tid, int signo, bool pass_on)
+static void report_dying(struct native_trace *w, pid_t tid, int signo, bool pass_on)
 {
-	struct traced_thread *t = find(w, tid);
+	struct traced_thread *t = find_thread(w, tid);
 	struct auxtap_target_event *ev;
 
-	hold(t, pass_on ? signo : 0);
+	hold_thread(t, pass_on ? signo : 0);
 	halt_others(w, t->pid, tid);
-	t = find(w, tid); /* threads may have come and gone meanwhile */
+	t = find_thread(w, tid); /* the array may have changed: threads were added or removed */
 	ev = queue_event(w, t, AUXTAP_TARGET_DYING);
 	ev->signo = signo;
-	ev->ip = ip_of(tid);
+	ev->ip = read_ip(tid);
 }
 
-static void signal_stop(struct native_trace *w, struct traced_thread *t, int signo)
+static void on_signal_stop(struct native_trace *w, struct traced_thread *t, int signo)
 {
 	char path[64], line[256];
 	uint64_t ignored = 0, caught = 0;
@@ -217,7 +217,7 @@ static void signal_stop(struct native_trace *w, struct traced_thread *t, int sig
 	FILE *f;
 
 	if (t->dying || !(CORE_SIGNALS & BIT(signo))) {
-		go_on(t, signo);
+		cont_thread(t, signo);
 		return;
 	}
 	snprintf(path, sizeof(path), "/proc/%d/status", t->tid);
@@ -232,26 +232,26 @@ static void signal_stop(struct native_trace *w, struct traced_thread *t, int sig
 	if (f)
 		fclose(f);
 	if (!known || (ignored & BIT(signo))) {
-		go_on(t, signo);
+		cont_thread(t, signo);
 	} else if (caught & BIT(signo)) {
 		if ((SYNC_SIGNALS & BIT(signo)) && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) &&
 		    info.si_code > 0) {
 			struct auxtap_target_event *ev = queue_event(w, t, AUXTAP_TARGET_FAULT);
 
 			ev->signo = signo;
-			ev->ip = ip_of(t->tid);
+			ev->ip = read_ip(t->tid);
 			ev->time = perf_kernel_ops.clock(NULL);
 		}
-		go_on(t, signo);
+		cont_thread(t, signo);
 	} else {
-		die_of(w, t->tid, signo, true);
+		report_dying(w, t->tid, signo, true);
 	}
 }
 
-/* ---- the other stops ---- */
+/* ---- other stops ---- */
 
-/* seccomp kills without a signal that a tracer would see. */
-static void exit_stop(struct native_trace *w, struct traced_thread *t)
+/* seccomp kills a process without a signal-delivery-stop, so look at the exit status. */
+static void on_exit_stop(struct native_trace *w, struct traced_thread *t)
 {
 	unsigned long status = 0;
 	int signo;
@@ -259,15 +259,15 @@ static void exit_stop(struct native_trace *w, struct traced_thread *t)
 	if (!t->dying && !ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &status)) {
 		signo = (int)(status & 0x7f);
 		if (signo && (CORE_SIGNALS & BIT(signo))) {
-			die_of(w, t->tid, signo, false);
+			report_dying(w, t->tid, signo, false);
 			return;
 		}
 	}
-	go_on(t, 0);
+	cont_thread(t, 0);
 }
 
-/* Under a tracer without privilege a set-user-ID program has none either. */
-static bool lost_privilege(const struct traced_thread *t)
+/* A set-user-ID program gets no privileges under an unprivileged tracer. */
+static bool lost_privileges(const struct traced_thread *t)
 {
 	char path[64], line[256];
 	unsigned int euid = 0;
@@ -289,83 +289,83 @@ static bool lost_privilege(const struct traced_thread *t)
 	return lost;
 }
 
-static void exec_stop(struct native_trace *w, pid_t tid)
+static void on_exec_stop(struct native_trace *w, pid_t tid)
 {
 	unsigned long old_tid = 0;
 	struct traced_thread *t;
 
-	/* exec by another thread than the first: it goes on under the first one's number */
+	/* a thread that is not the leader called exec: it now has the leader's TID */
 	if (!ptrace(PTRACE_GETEVENTMSG, tid, 0, &old_tid) && (pid_t)old_tid != tid) {
-		t = find(w, (pid_t)old_tid);
+		t = find_thread(w, (pid_t)old_tid);
 		if (t)
-			forget(w, t);
+			remove_thread(w, t);
 	}
-	t = find(w, tid);
+	t = find_thread(w, tid);
 	t->dying = false;
-	if (lost_privilege(t)) {
+	if (lost_privileges(t)) {
 		struct auxtap_target_event *ev = queue_event(w, t, AUXTAP_TARGET_UNTRACED);
 
 		snprintf(ev->text, sizeof(ev->text),
 			 "set-user-ID program: runs without its privileges while watched");
 	}
-	go_on(t, 0);
+	cont_thread(t, 0);
 }
 
-/* SIGKILL takes a maker out of its fork stop before we have seen it: its child waits for us. */
-static void adopt(struct native_trace *w)
+/* SIGKILL ends a parent's fork stop before it was seen; its child is stopped and unknown. */
+static void adopt_child(struct native_trace *w)
 {
 	siginfo_t info = {0};
 
 	if (waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) || !info.si_pid ||
-	    find(w, info.si_pid) || status_number(info.si_pid, "TracerPid:") != gettid())
+	    find_thread(w, info.si_pid) || read_status_pid(info.si_pid, "TracerPid:") != gettid())
 		return;
-	add(w, info.si_pid, status_number(info.si_pid, "Tgid:"));
+	add_thread(w, info.si_pid, read_status_pid(info.si_pid, "Tgid:"));
 }
 
-static void gone(struct native_trace *w, struct traced_thread *t, int status)
+static void on_thread_exit(struct native_trace *w, struct traced_thread *t, int status)
 {
 	if (t->tid == t->pid)
 		queue_event(w, t, AUXTAP_TARGET_PROCESS_EXIT)->status = status;
-	forget(w, t);
+	remove_thread(w, t);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-		adopt(w);
+		adopt_child(w);
 }
 
 void native_trace_stopped(struct native_trace *w, pid_t tid, int status)
 {
-	struct traced_thread *t = find(w, tid);
+	struct traced_thread *t = find_thread(w, tid);
 	int signo = WSTOPSIG(status);
 
 	if (!WIFSTOPPED(status)) {
-		gone(w, t, status);
+		on_thread_exit(w, t, status);
 		return;
 	}
 	switch ((unsigned int)status >> 16) {
 	case 0:
-		signal_stop(w, t, signo);
+		on_signal_stop(w, t, signo);
 		break;
 	case PTRACE_EVENT_CLONE:
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
-		made(w, t);
-		go_on(find(w, tid), 0);
+		add_child(w, t);
+		cont_thread(find_thread(w, tid), 0);
 		break;
 	case PTRACE_EVENT_EXEC:
-		exec_stop(w, tid);
+		on_exec_stop(w, tid);
 		break;
 	case PTRACE_EVENT_EXIT:
-		exit_stop(w, t);
+		on_exit_stop(w, t);
 		break;
 	case PTRACE_EVENT_STOP:
 		if (signo == SIGTRAP) {
-			go_on(t, 0);
+			cont_thread(t, 0);
 			break;
 		}
-		t->state = TRACED_LISTENS; /* stopped with its group until SIGCONT */
+		t->state = TRACED_LISTENS; /* group-stop: stopped until SIGCONT */
 		ptrace(PTRACE_LISTEN, tid, 0, 0);
 		break;
 	default:
-		go_on(t, 0);
+		cont_thread(t, 0);
 		break;
 	}
 }
@@ -388,27 +388,27 @@ int native_trace_begin(struct native_trace *w, struct auxtap_error *err)
 
 int native_trace_seize(struct native_trace *w, pid_t pid, pid_t tid)
 {
-	if (find(w, tid))
+	if (find_thread(w, tid))
 		return 0;
 	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS))
 		return -errno;
-	return add(w, tid, pid) ? 1 : -ENOMEM;
+	return add_thread(w, tid, pid) ? 1 : -ENOMEM;
 }
 
 /*
- * There is no such thread any more, and no end of it to see: exec made it the first of its
- * process. That one is ours, although no event announced it where we traced one thread alone.
+ * The thread disappeared without an exit status: it called exec and so became the leader of its
+ * process. Traces the leader, which is not known yet if only one thread was traced.
  */
-static void vanished(struct native_trace *w, struct traced_thread *t)
+static void on_thread_vanished(struct native_trace *w, struct traced_thread *t)
 {
 	pid_t pid = t->pid;
 
-	forget(w, t);
-	if (!find(w, pid) && status_number(pid, "TracerPid:") == gettid())
-		add(w, pid, pid);
+	remove_thread(w, t);
+	if (!find_thread(w, pid) && read_status_pid(pid, "TracerPid:") == gettid())
+		add_thread(w, pid, pid);
 }
 
-void native_trace_look(struct native_trace *w)
+void native_trace_poll(struct native_trace *w)
 {
 	struct signalfd_siginfo info;
 	bool again;
@@ -425,7 +425,7 @@ void native_trace_look(struct native_trace *w)
 				continue;
 			got = waitpid(tid, &status, WNOHANG | __WALL);
 			if (got < 0 && errno == ECHILD) {
-				vanished(w, &w->threads[i]);
+				on_thread_vanished(w, &w->threads[i]);
 				again = true;
 				break;
 			}
@@ -434,7 +434,7 @@ void native_trace_look(struct native_trace *w)
 			if (w->threads[i].state == TRACED_LISTENS)
 				w->threads[i].state = TRACED_RUNS;
 			native_trace_stopped(w, tid, status);
-			again = true; /* they may have moved in the list */
+			again = true; /* the array may have changed */
 		}
 	} while (again && !w->nr_events);
 }
@@ -450,13 +450,12 @@ bool native_trace_next(struct native_trace *w, struct auxtap_target_event *ev)
 
 int native_trace_resume(struct native_trace *w, pid_t tid)
 {
-	struct traced_thread *t = find(w, tid);
+	struct traced_thread *t = find_thread(w, tid);
 
 	if (!t || t->state != TRACED_HELD)
 		return -ESRCH;
-	go_on(t, t->signo);
-	/* The others stay stopped until the kernel kills them; from here on their ends may be seen.
-	 */
+	cont_thread(t, t->signo);
+	/* The kernel kills the others while they are stopped; their exits may be waited for now. */
 	for (size_t i = 0; i < w->nr; i++) {
 		if (w->threads[i].pid == t->pid)
 			w->threads[i].state = TRACED_RUNS;
@@ -464,7 +463,7 @@ int native_trace_resume(struct native_trace *w, pid_t tid)
 	return 0;
 }
 
-/* Detaches from all of them, each stopped first as ptrace requires. */
+/* Detaches from all threads; each is stopped first, as ptrace requires. */
 void native_trace_end(struct native_trace *w)
 {
 	uint64_t until = perf_kernel_ops.clock(NULL) + HALT_NS;
@@ -488,14 +487,14 @@ void native_trace_end(struct native_trace *w)
 				signo = t->signo;
 			else if (got == t->tid && WIFSTOPPED(status) && !(status >> 16))
 				signo = WSTOPSIG(status);
-			if (followed((unsigned int)status >> 16)) {
+			if (is_fork_event((unsigned int)status >> 16)) {
 				pid_t tid = t->tid;
 
-				made(w, t);
-				t = find(w, tid);
+				add_child(w, t);
+				t = find_thread(w, tid);
 			}
 			ptrace(PTRACE_DETACH, t->tid, 0, signo);
-			forget(w, t);
+			remove_thread(w, t);
 		}
 		if (w->nr)
 			nanosleep(&pause, NULL);
@@ -510,7 +509,7 @@ void native_trace_end(struct native_trace *w)
 int native_trace_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *out)
 {
 #ifdef __x86_64__
-	const struct traced_thread *t = find(w, tid);
+	const struct traced_thread *t = find_thread(w, tid);
 	struct user_regs_struct in;
 
 	if (!t || t->state != TRACED_HELD)
@@ -557,9 +556,9 @@ int native_trace_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *out
 
 int native_trace_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info)
 {
-	const struct traced_thread *t = find(w, tid);
+	const struct traced_thread *t = find_thread(w, tid);
 
-	/* without a signal to pass on it is in its exit stop, whose siginfo is not the death's */
+	/* without a signal to deliver, it is in its exit stop, which has another siginfo */
 	if (!t || t->state != TRACED_HELD || !t->signo)
 		return -ESRCH;
 	return ptrace(PTRACE_GETSIGINFO, tid, 0, info) ? -errno : 0;
@@ -567,7 +566,7 @@ int native_trace_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info)
 
 int native_trace_regset(struct native_trace *w, pid_t tid, int type, void *buf, size_t *size)
 {
-	const struct traced_thread *t = find(w, tid);
+	const struct traced_thread *t = find_thread(w, tid);
 	struct iovec set = {buf, *size};
 
 	if (!t || t->state != TRACED_HELD)
