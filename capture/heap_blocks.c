@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The blocks of the heap that a dying thread points into: who allocated and who freed them, from
- * what the engine saw of the calls. The newest allocation of an address decides which block it is
- * in; what the engine missed makes everything before it unknown.
+ * Finds the heap blocks that a crashing thread's pointers point into, and who allocated and freed
+ * them, from the calls that the engine recorded. The newest allocation that contains an address
+ * decides. Events before one that the engine missed are not used.
  */
 #include "heap_overruns.h"
 #include "session.h"
@@ -13,19 +13,19 @@
 
 #define STACK_WORDS 1024
 #define RED_ZONE    128
-#define MAX_HEADER  4096 /* bytes of an own allocator before the part that it gives away */
+#define MAX_HEADER  4096 /* bytes that a program's own allocator may have before its blocks */
 
 struct blocks {
 	const struct auxtap_heap_event *event;
 	size_t nr_events;
-	size_t last;   /* the dying thread's newest, without mappings; nr_events: none */
-	size_t oldest; /* events before it are of no use: something was missed there */
+	size_t last;   /* index of the crashing thread's newest call; nr_events: none */
+	size_t oldest; /* first event after the newest one that was missed */
 	bool only_freed;
 	struct heap_block *found;
 	int nr;
 };
 
-/* Not: MISSED, one that was being written, or whose memory the program overwrote. */
+/* False: MISSED, incomplete, or overwritten by the program. */
 static bool is_valid(const struct auxtap_heap_event *e)
 {
 	if (e->kind == AUXTAP_HEAP_THROWN)
@@ -75,7 +75,7 @@ static void set_allocated(const struct blocks *b, struct heap_block *block, size
 	block->allocated = (ssize_t)nr;
 }
 
-/* Of the event's address and size. */
+/* A block with the event's address and size. */
 static struct heap_block block_of(const struct auxtap_heap_event *e, uint32_t flags)
 {
 	return (struct heap_block){.record = {.size = sizeof(struct auxtap_crash_block),
@@ -90,9 +90,9 @@ static struct heap_block block_of(const struct auxtap_heap_event *e, uint32_t fl
 }
 
 /*
- * The frees of the block since event number 'from'; there is no allocation between them. A second
- * one counts only if the dying thread did that, and was freeing the block last: the C library
- * itself frees blocks of its own cache once more as a thread ends.
+ * Adds the frees of the block from event 'from' on; there is no allocation between them. A second
+ * free counts only if the crashing thread called it, and its last call frees this block: when a
+ * thread exits, the C library frees the blocks of its own cache a second time.
  */
 static void add_frees(const struct blocks *b, size_t from, struct heap_block *block)
 {
@@ -120,7 +120,7 @@ static void add_frees(const struct blocks *b, size_t from, struct heap_block *bl
 	}
 }
 
-/* A program's own allocator gives away a part of a block, which it then frees as a whole. */
+/* Adds the free of an enclosing block, of which the program's own allocator returned a part. */
 static void add_free_around(const struct blocks *b, size_t from, struct heap_block *block)
 {
 	for (size_t i = from; i < b->nr_events && !(block->record.flags & AUXTAP_BLOCK_FREED);
@@ -142,7 +142,7 @@ static void add_free_around(const struct blocks *b, size_t from, struct heap_blo
 	}
 }
 
-/* free() ends the program when it finds that no block begins there, so this is the last event. */
+/* free() of a pointer into a block aborts the program, so it is the thread's last call. */
 static void add_free_inside(const struct blocks *b, struct heap_block *block)
 {
 	const struct auxtap_heap_event *last = b->last < b->nr_events ? &b->event[b->last] : NULL;
@@ -167,13 +167,13 @@ static bool is_inside(uint64_t pointer, const struct auxtap_heap_event *e)
 	return pointer == e->addr || (pointer > e->addr && pointer - e->addr < e->nr_bytes);
 }
 
-/* Where loops over a block end. */
+/* The address after the block's last byte, where a loop over it ends. */
 static bool is_past(uint64_t pointer, const struct auxtap_heap_event *e)
 {
 	return pointer == e->addr + e->nr_bytes;
 }
 
-/* The first event of which what is at the pointer may be a result. */
+/* The oldest event that may be about what is at the pointer now. */
 static size_t first_for(const struct blocks *b, uint64_t pointer)
 {
 	for (size_t i = b->nr_events; i-- > b->oldest;)
@@ -190,7 +190,7 @@ static bool was_unmapped(const struct blocks *b, size_t from, uint64_t pointer)
 	return false;
 }
 
-/* Between two events: the block that the first allocated, or maybe one that it is a part of. */
+/* Was the block of event nr, or one that it may be a part of, freed before event 'end'? */
 static bool was_freed(const struct blocks *b, size_t nr, size_t end)
 {
 	for (size_t i = nr + 1; i < end; i++)
@@ -201,7 +201,7 @@ static bool was_freed(const struct blocks *b, size_t nr, size_t end)
 	return false;
 }
 
-/* A part of it is, or was, another block since: which one a pointer means is not known. */
+/* Was a part of its memory another block since? Then the pointer may belong to either. */
 static bool is_reused(const struct blocks *b, size_t nr)
 {
 	const struct auxtap_heap_event *old = &b->event[nr];
@@ -209,7 +209,7 @@ static bool is_reused(const struct blocks *b, size_t nr)
 	for (size_t i = nr + 1; i < b->nr_events; i++) {
 		const struct auxtap_heap_event *e = &b->event[i];
 
-		/* one within it is of its owner's own allocator, if it was not freed before */
+		/* a block inside one that was not freed comes from the program's own allocator */
 		if (e->kind == AUXTAP_HEAP_ALLOCATED && e->addr < old->addr + old->nr_bytes &&
 		    old->addr < e->addr + e->nr_bytes && was_freed(b, nr, i))
 			return true;
@@ -217,7 +217,7 @@ static bool is_reused(const struct blocks *b, size_t nr)
 	return false;
 }
 
-/* The newest allocation of the address before event number 'end'; 'end': none is known. */
+/* The newest allocation of the address before event 'end'; 'end': none is known. */
 static size_t allocation_of(const struct blocks *b, uint64_t addr, size_t end)
 {
 	for (size_t i = end; i-- > b->oldest;)
@@ -226,7 +226,7 @@ static size_t allocation_of(const struct blocks *b, uint64_t addr, size_t end)
 	return end;
 }
 
-/* One call of realloc(), which left the block where it was. */
+/* Are they one call of realloc() that kept the address? */
 static bool is_resized(const struct auxtap_heap_event *freed,
 		       const struct auxtap_heap_event *allocated)
 {
@@ -234,7 +234,7 @@ static bool is_resized(const struct auxtap_heap_event *freed,
 	       freed->tid == allocated->tid;
 }
 
-/* Which block, freed before event number nr allocated this one, the pointer would be in. */
+/* Adds the freed block that contained the pointer before event nr allocated this one. */
 static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 		       struct heap_block *block)
 {
@@ -244,7 +244,7 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 
 		if (e->kind == AUXTAP_HEAP_KEPT || is_mapping(e))
 			continue;
-		/* an own allocator's block has this one within it; operator new calls malloc */
+		/* same address: operator new calls malloc(); else a part of that block */
 		if (e->kind == AUXTAP_HEAP_ALLOCATED && is_inside(pointer, e)) {
 			if (e->addr == b->event[nr].addr)
 				continue;
@@ -298,7 +298,7 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 	return false;
 }
 
-/* A block of which only the first byte's address is known, if it has been freed. */
+/* Finds a freed block whose allocation is unknown: the pointer is its address. */
 static bool find_free(struct blocks *b, uint64_t pointer)
 {
 	const struct auxtap_heap_event at = {.addr = pointer};
@@ -319,8 +319,8 @@ static bool find_free(struct blocks *b, uint64_t pointer)
 }
 
 /*
- * Keeps of the mapping, or of what was unmapped, the part around the pointer that no later event
- * changed: munmap() and MAP_FIXED may be of a few pages within it.
+ * Reduces the mapping, or the unmapped range, to the part around the pointer that no later event
+ * changed: munmap() and MAP_FIXED may change a few pages inside it.
  */
 static void cut_mapping(const struct blocks *b, size_t nr, uint64_t pointer,
 			struct auxtap_crash_block *block)
@@ -341,7 +341,7 @@ static void cut_mapping(const struct blocks *b, size_t nr, uint64_t pointer,
 	}
 }
 
-/* What is mapped there, or was unmapped. */
+/* Finds the mapping, or the unmapped range, that contains the pointer. */
 static bool find_mapping(struct blocks *b, uint64_t pointer,
 			 bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
 {
@@ -357,7 +357,7 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 			block.record.addr = e->addr;
 			block.record.nr_bytes = e->nr_bytes;
 			cut_mapping(b, i, pointer, &block.record);
-			/* changed up to its end, which the pointer is right past */
+			/* its end was changed, and the pointer is the address after it */
 			if (!block.record.nr_bytes)
 				return false;
 		}
@@ -366,7 +366,7 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 			break;
 		}
 		if (block.record.flags & AUXTAP_BLOCK_FREED)
-			break; /* unmapped twice: what was mapped between is unknown */
+			break; /* unmapped twice: the mapping in between was not seen */
 		set_freed(b, &block, i);
 	}
 	if (!block.record.freed_at && !block.record.allocated_at)
@@ -377,7 +377,7 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 
 static void find_block(struct blocks *b, uint64_t pointer)
 {
-	/* if its allocation is older than the events, the block is known by its address only */
+	/* find_free(): the block's allocation may be older than the events */
 	if (!find_allocation(b, pointer, is_inside) && !find_allocation(b, pointer, is_past) &&
 	    !find_free(b, pointer) && !find_mapping(b, pointer, is_inside))
 		find_mapping(b, pointer, is_past);
@@ -413,7 +413,7 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 
 	skip_missed(&b);
 	find_last_call(&b, tid);
-	/* if free() found an error itself, no register points to the block any more */
+	/* if free() aborted the program, no register points to the block any more */
 	if (b.last < nr_events && event[b.last].kind == AUXTAP_HEAP_FREED &&
 	    !find_allocation(&b, event[b.last].addr, is_inside))
 		find_free(&b, event[b.last].addr);
@@ -422,7 +422,7 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 	return b.nr;
 }
 
-#define NEAR_WORDS 128 /* those of the innermost functions */
+#define NEAR_WORDS 128 /* words of the innermost functions */
 
 int heap_blocks_find_words(const struct auxtap_heap_event *event, size_t nr_events,
 			   const uint64_t *word, size_t nr_words, struct heap_block *found, int nr)
@@ -453,7 +453,7 @@ int heap_blocks_find_words(const struct auxtap_heap_event *event, size_t nr_even
 	return b.nr;
 }
 
-/* The call in an event of number nr; false: it is not known. */
+/* Reads the call that event nr is about. False: it is not known. */
 static bool read_call(struct auxtap_session *s, pid_t tid, const struct auxtap_heap_event *events,
 		      size_t nr_events, ssize_t nr, struct auxtap_heap_call *call)
 {
@@ -462,7 +462,7 @@ static bool read_call(struct auxtap_session *s, pid_t tid, const struct auxtap_h
 					 &events[nr], call);
 }
 
-/* It contains memory of the program. */
+/* Writes the record of a call, unless memory of the program must not be saved. */
 static void write_call(struct auxtap_session *s, struct trace_file *file, uint64_t addr,
 		       enum auxtap_block_action action, uint64_t return_addr,
 		       const struct auxtap_heap_call *call)
@@ -518,7 +518,7 @@ void session_write_throw_call(struct auxtap_session *s, struct trace_file *file,
 	if (!TARGET_HAS(s->be->target, heap) ||
 	    s->be->target->heap(s->be->target_ctx, tid, &events, &nr))
 		return;
-	/* the newest: objects that were freed have had the same address */
+	/* search from the newest: freed objects may have had the same address */
 	for (size_t i = nr; i-- > 0;) {
 		if (events[i].kind != AUXTAP_HEAP_THROWN || events[i].addr != object)
 			continue;
@@ -530,28 +530,28 @@ void session_write_throw_call(struct auxtap_session *s, struct trace_file *file,
 	free(events);
 }
 
-/* The process of which an overrun is looked for. */
+/* The process whose heap is checked for overruns. */
 struct heap_process {
 	struct auxtap_session *s;
 	const struct map_list *maps;
 	pid_t pid;
 };
 
-static ssize_t read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
+static ssize_t heap_process_read(void *ctx, uint64_t addr, void *buf, size_t size)
 {
 	const struct heap_process *p = ctx;
 
 	return p->s->be->target->mem(p->s->be->target_ctx, p->pid, addr, buf, size);
 }
 
-static bool is_mapped(void *ctx, uint64_t addr)
+static bool heap_process_is_mapped(void *ctx, uint64_t addr)
 {
 	const struct heap_process *p = ctx;
 
 	return map_list_find(p->maps, addr) != NULL;
 }
 
-/* A library that replaces malloc is named after it. */
+/* A library that replaces malloc has "malloc" in its name. */
 static bool has_glibc(const struct map_list *maps)
 {
 	bool has = false;
@@ -571,7 +571,8 @@ static void write_overruns(struct auxtap_session *s, struct trace_file *file,
 			   const struct auxtap_heap_event *events, size_t nr_events)
 {
 	struct heap_process process = {.s = s, .maps = maps, .pid = crash->pid};
-	const struct heap_reader reader = {read_memory, is_mapped, &process, has_glibc(maps)};
+	const struct heap_reader reader = {heap_process_read, heap_process_is_mapped, &process,
+					   has_glibc(maps)};
 	struct heap_block found[AUXTAP_MAX_OVERRUNS];
 	int nr = heap_overruns_find(events, nr_events, &reader, found);
 
@@ -584,13 +585,13 @@ static void write_overruns(struct auxtap_session *s, struct trace_file *file,
 	}
 }
 
-/* The innermost functions' variables, if they are in memory. Returns how many words there are. */
+/* Reads the stack of the innermost functions. Returns the number of words. */
 static size_t read_stack(struct auxtap_session *s, pid_t pid, const struct auxtap_regs *regs,
 			 uint64_t stack[STACK_WORDS])
 {
 	const bool is_x86 = regs->arch == AUXTAP_ARCH_X86_64;
 	const int reg = is_x86 ? (int)AUXTAP_X86_SP : (int)AUXTAP_A64_SP;
-	/* below the stack pointer are those of a function that calls none (x86-64) */
+	/* a leaf function of x86-64 has variables below the stack pointer */
 	const uint64_t from = (regs->reg[reg] & ~7ull) - (is_x86 ? RED_ZONE : 0);
 	ssize_t n = -1;
 

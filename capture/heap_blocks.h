@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which blocks of the heap, and mappings, pointers are of: from what the engine saw. */
+/* Finds the heap blocks and mappings that pointers point into, by the engine's heap events. */
 #ifndef AUXTAP_HEAP_BLOCKS_H
 #define AUXTAP_HEAP_BLOCKS_H
 
@@ -8,26 +8,26 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* A block, and the numbers of the events that its calls are from; -1: none. */
+/* A block, and the indices of the events of its calls; -1: none. */
 struct heap_block {
 	struct auxtap_crash_block record;
 	ssize_t allocated, freed, bad_free;
-	/* of a block in use: the one before it, if was_freed is not -1; its return addresses */
+	/* if was_freed is not -1: the freed block that was at the same place before */
 	struct auxtap_crash_block before;
 	ssize_t was_allocated, was_freed;
 };
 
 /*
- * Events are in their order, the newest last, and untrusted: the program may have overwritten them.
- * tid: the thread that dies. found has space for AUXTAP_MAX_BLOCKS. The number found; each is there
- * once.
+ * Events are in the order of time, the newest last, and untrusted: the program may have overwritten
+ * them. tid is the thread that died. found has space for AUXTAP_MAX_BLOCKS. Returns the number of
+ * blocks found, each once.
  */
 int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pid_t tid,
 		     const uint64_t *pointer, int nr_pointers, struct heap_block *found);
 /*
- * The same of words that may be pointers, without mappings: first blocks that were freed, then
- * those that the first few words point to. To the first nr of found those are added that are not
- * there yet; the number of all.
+ * The same for words that may be pointers, but without mappings: first freed blocks, then blocks
+ * that the first few words point into. Adds them to the nr blocks in found, each once, and returns
+ * the new number.
  */
 int heap_blocks_find_words(const struct auxtap_heap_event *event, size_t nr_events,
 			   const uint64_t *word, size_t nr_words, struct heap_block *found, int nr);

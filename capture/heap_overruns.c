@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * glibc's malloc keeps a chunk's size in the word before the block that it gives away, rounded up
- * to 16 bytes, with three flags in the low bits; and right after the chunk is the word of the next
- * one. So a block that is in use, and whose own word is as it must be, says where the next word is,
- * and that one has rules of its own: while the block is in use its lowest bit is set. What breaks
- * them was not written by malloc. (glibc 2.3 to 2.42, malloc/malloc.c: "chunk representation".)
- * Of another malloc the words before its blocks are not those.
+ * glibc's malloc keeps a chunk's size in the word before the block that it returns: rounded up to
+ * 16 bytes, with three flags in the low bits. Right after the chunk is the size word of the next
+ * one. So a block in use with a correct size word tells where the next size word is, and that one
+ * must follow rules, too: its PREV_INUSE bit is set while the block is in use. A word that breaks
+ * the rules was not written by malloc. (glibc 2.3 to 2.42, malloc/malloc.c: "chunk
+ * representation".) Another malloc has other words before its blocks.
  */
 #include "heap_overruns.h"
 
@@ -13,13 +13,13 @@
 #include <string.h>
 
 #define WORD 8
-/* From a chunk to its block: the size of the chunk before it, if that is free, and its own. */
+/* Bytes from a chunk to its block: the size of the previous chunk, if that is free, and its own. */
 #define CHUNK_HEAD 16
 #define CHUNK_MIN  32
 
-/* Flags in the word. */
+/* Flags in the size word. */
 #define PREV_IN_USE 1
-#define MMAPPED	    2 /* a mapping of its own: nothing of malloc's follows it */
+#define MMAPPED	    2 /* the chunk is a mapping of its own: no chunk follows */
 #define OTHER_ARENA 4
 #define FLAGS	    7
 
@@ -31,10 +31,10 @@
 struct live_block {
 	uint64_t addr, nr_bytes;
 	size_t event;
-	bool dropped; /* memory of it is another block's now */
+	bool dropped; /* it overlaps another block */
 };
 
-/* What was read last. */
+/* The memory that was read last. */
 struct memory_cache {
 	const struct heap_reader *reader;
 	uint64_t addr;
@@ -50,7 +50,7 @@ static bool is_of_heap(const struct auxtap_heap_event *e)
 	       e->kind == AUXTAP_HEAP_KEPT;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_address(const void *a, const void *b)
 {
 	const struct live_block *x = a, *y = b;
 
@@ -60,8 +60,8 @@ static int by_address(const void *a, const void *b)
 }
 
 /*
- * Events by address and time in blocks[]: the last of each address decides. nr_bytes is that of the
- * allocation.
+ * blocks[] has the events, by address and time. Keeps the allocations of the blocks in use: the
+ * last event of each address decides.
  */
 static size_t keep_live(const struct auxtap_heap_event *event, struct live_block *blocks, size_t nr)
 {
@@ -93,8 +93,8 @@ static size_t keep_live(const struct auxtap_heap_event *event, struct live_block
 }
 
 /*
- * Of two that overlap the older was freed without being seen; or the newer is a part of it that the
- * program's own allocator gave away. Either says nothing about malloc's words.
+ * Marks blocks that overlap: either the older was freed unseen, or the newer is a part of it that
+ * the program's own allocator returned. Neither has reliable size words.
  */
 static void drop_overlapping(struct live_block *blocks, size_t nr)
 {
@@ -127,7 +127,7 @@ static struct live_block *find_live(const struct auxtap_heap_event *event, size_
 	*nr = 0;
 	if (!blocks)
 		return NULL;
-	/* before what was missed, a block may have been freed without being seen */
+	/* blocks that are older than a missed event may have been freed */
 	while (oldest && event[oldest - 1].kind != AUXTAP_HEAP_NONE &&
 	       event[oldest - 1].kind != AUXTAP_HEAP_MISSED &&
 	       event[oldest - 1].kind <= AUXTAP_HEAP_THROWN)
@@ -141,13 +141,13 @@ static struct live_block *find_live(const struct auxtap_heap_event *event, size_
 							      .nr_bytes = e->nr_bytes,
 							      .event = i};
 	}
-	qsort(blocks, *nr, sizeof(*blocks), by_address);
+	qsort(blocks, *nr, sizeof(*blocks), compare_address);
 	*nr = keep_live(event, blocks, *nr);
 	drop_overlapping(blocks, *nr);
 	return blocks;
 }
 
-/* ---- malloc's words ---- */
+/* ---- malloc's size words ---- */
 
 static bool read_word(struct memory_cache *c, uint64_t addr, uint64_t *word)
 {
@@ -163,7 +163,7 @@ static bool read_word(struct memory_cache *c, uint64_t addr, uint64_t *word)
 	return true;
 }
 
-/* Exactly what malloc writes for as many bytes: it leaves less than the smallest chunk over. */
+/* Is it the size word of such a block? A chunk may be 16 bytes larger than needed. */
 static bool is_own_word(const struct live_block *b, uint64_t word)
 {
 	uint64_t size = (b->nr_bytes + WORD + 15) & ~15ull;
@@ -173,7 +173,7 @@ static bool is_own_word(const struct live_block *b, uint64_t word)
 	return !(word & MMAPPED) && ((word & ~FLAGS) == size || (word & ~FLAGS) == size + 16);
 }
 
-/* What the word after a block in use cannot be. before: the last word of the block's chunk. */
+/* Is it a size word that malloc cannot have written after a block? before: the word before. */
 static bool is_impossible(const struct heap_reader *r, uint64_t at, uint64_t word, uint64_t own,
 			  uint64_t before)
 {
@@ -183,14 +183,14 @@ static bool is_impossible(const struct heap_reader *r, uint64_t at, uint64_t wor
 	    (word & OTHER_ARENA && !(own & OTHER_ARENA)) || at - WORD + size < at ||
 	    !r->is_mapped(r->ctx, at - WORD + size - 1))
 		return true;
-	/* cleared: of a block that was freed unseen, the word before has its size */
+	/* PREV_INUSE is clear: if the block was freed unseen, the word before has its size */
 	return !(word & PREV_IN_USE) && !(word & 0xff) && before != (own & ~FLAGS);
 }
 
 enum block_state {
-	STATE_UNREAD,  /* or memory of another block */
-	STATE_FOREIGN, /* glibc would not write the word before it */
-	STATE_UNKNOWN, /* that is, but what follows cannot be judged */
+	STATE_UNREAD,  /* the word cannot be read, or the block overlaps another */
+	STATE_FOREIGN, /* its size word is not one of glibc's */
+	STATE_UNKNOWN, /* its size word is, but the next one decides nothing */
 	STATE_SOUND,
 	STATE_OVERRUN,
 	NR_STATES,
@@ -202,9 +202,9 @@ static bool is_mapping_word(const struct live_block *b, uint64_t word)
 	       (word & ~FLAGS) >= b->nr_bytes + CHUNK_HEAD;
 }
 
-/* *next: the address of the block after it in memory; *after: the word before that. */
-static enum block_state check(struct memory_cache *head, struct memory_cache *tail,
-			      const struct live_block *b, uint64_t *next, uint64_t *after)
+/* Sets *next to the address of the following block, and *after to that block's size word. */
+static enum block_state check_block(struct memory_cache *head, struct memory_cache *tail,
+				    const struct live_block *b, uint64_t *next, uint64_t *after)
 {
 	uint64_t own, before;
 
@@ -224,9 +224,10 @@ static enum block_state check(struct memory_cache *head, struct memory_cache *ta
 }
 
 /*
- * Nine of ten blocks, or more: memalign() may leave larger chunks. A few have to be sound if no
- * name says whose malloc it is, or if the words of very many were overwritten, unless all others
- * are glibc's; at least one if the words of more than one block were overwritten.
+ * At least nine of ten blocks must have glibc's size words: memalign() may leave larger chunks. At
+ * least four blocks must be sound if no file name tells whose malloc it is, or if very many size
+ * words were overwritten while some others are not glibc's; at least one if more than one size word
+ * was overwritten.
  */
 static bool is_glibc(const struct heap_reader *r, const size_t nr[NR_STATES], size_t nr_overwritten)
 {
@@ -265,7 +266,7 @@ int heap_overruns_find(const struct auxtap_heap_event *event, size_t nr_events,
 	size_t nr_blocks = 0, nr[NR_STATES] = {0};
 	struct live_block *blocks = find_live(event, nr_events, &nr_blocks);
 	size_t nr_overwritten = 0;
-	bool overrun = false; /* up to here */
+	bool overrun = false; /* the previous block was overrun, and perhaps those after it */
 	int nr_found = 0;
 
 	if (!cache || !blocks)
@@ -277,7 +278,7 @@ int heap_overruns_find(const struct auxtap_heap_event *event, size_t nr_events,
 	for (size_t i = 0; i < nr_blocks; i++) {
 		const struct live_block *b = &blocks[i];
 		uint64_t next, after = 0;
-		enum block_state state = check(&cache[0], &cache[1], b, &next, &after);
+		enum block_state state = check_block(&cache[0], &cache[1], b, &next, &after);
 
 		if (state == STATE_FOREIGN && overrun) {
 			nr_overwritten++;
