@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the C library printed before it called abort(): glibc keeps the message (of assert(), of its
- * checks of heap, stack and buffers) in memory for debuggers, where __abort_msg points. All that is
- * read is the program's own and untrusted.
+ * Saves the message that glibc printed before it called abort(): for debuggers, glibc keeps the
+ * message of assert() and of its checks of heap, stack and buffers where __abort_msg points. All
+ * data is the program's and untrusted.
  */
 #include "dead_symbols.h"
 
@@ -11,7 +11,7 @@
 #define SYMBOL	    "__abort_msg"
 #define MAX_MESSAGE 4096u
 
-static uint64_t find_symbol(const struct dead *d)
+static uint64_t find_symbol(const struct dead_process *d)
 {
 	const struct map_entry *image = dead_library(d, "libc.so.6");
 
@@ -26,9 +26,9 @@ static uint64_t find_symbol(const struct dead *d)
 void session_write_abort_message(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 				 const struct map_list *maps)
 {
-	struct dead d = {.s = s, .pid = pid, .maps = maps};
+	struct dead_process d = {.s = s, .pid = pid, .maps = maps};
 	uint64_t symbol = find_symbol(&d), message;
-	uint32_t size; /* of the area; the text follows, which 0 ends */
+	uint32_t size; /* of struct abort_msg_s; the NUL-terminated text follows */
 	char text[MAX_MESSAGE];
 	size_t max, len;
 

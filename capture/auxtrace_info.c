@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What a perf.data file says of its trace unit: AUXTRACE_INFO, and for Arm the clock. */
+/* Writes how a file describes its trace unit: AUXTRACE_INFO, and for Arm the time conversion. */
 #include "emulated.h"
 #include "pmu_family.h"
 
@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * How the trace unit's clock becomes perf's. Perf takes it over when it meets AUXTRACE_INFO, so
- * it must be known by then.
+ * Writes how the trace unit's clock is converted to perf's. perf copies it when it reads
+ * AUXTRACE_INFO, so this record must come first.
  */
 static int write_time_conv(struct auxtap_perfdata_writer *w,
 			   const struct perf_event_mmap_page *page, struct auxtap_error *err)
@@ -55,8 +55,8 @@ int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pa
 
 /* ---- for callers that capture without a session ---- */
 
-static int parse(struct capture_event *ev, const char *event, const struct auxtap_backend *be,
-		 struct auxtap_error *err)
+static int parse_event(struct capture_event *ev, const char *event, const struct auxtap_backend *be,
+		       struct auxtap_error *err)
 {
 	int ret = backend_check(be, err);
 
@@ -69,7 +69,7 @@ int auxtap_event_attr(struct perf_event_attr *attr, const char *event,
 		      const struct auxtap_backend *be, struct auxtap_error *err)
 {
 	struct capture_event ev;
-	int ret = parse(&ev, event, be, err);
+	int ret = parse_event(&ev, event, be, err);
 
 	if (ret)
 		return ret;
@@ -86,7 +86,7 @@ int auxtap_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pat
 {
 	const struct capture_rings rings = {.page = page, .per_cpu = true};
 	struct capture_event ev;
-	int ret = parse(&ev, event, be, err);
+	int ret = parse_event(&ev, event, be, err);
 
 	return ret ? ret :
 		     capture_write_auxtrace_info(w, path, &ev, be->perf, be->perf_ctx, &rings, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* NT_GNU_BUILD_ID of an ELF file of this machine's byte order; the file is untrusted. */
+/* Reads NT_GNU_BUILD_ID of an ELF file of this machine's byte order; the file is untrusted. */
 #include "build_id.h"
 #include "perfdata/file_identity.h"
 
@@ -98,7 +98,7 @@ static unsigned int read_elf32(int fd, uint8_t id[20])
 
 unsigned int build_id_read(const char *path, const struct file_identity *recorded, uint8_t id[20])
 {
-	/* A mapped name may be a device or a FIFO by now: never wait for it. */
+	/* The path may name a device or a FIFO now: open() must not block. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	unsigned char ident[EI_NIDENT];
 	const uint16_t one = 1;

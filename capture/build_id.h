@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* NT_GNU_BUILD_ID of an ELF file, read without libelf. */
+/* Reads NT_GNU_BUILD_ID of an ELF file, without libelf. */
 #ifndef AUXTAP_CAPTURE_BUILD_ID_H
 #define AUXTAP_CAPTURE_BUILD_ID_H
 

@@ -4,10 +4,10 @@
  *
  *   ELF header | program headers | notes | page of zeros up to a page boundary | contents
  *
- * The contents of each mapping have their place from the start, so that pages of zeros become
- * holes. Where a limit or the disk cuts the file, a mapping that is not written to its end has a
- * smaller p_filesz: what is missing is unavailable to a debugger, and not zero. The headers come
- * last: a file without them is no core file.
+ * The file offset of each mapping is known before anything is written, so that pages of zeros
+ * become holes. If a limit or a full disk truncates the contents of a mapping, its p_filesz is
+ * smaller: to a debugger the rest is unavailable, not zero. The headers are written last: a file
+ * without them is not a core file.
  */
 #include "core_file.h"
 #include "util/sized.h"
@@ -35,7 +35,7 @@ struct core_output {
 	struct core_pages pages;
 	unsigned char *chunk;
 	bool full;
-	int error; /* of the disk; 0: the limit */
+	int error; /* errno of a failed write; 0: the limit was reached */
 };
 
 static bool write_at(struct core_output *out, const void *bytes, size_t size, uint64_t offset)
@@ -63,7 +63,7 @@ static bool is_zero(const unsigned char *page, size_t size)
 	return !page[0] && !memcmp(page, page + 1, size - 1);
 }
 
-/* One page of a mapping: false if there is no space for it. */
+/* Writes one page of a mapping. False: there is no space for it. */
 static bool write_page(struct core_output *out, struct core_segment *g, const unsigned char *page,
 		       size_t size, uint64_t at)
 {
@@ -79,7 +79,7 @@ static bool write_page(struct core_output *out, struct core_segment *g, const un
 	return true;
 }
 
-/* Pages at at, which lie in memory; those that cannot be read are holes, as in the kernel's. */
+/* Writes the pages from offset 'at' on; those that cannot be read are holes, as in the kernel. */
 static bool write_pages(struct core_output *out, struct core_segment *g, uint64_t at, size_t size)
 {
 	const struct core_process *p = out->process;
@@ -98,7 +98,7 @@ static bool write_pages(struct core_output *out, struct core_segment *g, uint64_
 			g->filesz = at + done + i + part;
 		}
 		done += (got + CORE_PAGE - 1) / CORE_PAGE * CORE_PAGE;
-		if (done < size) /* the page after what could be read */
+		if (done < size) /* skip the page that could not be read */
 			done += got % CORE_PAGE ? 0 : CORE_PAGE;
 	}
 	return true;
@@ -202,7 +202,7 @@ static int write_headers(struct core_output *out, const struct core_segments *se
 	return done ? 0 : -(out->error ? out->error : errno);
 }
 
-/* Where the contents of each mapping are. The bytes before all of them. */
+/* Assigns file offsets to the mappings. Returns the size of headers and notes. */
 static uint64_t lay_out(struct core_segments *segments, const struct core_notes *notes)
 {
 	uint64_t head = sizeof(Elf64_Ehdr) + (segments->nr + 1) * sizeof(Elf64_Phdr) + notes->nr;
@@ -217,8 +217,8 @@ static uint64_t lay_out(struct core_segments *segments, const struct core_notes 
 
 /* ---- the file ---- */
 
-/* As a snapshot: an old one is kept as FILE.old.core. */
-static int create(const char *path, const char *snapshot)
+/* As with snapshots, an old file is kept, as FILE.old.core. */
+static int create_core(const char *path, const char *snapshot)
 {
 	char old[4200];
 	struct stat st;
@@ -228,12 +228,12 @@ static int create(const char *path, const char *snapshot)
 		if (!S_ISREG(st.st_mode) || rename(path, old))
 			unlink(path);
 	}
-	/* all of the program's memory: for its user alone */
+	/* it contains the program's memory: only its user may read it */
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* The bytes that may be written, and what limits them. */
-static uint64_t bound(int fd, uint64_t limit, enum auxtap_core_cut *why)
+/* How many bytes may be written, and in *why what limits them. */
+static uint64_t size_limit(int fd, uint64_t limit, enum auxtap_core_cut *why)
 {
 	struct statvfs fs;
 	uint64_t disk;
@@ -282,7 +282,7 @@ static int write_core(const struct core_process *p, struct core_output *out,
 		goto out;
 	}
 	head = lay_out(&segments, &notes);
-	out->left = bound(out->fd, core->limit, &why);
+	out->left = size_limit(out->fd, core->limit, &why);
 	if (out->left < head) {
 		ret = auxtap_error_set(err, -ENOSPC, core->path,
 				       "its headers need %llu bytes, %s allows %llu",
@@ -307,7 +307,7 @@ out:
 	return ret;
 }
 
-/* Its threads, the one that died first, and where their stacks are. */
+/* Finds the threads, with the one that died as tids[0], and their stack pointers. */
 static int find_threads(struct core_process *p, pid_t *tids)
 {
 	const struct auxtap_backend *be = p->s->be;
@@ -339,8 +339,8 @@ static int find_threads(struct core_process *p, pid_t *tids)
 	return p->arch == AUXTAP_ARCH_X86_64 || p->arch == AUXTAP_ARCH_AARCH64 ? 0 : -ENODATA;
 }
 
-static int save(struct core_process *p, const char *snapshot, struct auxtap_core *core,
-		struct auxtap_error *err)
+static int save_core(struct core_process *p, const char *snapshot, struct auxtap_core *core,
+		     struct auxtap_error *err)
 {
 	struct core_output out = {.process = p, .chunk = malloc(CHUNK)};
 	pid_t *tids = malloc(THREADS_MAX * sizeof(*tids));
@@ -356,7 +356,7 @@ static int save(struct core_process *p, const char *snapshot, struct auxtap_core
 				       "the registers of the thread that died are not known");
 		goto out;
 	}
-	out.fd = create(core->path, snapshot);
+	out.fd = create_core(core->path, snapshot);
 	if (out.fd < 0) {
 		ret = auxtap_error_set(err, -errno, core->path, "%s", strerror(errno));
 		goto out;
@@ -392,7 +392,7 @@ void session_save_core(struct auxtap_session *s, const struct auxtap_target_even
 	if (!core.limit)
 		return;
 	snprintf(path, sizeof(path), "%s.core", snapshot);
-	ret = save(&p, snapshot, &core, &err);
+	ret = save_core(&p, snapshot, &core, &err);
 	if (s->opts.on_core)
 		s->opts.on_core(s->opts.ctx, &core, ret ? &err : NULL);
 }

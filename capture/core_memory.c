@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What of a process's memory belongs into a core file: mapping by mapping as the kernel decides it
- * (vma_dump_size() of fs/coredump.c) from /proc/PID/coredump_filter, and which of the pages were
- * ever used. Under qemu the program's mappings are part of qemu's, moved by facts.base.
+ * Decides which memory of a process a core file contains: for each mapping as the kernel does
+ * (vma_dump_size() of fs/coredump.c) by /proc/PID/coredump_filter, and which of its pages were ever
+ * used. Under qemu the program's mappings are inside those of qemu, at an offset of facts.base.
  */
 #include "core_file.h"
 #include "util/sized.h"
@@ -30,12 +30,12 @@
 #define PAGE_PRESENT (1ull << 63)
 #define PAGE_SWAPPED (1ull << 62)
 
-/* What of /proc/PID/smaps is not in the maps. */
+/* Properties of a mapping from /proc/PID/smaps that /proc/PID/maps lacks. */
 struct host_mapping {
 	uint64_t start, end;
 	bool excluded; /* MADV_DONTDUMP, or memory of a device */
 	bool huge;
-	bool has_own_pages; /* private ones, other than the file's */
+	bool has_own_pages; /* private pages that differ from those of the file */
 };
 
 struct host_mappings {
@@ -44,7 +44,7 @@ struct host_mappings {
 	bool known;
 };
 
-/* A file of the process in /proc. One of its threads serves: the first may have ended. */
+/* Opens /proc/TID/name: the leader may have exited, so use the thread that died. */
 static FILE *open_proc(const struct core_process *p, const char *name)
 {
 	char path[64];
@@ -118,7 +118,7 @@ static void read_host_mappings(const struct core_process *p, struct host_mapping
 		fclose(f);
 }
 
-/* What is known of all host mappings within the range. */
+/* Combines the properties of all host mappings in the range. */
 static struct host_mapping host_mapping_of(const struct host_mappings *host, uint64_t start,
 					   uint64_t end)
 {
@@ -185,8 +185,8 @@ static uint64_t dump_size(const struct core_process *p, const struct map_entry *
 	if (host->has_own_pages && filter & FILTER_ANON_PRIVATE)
 		return whole;
 	/*
-	 * Nothing was written there: zeros, which cost no space. The kernel has those that were
-	 * once part of a mapping with pages of its own, which is not visible here.
+	 * Nothing was written there, so it contains zeros, which need no space. The kernel dumps
+	 * it if it was once a part of a mapping with own pages, which is not visible here.
 	 */
 	if (!is_file(e))
 		return e->prot & PROT_WRITE && filter & FILTER_ANON_PRIVATE ? whole : 0;
@@ -197,12 +197,12 @@ static uint64_t dump_size(const struct core_process *p, const struct map_entry *
 	return 0;
 }
 
-/* What a debugger needs first comes first. */
+/* The order of writing: first what a debugger needs most. */
 static unsigned int order_of(const struct core_process *p, const struct map_entry *e,
 			     uint64_t dumped)
 {
 	for (int i = 0; i < p->nr_tids; i++) {
-		/* it may be in the pages that fault below its stack */
+		/* after an overflow sp is below its stack */
 		if (p->stacks[i] >= e->start - CORE_PAGE && p->stacks[i] < e->end)
 			return i ? 2 : 0;
 	}
@@ -226,7 +226,7 @@ int core_segments_find(const struct core_process *p, struct core_segments *segme
 		if (ret)
 			break;
 		m = host_mapping_of(&host, p->facts.base + e->start, p->facts.base + e->end);
-		/* without smaps: what can be written to has perhaps been */
+		/* without smaps: assume that writable pages were written to */
 		if (!host.known)
 			m.has_own_pages = e->prot & PROT_WRITE;
 		segments->list[segments->nr++] = (struct core_segment){

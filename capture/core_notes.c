@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The notes of a core file, in the kernel's order: those of the process among those of the thread
- * that died, then the other threads. The layouts are those of Linux on 64-bit little-endian
- * machines, where x86-64 and AArch64 differ in the registers only.
+ * Makes the notes of a core file, in the kernel's order: NT_PRSTATUS of the thread that died, the
+ * notes of the process, its other registers, then the other threads. The layouts are those of Linux
+ * on 64-bit little-endian machines, where x86-64 and AArch64 differ only in the registers.
  */
 #include "core_file.h"
 #include "process_start.h"
@@ -19,7 +19,7 @@
 
 #define REGSET_MAX 16384u
 
-/* struct elf_prstatus up to its registers; the number of registers varies. */
+/* struct elf_prstatus up to the registers, whose number depends on the architecture. */
 struct prstatus_head {
 	int32_t si_signo, si_code, si_errno;
 	int16_t cursig, padding;
@@ -116,7 +116,7 @@ static int put_note(struct core_notes *notes, const char *name, uint32_t type, c
 
 /* ---- registers ---- */
 
-/* In the order of struct user_regs_struct, from the known ones; there is no system call. */
+/* Fills struct user_regs_struct. orig_rax is -1: the thread is not in a system call. */
 static void x86_gregs(const struct auxtap_regs *r, uint64_t *gregs)
 {
 	for (int i = 0; i < X86_NR_GREGS; i++)
@@ -125,7 +125,7 @@ static void x86_gregs(const struct auxtap_regs *r, uint64_t *gregs)
 						    0;
 }
 
-/* How many; 0: its registers are not known. */
+/* Returns the number of registers; 0: they are not known. */
 static size_t thread_gregs(const struct core_process *p, pid_t tid, uint64_t *gregs)
 {
 	const struct auxtap_target_ops *target = p->s->be->target;
@@ -146,7 +146,7 @@ static size_t thread_gregs(const struct core_process *p, pid_t tid, uint64_t *gr
 	return nr;
 }
 
-/* A set of registers beyond the general ones, if the engine knows it. */
+/* Adds a note with another set of registers, if the engine knows it. */
 static int put_regset(const struct core_process *p, struct core_notes *notes, pid_t tid,
 		      const char *name, uint32_t type)
 {
@@ -180,7 +180,7 @@ static void ticks_to_time(unsigned long ticks, int64_t time[2])
 	time[1] = (int64_t)(ticks % hz * (1000000 / hz));
 }
 
-/* 1: its registers are not known, there is no note. */
+/* Returns 1 without a note if the thread's registers are not known. */
 static int put_status(const struct core_process *p, struct core_notes *notes, pid_t tid)
 {
 	struct prstatus_head head = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Symbols of a dead process: of an image by the table that the dynamic linker uses, in the
- * process's memory; of a static program in its file. All that is read is the program's own and
+ * Looks up symbols of a crashing process: of an image in the process's memory by the tables that
+ * the dynamic linker uses; of a static program in its file. All data is the program's and
  * untrusted.
  */
 #include "dead_symbols.h"
@@ -16,9 +16,9 @@
 #define MAX_HEADERS 64
 #define MAX_DYNAMIC 256
 #define MAX_CHAIN   4096
-#define MAX_NAME    128 /* of a symbol, with its end */
+#define MAX_NAME    128 /* length of a symbol, with its NUL */
 
-bool dead_read(const struct dead *d, uint64_t addr, void *buf, size_t size)
+bool dead_read(const struct dead_process *d, uint64_t addr, void *buf, size_t size)
 {
 	const struct auxtap_backend *be = d->s->be;
 
@@ -32,11 +32,11 @@ static bool is_elf(const Elf64_Ehdr *eh)
 }
 
 struct dynamic {
-	uint64_t bias;			 /* of the addresses in the file */
-	uint64_t hash, symbols, strings; /* addresses; 0: not there */
+	uint64_t bias;			 /* load bias: address in memory - address in the file */
+	uint64_t hash, symbols, strings; /* addresses; 0: absent */
 };
 
-static bool read_dynamic(const struct dead *d, uint64_t addr, struct dynamic *dyn)
+static bool read_dynamic(const struct dead_process *d, uint64_t addr, struct dynamic *dyn)
 {
 	Elf64_Dyn entry;
 
@@ -59,7 +59,7 @@ static bool read_dynamic(const struct dead *d, uint64_t addr, struct dynamic *dy
 	return dyn->hash && dyn->symbols && dyn->strings;
 }
 
-static bool find_dynamic(const struct dead *d, uint64_t start, struct dynamic *dyn)
+static bool find_dynamic(const struct dead_process *d, uint64_t start, struct dynamic *dyn)
 {
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
@@ -86,8 +86,8 @@ static uint32_t gnu_hash(const char *name)
 	return hash;
 }
 
-/* The symbol's address by the table that the dynamic linker uses; 0: not there. */
-static uint64_t look_up(const struct dead *d, const struct dynamic *dyn, const char *symbol)
+/* The symbol's address by the DT_GNU_HASH table; 0: it is not defined there. */
+static uint64_t look_up(const struct dead_process *d, const struct dynamic *dyn, const char *symbol)
 {
 	uint32_t head[4], index, hash = gnu_hash(symbol), word; /* buckets, first, bloom words */
 	size_t size = strlen(symbol) + 1;
@@ -117,14 +117,15 @@ static uint64_t look_up(const struct dead *d, const struct dynamic *dyn, const c
 	return 0;
 }
 
-uint64_t dead_dynamic_symbol(const struct dead *d, const struct map_entry *image, const char *name)
+uint64_t dead_dynamic_symbol(const struct dead_process *d, const struct map_entry *image,
+			     const char *name)
 {
 	struct dynamic dyn;
 
 	return find_dynamic(d, image->start, &dyn) ? look_up(d, &dyn, name) : 0;
 }
 
-/* The symbol's value in a table of the mapped file; 0. */
+/* The symbol's value in a symbol table of the mapped file; 0: it is not there. */
 static uint64_t scan_symbols(const char *file, size_t size, const Elf64_Shdr *symbols,
 			     const Elf64_Shdr *strings, const char *name)
 {
@@ -188,12 +189,12 @@ uint64_t dead_file_symbol(const struct map_entry *e, const char *name)
 	return found;
 }
 
-const struct map_entry *dead_program(const struct dead *d)
+const struct map_entry *dead_program(const struct dead_process *d)
 {
 	return dead_library(d, "");
 }
 
-const struct map_entry *dead_library(const struct dead *d, const char *name)
+const struct map_entry *dead_library(const struct dead_process *d, const char *name)
 {
 	for (size_t i = 0; i < d->maps->nr; i++) {
 		const struct map_entry *e = &d->maps->entries[i];

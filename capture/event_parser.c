@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * perf's event syntax, "PMU/term,term=value/mods". What a term means is in the PMU's
- * "format/TERM" ("config:14-17"), which values it takes in its "caps/".
+ * Parses perf's event syntax, "PMU/term,term=value/mods". The PMU's "format/TERM" defines the bits
+ * of a term ("config:14-17"), and its "caps/" which values are valid.
  */
 #include "pmu_family.h"
 #include "util/number.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Terms a PMU may have when it cannot list its formats. */
+/* Terms to try if a PMU cannot list its "format/". */
 /* clang-format off */
 static const char *const candidate_terms[] = {
 	"pt",  "branch",     "tsc",	   "noretcomp", "cyc", "cyc_thresh", "mtc",
@@ -22,7 +22,7 @@ static const char *const candidate_terms[] = {
 };
 /* clang-format on */
 
-/* Names the terms the PMU knows, for an error. */
+/* Lists the terms of the PMU, for an error message. */
 static void list_terms(const struct pmu *pmu, char *out, size_t size)
 {
 	char text[2048], *save, *name;
@@ -45,7 +45,7 @@ static void list_terms(const struct pmu *pmu, char *out, size_t size)
 	}
 }
 
-/* "@tmc_etr0": where CoreSight trace goes to, by the number that the PMU has for it. */
+/* "@tmc_etr0": the sink of CoreSight trace; config2 is the PMU's number of it. */
 static int apply_sink(const struct pmu *pmu, struct perf_event_attr *attr, const char *name,
 		      struct auxtap_error *err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Build-ids of the files that were mapped, read when a session first sees the mapping: later the
- * name may be that of another file.
+ * Build-ids of the mapped files, read when a session first sees the mapping: later the name may
+ * belong to another file.
  */
 #include "mapped_ids.h"
 #include "build_id.h"
@@ -29,7 +29,7 @@ static void read_id(struct mapped_id *id)
 	id->changed = st.st_ctim;
 }
 
-/* The number of an inode is reused as soon as the file is gone, e.g. when a linker replaces it. */
+/* An inode number may be reused at once, e.g. if a linker replaces the file: reads it again. */
 static void read_again(struct mapped_id *id)
 {
 	struct mapped_id before = *id;

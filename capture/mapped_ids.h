@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The build-ids of the files that a session saw mapped, by name, device and inode. */
+/* The build-ids of the files that the traced programs mapped, by name, device and inode. */
 #ifndef AUXTAP_CAPTURE_MAPPED_IDS_H
 #define AUXTAP_CAPTURE_MAPPED_IDS_H
 
@@ -11,9 +11,9 @@
 struct mapped_id {
 	char *name;
 	struct file_identity file;
-	uint8_t id[20], size;	 /* size 0: no build-id, or the name was another file's by then */
-	struct timespec changed; /* the inode, when the build-id was read */
-	bool several;		 /* other files were mapped under the same name */
+	uint8_t id[20], size;	 /* size 0: no build-id, or the name belonged to another file */
+	struct timespec changed; /* ctime of the inode when the build-id was read */
+	bool several;		 /* several files were mapped with this name */
 };
 
 struct mapped_ids {
@@ -22,8 +22,8 @@ struct mapped_ids {
 };
 
 /*
- * The file of the mapping, which is new (mapped_now) or was recorded before; valid until the next
- * call. NULL: no memory, or too many files.
+ * The entry of the mapping's file, valid until the next call. mapped_now: the mapping is new, not
+ * one that was recorded earlier. NULL: no memory, or too many files.
  */
 const struct mapped_id *mapped_ids_get(struct mapped_ids *ids, const struct mmap2_body *map,
 				       bool mapped_now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The table of families. */
+/* The table of the families of trace units. */
 #include "pmu_family.h"
 
 #include <string.h>
@@ -11,12 +11,12 @@ static const struct pmu_family *const families[] = {
 };
 #define NR_FAMILIES (sizeof(families) / sizeof(families[0]))
 
-/* Beginnings of the names of PMUs that have an AUX area, and no family here. */
+/* Prefixes of the names of other PMUs that have an AUX area. */
 static const char *const other_pmus[] = {"intel_bts", "hisi_ptt", "auxtap_"};
 #define NR_OTHER_PMUS (sizeof(other_pmus) / sizeof(other_pmus[0]))
 
-/* The first len characters of name. */
-static bool has_name(const struct pmu_family *family, const char *name, size_t len)
+/* Compares the first len characters of name. */
+static bool matches_name(const struct pmu_family *family, const char *name, size_t len)
 {
 	size_t own = strlen(family->pmu);
 
@@ -29,7 +29,7 @@ const struct pmu_family *pmu_family_of(const struct pmu *pmu)
 	struct term_format format;
 
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
-		if (has_name(families[i], pmu->name, strlen(pmu->name)))
+		if (matches_name(families[i], pmu->name, strlen(pmu->name)))
 			return families[i];
 	}
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
@@ -61,7 +61,7 @@ static bool has_trace_unit(const struct pmu_family *family, const char *unit)
 bool auxtap_event_has_trace_unit(const char *event, const char *unit)
 {
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
-		if ((!event || has_name(families[i], event, strcspn(event, "/"))) &&
+		if ((!event || matches_name(families[i], event, strcspn(event, "/"))) &&
 		    has_trace_unit(families[i], unit))
 			return true;
 	}
@@ -71,7 +71,7 @@ bool auxtap_event_has_trace_unit(const char *event, const char *unit)
 bool auxtap_pmu_has_aux(const char *pmu)
 {
 	for (size_t i = 0; i < NR_FAMILIES; i++) {
-		if (has_name(families[i], pmu, strlen(pmu)))
+		if (matches_name(families[i], pmu, strlen(pmu)))
 			return true;
 	}
 	for (size_t i = 0; i < NR_OTHER_PMUS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A family of trace units as capture knows it: which PMUs are its own, what its events need, how a
- * file describes it. A new family is a new row; nothing else in capture compares its name.
+ * A family of trace units: which PMUs belong to it, what its events need, and how a file describes
+ * them. To add a family, add a table here; no other code in capture/ compares the names of PMUs.
  */
 #ifndef AUXTAP_CAPTURE_PMU_FAMILY_H
 #define AUXTAP_CAPTURE_PMU_FAMILY_H
@@ -12,27 +12,26 @@
 #include <stdint.h>
 
 struct pmu_family {
-	const char *pmu; /* the name of its PMU */
+	const char *pmu; /* the name of its PMU, or the start of the name (numbered) */
 	bool numbered;	 /* its PMUs are pmu_0, pmu_1 … */
-	/* A PMU of any other name that has this term is of the family, too. NULL: none is. */
+	/* A PMU with another name belongs to the family if it has this term. NULL: none does. */
 	const char *own_term;
-	uint32_t auxtrace;	   /* AUXTAP_AUXTRACE_… */
-	int machine;		   /* EM_…: programs that its emulated unit traces */
-	const char *default_event; /* of such programs; NULL: of another family */
-	/* The trace units that an emulated PMU can have, up to NULL; NULL: there is no choice. */
+	uint32_t auxtrace; /* AUXTAP_AUXTRACE_… */
+	int machine;	   /* EM_…: machine of the programs that its emulated unit traces */
+	const char *default_event; /* for such programs; NULL: another family has it */
+	/* The trace units that an emulated PMU can have, up to NULL. NULL: only one. */
 	const char *const *trace_units;
-	/* A snapshot of fewer bytes may contain no place where decoding can begin; 0: any may do.
-	 */
-	uint64_t least_snapshot;
-	/* perf takes the clock of its times from a record before AUXTRACE_INFO. */
+	/* A smaller snapshot may contain no synchronisation point; 0: no minimum. */
+	uint64_t min_snapshot;
+	/* The file needs a TIME_CONV record before AUXTRACE_INFO: perf's clock conversion. */
 	bool time_conv;
-	/* perf 6.1 finds the trace of threads only in a file whose records name no CPU. */
+	/* perf 6.1 finds per-thread trace only in a file whose records name no CPU. */
 	bool threads_without_cpu;
-	/* Terms that are set unless the user says otherwise. NULL: none. */
+	/* Sets the terms that are on by default. NULL: there are none. */
 	void (*defaults)(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated);
-	/* Refuses what the kernel would refuse without a reason, or change. NULL: nothing. */
+	/* Rejects values that the kernel rejects without a reason, or changes. May be NULL. */
 	int (*check)(const struct pmu *pmu, struct perf_event_attr *attr, struct auxtap_error *err);
-	/* Its part of AUXTRACE_INFO: the number of words, at most max_info. */
+	/* Fills priv[] of AUXTRACE_INFO. Returns the number of words, at most max_info. */
 	size_t max_info;
 	size_t (*info)(uint64_t *priv, const struct capture_event *ev, const struct pmu *pmu,
 		       const struct capture_rings *rings);
@@ -40,9 +39,9 @@ struct pmu_family {
 
 extern const struct pmu_family pmu_family_pt, pmu_family_spe, pmu_family_etm;
 
-/* The family of a PMU; NULL: of none. */
+/* The family of a PMU; NULL: it belongs to none. */
 const struct pmu_family *pmu_family_of(const struct pmu *pmu);
-/* The event of a program for this machine (EM_…); of others and of 0 that of the first family. */
+/* The default event of programs for machine (EM_…). Others, and 0, get the first family's. */
 const char *pmu_family_default_event(int machine);
 
 #endif

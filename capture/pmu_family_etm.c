@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* CoreSight: its AUXTRACE_INFO, the registers of each CPU's trace unit. */
+/* CoreSight: AUXTRACE_INFO with the registers of each CPU's trace unit. */
 #include "pmu_family.h"
 
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What perf's bits of attr.config are in TRCCONFIGR. */
+/* Translates perf's bits of attr.config to those of TRCCONFIGR. */
 static uint64_t etm_configr(uint64_t config)
 {
 	static const uint8_t bits[][2] = {{8, 3},   {12, 4},  {14, 6}, {15, 7},
@@ -41,7 +41,7 @@ size_t capture_etm_info(uint64_t *priv, const struct capture_event *ev,
 		}
 		if (i < 5)
 			continue; /* no such CPU */
-		/* an ETE by its architecture; perf's magic numbers */
+		/* TRCDEVARCH tells an ETE; the magic numbers are perf's */
 		if (i == 6 && (v[10] & 0xffff) == 0x5a13) {
 			v[0] = 0x5050505050505050ull;
 			v[2] = 9;
@@ -49,7 +49,7 @@ size_t capture_etm_info(uint64_t *priv, const struct capture_event *ev,
 			v[0] = 0x4040404040404040ull;
 			v[2] = 8;
 		}
-		/* what the timestamps count: TRFCR.TS; -1: older kernels do not say */
+		/* TRFCR.TS: what the timestamps count; -1: older kernels have no such file */
 		snprintf(name, sizeof(name), "cpu%u/ts_source", cpu);
 		v[2 + v[2]] = pmu_text(&pmu, name, "", text, sizeof(text)) > 0 ?
 				      (uint64_t)strtoll(text, NULL, 10) :
@@ -81,9 +81,8 @@ const struct pmu_family pmu_family_etm = {
 	.machine = EM_AARCH64,
 	.default_event = "cs_etm//u",
 	.trace_units = trace_units,
-	/* Kernels let an ETM synchronise every 4096 bytes and offer no term for it: two of these.
-	 */
-	.least_snapshot = 8192,
+	/* Kernels make an ETM synchronise every 4096 bytes, without a term for it: take twice. */
+	.min_snapshot = 8192,
 	.time_conv = true,
 	.threads_without_cpu = true,
 	.max_info = CAPTURE_ETM_INFO_MAX,

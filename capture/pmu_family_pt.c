@@ -11,8 +11,8 @@
 #define PSBS_IN_AREA	 8
 
 /*
- * perf's choice for intel_pt: tsc; pt and branch; a period of 3 where caps allow, else the next
- * smaller, else the smallest.
+ * Sets the terms that perf sets for intel_pt: tsc, pt and branch; a PSB period (and MTC period) of
+ * 3 if caps allow it, else the next smaller one, else the smallest.
  */
 static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
 {
@@ -20,8 +20,8 @@ static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, boo
 
 	pmu_set_default(pmu, attr, "tsc", 1);
 	/*
-	 * Emulated time moves with the instructions: MTC adds nothing there, so only when
-	 * asked for.
+	 * Emulated time advances with the instructions: MTC adds no information, so it is off
+	 * unless the user asks for it.
 	 */
 	if (!emulated && pmu_cap(pmu, "mtc", &supported) && supported &&
 	    pmu_cap(pmu, "mtc_periods", &periods) && periods) {
@@ -55,7 +55,7 @@ void capture_pt_info(uint64_t *priv, const struct capture_event *ev,
 
 	memset(priv, 0, AUXTAP_PT_INFO_NR * sizeof(*priv));
 	priv[AUXTAP_PT_INFO_PMU_TYPE] = ev->attr.type;
-	/* The values of one page: time_shift and time_mult change together, at boot only. */
+	/* One page's values are valid for all rings: they change only at boot. */
 	priv[AUXTAP_PT_INFO_TIME_SHIFT] = page->time_shift;
 	priv[AUXTAP_PT_INFO_TIME_MULT] = page->time_mult;
 	priv[AUXTAP_PT_INFO_TIME_ZERO] = page->time_zero;
@@ -120,7 +120,7 @@ static size_t pt_info(uint64_t *priv, const struct capture_event *ev, const stru
 
 const struct pmu_family pmu_family_pt = {
 	.pmu = "intel_pt",
-	.own_term = "noretcomp", /* our module may have any name */
+	.own_term = "noretcomp", /* auxtap's kernel module may have any name */
 	.auxtrace = AUXTAP_AUXTRACE_INTEL_PT,
 	.machine = EM_X86_64,
 	.default_event = "intel_pt//u",

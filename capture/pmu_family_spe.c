@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Arm SPE: its sampling interval. */
+/* Arm SPE: the sampling interval. */
 #include "pmu_family.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#define SPE_INTERVAL_STEP 256u /* PMSIRR_EL1.INTERVAL has no bits below */
+#define SPE_INTERVAL_STEP 256u /* PMSIRR_EL1.INTERVAL lacks the low 8 bits */
 #define SPE_INTERVAL_MAX  0xffffff00u
 
-/* Samples with their times; the kernel's least interval costs much and shows little more. */
+/* Enables timestamps. The kernel's smallest interval costs much and shows little more. */
 static void spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
 {
 	(void)emulated;
@@ -18,24 +18,24 @@ static void spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bo
 }
 
 /*
- * The driver raises an interval that is too small and rounds others down without a word. Then the
- * file would contain a period with which nothing was sampled.
+ * The driver silently raises an interval that is too small and rounds others down. The file would
+ * then contain a period that was not used.
  */
 static int spe_check(const struct pmu *pmu, struct perf_event_attr *attr, struct auxtap_error *err)
 {
-	unsigned long long period = attr->sample_period, least = SPE_INTERVAL_STEP, below;
+	unsigned long long period = attr->sample_period, min_interval = SPE_INTERVAL_STEP, below;
 	char text[64];
 
 	if (pmu_text(pmu, "caps/", "min_interval", text, sizeof(text)) > 0 &&
-	    strtoull(text, NULL, 10) > least)
-		least = strtoull(text, NULL, 10); /* decimal, unlike other caps */
-	if (period >= least && period <= SPE_INTERVAL_MAX && !(period % SPE_INTERVAL_STEP))
+	    strtoull(text, NULL, 10) > min_interval)
+		min_interval = strtoull(text, NULL, 10); /* decimal, unlike other caps */
+	if (period >= min_interval && period <= SPE_INTERVAL_MAX && !(period % SPE_INTERVAL_STEP))
 		return 0;
 	auxtap_error_set(err, -EINVAL, "period", "%s cannot sample every %llu operations",
 			 pmu->name, period);
 	below = period / SPE_INTERVAL_STEP * SPE_INTERVAL_STEP;
-	if (period < least)
-		auxtap_error_hint(err, "its least period is %llu", least);
+	if (period < min_interval)
+		auxtap_error_hint(err, "its least period is %llu", min_interval);
 	else if (period > SPE_INTERVAL_MAX)
 		auxtap_error_hint(err, "its largest period is %u", SPE_INTERVAL_MAX);
 	else
@@ -44,7 +44,7 @@ static int spe_check(const struct pmu *pmu, struct perf_event_attr *attr, struct
 	return -EINVAL;
 }
 
-/* As stock perf writes it: PMU type, PER_CPU_MMAPS. */
+/* As perf writes it: PMU type, PER_CPU_MMAPS. */
 static size_t spe_info(uint64_t *priv, const struct capture_event *ev, const struct pmu *pmu,
 		       const struct capture_rings *rings)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The attributes of a PMU as in sysfs: its formats, and bits of attr.config by the names of terms.
- */
+/* Reads the attributes of a PMU in sysfs: formats of terms, and values in "caps/". */
 #include "pmu_terms.h"
 
 #include <errno.h>
@@ -73,7 +72,6 @@ int pmu_term_format(const struct pmu *pmu, const char *term, struct perf_event_a
 	return 0;
 }
 
-/* Spread value over the mask's bits, lowest first. False: it has more bits than the mask. */
 bool bits_deposit(__u64 *word, uint64_t mask, uint64_t value)
 {
 	uint64_t out = 0;
@@ -110,7 +108,7 @@ bool pmu_set_default(const struct pmu *pmu, struct perf_event_attr *attr, const 
 	       bits_deposit(format.word, format.mask, value);
 }
 
-/* A value that the unit's caps rule out is refused here: the kernel would only say EINVAL. */
+/* Checked here because the kernel would only return EINVAL. */
 int pmu_check_period(const struct pmu *pmu, struct perf_event_attr *attr, const char *term,
 		     const char *cap, const char *enable_cap, struct auxtap_error *err)
 {
@@ -129,7 +127,7 @@ int pmu_check_period(const struct pmu *pmu, struct perf_event_attr *attr, const 
 	else if (pmu_cap(pmu, cap, &valid))
 		valid |= 1;
 	else
-		return 0; /* the unit does not say */
+		return 0; /* the PMU has no such cap */
 	if (value < 64 && (valid & (1ull << value)))
 		return 0;
 	list[0] = '\0';
@@ -144,7 +142,6 @@ int pmu_check_period(const struct pmu *pmu, struct perf_event_attr *attr, const 
 	return -EINVAL;
 }
 
-/* The config bits of a term, 0 if the unit has no such term. */
 uint64_t pmu_config_bits(const struct pmu *pmu, const char *term)
 {
 	struct perf_event_attr attr = {0};

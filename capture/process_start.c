@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a process was started with: from /proc, or, for an emulated one, from its stack as it was at
- * its first instruction (argc, arguments, 0, environment, 0, auxiliary vector), which the program
+ * Reads the arguments and the auxiliary vector of a process: from /proc, or, for an emulated one,
+ * from its initial stack (argc, arguments, 0, environment, 0, auxiliary vector), which the program
  * may have changed since.
  */
 #include "process_start.h"
@@ -29,7 +29,7 @@ static size_t read_proc(pid_t tid, const char *name, void *buf, size_t size)
 	return n;
 }
 
-static void from_proc(struct process_start *start, pid_t tid)
+static void read_start_from_proc(struct process_start *start, pid_t tid)
 {
 	size_t n = read_proc(tid, "cmdline", start->args, sizeof(start->args) - 1);
 
@@ -42,8 +42,8 @@ static void from_proc(struct process_start *start, pid_t tid)
 		start->nr_auxv = read_proc(tid, "auxv", start->auxv, AUXV_MAX) / sizeof(uint64_t);
 }
 
-static void stack_args(struct process_start *start, const struct auxtap_backend *be, pid_t pid,
-		       const uint64_t *words, size_t nr)
+static void read_stack_args(struct process_start *start, const struct auxtap_backend *be, pid_t pid,
+			    const uint64_t *words, size_t nr)
 {
 	const size_t max = sizeof(start->args) - 1;
 	size_t at = 0;
@@ -60,7 +60,7 @@ static void stack_args(struct process_start *start, const struct auxtap_backend 
 	}
 }
 
-static void stack_auxv(struct process_start *start, const uint64_t *words, size_t nr)
+static void read_stack_auxv(struct process_start *start, const uint64_t *words, size_t nr)
 {
 	size_t at, end;
 
@@ -89,7 +89,7 @@ void process_start_read(struct process_start *start, const struct auxtap_backend
 
 	*start = (struct process_start){0};
 	if (!stack) {
-		from_proc(start, tid);
+		read_start_from_proc(start, tid);
 		return;
 	}
 	if (e && e->end - stack < size)
@@ -99,8 +99,8 @@ void process_start_read(struct process_start *start, const struct auxtap_backend
 		return;
 	n = be->target->mem(be->target_ctx, pid, stack, words, size);
 	if (n > 0) {
-		stack_args(start, be, pid, words, (size_t)n / sizeof(*words));
-		stack_auxv(start, words, (size_t)n / sizeof(*words));
+		read_stack_args(start, be, pid, words, (size_t)n / sizeof(*words));
+		read_stack_auxv(start, words, (size_t)n / sizeof(*words));
 	}
 	free(words);
 }
@@ -111,7 +111,7 @@ void process_start_free(struct process_start *start)
 	start->auxv = NULL;
 }
 
-uint64_t process_start_entry(const struct process_start *start, uint64_t type)
+uint64_t process_start_auxv(const struct process_start *start, uint64_t type)
 {
 	for (size_t i = 0; i + 1 < start->nr_auxv; i += 2) {
 		if (start->auxv[i] == type)

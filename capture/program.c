@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The program that a command names: where it is, and for which machine. */
+/* Finds the program that a command names, and for which machine it is. */
 #include "driver/exec/elf_sanitizer.h"
 #include <auxtap/capture.h>
 
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_INTERPRETERS 5 /* as the kernel: scripts of scripts */
+#define MAX_INTERPRETERS 5 /* the kernel's limit for scripts whose interpreter is a script */
 
 int auxtap_find_program(const char *name, char *path, size_t size)
 {
@@ -53,19 +53,19 @@ int auxtap_find_program(const char *name, char *path, size_t size)
 	}
 }
 
-/* Into path the interpreter that a script's first line names. */
-static bool interpreter(char *line, char *path)
+/* Sets path to the interpreter that a script's first line names. */
+static bool read_interpreter(char *line, char *path)
 {
 	char *at = line + 2 + strspn(line + 2, " \t");
 
 	at[strcspn(at, " \t\n")] = '\0';
 	if (!*at)
 		return false;
-	strcpy(path, at); /* shorter than the line, and that than a path may be */
+	strcpy(path, at); /* it is shorter than the line, which is shorter than PATH_MAX */
 	return true;
 }
 
-/* Into path, of PATH_MAX bytes: the ELF file that the kernel executes. Its machine, or -errno. */
+/* Sets path (PATH_MAX bytes) to the ELF file that the kernel executes; its machine, or -errno. */
 static int resolve_elf(const char *name, char *path)
 {
 	int ret = auxtap_find_program(name, path, PATH_MAX);
@@ -81,11 +81,11 @@ static int resolve_elf(const char *name, char *path)
 		size = read(fd, head, sizeof(head) - 1);
 		close(fd);
 		if (size >= (ssize_t)sizeof(eh) && !memcmp(head, ELFMAG, SELFMAG)) {
-			/* e_machine is where it is in both classes */
+			/* e_machine has the same offset in both ELF classes */
 			memcpy(&eh, head, sizeof(eh));
 			return head[EI_DATA] == ELFDATA2LSB ? eh.e_machine : -ENOEXEC;
 		}
-		if (size < 3 || memcmp(head, "#!", 2) || !interpreter(head, path))
+		if (size < 3 || memcmp(head, "#!", 2) || !read_interpreter(head, path))
 			return -ENOEXEC;
 	}
 	return ret ? ret : -ELOOP;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the kernel's refusals mean, and the number that would do. */
+/* Explains why the kernel refused an event or a mapping, and which value it would accept. */
 #include "refusal.h"
 
 #include "driver/emu/emu_abi.h"
@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define NO_LEVEL 100 /* the file is missing */
+#define NO_LEVEL 100 /* perf_event_paranoid does not exist */
 
 static long read_number(const char *path, long missing)
 {
@@ -38,9 +38,9 @@ void limits_read(struct limits *limits)
 	limits->nr_cpus = nr_cpus > 0 ? (unsigned int)nr_cpus : 1;
 }
 
-/* EACCES comes of the level, or because the task is another user's. */
-static void not_permitted(const char *event, const struct perf_event_attr *attr, pid_t tid,
-			  int code, const struct limits *limits, struct auxtap_error *err)
+/* EACCES: because of perf_event_paranoid, or the task belongs to another user. */
+static void explain_eacces(const char *event, const struct perf_event_attr *attr, pid_t tid,
+			   int code, const struct limits *limits, struct auxtap_error *err)
 {
 	long need = tid < 0 ? 0 : attr->exclude_kernel ? 2 : 1;
 	const char *what = tid < 0		? "tracing whole CPUs" :
@@ -86,9 +86,9 @@ int refusal_open(const char *event, const struct perf_event_attr *attr, pid_t ti
 	auxtap_error_set(err, code, event, "perf_event_open: %s", strerror(-code));
 	switch (code) {
 	case -EACCES:
-		not_permitted(event, attr, tid, code, limits, err);
+		explain_eacces(event, attr, tid, code, limits, err);
 		break;
-	case -EPERM: /* the kernel itself says EACCES */
+	case -EPERM: /* perf_event_open() itself returns EACCES */
 		auxtap_error_hint(err, "a security policy refuses it; in a container allow "
 				       "perf_event_open (seccomp) and CAP_PERFMON");
 		break;
@@ -116,16 +116,16 @@ int refusal_open(const char *event, const struct perf_event_attr *attr, pid_t ti
 	return code;
 }
 
-/* B11: beyond the allowance of perf comes that of locked memory; AUX and data count alike. */
-static bool fits(uint64_t total_kb, const struct limits *l)
+/* B11: what exceeds perf_event_mlock_kb counts as locked memory, both AUX and data. */
+static bool fits_limits(uint64_t total_kb, const struct limits *l)
 {
 	uint64_t perf_kb = l->mlock_kb * l->nr_cpus;
 
 	return l->memlock_kb == UINT64_MAX || total_kb <= perf_kb + l->memlock_kb;
 }
 
-static void locked_too_much(unsigned int nr_rings, uint64_t data_kb, uint64_t aux_kb,
-			    const struct limits *l, struct auxtap_error *err)
+static void hint_locked_memory(unsigned int nr_rings, uint64_t data_kb, uint64_t aux_kb,
+			       const struct limits *l, struct auxtap_error *err)
 {
 	uint64_t total_kb = nr_rings * (data_kb + aux_kb), perf_kb = l->mlock_kb * l->nr_cpus;
 	uint64_t page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, smaller = aux_kb;
@@ -133,14 +133,14 @@ static void locked_too_much(unsigned int nr_rings, uint64_t data_kb, uint64_t au
 
 	/* The user's other rings and locked pages count as well; the kernel does not report them.
 	 */
-	if (fits(total_kb, l)) {
+	if (fits_limits(total_kb, l)) {
 		auxtap_error_hint(err,
 				  "other rings or locked memory of this user take their part; "
 				  "end them, or raise 'ulimit -l' beyond %llu",
 				  (unsigned long long)l->memlock_kb);
 		return;
 	}
-	while (smaller && !fits(nr_rings * (data_kb + smaller), l))
+	while (smaller && !fits_limits(nr_rings * (data_kb + smaller), l))
 		smaller = smaller > page_kb ? smaller / 2 : 0;
 	if (smaller)
 		snprintf(use, sizeof(use), "-m ,%lluK; or ", (unsigned long long)smaller);
@@ -169,7 +169,7 @@ int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_ring
 			(unsigned long long)bytes / 1024, strerror(-code), nr_rings,
 			(unsigned long long)total_kb, (unsigned long long)perf_kb, limits->nr_cpus,
 			(unsigned long long)limits->memlock_kb);
-		locked_too_much(nr_rings, data_kb, aux_kb, limits, err);
+		hint_locked_memory(nr_rings, data_kb, aux_kb, limits, err);
 		break;
 	case -EOPNOTSUPP:
 		auxtap_error_hint(err, "this PMU has no AUX area; 'auxtap list' shows those that "
@@ -183,7 +183,7 @@ int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_ring
 				       "(ulimit -f), or use a smaller -m");
 		break;
 	case -ENOMEM:
-		/* one page is not too much, but too little for TRBE and SPE */
+		/* one page is too small for TRBE and SPE */
 		auxtap_error_hint(err, bytes > 4096 ?
 					       "use a smaller -m" :
 					       "use a larger -m; some trace units need two pages");

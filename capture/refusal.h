@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel's refusals mean, and the number that would do. */
+/* Explains why the kernel refused an event or a mapping, and which value it would accept. */
 #ifndef AUXTAP_CAPTURE_REFUSAL_H
 #define AUXTAP_CAPTURE_REFUSAL_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What decides in the kernel, as it is now. */
+/* The current limits of the kernel. */
 struct limits {
 	long paranoid;	     /* kernel.perf_event_paranoid */
 	uint64_t mlock_kb;   /* kernel.perf_event_mlock_kb, for each CPU */
@@ -20,10 +20,10 @@ struct limits {
 
 void limits_read(struct limits *limits);
 
-/* perf_event_open(attr, tid, cpu) said code. */
+/* perf_event_open(attr, tid, cpu) returned code. Sets *err and returns code. */
 int refusal_open(const char *event, const struct perf_event_attr *attr, pid_t tid, int code,
 		 const struct limits *limits, struct auxtap_error *err);
-/* mmap() of bytes said code; nr_rings are wanted, of data_kb and aux_kb each. */
+/* mmap() of bytes returned code; nr_rings of data_kb and aux_kb each were requested. */
 int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_rings, uint64_t data_kb,
 		uint64_t aux_kb, const struct limits *limits, struct auxtap_error *err);
 

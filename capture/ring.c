@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The reader's side of a perf ring: data ring and AUX area of one mmapped event.
- * The writer is another process or the kernel: every number it gives is checked.
+ * The reader's side of a perf ring: data ring and AUX area of one mmapped event. The writer is the
+ * kernel or another process: every number from it is checked. Rule numbers and the letters of the
+ * barriers refer to docs/kernel-rules.md.
  */
 #include "ring_private.h"
 
@@ -10,19 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Acquire (C): what the writer published before its head (B) may be read after this. */
+/* Acquire (C) pairs with the writer's (B): what was written before the head may be read now. */
 static uint64_t load_data_head(const struct auxtap_ring *ring)
 {
 	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* Release (D): all reads of the records are done; pairs with the writer's (A). */
+/* Release (D) pairs with the writer's (A): all reads of the records are complete. */
 static void store_data_tail(struct auxtap_ring *ring, uint64_t tail_abs)
 {
 	__atomic_store_n(&ring->page->data_tail, tail_abs, __ATOMIC_RELEASE);
 }
 
-/* Acquire (C) for the AUX area; (B) is the driver's job there. */
+/* Acquire (C), for the AUX area: there the driver has the matching (B). */
 static uint64_t load_aux_head(const struct auxtap_ring *ring)
 {
 	return __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
@@ -53,7 +54,7 @@ int ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_size, co
 					page_mapping_size);
 	data_size = page_mapping_size - page_size;
 	/*
-	 * data_offset and data_size are in the page since 4.1; they may only narrow what we mapped.
+	 * The page has data_offset and data_size since 4.1; they must be within the mapping.
 	 */
 	if (pg->data_size) {
 		data_off = pg->data_offset;
@@ -103,7 +104,7 @@ void auxtap_ring_close(struct auxtap_ring *ring)
 	free(ring);
 }
 
-/* [from_abs, from_abs + size) of a buffer of buf_size bytes, in one or two parts. */
+/* Sets *span to [from_abs, from_abs + size) of a buffer of buf_size bytes, in one or two parts. */
 static void make_span(struct auxtap_span *span, const unsigned char *buf, uint64_t buf_size,
 		      uint64_t from_abs, uint64_t size)
 {
@@ -181,7 +182,8 @@ bool auxtap_ring_aux_next(struct auxtap_ring *ring, struct auxtap_span *span)
 	if (!nr_bytes)
 		return false;
 	if (nr_bytes > ring->aux_size) {
-		/* No correct writer does this in linear mode (D5): keep the newest wrap. */
+		/* A correct writer never does this unless it overwrites (D5): keep the newest
+		 * bytes. */
 		ring->aux_overrun += nr_bytes - ring->aux_size;
 		ring->aux_prev_abs = head_abs - ring->aux_size;
 		nr_bytes = ring->aux_size;
@@ -227,9 +229,9 @@ void auxtap_ring_aux_snapshot(const struct auxtap_ring *ring, uint64_t max,
 	if (!ring->aux_size)
 		return;
 	/*
-	 * The head may be an offset (PT, H11) or a growing count (J5): only its offset in
-	 * the buffer counts. Everything from there on is the oldest. (K4: whether the area
-	 * ever filled does not follow from head; pages begin zeroed, and zero is PAD.)
+	 * The head may be an offset (PT, H11) or a growing count (J5): use its offset in the
+	 * buffer. The oldest bytes start there. (K4: the head does not tell whether the area has
+	 * been filled; its pages are zero at first, and zero is PAD.)
 	 */
 	head_abs = load_aux_head(ring);
 	from_abs = head_abs & (ring->aux_size - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The state of a ring's reader. A session keeps one in each of its streams. */
+/* The state of a ring's reader; each stream of a session contains one. Rules: kernel-rules.md. */
 #ifndef AUXTAP_CAPTURE_RING_PRIVATE_H
 #define AUXTAP_CAPTURE_RING_PRIVATE_H
 
@@ -15,10 +15,10 @@ struct auxtap_ring {
 	uint64_t data_prev_abs; /* the reader has read up to here */
 	uint64_t data_next_abs; /* end of the last record from data_next() */
 	uint64_t aux_prev_abs;
-	uint64_t aux_overrun; /* bytes by which a head exceeded the size of the area */
+	uint64_t aux_overrun; /* bytes by which heads exceeded the size of the area */
 };
 
-/* As auxtap_ring_open(), in memory of the caller; nothing needs to be freed. */
+/* As auxtap_ring_open(), but in memory of the caller; nothing needs to be freed. */
 int ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_size, const void *aux,
 	      size_t aux_size, bool aux_overwrite, struct auxtap_error *err);
 

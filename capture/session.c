@@ -99,7 +99,7 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 {
 	bool emulated = s->be->perf->emulated;
 	int ret, machine = s->opts.argv ? auxtap_program_machine(s->opts.argv[0]) : 0;
-	uint64_t least;
+	uint64_t min_size;
 
 	choose_recorder_and_layout(s);
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
@@ -133,14 +133,15 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 	if (!s->event.aux && s->recorder->overwrite)
 		return auxtap_error_set(err, -EINVAL, s->event.name,
 					"has no AUX area to take a snapshot of");
-	least = s->event.family ? s->event.family->least_snapshot : 0;
-	if (s->opts.snapshot_size && s->opts.snapshot_size < least) {
+	min_size = s->event.family ? s->event.family->min_snapshot : 0;
+	if (s->opts.snapshot_size && s->opts.snapshot_size < min_size) {
 		auxtap_error_set(
 			err, -EINVAL, "-S",
 			"this trace has a synchronisation point every %llu bytes; %llu bytes may "
 			"contain none",
-			(unsigned long long)least / 2, (unsigned long long)s->opts.snapshot_size);
-		auxtap_error_hint(err, "keep %lluK or more", (unsigned long long)least / 1024);
+			(unsigned long long)min_size / 2,
+			(unsigned long long)s->opts.snapshot_size);
+		auxtap_error_hint(err, "keep %lluK or more", (unsigned long long)min_size / 1024);
 		return -EINVAL;
 	}
 	if (s->recorder->overwrite)

@@ -135,7 +135,7 @@ void reachable_add_program(struct reachable *r, const struct auxtap_backend *be,
 	if (TARGET_HAS(be->target, facts) && be->target->facts(be->target_ctx, tid, &facts))
 		return;
 	process_start_read(&start, be, pid, tid, maps, facts.stack);
-	code = map_list_find(maps, process_start_entry(&start, AT_ENTRY));
+	code = map_list_find(maps, process_start_auxv(&start, AT_ENTRY));
 	process_start_free(&start);
 	for (size_t i = 0; code && *code->name && i < maps->nr; i++) {
 		const struct map_entry *e = &maps->entries[i];
