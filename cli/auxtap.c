@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The auxtap command: picks the subcommand. */
+/* The auxtap command: runs a subcommand. */
 #include "cli.h"
 #include "pager.h"
 #include "util/options.h"
@@ -82,8 +82,8 @@ void cli_errorf(const char *what, const char *hint, const char *why_fmt, ...)
 	fprintf(stderr, "%s\n", safe);
 }
 
-/* The reader closed its end of the pipe, as in 'auxtap … | head': not a failure. */
-static bool reader_is_gone(int code)
+/* Has the reader closed its end of the pipe, as in 'auxtap … | head'? That is not a failure. */
+static bool reader_closed_pipe(int code)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
@@ -108,7 +108,7 @@ static int close_output(int status, int failed)
 {
 	int code = fflush(cli_safe_output()) || fflush(stdout) ? errno : 0;
 
-	if (!ferror(stdout) || output_reported || reader_is_gone(code))
+	if (!ferror(stdout) || output_reported || reader_closed_pipe(code))
 		return status;
 	cli_output_failed(code);
 	return failed;
@@ -128,8 +128,8 @@ int cli_bad_option(const struct options *o, const char *command)
 	return CLI_USAGE;
 }
 
-/* The first argument's id in a table, 0 if it is no option: later ones belong to a command. */
-static int first_option(int argc, char **argv, const struct option_row *table)
+/* The id of the first argument, 0 if it is no option: later options belong to a command. */
+static int first_option_id(int argc, char **argv, const struct option_row *table)
 {
 	const struct option_row *const tables[] = {table, NULL};
 	struct options o;
@@ -142,7 +142,7 @@ bool cli_wants_help(int argc, char **argv)
 {
 	static const struct option_row help[] = {{'h', "help", NULL}, {0}};
 
-	return first_option(argc, argv, help) == 'h';
+	return first_option_id(argc, argv, help) == 'h';
 }
 
 bool cli_unfinished(const struct auxtap_perfdata *pd)
@@ -187,19 +187,19 @@ static const struct option_row options[] = {
 	{0},
 };
 
-/* *failed: the command's exit status where auxtap itself fails. */
-static int run(int argc, char **argv, int *failed)
+/* Sets *failed to the exit status that the command uses if auxtap itself fails. */
+static int run_command(int argc, char **argv, int *failed)
 {
 	bool no_pager;
 	int opt;
 
 	*failed = CLI_FAILED;
-	opt = first_option(argc, argv, options);
+	opt = first_option_id(argc, argv, options);
 	no_pager = opt == OPT_NO_PAGER;
 	if (no_pager) {
 		argc--;
 		argv++;
-		opt = first_option(argc, argv, options);
+		opt = first_option_id(argc, argv, options);
 	}
 	if (argc < 2) {
 		usage(stderr);
@@ -227,7 +227,7 @@ static int run(int argc, char **argv, int *failed)
 
 int main(int argc, char **argv)
 {
-	int failed, status = run(argc, argv, &failed);
+	int failed, status = run_command(argc, argv, &failed);
 
 	status = close_output(status, failed);
 	pager_finish();

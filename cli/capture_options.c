@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The options of record and crash, as perf spells them. */
+/* Parses the options of record and crash; they are named as in perf. */
 #include "capture_options.h"
 #include "util/number.h"
 #include "util/options.h"
@@ -48,7 +48,7 @@ static const struct option_row own_options[] = {
 	{'h', "help", NULL},
 	{0},
 };
-static const struct option_row of_crash[] = {
+static const struct option_row crash_only_options[] = {
 	{OPT_KEEP, "keep", "N"},
 	{OPT_ERROR_EXITCODE, "error-exitcode", "N"},
 	{OPT_CORE, "core", "[SIZE]"},
@@ -61,8 +61,8 @@ static const struct option_row of_crash[] = {
 	{0},
 };
 const struct option_row *const record_options[] = {own_options, NULL};
-/* record reads these, too, to say which ones are crash's. */
-const struct option_row *const crash_options[] = {own_options, of_crash, NULL};
+/* record parses all of these, to report which ones only crash has. */
+const struct option_row *const crash_options[] = {own_options, crash_only_options, NULL};
 
 static int parse_pages(const char *text, const char *what, uint64_t *pages)
 {
@@ -145,7 +145,7 @@ static int parse_choice(const char *option, const char *text, const char *const 
 	return -1;
 }
 
-static bool is_of_crash(const char *option, const struct cli_capture *kind)
+static bool require_crash(const char *option, const struct cli_capture *kind)
 {
 	if (!kind->crash)
 		cli_errorf(option, NULL, "is an option of 'auxtap crash'");
@@ -232,46 +232,46 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind,
 		s->truth_path = value;
 		return 0;
 	case OPT_KEEP:
-		if (!is_of_crash("--keep", kind))
+		if (!require_crash("--keep", kind))
 			return -1;
 		if (parse_count("--keep", value, 1000000, &n))
 			return -1;
 		s->keep = (unsigned int)n;
 		return 0;
 	case OPT_CORE:
-		if (!is_of_crash("--core", kind))
+		if (!require_crash("--core", kind))
 			return -1;
 		s->core = true;
 		return value ? parse_count("--core", value, UINT64_MAX >> 1, &s->core_size) : 0;
 	case OPT_MEMORY:
-		if (!is_of_crash("--memory", kind) ||
+		if (!require_crash("--memory", kind) ||
 		    parse_choice("--memory", value, memory, &choice))
 			return -1;
 		s->memory = (enum auxtap_memory)choice;
 		o->memory_given = true;
 		return 0;
 	case OPT_VALUES:
-		if (!is_of_crash("--values", kind))
+		if (!require_crash("--values", kind))
 			return -1;
 		o->values = DEFAULT_VALUES;
-		if (!o->memory_given) /* values of the past go on from those at the end */
+		if (!o->memory_given) /* values of the past are computed from those at the end */
 			s->memory = AUXTAP_MEMORY_REACHABLE;
 		return value ? parse_count("--values", value, 1u << 30, &o->values) : 0;
 	case OPT_REDACT:
 		s->redact = true;
-		return is_of_crash("--redact", kind) ? 0 : -1;
+		return require_crash("--redact", kind) ? 0 : -1;
 	case OPT_PACK:
 		o->pack = true;
-		return is_of_crash("--pack", kind) ? 0 : -1;
+		return require_crash("--pack", kind) ? 0 : -1;
 	case OPT_WITH_MEMORY:
 		o->with_memory = true;
-		return is_of_crash("--with-memory", kind) ? 0 : -1;
+		return require_crash("--with-memory", kind) ? 0 : -1;
 	case OPT_FORMAT:
-		if (!is_of_crash("--format", kind))
+		if (!require_crash("--format", kind))
 			return -1;
 		return report_output_parse("--format", value, &o->report) ? 0 : -1;
 	case OPT_ERROR_EXITCODE:
-		if (!is_of_crash("--error-exitcode", kind))
+		if (!require_crash("--error-exitcode", kind))
 			return -1;
 		if (parse_count("--error-exitcode", value, 255, &n))
 			return -1;

@@ -73,17 +73,17 @@ static int bad_value(const char *what, const char *value, const char *allowed)
 	return CLI_USAGE;
 }
 
-static bool bytes(const char *arg, uint64_t *value)
+static bool parse_bytes(const char *arg, uint64_t *value)
 {
 	return number_parse_size(arg, value, NULL) && *value;
 }
 
-static bool nanoseconds(const char *arg, uint64_t *value)
+static bool parse_nanoseconds(const char *arg, uint64_t *value)
 {
 	return number_parse_time(arg, value) && *value;
 }
 
-static bool power_of_two(uint64_t v)
+static bool is_power_of_two(uint64_t v)
 {
 	return v && !(v & (v - 1));
 }
@@ -143,19 +143,20 @@ int cmd_audit(int argc, char **argv)
 			log = true;
 			break;
 		case OPT_AUX_SIZE:
-			if (!bytes(o.value, &opts.aux_size))
+			if (!parse_bytes(o.value, &opts.aux_size))
 				return bad_value(o.what, o.value, "a number of bytes");
 			break;
 		case OPT_PAGE:
-			if (!bytes(o.value, &opts.page_size) || !power_of_two(opts.page_size))
+			if (!parse_bytes(o.value, &opts.page_size) ||
+			    !is_power_of_two(opts.page_size))
 				return bad_value(o.what, o.value, "a power of two");
 			break;
 		case OPT_MAX_SKID:
-			if (!bytes(o.value, &opts.max_overshoot))
+			if (!parse_bytes(o.value, &opts.max_overshoot))
 				return bad_value(o.what, o.value, "a number of bytes");
 			break;
 		case OPT_MAX_DELAY:
-			if (!nanoseconds(o.value, &opts.max_delay))
+			if (!parse_nanoseconds(o.value, &opts.max_delay))
 				return bad_value(o.what, o.value, "a time (ns, or with us, ms, s)");
 			break;
 		case OPT_UNIT_LOG:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap completion: prints the script with which a shell completes auxtap's command line. */
+/* auxtap completion: prints the script that completes auxtap's command line in a shell. */
 #include "cli.h"
 #include "completion.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap crash: runs a program with a flight recorder; reports each process that dies. */
+/* auxtap crash: runs a program with a flight recorder; reports each process that crashes. */
 #include "capture_options.h"
 #include "cli.h"
 #include "cli/report/report_page.h"
@@ -73,7 +73,7 @@ static const char help[] =
 	"attached to; the N of --error-exitcode;\n"
 	"125 if auxtap failed; 126 if the program cannot be executed; 127 if it is not found.\n";
 
-/* AUXTAP_SYSROOT has the program's libraries and may have their debug information, too. */
+/* AUXTAP_SYSROOT contains the program's libraries and perhaps their debug information. */
 static struct auxtap_image_set_opts image_opts(void)
 {
 	const char *sysroot = getenv("AUXTAP_SYSROOT");
@@ -82,7 +82,7 @@ static struct auxtap_image_set_opts image_opts(void)
 					      .sysroot = sysroot && *sysroot ? sysroot : NULL};
 }
 
-/* 0 or negative: auxtap_report() in that format. */
+/* Writes a report in that format. Returns 0 or a negative errno. */
 static int write_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts,
 			enum report_output format, FILE *out, struct auxtap_error *err)
 {
@@ -100,9 +100,9 @@ static int write_report(struct auxtap_perfdata *pd, const struct auxtap_report_o
 	return ret;
 }
 
-/* The report, malloc'd; or NULL and *err. */
-static char *make_report_here(const char *path, enum report_output format, bool colour,
-			      struct auxtap_error *err)
+/* Returns the report, which the caller frees, or NULL and sets *err. */
+static char *make_report_in_process(const char *path, enum report_output format, bool colour,
+				    struct auxtap_error *err)
 {
 	struct auxtap_image_set_opts images = image_opts();
 	struct auxtap_report_opts opts = {.size = sizeof(opts),
@@ -137,7 +137,7 @@ static char *make_report_here(const char *path, enum report_output format, bool 
 	return NULL;
 }
 
-static bool send_all(int fd, const void *data, size_t size)
+static bool write_all(int fd, const void *data, size_t size)
 {
 	while (size) {
 		ssize_t n = write(fd, data, size);
@@ -152,10 +152,10 @@ static bool send_all(int fd, const void *data, size_t size)
 	return true;
 }
 
-#define RECEIVE_CHUNK 65536
+#define READ_CHUNK 65536
 
-/* Reads to the end and appends a NUL; NULL: out of memory. */
-static char *receive_all(int fd, size_t *size)
+/* Reads to the end of file and appends a NUL; NULL: out of memory. */
+static char *read_all(int fd, size_t *size)
 {
 	size_t space = 0;
 	char *data = NULL;
@@ -163,7 +163,7 @@ static char *receive_all(int fd, size_t *size)
 	for (*size = 0;;) {
 		ssize_t n;
 
-		if (vector_grow_by(data, *size, RECEIVE_CHUNK, space)) {
+		if (vector_grow_by(data, *size, READ_CHUNK, space)) {
 			free(data);
 			return NULL;
 		}
@@ -179,8 +179,8 @@ static char *receive_all(int fd, size_t *size)
 }
 
 /*
- * Runs in a process of its own: a library may abort it when memory is short, but auxtap must exit
- * with the program's status. That process sends the error (code 0 after success), then the text.
+ * Makes the report in a child process: a library may abort it if memory is short, but auxtap must
+ * exit with the program's status. The child sends the error (code 0: success), then the text.
  */
 static char *make_report(const char *path, enum report_output format, bool colour,
 			 struct auxtap_error *err)
@@ -198,10 +198,10 @@ static char *make_report(const char *path, enum report_output format, bool colou
 	}
 	child = fork();
 	if (!child) {
-		text = make_report_here(path, format, colour, err);
+		text = make_report_in_process(path, format, colour, err);
 		fflush(NULL);
-		_exit(!(send_all(ends[1], text ? &none : err, sizeof(*err)) &&
-			(!text || send_all(ends[1], text, strlen(text)))));
+		_exit(!(write_all(ends[1], text ? &none : err, sizeof(*err)) &&
+			(!text || write_all(ends[1], text, strlen(text)))));
 	}
 	close(ends[1]);
 	if (child < 0) {
@@ -209,7 +209,7 @@ static char *make_report(const char *path, enum report_output format, bool colou
 		close(ends[0]);
 		return NULL;
 	}
-	data = receive_all(ends[0], &size);
+	data = read_all(ends[0], &size);
 	close(ends[0]);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
@@ -236,7 +236,7 @@ static char *make_report(const char *path, enum report_output format, bool colou
 
 #define REPORT_NAME_SIZE 4200
 
-/* older: of the snapshot that was there before */
+/* older: the report of the previous snapshot with this name */
 static void report_name(char name[REPORT_NAME_SIZE], const char *path, bool older,
 			enum report_output format)
 {
@@ -245,8 +245,8 @@ static void report_name(char name[REPORT_NAME_SIZE], const char *path, bool olde
 }
 
 /*
- * The older report, of whatever format, is renamed together with its snapshot, which is FILE.old
- * now; those of other formats there are of one that is gone.
+ * An older report in any format is renamed, as was its snapshot, to FILE.old. Reports of FILE.old
+ * in other formats belong to a snapshot that no longer exists, and are removed.
  */
 static void rename_older(const char *path)
 {
@@ -265,7 +265,7 @@ static void rename_older(const char *path)
 	}
 }
 
-/* False after an error message. */
+/* Returns false after printing an error. */
 static bool save_report(const char *path, enum report_output format, const char *text)
 {
 	char name[REPORT_NAME_SIZE];
@@ -273,7 +273,7 @@ static bool save_report(const char *path, enum report_output format, const char 
 	int fd;
 
 	report_name(name, path, false, format);
-	/* The report shows memory contents: same mode as the snapshot. */
+	/* The report shows memory contents, so it gets the same mode as the snapshot. */
 	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
@@ -282,7 +282,7 @@ static bool save_report(const char *path, enum report_output format, const char 
 			close(fd);
 		return false;
 	}
-	/* Part of a report can mislead, so remove it; standard error has the whole text. */
+	/* A partial report may mislead: remove it. Standard error has the whole text. */
 	if ((fputs(text, out) == EOF) | (fclose(out) != 0)) {
 		cli_errorf(name, "use 'auxtap report' on the snapshot", "%s", strerror(errno));
 		unlink(name);
@@ -291,7 +291,7 @@ static bool save_report(const char *path, enum report_output format, const char 
 	return true;
 }
 
-/* In a process of its own, as the report is made. */
+/* Packs the snapshot in a child process, for the same reason as make_report(). */
 static void pack_snapshot(const struct capture_options *o, const char *path)
 {
 	int status = 0;
@@ -320,7 +320,7 @@ static void pack_snapshot(const struct capture_options *o, const char *path)
 			   cli_signal_name(WTERMSIG(status)));
 }
 
-/* In the format that the user asked for; text: the same as text, which is there already. */
+/* Saves the report in the requested format. text is the report as text. */
 static void save_in_format(const char *path, enum report_output format, const char *text)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;

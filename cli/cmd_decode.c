@@ -408,7 +408,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	crash_guard_install(cmd->path);
 	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
 	if (!ret)
-		ret = raw_options_images(&cmd->raw, images, &err);
+		ret = raw_options_add_images(&cmd->raw, images, &err);
 	if (is_coresight_snapshot) {
 		family = auxtap_family_of_snapshot(cmd->path);
 	} else if (!ret && !cmd->raw.is_raw) {

@@ -49,7 +49,7 @@ static int report_raw(const struct report_cmd *cmd, FILE *out, struct auxtap_err
 
 	if (ret)
 		return ret;
-	ret = raw_options_images(&cmd->raw, images, err);
+	ret = raw_options_add_images(&cmd->raw, images, err);
 	if (!ret && !cmd->raw.is_raw)
 		ret = auxtap_report_snapshot(cmd->path, images, &cmd->opts, out, err);
 	else if (!ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Scripts that complete auxtap's commands and options in a shell, from the tables of options. */
+/* Generates shell scripts that complete auxtap's commands and options, from their tables. */
 #ifndef AUXTAP_CLI_COMPLETION_H
 #define AUXTAP_CLI_COMPLETION_H
 
@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-/* What a shell offers for a value or an argument. */
+/* What a shell proposes for a value or an argument. */
 enum completion_kind {
-	COMPLETE_NONE, /* nothing is known: a number, say */
+	COMPLETE_NONE, /* no proposals, as for a number */
 	COMPLETE_FILE,
 	COMPLETE_DIR,
 	COMPLETE_COMMAND,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The script for bash: what to offer as tables of cases, and one function that reads them. */
+/* The script for bash: the proposals as 'case' tables, and one function that reads them. */
 #include "cli.h"
 #include "completion.h"
 
 #include <stdio.h>
 
 /* "a|b" as "a b" */
-static void put_words(const char *words)
+static void print_words(const char *words)
 {
 	for (; *words; words++)
 		putchar(*words == '|' ? ' ' : *words);
 }
 
-static void put_kind(const char *value)
+static void print_kind(const char *value)
 {
 	switch (completion_kind(value)) {
 	case COMPLETE_FILE:
@@ -26,7 +26,7 @@ static void put_kind(const char *value)
 		break;
 	case COMPLETE_WORDS:
 		fputs("kind='", stdout);
-		put_words(value);
+		print_words(value);
 		putchar('\'');
 		break;
 	default:
@@ -34,7 +34,7 @@ static void put_kind(const char *value)
 	}
 }
 
-static void put_option(const struct option_row *row)
+static void print_option(const struct option_row *row)
 {
 	if (completion_has_letter(row))
 		printf(" -%c", row->id);
@@ -42,8 +42,8 @@ static void put_option(const struct option_row *row)
 		printf(" --%s", row->name);
 }
 
-/* Lines of a 'case' over "COMMAND OPTION" with the kind of its value. */
-static void put_values(const char *command, const struct cli_command *c)
+/* Prints lines of a 'case' over "COMMAND OPTION", with the kind of the option's value. */
+static void print_values(const char *command, const struct cli_command *c)
 {
 	for (const struct option_row *const *t = c->options; t && *t; t++)
 		for (const struct option_row *row = *t; row->id; row++) {
@@ -58,30 +58,30 @@ static void put_values(const char *command, const struct cli_command *c)
 			if (row->name)
 				printf("%s'%s --%s'", before, command, row->name);
 			fputs(") ", stdout);
-			put_kind(row->value);
+			print_kind(row->value);
 			puts(" ;;");
 		}
 }
 
-static void each_command(void (*put)(const char *command, const struct cli_command *c))
+static void each_command(void (*print)(const char *command, const struct cli_command *c))
 {
 	char name[64];
 
 	for (const struct cli_command *c = cli_commands; c->name; c++) {
-		put(c->name, c);
+		print(c->name, c);
 		for (const struct cli_command *s = c->subcommands; s && s->name; s++) {
 			snprintf(name, sizeof(name), "%s %s", c->name, s->name);
-			put(name, s);
+			print(name, s);
 		}
 	}
 }
 
-static void put_options(const char *command, const struct cli_command *c)
+static void print_options(const char *command, const struct cli_command *c)
 {
 	printf("\t'%s') options='", command);
 	for (const struct option_row *const *t = c->options; t && *t; t++)
 		for (const struct option_row *row = *t; row->id; row++)
-			put_option(row);
+			print_option(row);
 	if (!c->options)
 		fputs(" -h --help", stdout);
 	fputs("'; ", stdout);
@@ -92,11 +92,11 @@ static void put_options(const char *command, const struct cli_command *c)
 		puts("' ;;");
 		return;
 	}
-	put_kind(c->argument);
+	print_kind(c->argument);
 	puts(" ;;");
 }
 
-static const char reader[] =
+static const char complete_function[] =
 	"# What is before the cursor, with --name=value as the two words that it means.\n"
 	"_auxtap_words()\n"
 	"{\n"
@@ -167,10 +167,10 @@ void completion_bash(void)
 		if (c->subcommands)
 			printf("%s ", c->name);
 	puts("'\n_auxtap_options()\n{\n\tcase $1 in");
-	each_command(put_options);
-	/* the second argument: only whether the option has a value */
+	each_command(print_options);
+	/* a second argument: return only whether the option has a value */
 	puts("\tesac\n}\n_auxtap_value()\n{\n\tlocal before=$kind\n\tcase $1 in");
-	each_command(put_values);
+	each_command(print_values);
 	puts("\t*) return 1 ;;\n\tesac\n\t[[ -z ${2-} ]] || kind=$before\n\treturn 0\n}");
-	fputs(reader, stdout);
+	fputs(complete_function, stdout);
 }

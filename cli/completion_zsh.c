@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The script for zsh: a call of _arguments for each command. */
+/* The script for zsh: it calls _arguments for each command. */
 #include "cli.h"
 #include "completion.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ":VALUE:ACTION" of _arguments. */
-static void put_action(const char *value)
+/* Prints ":VALUE:ACTION" for _arguments. */
+static void print_action(const char *value)
 {
 	switch (completion_kind(value)) {
 	case COMPLETE_FILE:
@@ -30,44 +30,44 @@ static void put_action(const char *value)
 	}
 }
 
-static void put_row(const struct option_row *row)
+static void print_row(const struct option_row *row)
 {
 	bool optional = row->value && *row->value == '[';
 
-	/* an optional value must follow in the same word */
+	/* an optional value must be in the same word as the option */
 	if (completion_has_letter(row)) {
 		printf(" \\\n\t\t'*-%c%s", row->id, optional ? "-" : row->value ? "+" : "");
 		if (row->value)
-			put_action(optional ? "size" : row->value);
+			print_action(optional ? "size" : row->value);
 		putchar('\'');
 	}
 	if (row->name) {
 		printf(" \\\n\t\t'*--%s%s", row->name, optional ? "=-" : row->value ? "=" : "");
 		if (row->value)
-			put_action(optional ? "size" : row->value);
+			print_action(optional ? "size" : row->value);
 		putchar('\'');
 	}
 }
 
-static void put_arguments(const struct cli_command *c)
+static void print_arguments(const struct cli_command *c)
 {
 	printf("_arguments -s -S");
 	for (const struct option_row *const *t = c->options; t && *t; t++)
 		for (const struct option_row *row = *t; row->id; row++)
-			put_row(row);
+			print_row(row);
 	if (!c->options)
 		fputs(" \\\n\t\t'-h' '--help'", stdout);
 	if (c->argument) {
 		printf(" \\\n\t\t'%s",
 		       completion_kind(c->argument) == COMPLETE_COMMAND ? "*" : "1");
-		put_action(c->argument);
+		print_action(c->argument);
 		putchar('\'');
 	}
 	puts(" ;;");
 }
 
-/* In single quotes; a colon would end the name before it. */
-static void put_quoted(const char *text)
+/* Escapes text inside single quotes; a colon would separate the name from its description. */
+static void print_quoted(const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '\'')
@@ -79,21 +79,21 @@ static void put_quoted(const char *text)
 	}
 }
 
-static void put_list(const struct cli_command *list)
+static void print_list(const struct cli_command *list)
 {
 	fputs("local -a names=(", stdout);
 	for (; list->name; list++) {
 		printf(" '%s%s", list->name, list->help ? ":" : "");
-		put_quoted(list->help ? list->help : "");
+		print_quoted(list->help ? list->help : "");
 		putchar('\'');
 	}
 	puts(" )");
 }
 
-static void put_function(const char *function, const struct cli_command *list, const char *what)
+static void print_function(const char *function, const struct cli_command *list, const char *what)
 {
 	printf("%s()\n{\n\tlocal curcontext=$curcontext state line\n\t", function);
-	put_list(list);
+	print_list(list);
 	printf("\t_arguments -C '1: :->name' '*:: :->rest' %s\n",
 	       list == cli_commands ? "'-h' '--help' '-V' '--version'" : "'-h' '--help'");
 	printf("\tcase $state in\n\tname) _describe '%s' names; return ;;\n\trest) ;;\n"
@@ -104,7 +104,7 @@ static void put_function(const char *function, const struct cli_command *list, c
 		if (c->subcommands)
 			printf("_auxtap_%s ;;\n", c->name);
 		else
-			put_arguments(c);
+			print_arguments(c);
 	}
 	puts("\tesac\n}");
 }
@@ -118,10 +118,10 @@ void completion_zsh(void)
 	for (const struct cli_command *c = cli_commands; c->name; c++)
 		if (c->subcommands) {
 			snprintf(name, sizeof(name), "_auxtap_%s", c->name);
-			put_function(name, c->subcommands, "subcommand");
+			print_function(name, c->subcommands, "subcommand");
 		}
-	put_function("_auxtap", cli_commands, "command");
-	/* as a file in fpath the script is the function's body */
+	print_function("_auxtap", cli_commands, "command");
+	/* if the script is a file in fpath, it is the body of the function */
 	puts("if [ \"$funcstack[1]\" = _auxtap ]; then\n\t_auxtap \"$@\"\nelse\n"
 	     "\tcompdef _auxtap auxtap\nfi");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See crash_guard.h. The library itself installs no signal handler. */
+/* See crash_guard.h. libauxtap installs no signal handlers. */
 #include "crash_guard.h"
 
 #include <auxtap/decode.h>
@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *watched = "the trace";
+static const char *trace_path = "the trace";
 
-/* Nothing but what a signal handler may: the heap may be damaged. */
-static void put(const char *text)
+/* Async-signal-safe, because the heap may be damaged. */
+static void write_text(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
 		return;
 }
 
-static void put_number(uint64_t number)
+static void write_number(uint64_t number)
 {
 	char digits[24];
 	size_t at = sizeof(digits) - 1;
@@ -27,7 +27,7 @@ static void put_number(uint64_t number)
 		digits[--at] = (char)('0' + number % 10);
 		number /= 10;
 	} while (number);
-	put(digits + at);
+	write_text(digits + at);
 }
 
 static void on_signal(int sig)
@@ -35,16 +35,16 @@ static void on_signal(int sig)
 	uint64_t off;
 	bool inside = auxtap_decoder_in_library(&off);
 
-	/* a bad access costs one stream; after an abort the heap is not to be trusted */
+	/* a bad access costs one stream; after an abort the heap may be corrupted */
 	if (inside && sig != SIGABRT)
 		auxtap_decoder_leave_library();
 	signal(sig, SIG_DFL);
 	if (inside) {
-		put("auxtap: ");
-		put(watched);
-		put(": the decoder library (OpenCSD) gave up at about offset ");
-		put_number(off);
-		put(" of the trace; a newer libopencsd may read it\n");
+		write_text("auxtap: ");
+		write_text(trace_path);
+		write_text(": the decoder library (OpenCSD) gave up at about offset ");
+		write_number(off);
+		write_text(" of the trace; a newer libopencsd may read it\n");
 	}
 	raise(sig);
 }
@@ -53,11 +53,11 @@ void crash_guard_install(const char *path)
 {
 	static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-	watched = path;
+	trace_path = path;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction act, old;
 
-		/* the sanitizers' own report is better */
+		/* a sanitizer has its own handler and a better report */
 		if (sigaction(signals[i], NULL, &old) || old.sa_handler != SIG_DFL)
 			continue;
 		memset(&act, 0, sizeof(act));

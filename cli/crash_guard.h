@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OpenCSD, which decodes CoreSight trace, may crash or abort on damaged trace. For commands that
- * decode: a crash in it costs one stream of trace, and an abort is reported before the end.
+ * OpenCSD, which decodes CoreSight trace, may crash or abort on damaged trace. In commands that
+ * decode, a crash in it costs one stream of trace, and an abort is reported before auxtap ends.
  */
 #ifndef AUXTAP_CRASH_GUARD_H
 #define AUXTAP_CRASH_GUARD_H
 
-/* Installs signal handlers, where there are none. path: of the trace, for the message. */
+/* Installs handlers for signals that have none. path: the trace, for the message. */
 void crash_guard_install(const char *path);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Several threads format lines: see decode_jobs.h. The chunks are a ring: the caller fills one
- * while threads format others, and writes the oldest before it reuses it. If no thread has taken
- * that one yet, the caller formats it itself.
+ * while threads format others, and writes the oldest chunk before it reuses it. If no thread has
+ * taken that one, the caller formats it itself.
  */
 #include "decode_jobs.h"
 
@@ -11,13 +11,13 @@
 #include <string.h>
 
 #define CHUNK_EVENTS 256
-#define MAX_THREADS  8 /* one thread merges what all of them print: more of them starve */
+#define MAX_THREADS  8 /* one thread merges their output: more would be idle */
 
 enum chunk_state {
-	CHUNK_EMPTY, /* the caller's */
+	CHUNK_EMPTY, /* the caller may fill it */
 	CHUNK_WAITING,
-	CHUNK_TAKEN,   /* a thread's */
-	CHUNK_PRINTED, /* the caller's */
+	CHUNK_TAKEN,   /* a thread formats it */
+	CHUNK_PRINTED, /* the caller may write it */
 };
 
 struct chunk {
@@ -35,14 +35,14 @@ struct thread {
 };
 
 struct decode_jobs {
-	struct decode_printer *printer; /* the caller's, whose out is written to */
-	struct decode_printer *own;	/* for the chunks that the caller prints */
+	struct decode_printer *printer; /* the caller's; lines are written to its output */
+	struct decode_printer *own;	/* for the chunks that the caller formats */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	bool stop, started;
 	unsigned int nr_threads, max_threads;
 	struct thread threads[MAX_THREADS];
-	size_t nr_chunks, at; /* at: being filled */
+	size_t nr_chunks, at; /* at: the chunk that is being filled */
 	struct chunk *chunks;
 };
 
@@ -64,8 +64,8 @@ static void print_chunk(struct decode_printer *p, struct chunk *chunk)
 	p->size = 0;
 }
 
-/* The oldest waiting chunk. */
-static struct chunk *find_work(struct decode_jobs *jobs)
+/* Finds the oldest waiting chunk. */
+static struct chunk *find_waiting_chunk(struct decode_jobs *jobs)
 {
 	for (size_t i = 1; i <= jobs->nr_chunks; i++) {
 		struct chunk *chunk = &jobs->chunks[(jobs->at + i) % jobs->nr_chunks];
@@ -76,14 +76,14 @@ static struct chunk *find_work(struct decode_jobs *jobs)
 	return NULL;
 }
 
-static void *work(void *arg)
+static void *format_chunks(void *arg)
 {
 	struct thread *thread = arg;
 	struct decode_jobs *jobs = thread->jobs;
 
 	pthread_mutex_lock(&jobs->lock);
 	while (!jobs->stop) {
-		struct chunk *chunk = find_work(jobs);
+		struct chunk *chunk = find_waiting_chunk(jobs);
 
 		if (!chunk) {
 			pthread_cond_wait(&jobs->work, &jobs->lock);
@@ -100,8 +100,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* A printer with the same format that prints into memory. */
-static struct decode_printer *alike(const struct decode_printer *p)
+/* Allocates a printer with the same format that prints into memory. */
+static struct decode_printer *clone_printer(const struct decode_printer *p)
 {
 	struct decode_printer *new = calloc(1, sizeof(*new));
 
@@ -126,7 +126,7 @@ struct decode_jobs *decode_jobs_new(struct decode_printer *printer, unsigned int
 	if (nr > MAX_THREADS)
 		nr = MAX_THREADS;
 	jobs->printer = printer;
-	jobs->own = alike(printer);
+	jobs->own = clone_printer(printer);
 	jobs->max_threads = nr ? nr - 1 : 0;
 	jobs->nr_chunks = 2 + 2 * jobs->max_threads;
 	jobs->chunks = calloc(jobs->nr_chunks, sizeof(*jobs->chunks));
@@ -142,21 +142,21 @@ struct decode_jobs *decode_jobs_new(struct decode_printer *printer, unsigned int
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_cond_init(&jobs->done, NULL);
-	decode_print_flush(printer); /* what was printed before comes first */
+	decode_print_flush(printer); /* lines printed before come first */
 	return jobs;
 }
 
-static void start(struct decode_jobs *jobs)
+static void start_threads(struct decode_jobs *jobs)
 {
 	jobs->started = true;
 	while (jobs->nr_threads < jobs->max_threads) {
 		struct thread *thread = &jobs->threads[jobs->nr_threads];
 
 		thread->jobs = jobs;
-		thread->printer = alike(jobs->printer);
-		if (!thread->printer || pthread_create(&thread->id, NULL, work, thread)) {
+		thread->printer = clone_printer(jobs->printer);
+		if (!thread->printer || pthread_create(&thread->id, NULL, format_chunks, thread)) {
 			free(thread->printer);
-			return; /* go on with fewer threads */
+			return; /* continue with fewer threads */
 		}
 		jobs->nr_threads++;
 	}
@@ -165,16 +165,16 @@ static void start(struct decode_jobs *jobs)
 /* Writes the chunk's lines; waits for the thread that formats them, or formats them itself. */
 static void write_chunk(struct decode_jobs *jobs, struct chunk *chunk)
 {
-	bool mine;
+	bool format_here;
 
 	pthread_mutex_lock(&jobs->lock);
-	mine = chunk->state == CHUNK_WAITING;
-	if (mine)
+	format_here = chunk->state == CHUNK_WAITING;
+	if (format_here)
 		chunk->state = CHUNK_TAKEN;
-	while (!mine && chunk->state == CHUNK_TAKEN)
+	while (!format_here && chunk->state == CHUNK_TAKEN)
 		pthread_cond_wait(&jobs->done, &jobs->lock);
 	pthread_mutex_unlock(&jobs->lock);
-	if (mine)
+	if (format_here)
 		print_chunk(jobs->own, chunk);
 	else if (chunk->state != CHUNK_PRINTED)
 		return;
@@ -194,7 +194,7 @@ struct auxtap_event *decode_jobs_slot(struct decode_jobs *jobs)
 	return &chunk->events[chunk->nr];
 }
 
-static void hand_on(struct decode_jobs *jobs)
+static void submit_chunk(struct decode_jobs *jobs)
 {
 	pthread_mutex_lock(&jobs->lock);
 	jobs->chunks[jobs->at].state = CHUNK_WAITING;
@@ -213,8 +213,8 @@ void decode_jobs_add(struct decode_jobs *jobs)
 	if (++jobs->chunks[jobs->at].nr < CHUNK_EVENTS)
 		return;
 	if (!jobs->started)
-		start(jobs);
-	hand_on(jobs);
+		start_threads(jobs);
+	submit_chunk(jobs);
 }
 
 void decode_jobs_finish(struct decode_jobs *jobs)
@@ -222,7 +222,7 @@ void decode_jobs_finish(struct decode_jobs *jobs)
 	if (!jobs)
 		return;
 	for (size_t i = 0; i < jobs->nr_chunks; i++)
-		hand_on(jobs);
+		submit_chunk(jobs);
 	pthread_mutex_lock(&jobs->lock);
 	jobs->stop = true;
 	pthread_cond_broadcast(&jobs->work);

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static inline bool holds(const struct location *location, int32_t pid, uint64_t time, uint64_t addr)
+static inline bool location_covers(const struct location *location, int32_t pid, uint64_t time,
+				   uint64_t addr)
 {
 	const struct auxtap_range *r = &location->range;
 
@@ -66,10 +67,10 @@ const struct location *location_find(struct decode_locations *locations,
 	if (!time)
 		time = UINT64_MAX;
 	for (unsigned int i = 0; i < LOCATION_NR_BIG; i++)
-		if (holds(&locations->big[i], pid, time, addr))
+		if (location_covers(&locations->big[i], pid, time, addr))
 			return &locations->big[i];
 	slot = &locations->slots[(addr >> 7 ^ addr >> 16) % LOCATION_SLOTS];
-	if (holds(slot, pid, time, addr))
+	if (location_covers(slot, pid, time, addr))
 		return slot;
 	return look_up(locations, images, pid, time, addr, slot);
 }
@@ -103,8 +104,9 @@ const struct location *location_line(struct decode_locations *locations,
 /* ---- text of SPE packets ---- */
 
 /* The packet's text without its first 'skip' characters, from the cache if it is there. */
-static const char *word_of(struct decode_locations *locations, const struct auxtap_spe_packet *pkt,
-			   enum word_kind kind, uint64_t key, size_t skip, size_t *len)
+static const char *cached_word(struct decode_locations *locations,
+			       const struct auxtap_spe_packet *pkt, enum word_kind kind,
+			       uint64_t key, size_t skip, size_t *len)
 {
 	struct word *word = &locations->words[(key ^ key >> 8 ^ key >> 16) % WORD_SLOTS];
 	size_t n;
@@ -134,7 +136,7 @@ const char *location_op(struct decode_locations *locations, uint8_t op_class, ui
 					.index = op_class,
 					.payload = op};
 
-	return word_of(locations, &pkt, WORD_OP, (uint64_t)op_class << 8 | op, 0, len);
+	return cached_word(locations, &pkt, WORD_OP, (uint64_t)op_class << 8 | op, 0, len);
 }
 
 const char *location_events(struct decode_locations *locations, uint64_t events, size_t *len)
@@ -143,5 +145,5 @@ const char *location_events(struct decode_locations *locations, uint64_t events,
 					.type = AUXTAP_SPE_EVENTS,
 					.payload = events};
 
-	return word_of(locations, &pkt, WORD_EVENTS, events, 3, len);
+	return cached_word(locations, &pkt, WORD_EVENTS, events, 3, len);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Caches of 'auxtap decode': the names of address ranges, the text of SPE packets. Each printer has
+ * Caches of 'auxtap decode': names of address ranges, and the text of SPE packets. Each printer has
  * its own.
  */
 #ifndef AUXTAP_DECODE_LOCATION_H
@@ -10,9 +10,9 @@
 
 #define LOCATION_TEXT 64
 
-/* A range of addresses with the same names; strings are the image set's. */
+/* A range of addresses with the same names; the image set owns the strings. */
 struct location {
-	struct auxtap_range range; /* image NULL: no image is known there */
+	struct auxtap_range range; /* image NULL: no image is mapped there */
 	int32_t pid;
 	const char *name; /* the symbol, or the last part of the image's name */
 	uint64_t base;	  /* an address minus base is the offset in the symbol or image */
@@ -22,7 +22,7 @@ struct location {
 	 * whatever their length.
 	 */
 	char name_text[LOCATION_TEXT], image_text[LOCATION_TEXT];
-	/* by location_line() only */
+	/* set only by location_line() */
 	const char *file;
 	unsigned int line;
 };
@@ -47,10 +47,10 @@ struct word {
 
 struct decode_locations {
 	struct location big[LOCATION_NR_BIG], slots[LOCATION_SLOTS];
-	struct location other; /* of location_line(), not cached */
+	struct location other; /* the result of location_line(), not cached */
 	unsigned int next_big;
 	struct word words[WORD_SLOTS];
-	char text[512]; /* of a packet whose text is not cached */
+	char text[512]; /* text of a packet that is not cached */
 };
 
 /* Valid until the next call. time: 0 if it is not known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers as text without printf, because most output of 'auxtap decode' is numbers. The functions
- * write at 'at' and return the end; they may write up to NUMBER_CHARS bytes.
+ * Formats numbers without printf(), because most output of 'auxtap decode' is numbers. The
+ * functions write to 'at' and return the end; they may write up to NUMBER_CHARS bytes.
  */
 #ifndef AUXTAP_DECODE_NUMBER_H
 #define AUXTAP_DECODE_NUMBER_H
@@ -15,7 +15,7 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-/* The sixteen digits of v, the highest first. */
+/* Writes the sixteen digits of v, the highest first. */
 static inline void number_digits_hex(char *at, uint64_t v)
 {
 	const __m128i low = _mm_set1_epi8(0x0f);
@@ -68,7 +68,7 @@ static inline unsigned int number_len_decimal(uint64_t v)
 
 #define NUMBER_TEN(d) #d "0" #d "1" #d "2" #d "3" #d "4" #d "5" #d "6" #d "7" #d "8" #d "9"
 
-/* The two digits of 0 to 99. */
+/* Writes the two digits of v, 0 to 99. */
 static inline void number_pair(char *at, unsigned int v)
 {
 	static const char pairs[] = NUMBER_TEN(0) NUMBER_TEN(1) NUMBER_TEN(2) NUMBER_TEN(3)
@@ -98,7 +98,7 @@ static inline char *number_signed(char *at, int32_t v)
 	return number_decimal(at, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
-/* The nine decimals of a second. */
+/* Writes the nine decimals of a second. */
 static inline char *number_decimals(char *at, uint32_t ns)
 {
 	uint32_t high = ns / 100000, low = ns % 100000;

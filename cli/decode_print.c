@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Events as lines: see decode_print.h. */
+/* Prints events as lines: see decode_print.h. */
 #include "decode_print.h"
 #include "decode_number.h"
 #include "util/json_text.h"
@@ -20,7 +20,7 @@ static const char *const field_names[NR_FIELDS] = {
 };
 /* clang-format on */
 
-/* Longer than any field. */
+/* Longer than any field is. */
 #define LINE_MAX_BYTES 8192
 #define PRINT_BUFFER   (256u << 10)
 
@@ -109,7 +109,7 @@ static void put_text(struct decode_printer *p, const char *text, size_t len)
 	p->nr += len;
 }
 
-/* These end the number with a NUL. */
+/* These append a NUL to the number. */
 static void hex_text(char *out, uint64_t v)
 {
 	*number_hex(out, v) = '\0';
@@ -132,8 +132,8 @@ static size_t copy_text(char *out, size_t size, const char *text)
 	return n;
 }
 
-static void put(struct decode_printer *p, const char *fmt, ...) AUXTAP_PRINTF(2, 3);
-static void put(struct decode_printer *p, const char *fmt, ...)
+static void print_formatted(struct decode_printer *p, const char *fmt, ...) AUXTAP_PRINTF(2, 3);
+static void print_formatted(struct decode_printer *p, const char *fmt, ...)
 {
 	va_list args;
 	int n;
@@ -173,7 +173,7 @@ static const char *event_name(const struct auxtap_event *ev)
 	}
 }
 
-static const char *flags_of(const struct auxtap_event *ev)
+static const char *flags_text(const struct auxtap_event *ev)
 {
 	/* clang-format off */
 	static const char *const kinds[] = {
@@ -197,7 +197,7 @@ static const char *flags_of(const struct auxtap_event *ev)
 	return kinds[ev->kind];
 }
 
-/* "+0x" and up to 16 digits; nothing if the buffer cannot hold all of it. */
+/* Writes "+0x" and up to 16 digits, or nothing if the buffer is too small. */
 static void offset_text(char *out, size_t size, uint64_t off)
 {
 	if (size < 20)
@@ -206,7 +206,7 @@ static void offset_text(char *out, size_t size, uint64_t off)
 	hex_text(out + 3, off);
 }
 
-/* The symbol; without one, the image and the offset in it. */
+/* Writes the symbol; without one, the image and the offset in it. */
 static void symbol_text(const struct location *location, uint64_t addr, char *buf, size_t size)
 {
 	size_t n;
@@ -255,7 +255,7 @@ static void asm_text(struct decode_printer *p, const struct auxtap_event *ev, ch
 		auxtap_disassemble_as(p->images, ev->isa, ev->ip, code, (size_t)nr, buf, size);
 }
 
-/* Fields that only Arm SPE samples have. */
+/* Formats the fields that only Arm SPE samples have. */
 static void sample_value(struct decode_printer *p, const struct auxtap_event *ev,
 			 enum decode_field field, bool *number, char *buf, size_t size)
 {
@@ -362,7 +362,7 @@ void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum 
 		asm_text(p, ev, buf, size);
 		break;
 	case FIELD_FLAGS:
-		copy_text(buf, size, flags_of(ev));
+		copy_text(buf, size, flags_text(ev));
 		break;
 	default: /* fields of Arm SPE */
 		if (ev->spe_has)
@@ -418,7 +418,7 @@ static unsigned int put_utf8(struct decode_printer *p, const char *s)
 	unsigned int n = auxtap_text_printable(s, strnlen(s, 4));
 
 	if (!n) {
-		put(p, "\\x%02x", (unsigned char)*s);
+		print_formatted(p, "\\x%02x", (unsigned char)*s);
 		return 1;
 	}
 	for (unsigned int i = 0; i < n; i++)
@@ -464,13 +464,14 @@ static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
 	}
 	if (gap) {
 		if (!(p->has & 1u << FIELD_EVENT))
-			put(p, ",\"event\":\"gap\"");
-		put(p, ",\"cause\":\"%s\",\"nr_bytes\":", auxtap_gap_cause_name(ev->gap->cause));
+			print_formatted(p, ",\"event\":\"gap\"");
+		print_formatted(p, ",\"cause\":\"%s\",\"nr_bytes\":",
+				auxtap_gap_cause_name(ev->gap->cause));
 		if (ev->gap->nr_bytes || ev->gap->exact)
-			put(p, "%llu", (unsigned long long)ev->gap->nr_bytes);
+			print_formatted(p, "%llu", (unsigned long long)ev->gap->nr_bytes);
 		else
-			put(p, "null");
-		put(p, ",\"exact\":%s,\"detail\":", ev->gap->exact ? "true" : "false");
+			print_formatted(p, "null");
+		print_formatted(p, ",\"exact\":%s,\"detail\":", ev->gap->exact ? "true" : "false");
 		json_string(p, ev->text);
 	}
 	put_text(p, "}\n", 2);
@@ -528,32 +529,32 @@ void decode_print_begin(struct decode_printer *p)
 	if (p->format != FORMAT_CSV)
 		return;
 	for (unsigned int i = 0; i < p->nr_fields; i++)
-		put(p, "%s%s", i ? "," : "", field_names[p->fields[i]]);
-	put(p, "%s\n", p->events & AUXTAP_EVENT_GAP ? ",gap" : "");
+		print_formatted(p, "%s%s", i ? "," : "", field_names[p->fields[i]]);
+	print_formatted(p, "%s\n", p->events & AUXTAP_EVENT_GAP ? ",gap" : "");
 }
 
 void decode_print(struct decode_printer *p, const struct auxtap_event *ev)
 {
 	const uint32_t symbolic =
 		1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO | 1u << FIELD_SRCLINE;
-	const struct location *known = NULL;
+	const struct location *of_ip = NULL;
 	struct location location;
 
 	if (p->has & symbolic && ev->has_ip) {
-		known = p->has & 1u << FIELD_SRCLINE ?
+		of_ip = p->has & 1u << FIELD_SRCLINE ?
 				location_line(&p->locations, p->images, ev->pid, ev->time, ev->ip) :
 				location_find(&p->locations, p->images, ev->pid, ev->time, ev->ip);
-		if (known->name && p->has & 1u << FIELD_ADDR && p->addr_first) {
-			location = *known; /* looking up addr first may overwrite *known */
-			known = &location;
+		if (of_ip->name && p->has & 1u << FIELD_ADDR && p->addr_first) {
+			location = *of_ip; /* looking up addr first may overwrite *of_ip */
+			of_ip = &location;
 		}
-		if (!known->name)
-			known = NULL;
+		if (!of_ip->name)
+			of_ip = NULL;
 	}
 	if (p->format == FORMAT_TEXT)
-		decode_print_text(p, ev, known);
+		decode_print_text(p, ev, of_ip);
 	else if (p->format == FORMAT_JSONL)
-		print_json(p, ev, known);
+		print_json(p, ev, of_ip);
 	else
-		print_csv(p, ev, known);
+		print_csv(p, ev, of_ip);
 }

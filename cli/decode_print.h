@@ -47,7 +47,7 @@ enum decode_format {
 
 #define DECODE_TIDS 16
 
-/* A thread ID, formatted for its column. */
+/* A thread ID and its formatted text. */
 struct decode_tid {
 	int32_t tid;
 	size_t len; /* 0: none yet */
@@ -55,16 +55,16 @@ struct decode_tid {
 };
 
 struct decode_printer {
-	FILE *out; /* NULL: output stays in buf, which grows */
+	FILE *out; /* NULL: output stays in buf, which grows as needed */
 	enum decode_format format;
-	enum decode_field fields[NR_FIELDS]; /* in the order asked for */
+	enum decode_field fields[NR_FIELDS]; /* in the requested order */
 	unsigned int nr_fields;
 	uint32_t has;	 /* bit n: field n */
-	bool addr_first; /* addr is printed before a field that describes ip */
+	bool addr_first; /* addr is listed before a field that describes ip */
 	uint32_t events;
 	struct auxtap_image_set *images;
 	bool failed;	 /* a write failed, or out of memory */
-	size_t nr, size; /* of buf: used; in all */
+	size_t nr, size; /* bytes of buf that are used; its size */
 	char *buf;
 	/* decode_text.c: text of recent times and threads */
 	uint64_t second;
@@ -74,30 +74,30 @@ struct decode_printer {
 	struct decode_locations locations;
 };
 
-/* "comm,tid,ip": 0, or -1 with the unknown name in bad. */
+/* Parses "comm,tid,ip". Returns 0, or -1 with the unknown name in bad. */
 int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32]);
 /*
- * An event's gap belongs to the decoder: copies it, so that the event outlives the next one. 0, or
- * -1: out of memory.
+ * Copies an event's gap, which belongs to the decoder, so that the event stays valid after the next
+ * one. Returns 0, or -1: out of memory.
  */
 int decode_event_keep(struct auxtap_event *ev);
 void decode_event_release(struct auxtap_event *ev);
-/* The text of a gap. */
+/* Formats the gap of an event. */
 void decode_gap_text(const struct auxtap_event *ev, char *buf, size_t size);
 /*
- * The value of a field as text; empty: no value. place: of ip; NULL: unknown. *number: print it
- * without quotes.
+ * Formats the value of a field; empty: no value. location is that of ip; NULL: unknown. *number:
+ * the value is printed without quotes.
  */
 void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum decode_field field,
 		  const struct location *location, bool *number, char *buf, size_t size);
-/* Reserves need bytes at buf + nr: 0, or -1 and failed is set. */
+/* Reserves need bytes at buf + nr. Returns 0, or -1 and sets failed. */
 int decode_print_reserve(struct decode_printer *p, size_t need);
-/* decode_text.c: a line of text. */
+/* decode_text.c: prints a line of text. */
 void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
 		       const struct location *location);
 void decode_print_begin(struct decode_printer *p);
 void decode_print(struct decode_printer *p, const struct auxtap_event *ev);
-/* Writes out what is buffered. */
+/* Writes the buffered lines. */
 void decode_print_flush(struct decode_printer *p);
 void decode_print_free(struct decode_printer *p);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A line of text for an event. 'auxtap decode' spends most of its time here, so common columns are
- * written directly to the output buffer; the others go through decode_value().
+ * Prints an event as a line of text. 'auxtap decode' spends most of its time here, so common
+ * columns are written directly to the output buffer; the others go through decode_value().
  */
 #include "decode_number.h"
 #include "decode_print.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define VALUE_MAX     4096 /* with its NUL */
-#define NAME_MAX_ADDR 1024 /* the same for the function of addr */
-/* Every field at its longest: the columns, and addr with two names. */
+#define NAME_MAX_ADDR 1024 /* the same for the name at addr */
+/* The longest possible line: all columns, and addr with two names. */
 #define LINE_SIZE ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_CHARS))
 #define BLANKS	  24 /* at least the width of the widest column */
 
@@ -108,14 +108,14 @@ static char *put_seconds(struct decode_printer *p, char *at, size_t width, uint6
 /* A few threads execute most events: the text of their IDs is cached. */
 static char *put_tid(struct decode_printer *p, char *at, size_t width, int32_t tid)
 {
-	struct decode_tid *known = &p->tids[(unsigned int)tid % DECODE_TIDS];
+	struct decode_tid *cached = &p->tids[(unsigned int)tid % DECODE_TIDS];
 
-	if (!known->len || known->tid != tid) {
-		known->len = (size_t)(put_signed(known->text, width, tid) - known->text);
-		known->tid = tid;
+	if (!cached->len || cached->tid != tid) {
+		cached->len = (size_t)(put_signed(cached->text, width, tid) - cached->text);
+		cached->tid = tid;
 	}
-	memcpy(at, known->text, 16);
-	return at + known->len;
+	memcpy(at, cached->text, 16);
+	return at + cached->len;
 }
 
 static char *put_comm(char *at, size_t width, const char *comm)
@@ -129,7 +129,7 @@ static char *put_comm(char *at, size_t width, const char *comm)
 	return at + (len < width ? width : len);
 }
 
-/* The function, with_off with the offset in it; without a function the image and the offset. */
+/* Writes the function, if with_off with the offset in it; without one, the image and offset. */
 static char *put_name(char *at, const struct location *location, uint64_t addr, bool with_off,
 		      size_t max)
 {
@@ -177,7 +177,7 @@ static char *put_addr(struct decode_printer *p, const struct auxtap_event *ev, c
 	return at;
 }
 
-/* A number that not every sample has. */
+/* Writes a number that only some samples have. */
 static inline __attribute__((always_inline)) char *
 put_sampled(const struct auxtap_event *ev, char *at, size_t width, unsigned int has, uint64_t value)
 {
@@ -262,7 +262,7 @@ static char *put_tag(const struct auxtap_event *ev, char *at)
 	return put_text(at, tag, strlen(tag), VALUE_MAX);
 }
 
-/* A gap: only the columns up to the event's name, then the cause. */
+/* Writes a gap: only the columns up to the event's name, then the cause. */
 static char *put_gap(struct decode_printer *p, const struct auxtap_event *ev, char *at)
 {
 	bool first = true;
@@ -290,7 +290,7 @@ static char *put_event(struct decode_printer *p, const struct auxtap_event *ev,
 			at = put_addr(p, ev, at);
 			continue;
 		}
-		/* printed with the symbol */
+		/* the symbol's column prints it */
 		if ((field == FIELD_SYMOFF && p->has & 1u << FIELD_SYM) ||
 		    (!ev->has_ip && (field == FIELD_SYM || field == FIELD_DSO)))
 			continue;
@@ -304,7 +304,7 @@ static char *put_event(struct decode_printer *p, const struct auxtap_event *ev,
 	return at;
 }
 
-/* Might a name in the line contain a control character? Nearly no line does. */
+/* May the line contain a control character? Few lines do. */
 static bool has_unsafe(const char *at, const char *end)
 {
 	unsigned char any = 0;

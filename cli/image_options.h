@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options that say where images are: the same for decode, report, pack, gdb and gdbserver. */
+/* The options that locate images: the same for decode, report, pack, gdb and gdbserver. */
 #ifndef AUXTAP_IMAGE_OPTIONS_H
 #define AUXTAP_IMAGE_OPTIONS_H
 
@@ -19,7 +19,7 @@ enum {
 extern const struct option_row image_option_rows[];
 extern const char image_options_help[];
 
-/* Whether the option is one of these; then *opts has its value, which stays the caller's. */
+/* True if it is one of these options; *opts then points to its value. */
 bool image_options_parse(struct auxtap_image_set_opts *opts, int opt, const char *value);
 
 #endif

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile pid_t pager;
-static bool errors_too;
+static volatile pid_t pager_pid;
+static bool pages_stderr;
 
 static const char *pager_command(void)
 {
@@ -30,9 +30,9 @@ static const char *pager_command(void)
 	return "less";
 }
 
-static void execute(const char *command)
+static void exec_command(const char *command)
 {
-	/* less: end at once if it fits one screen, show colours, leave the text on the screen */
+	/* less: exit at once if one screen is enough, show colours, leave the text on the screen */
 	setenv("LESS", "FRX", 0);
 	if (strpbrk(command, " \t\n|&;<>()$`\\\"'*?[#~=%"))
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -42,26 +42,26 @@ static void execute(const char *command)
 
 static void wait_for_pager(void)
 {
-	pid_t pid = pager;
+	pid_t pid = pager_pid;
 
-	pager = 0;
+	pager_pid = 0;
 	close(STDOUT_FILENO);
-	if (errors_too)
+	if (pages_stderr)
 		close(STDERR_FILENO);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
-/* The terminal belongs to the pager until it ends, whatever ends us. */
+/* The pager uses the terminal until it exits: wait for it before this process ends. */
 static void on_signal(int signo)
 {
-	if (pager)
+	if (pager_pid)
 		wait_for_pager();
 	signal(signo, SIG_DFL);
 	raise(signo);
 }
 
-static void take_signals(void)
+static void catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	struct sigaction action = {.sa_handler = on_signal}, before;
@@ -72,19 +72,19 @@ static void take_signals(void)
 	}
 }
 
-/* In the child. Only if it cannot be executed, something comes through 'failed'. */
+/* In the child: executes the pager. Only if that fails, it writes to 'failed'. */
 static void run_pager(const char *command, const int input[2], int failed)
 {
 	dup2(input[0], STDIN_FILENO);
 	close(input[0]);
 	close(input[1]);
-	execute(command);
+	exec_command(command);
 	(void)!write(failed, "", 1);
 	_exit(127);
 }
 
-/* Whether the pager runs, or has run. */
-static bool is_running(int failed)
+/* Was the pager executed? */
+static bool was_executed(int failed)
 {
 	ssize_t n;
 	char byte;
@@ -114,13 +114,13 @@ void pager_start(void)
 		run_pager(command, input, failed[1]);
 	close(input[0]);
 	close(failed[1]);
-	if (pid > 0 && is_running(failed[0])) {
-		pager = pid;
-		errors_too = isatty(STDERR_FILENO);
+	if (pid > 0 && was_executed(failed[0])) {
+		pager_pid = pid;
+		pages_stderr = isatty(STDERR_FILENO);
 		dup2(input[1], STDOUT_FILENO);
-		if (errors_too)
+		if (pages_stderr)
 			dup2(input[1], STDERR_FILENO);
-		take_signals();
+		catch_signals();
 	} else if (pid > 0) {
 		waitpid(pid, NULL, 0);
 	}
@@ -130,11 +130,11 @@ void pager_start(void)
 
 bool pager_or_terminal(void)
 {
-	return pager || isatty(STDOUT_FILENO);
+	return pager_pid || isatty(STDOUT_FILENO);
 }
 
 void pager_finish(void)
 {
-	if (pager)
+	if (pager_pid)
 		wait_for_pager();
 }

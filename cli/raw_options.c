@@ -302,8 +302,8 @@ static int add_image(struct auxtap_image_set *images, const struct raw_image *im
 	return auxtap_image_set_raw(images, path, image->from, image->size, image->addr, err);
 }
 
-int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *images,
-		       struct auxtap_error *err)
+int raw_options_add_images(const struct raw_options *ro, struct auxtap_image_set *images,
+			   struct auxtap_error *err)
 {
 	int ret = 0;
 

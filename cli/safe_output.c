@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A standard output for commands that print names from files: see cli.h. */
+/* The standard output of commands that print names from files: see cli.h. */
 #include "cli.h"
 
 #include <auxtap/text.h>
@@ -8,12 +8,12 @@
 #define CHUNK 4096
 
 struct safe_output {
-	char cut[4]; /* start of a UTF-8 sequence that the end of the last buffer cut */
-	size_t nr_cut;
+	char partial[4]; /* the start of a UTF-8 sequence that the last buffer ended in */
+	size_t nr_partial;
 };
 
-/* The number of bytes at the end of text that are an incomplete UTF-8 sequence. */
-static size_t cut_at_end(const char *text, size_t len)
+/* How many bytes at the end of text are an incomplete UTF-8 sequence? */
+static size_t incomplete_at_end(const char *text, size_t len)
 {
 	for (size_t back = 1; back <= 3 && back <= len; back++) {
 		unsigned char c = (unsigned char)text[len - back];
@@ -50,7 +50,7 @@ static bool write_lines(const char *text, size_t len)
 		while (n < len && n < CHUNK && text[n] != '\n' && text[n] != '\t')
 			n++;
 		if (n == CHUNK)
-			n -= cut_at_end(text, n);
+			n -= incomplete_at_end(text, n);
 		if (n && !write_chunk(text, n))
 			return false;
 		if (n < len && (text[n] == '\n' || text[n] == '\t') &&
@@ -66,28 +66,28 @@ static ssize_t write_safe(void *cookie, const char *text, size_t size)
 {
 	struct safe_output *out = cookie;
 	const char *at = text, *end = text + size;
-	char first[8];
+	char sequence[8];
 	size_t nr;
 
-	/* complete a sequence that two buffers share; the first had at most 3 bytes of it */
-	while (out->nr_cut && at < end) {
-		memcpy(first, out->cut, out->nr_cut);
-		first[out->nr_cut] = *at++;
-		nr = out->nr_cut + 1;
-		if (cut_at_end(first, nr) == nr) {
-			out->cut[out->nr_cut++] = first[nr - 1];
+	/* complete a sequence that two buffers share: the first has at most 3 bytes of it */
+	while (out->nr_partial && at < end) {
+		memcpy(sequence, out->partial, out->nr_partial);
+		sequence[out->nr_partial] = *at++;
+		nr = out->nr_partial + 1;
+		if (incomplete_at_end(sequence, nr) == nr) {
+			out->partial[out->nr_partial++] = sequence[nr - 1];
 			continue;
 		}
-		out->nr_cut = 0;
-		if (!write_lines(first, nr))
+		out->nr_partial = 0;
+		if (!write_lines(sequence, nr))
 			return 0;
 	}
-	nr = cut_at_end(at, (size_t)(end - at));
+	nr = incomplete_at_end(at, (size_t)(end - at));
 	if (!write_lines(at, (size_t)(end - at) - nr))
 		return 0;
 	if (nr) {
-		memcpy(out->cut, end - nr, nr);
-		out->nr_cut = nr;
+		memcpy(out->partial, end - nr, nr);
+		out->nr_partial = nr;
 	}
 	return fflush(stdout) ? 0 : (ssize_t)size;
 }
