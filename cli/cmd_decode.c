@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap decode: prints the executed flow of a perf.data file or a raw trace. decode_print.c and
- * decode_jobs.c write the lines. */
+/*
+ * auxtap decode: prints the control flow of a perf.data file or a raw trace. decode_print.c and
+ * decode_jobs.c write the lines.
+ */
 #include "cli.h"
 #include "crash_guard.h"
 #include "decode_jobs.h"
@@ -16,7 +18,7 @@
 
 struct decode_cmd {
 	struct auxtap_decode_opts opts;
-	int32_t tid, cpu; /* the filters of opts, if given */
+	int32_t tid, cpu; /* opts points to them if they are given */
 	struct auxtap_image_set_opts image_opts;
 	struct raw_options raw;
 	bool summary;
@@ -107,8 +109,8 @@ static int parse_events(struct decode_cmd *cmd, const char *list)
 	return 0;
 }
 
-/* Seconds with up to nine decimals to ns. */
-static bool seconds(const char *s, size_t len, uint64_t *ns)
+/* Parses seconds with up to nine decimals to ns. */
+static bool parse_seconds(const char *s, size_t len, uint64_t *ns)
 {
 	uint64_t value = 0, unit = 1000000000;
 	bool point = false, digit = false;
@@ -140,9 +142,9 @@ static int parse_time(struct decode_cmd *cmd, const char *arg)
 	bool ok = comma != NULL;
 
 	if (ok && comma != arg)
-		ok = seconds(arg, (size_t)(comma - arg), &cmd->opts.time_start);
+		ok = parse_seconds(arg, (size_t)(comma - arg), &cmd->opts.time_start);
 	if (ok && comma[1])
-		ok = seconds(comma + 1, strlen(comma + 1), &cmd->opts.time_stop) &&
+		ok = parse_seconds(comma + 1, strlen(comma + 1), &cmd->opts.time_stop) &&
 		     cmd->opts.time_stop > cmd->opts.time_start;
 	return ok ? 0 : cli_bad_value("--time", arg, "START,STOP in seconds");
 }
@@ -220,41 +222,41 @@ static void print_summary(const struct auxtap_decoder *dec)
 	       (unsigned long long)(span / 1000000000), (unsigned long long)(span % 1000000000));
 }
 
-/* --last: a ring of at most 'max' events. */
-struct tail {
+/* --last: a ring of the newest 'max' events. */
+struct last_events {
 	struct auxtap_event *ring;
 	size_t first, nr, capacity;
 	uint64_t max;
 };
 
-static int tail_add(struct tail *tail, const struct auxtap_event *ev)
+static int last_events_add(struct last_events *last, const struct auxtap_event *ev)
 {
 	struct auxtap_event kept = *ev;
 
-	if (tail->nr < tail->max && ring_grow(tail->ring, tail->first, tail->nr, tail->capacity))
+	if (last->nr < last->max && ring_grow(last->ring, last->first, last->nr, last->capacity))
 		return -ENOMEM;
 	if (decode_event_keep(&kept))
 		return -ENOMEM;
-	if (tail->nr == tail->max) {
-		decode_event_release(&tail->ring[tail->first]);
-		tail->first = ring_index(tail->first, 1, tail->capacity);
-		tail->nr--;
+	if (last->nr == last->max) {
+		decode_event_release(&last->ring[last->first]);
+		last->first = ring_index(last->first, 1, last->capacity);
+		last->nr--;
 	}
-	tail->ring[ring_index(tail->first, tail->nr++, tail->capacity)] = kept;
+	last->ring[ring_index(last->first, last->nr++, last->capacity)] = kept;
 	return 0;
 }
 
-static void tail_print(struct tail *tail, struct decode_printer *printer)
+static void last_events_print(struct last_events *last, struct decode_printer *printer)
 {
-	for (size_t i = 0; i < tail->nr; i++) {
-		size_t at = ring_index(tail->first, i, tail->capacity);
+	for (size_t i = 0; i < last->nr; i++) {
+		size_t at = ring_index(last->first, i, last->capacity);
 
-		decode_print(printer, &tail->ring[at]);
-		decode_event_release(&tail->ring[at]);
+		decode_print(printer, &last->ring[at]);
+		decode_event_release(&last->ring[at]);
 	}
 }
 
-static unsigned int nr_threads(const struct decode_cmd *cmd)
+static unsigned int nr_print_threads(const struct decode_cmd *cmd)
 {
 	cpu_set_t cpus;
 
@@ -263,9 +265,9 @@ static unsigned int nr_threads(const struct decode_cmd *cmd)
 	return sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (unsigned int)CPU_COUNT(&cpus);
 }
 
-/* Prints all events, by several threads. Returns the last result of auxtap_decoder_next(). */
-static int run_jobs(struct auxtap_decoder *dec, struct decode_printer *printer, unsigned int nr,
-		    struct auxtap_error *err)
+/* Prints all events with several threads. Returns the last result of auxtap_decoder_next(). */
+static int print_events_threaded(struct auxtap_decoder *dec, struct decode_printer *printer,
+				 unsigned int nr, struct auxtap_error *err)
 {
 	struct decode_jobs *jobs = decode_jobs_new(printer, nr);
 	int ret;
@@ -280,17 +282,17 @@ static int run_jobs(struct auxtap_decoder *dec, struct decode_printer *printer, 
 }
 
 /* Returns the last result of auxtap_decoder_next(). */
-static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec, struct decode_printer *printer,
-	       struct auxtap_error *err)
+static int print_events(struct decode_cmd *cmd, struct auxtap_decoder *dec,
+			struct decode_printer *printer, struct auxtap_error *err)
 {
-	struct tail tail = {.max = cmd->last};
+	struct last_events last = {.max = cmd->last};
 	struct auxtap_event ev = {.size = sizeof(ev)};
 	int ret;
 
 	if (!cmd->summary)
 		decode_print_begin(printer);
-	if (!cmd->summary && !cmd->last && nr_threads(cmd) > 1) {
-		ret = run_jobs(dec, printer, nr_threads(cmd), err);
+	if (!cmd->summary && !cmd->last && nr_print_threads(cmd) > 1) {
+		ret = print_events_threaded(dec, printer, nr_print_threads(cmd), err);
 		goto out;
 	}
 	while ((ret = auxtap_decoder_next(dec, &ev, err)) == 1 && !printer->failed) {
@@ -298,30 +300,30 @@ static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec, struct decode
 			continue;
 		if (!cmd->last)
 			decode_print(printer, &ev);
-		else if (tail_add(&tail, &ev)) {
+		else if (last_events_add(&last, &ev)) {
 			ret = auxtap_error_set(err, -ENOMEM, "--last", "out of memory");
 			break;
 		}
 	}
-	if (tail.nr)
-		tail_print(&tail, printer);
+	if (last.nr)
+		last_events_print(&last, printer);
 	if (cmd->summary && ret <= 0)
 		print_summary(dec);
 out:
 	decode_print_flush(printer);
 	decode_print_free(printer);
-	free(tail.ring);
+	free(last.ring);
 	return ret;
 }
 
-static void id_text(char *out, const uint8_t *id, unsigned int size)
+static void build_id_text(char *out, const uint8_t *id, unsigned int size)
 {
 	strcpy(out, size ? "" : "no build-id");
 	for (unsigned int i = 0; i < size && i < 20; i++)
 		snprintf(out + 2 * i, 3, "%02x", id[i]);
 }
 
-static const char *how_to_get(const char *name)
+static const char *image_hint(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -334,8 +336,8 @@ static const char *how_to_get(const char *name)
 	return "use --sysroot DIR with a directory that contains the file that ran";
 }
 
-/* Reports the missing or different programs and libraries that caused gaps. */
-static void say_missing(const struct auxtap_image_set *images)
+/* Reports missing or different programs and libraries that caused gaps. */
+static void report_missing_images(const struct auxtap_image_set *images)
 {
 	struct auxtap_image_info info = {.size = sizeof(info)};
 	char want[48], found[48];
@@ -347,21 +349,21 @@ static void say_missing(const struct auxtap_image_set *images)
 		    !info.nr_gaps)
 			continue;
 		plural = info.nr_gaps == 1 ? "" : "s";
-		id_text(want, info.build_id, info.build_id_size);
-		id_text(found, info.found_build_id, info.found_build_id_size);
+		build_id_text(want, info.build_id, info.build_id_size);
+		build_id_text(found, info.found_build_id, info.found_build_id_size);
 		if (info.changed)
 			cli_errorf(
-				info.name, how_to_get(info.name),
+				info.name, image_hint(info.name),
 				"is not the file that ran, or was written after the recording; %llu gap%s (no_image)",
 				(unsigned long long)info.nr_gaps, plural);
 		else if (info.state == AUXTAP_IMAGE_DIFFERENT)
 			cli_errorf(
-				info.name, how_to_get(info.name),
+				info.name, image_hint(info.name),
 				"is not the file that ran: build-id mismatch (%s ran, %s has %s); %llu gap%s (no_image)",
 				want, info.path ? info.path : "?", found,
 				(unsigned long long)info.nr_gaps, plural);
 		else
-			cli_errorf(info.name, how_to_get(info.name),
+			cli_errorf(info.name, image_hint(info.name),
 				   "%s%s%s; %llu gap%s (no_image)",
 				   info.denied ? "the recording's owner may not read it" :
 						 "not found",
@@ -372,16 +374,16 @@ static void say_missing(const struct auxtap_image_set *images)
 }
 
 /* Reports, once, requested events and fields that no file of this trace family contains. */
-static void say_not_there(const struct decode_printer *printer,
-			  const struct auxtap_trace_family *family, const char *path)
+static void report_absent_kinds(const struct decode_printer *printer,
+				const struct auxtap_trace_family *family, const char *path)
 {
-	uint32_t asked = printer->events, of_samples = 0;
+	uint32_t requested = printer->events, sample_fields = 0;
 
 	for (int f = FIELD_PHYS; f < NR_FIELDS; f++)
-		of_samples |= 1u << f;
-	if (printer->has & of_samples)
-		asked |= AUXTAP_EVENT_MEM;
-	if (asked & family->lacks)
+		sample_fields |= 1u << f;
+	if (printer->has & sample_fields)
+		requested |= AUXTAP_EVENT_MEM;
+	if (requested & family->lacks)
 		cli_errorf(path, NULL, "this file contains %s, so no %s", family->contents,
 			   family->lacks_text);
 }
@@ -429,12 +431,12 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 		cli_error(&err);
 		goto out;
 	}
-	say_not_there(printer, family, cmd->path);
+	report_absent_kinds(printer, family, cmd->path);
 	printer->images = images;
-	ret = run(cmd, dec, printer, &err);
+	ret = print_events(cmd, dec, printer, &err);
 	status = CLI_OK;
-	if (!auxtap_image_set_no_memory(images)) /* else memory caused it */
-		say_missing(images);
+	if (!auxtap_image_set_no_memory(images)) /* else images are missing for lack of memory */
+		report_missing_images(images);
 	if (printer->failed) {
 		status = cli_output_failed(errno);
 	} else if (ret >= 0 && auxtap_image_set_no_memory(images)) {
@@ -487,7 +489,7 @@ int cmd_decode(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	cmd.path = first < argc ? argv[first] : "auxtap.data";
-	/* A snapshot, too, may not contain all images: allow --image without --raw. */
+	/* A CoreSight snapshot may lack images, too: allow --image without --raw. */
 	if (!cmd.raw.is_raw && auxtap_is_coresight_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "decode", first < argc);

@@ -44,8 +44,8 @@ static const struct option_row own_options[] = {
 };
 const struct option_row *const dump_options[] = {own_options, raw_option_rows, NULL};
 
-/* The exit status. EPIPE is not a failure: the reader of the output closed the pipe. */
-static int finish(int ret, const struct auxtap_error *err)
+/* Returns the exit status. EPIPE is not a failure: the reader of the output closed the pipe. */
+static int finish_dump(int ret, const struct auxtap_error *err)
 {
 	int output = ferror(stdout) && ret < 0 ? -ret : 0;
 
@@ -61,8 +61,8 @@ static int finish(int ret, const struct auxtap_error *err)
 	return ret > 0 ? CLI_DAMAGED : CLI_FAILED;
 }
 
-/* dump accepts the raw options of decode and reports those that have no effect here. */
-static void say_unused(const struct raw_options *ro)
+/* dump accepts decode's options for raw traces, and reports those that have no effect. */
+static void report_unused_options(const struct raw_options *ro)
 {
 	static const struct {
 		int opt;
@@ -77,8 +77,8 @@ static void say_unused(const struct raw_options *ro)
 				   "has no effect on a packet listing");
 }
 
-static int dump_bare(const struct raw_options *ro, const char *path, FILE *out,
-		     struct auxtap_error *err)
+static int dump_raw(const struct raw_options *ro, const char *path, FILE *out,
+		    struct auxtap_error *err)
 {
 	struct auxtap_error damage = AUXTAP_ERROR_INIT;
 	int ret = 0;
@@ -141,16 +141,16 @@ int cmd_dump(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	if (raw.is_raw)
-		say_unused(&raw);
+		report_unused_options(&raw);
 	crash_guard_install(argv[first]);
 	if (raw.is_raw)
-		return finish(dump_bare(&raw, argv[first], out, &err), &err);
+		return finish_dump(dump_raw(&raw, argv[first], out, &err), &err);
 	if (auxtap_is_coresight_snapshot(argv[first]))
-		return finish(auxtap_dump_snapshot(argv[first], &opts, out, &err), &err);
+		return finish_dump(auxtap_dump_snapshot(argv[first], &opts, out, &err), &err);
 	ret = auxtap_perfdata_open(&pd, argv[first], &err);
 	if (ret)
-		return finish(ret, &err);
-	ret = finish(auxtap_dump(pd, &opts, out, &err), &err);
+		return finish_dump(ret, &err);
+	ret = finish_dump(auxtap_dump(pd, &opts, out, &err), &err);
 	if (cli_unfinished(pd) && ret == CLI_OK)
 		ret = CLI_DAMAGED;
 	auxtap_perfdata_close(pd);

@@ -32,7 +32,7 @@ static const char help[] =
 
 struct gdb_cmd {
 	const char *gdb, *path;
-	/* for gdbserver, each once; value NULL: it has none */
+	/* options for gdbserver, each once; value NULL: none */
 	struct {
 		const char *name, *value;
 	} options[8];
@@ -43,7 +43,7 @@ struct gdb_cmd {
 };
 
 /* Appends text to a command of the shell that gdb starts, quoted. False: it is too long. */
-static bool quote(char *command, size_t size, const char *text)
+static bool append_quoted(char *command, size_t size, const char *text)
 {
 	size_t len = strlen(command);
 
@@ -51,12 +51,12 @@ static bool quote(char *command, size_t size, const char *text)
 		return false;
 	command[len++] = '\'';
 	for (; *text; text++) {
-		const char *piece = *text == '\'' ? "'\\''" : NULL;
-		size_t nr = piece ? 4 : 1;
+		const char *escape = *text == '\'' ? "'\\''" : NULL;
+		size_t nr = escape ? 4 : 1;
 
 		if (len + nr + 3 > size || *text == '\n')
 			return false;
-		memcpy(command + len, piece ? piece : text, nr);
+		memcpy(command + len, escape ? escape : text, nr);
 		len += nr;
 	}
 	command[len++] = '\'';
@@ -76,21 +76,23 @@ static bool connect_command(const struct gdb_cmd *cmd, char *command, size_t siz
 		return false;
 	self[len] = '\0';
 	snprintf(command, size, "target remote | ");
-	fits = quote(command, size, self) && quote(command, size, "gdbserver") &&
-	       quote(command, size, "--stdio");
+	fits = append_quoted(command, size, self) && append_quoted(command, size, "gdbserver") &&
+	       append_quoted(command, size, "--stdio");
 	for (unsigned int i = 0; i < cmd->nr_options && fits; i++)
-		fits = quote(command, size, cmd->options[i].name) &&
-		       (!cmd->options[i].value || quote(command, size, cmd->options[i].value));
-	return fits && quote(command, size, "--") && quote(command, size, cmd->path);
+		fits = append_quoted(command, size, cmd->options[i].name) &&
+		       (!cmd->options[i].value ||
+			append_quoted(command, size, cmd->options[i].value));
+	return fits && append_quoted(command, size, "--") &&
+	       append_quoted(command, size, cmd->path);
 }
 
-/* What of the recording decides how gdb is started. */
+/* Properties of the recording that decide how gdb is started. */
 struct gdb_needs {
-	bool foreign;	    /* another user's file */
-	bool other_machine; /* its program is not for this one */
+	bool foreign;	    /* the file belongs to another user */
+	bool other_machine; /* the program is for another architecture */
 };
 
-static int look_at(const char *path, struct gdb_needs *needs)
+static int inspect_recording(const char *path, struct gdb_needs *needs)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
@@ -117,10 +119,10 @@ static int look_at(const char *path, struct gdb_needs *needs)
 extern const char unwinder_py[];
 
 /*
- * The unwinder as a file that exists only as long as gdb does; argument: how gdb finds it. A gdb
- * without Python does without. False: no memory.
+ * Writes the unwinder to a memfd, which exists as long as gdb runs; argument is its path. A gdb
+ * without Python cannot use it. Returns false if there is no memory.
  */
-static bool put_unwinder(char *argument, size_t size)
+static bool write_unwinder(char *argument, size_t size)
 {
 	static const char begin[] = "python\n", end[] = "end\n";
 	int fd = memfd_create("auxtap-unwinder", 0);
@@ -133,7 +135,7 @@ static bool put_unwinder(char *argument, size_t size)
 	return true;
 }
 
-static int start(const struct gdb_cmd *cmd, const struct gdb_needs *needs)
+static int exec_gdb(const struct gdb_cmd *cmd, const struct gdb_needs *needs)
 {
 	const char *argv[MAX_ARGUMENTS];
 	char command[16384], unwinder[64];
@@ -149,7 +151,7 @@ static int start(const struct gdb_cmd *cmd, const struct gdb_needs *needs)
 	}
 	argv[nr++] = cmd->gdb ? cmd->gdb : needs->other_machine ? "gdb-multiarch" : "gdb";
 	if (needs->foreign) {
-		/* scripts beside its programs would run with this user's rights */
+		/* scripts beside the program would run with this user's rights */
 		argv[nr++] = "-iex";
 		argv[nr++] = "set auto-load off";
 		argv[nr++] = "-iex";
@@ -157,13 +159,13 @@ static int start(const struct gdb_cmd *cmd, const struct gdb_needs *needs)
 	}
 	argv[nr++] = "-iex";
 	argv[nr++] = "set remotetimeout " TIMEOUT;
-	if (put_unwinder(unwinder, sizeof(unwinder))) {
+	if (write_unwinder(unwinder, sizeof(unwinder))) {
 		argv[nr++] = "-x";
 		argv[nr++] = unwinder;
 	}
 	argv[nr++] = "-ex";
 	argv[nr++] = command;
-	/* else 'reverse-next' is led astray by threads that call what it steps over */
+	/* else 'reverse-next' may stop in another thread that calls the same function */
 	argv[nr++] = "-ex";
 	argv[nr++] = "set scheduler-locking step";
 	for (int i = 0; i < cmd->nr_arguments; i++)
@@ -178,12 +180,12 @@ static int start(const struct gdb_cmd *cmd, const struct gdb_needs *needs)
 	return CLI_FAILED;
 }
 
-/* An option of gdbserver, to be passed on. */
-static void pass_on(struct gdb_cmd *cmd, const char *name, const char *value)
+/* Adds an option for gdbserver. */
+static void add_gdbserver_option(struct gdb_cmd *cmd, const char *name, const char *value)
 {
 	unsigned int i = 0;
 
-	/* of an option that is repeated the last one holds */
+	/* the last one of repeated options counts */
 	while (i < cmd->nr_options && strcmp(cmd->options[i].name, name) != 0)
 		i++;
 	cmd->options[i].name = name;
@@ -192,13 +194,13 @@ static void pass_on(struct gdb_cmd *cmd, const char *name, const char *value)
 		cmd->nr_options++;
 }
 
-/* Its value is not an argument of its own. */
-static bool take_btrace(struct gdb_cmd *cmd, const struct options *o)
+/* The optional value of --btrace must be in the same argument. */
+static bool parse_btrace(struct gdb_cmd *cmd, const struct options *o)
 {
 	uint64_t number;
 
 	snprintf(cmd->btrace, sizeof(cmd->btrace), "--btrace");
-	pass_on(cmd, cmd->btrace, NULL);
+	add_gdbserver_option(cmd, cmd->btrace, NULL);
 	if (!o->value)
 		return true;
 	if (!cli_number(o->value, GDB_MAX_BTRACE, &number) || !number) {
@@ -221,12 +223,12 @@ static const struct option_row own_options[] = {
 };
 const struct option_row *const gdb_options[] = {own_options, image_option_rows, NULL};
 
-/* "[FILE] [-- GDB-ARGUMENT...]" from argv[first] on. False: it is something else. */
-static bool take_arguments(struct gdb_cmd *cmd, int argc, char **argv, int first)
+/* Parses "[FILE] [-- GDB-ARGUMENT...]" from argv[first] on. False: printed an error. */
+static bool parse_arguments(struct gdb_cmd *cmd, int argc, char **argv, int first)
 {
-	bool only_gdbs = first > 1 && !strcmp(argv[first - 1], "--");
+	bool only_gdb_arguments = first > 1 && !strcmp(argv[first - 1], "--");
 
-	if (first < argc && !only_gdbs) {
+	if (first < argc && !only_gdb_arguments) {
 		cmd->path = argv[first++];
 		if (first < argc && strcmp(argv[first++], "--") != 0) {
 			cli_errorf(argv[first - 1], "arguments for gdb come after '--'",
@@ -253,29 +255,29 @@ int cmd_gdb(int argc, char **argv)
 			cmd.gdb = o.value;
 			break;
 		case OPT_PID:
-			pass_on(&cmd, "--pid", o.value);
+			add_gdbserver_option(&cmd, "--pid", o.value);
 			break;
 		case OPT_MEMORY:
-			pass_on(&cmd, "--memory", o.value);
+			add_gdbserver_option(&cmd, "--memory", o.value);
 			break;
 		case OPT_CORE:
-			pass_on(&cmd, "--core", o.value);
+			add_gdbserver_option(&cmd, "--core", o.value);
 			break;
 		case OPT_BTRACE:
-			if (!take_btrace(&cmd, &o))
+			if (!parse_btrace(&cmd, &o))
 				return CLI_USAGE;
 			break;
 		case IMAGE_OPT_SYSROOT:
-			pass_on(&cmd, "--sysroot", o.value);
+			add_gdbserver_option(&cmd, "--sysroot", o.value);
 			break;
 		case IMAGE_OPT_VMLINUX:
-			pass_on(&cmd, "--vmlinux", o.value);
+			add_gdbserver_option(&cmd, "--vmlinux", o.value);
 			break;
 		case IMAGE_OPT_KCORE:
-			pass_on(&cmd, "--kcore", o.value);
+			add_gdbserver_option(&cmd, "--kcore", o.value);
 			break;
 		case IMAGE_OPT_DEBUGINFOD:
-			pass_on(&cmd, "--debuginfod", NULL);
+			add_gdbserver_option(&cmd, "--debuginfod", NULL);
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -285,8 +287,8 @@ int cmd_gdb(int argc, char **argv)
 			return cli_bad_option(&o, "gdb");
 		}
 	}
-	if (!take_arguments(&cmd, argc, argv, options_end(&o)))
+	if (!parse_arguments(&cmd, argc, argv, options_end(&o)))
 		return CLI_USAGE;
-	ret = look_at(cmd.path, &needs);
-	return ret ? ret : start(&cmd, &needs);
+	ret = inspect_recording(cmd.path, &needs);
+	return ret ? ret : exec_gdb(&cmd, &needs);
 }

@@ -48,7 +48,7 @@ static int serve(const struct gdbserver_cmd *cmd)
 
 	crash_guard_install(cmd->path);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGINT, SIG_IGN); /* Ctrl-C is for gdb, in whose process group this one may be */
+	signal(SIGINT, SIG_IGN); /* Ctrl-C is for gdb; this process may be in its process group */
 	ret = auxtap_perfdata_open(&pd, cmd->path, &err);
 	if (ret) {
 		cli_error(&err);
@@ -81,8 +81,8 @@ static const struct option_row own_options[] = {
 };
 const struct option_row *const gdbserver_options[] = {own_options, image_option_rows, NULL};
 
-/* A number from 1 to max. */
-static bool take_number(const struct options *o, uint64_t max, uint64_t *number)
+/* Parses a number from 1 to max. */
+static bool parse_number(const struct options *o, uint64_t max, uint64_t *number)
 {
 	if (cli_number(o->value, max, number) && *number)
 		return true;
@@ -108,12 +108,12 @@ int cmd_gdbserver(int argc, char **argv)
 			cmd.stdio = true;
 			break;
 		case OPT_PID:
-			if (!take_number(&o, INT32_MAX, &number))
+			if (!parse_number(&o, INT32_MAX, &number))
 				return CLI_USAGE;
 			cmd.opts.pid = (int32_t)number;
 			break;
 		case OPT_MEMORY:
-			if (!take_number(&o, 1u << 20, &number))
+			if (!parse_number(&o, 1u << 20, &number))
 				return CLI_USAGE;
 			cmd.opts.memory = number << 20;
 			break;
@@ -122,7 +122,7 @@ int cmd_gdbserver(int argc, char **argv)
 			break;
 		case OPT_BTRACE:
 			number = BTRACE_BLOCKS;
-			if (o.value && !take_number(&o, GDB_MAX_BTRACE, &number))
+			if (o.value && !parse_number(&o, GDB_MAX_BTRACE, &number))
 				return CLI_USAGE;
 			cmd.opts.btrace = number;
 			break;

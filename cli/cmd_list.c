@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap list: this machine's trace units, the user's permissions, what record selects. */
+/* auxtap list: shows this machine's trace units, the user's permissions, and record's defaults. */
 #include "cli.h"
 #ifdef AUXTAP_HAVE_DECODE
 #include <auxtap/decode.h>
@@ -33,8 +33,8 @@ AUXTAP_PRINTF(1, 2) static void say(const char *fmt, ...)
 	va_end(args);
 }
 
-/* The first line, safe to print. */
-static int read_text(const char *path, char *buf, size_t size)
+/* Reads the first line of a file, escaped. */
+static int read_line(const char *path, char *buf, size_t size)
 {
 	FILE *f = fopen(path, "re");
 	char raw[256];
@@ -64,7 +64,7 @@ static void show_dir(const char *pmu, const char *dir)
 		if (names[i]->d_name[0] != '.') {
 			snprintf(path, sizeof(path), PMUS "/%s/%s/%.200s", pmu, dir,
 				 names[i]->d_name);
-			if (!read_text(path, value, sizeof(value)))
+			if (!read_line(path, value, sizeof(value)))
 				say(" %s=%s", names[i]->d_name, value);
 		}
 		free(names[i]);
@@ -83,7 +83,7 @@ static int show_pmus(void)
 		const char *pmu = names[i]->d_name;
 
 		snprintf(path, sizeof(path), PMUS "/%.200s/type", pmu);
-		if (auxtap_pmu_has_aux(pmu) && !read_text(path, type, sizeof(type))) {
+		if (auxtap_pmu_has_aux(pmu) && !read_line(path, type, sizeof(type))) {
 			say("  %s (type %s)\n", pmu, type);
 			show_dir(pmu, "caps");
 			show_dir(pmu, "format");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap pack: a recording with what decoding it takes, in one file. */
+/* auxtap pack: writes a recording and everything that decoding it requires to one file. */
 #include "cli.h"
 #include "crash_guard.h"
 #include "image_options.h"
@@ -24,19 +24,19 @@ static const char help[] =
 	"  -o OUT           write to OUT (default: FILE.packed); an old file becomes OUT.old\n"
 	"  -h, --help       print help\n\n";
 
-static int fail(const struct auxtap_error *err)
+static int print_failure(const struct auxtap_error *err)
 {
 	cli_error(err);
 	return err->code == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
 }
 
-static void print_result(const char *out, const struct auxtap_pack_result *result, bool asked)
+static void print_result(const char *out, const struct auxtap_pack_result *result, bool requested)
 {
 	cli_say("auxtap: %s: %.1f MiB (trace: %.1f), %u images; ", out,
 		(double)result->file_size / 1048576, (double)result->trace_size / 1048576,
 		result->nr_images);
 	fputs(!result->redacted ? "it contains memory of the program: see who may read it\n" :
-	      asked		? "it contains no memory of the program\n" :
+	      requested		? "it contains no memory of the program\n" :
 				  "it contains no memory of the program: the recording is redacted\n",
 	      stderr);
 	if (result->nr_missing)
@@ -57,7 +57,7 @@ int cli_pack(const char *path, const char *out, const struct auxtap_pack_opts *o
 	int ret;
 
 	if (auxtap_perfdata_open(&pd, path, &err) < 0)
-		return fail(&err);
+		return print_failure(&err);
 	unfinished = cli_unfinished(pd);
 	if (!out) {
 		snprintf(name, sizeof(name), "%s.packed", path);
@@ -66,7 +66,7 @@ int cli_pack(const char *path, const char *out, const struct auxtap_pack_opts *o
 	ret = auxtap_pack(pd, out, opts, &result, &err);
 	auxtap_perfdata_close(pd);
 	if (ret)
-		return fail(&err);
+		return print_failure(&err);
 	print_result(out, &result, opts->redact);
 	return unfinished ? CLI_DAMAGED : CLI_OK;
 }
@@ -129,7 +129,7 @@ int cmd_pack(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	path = first < argc ? argv[first] : "auxtap.data";
-	signal(SIGXFSZ, SIG_IGN); /* a write that fails leaves no file */
+	signal(SIGXFSZ, SIG_IGN); /* then a failed write is an error, and the file is removed */
 	crash_guard_install(path);
 	return cli_pack(path, out, &opts);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap record, and the code that crash shares: choice of backend, signals, exit status. */
+/* auxtap record, and the code shared with crash: choice of the backend, signals, exit status. */
 #include "capture_options.h"
 
 #include <elf.h>
@@ -51,36 +51,37 @@ static const char help[] =
 
 /* ---- signals ---- */
 
-static struct auxtap_session *volatile running;
-static volatile pid_t untraced_program; /* it outlives the emulator; 0: none */
+static struct auxtap_session *volatile running_session;
+static volatile pid_t untraced_program; /* the program that outlived the emulator; 0: none */
 static volatile sig_atomic_t stop;
 static bool attached;
-static bool takes_snapshots; /* and goes on: not crash of a process that auxtap attached to */
+/* False: SIGUSR2 ends the session, as Ctrl-C does (crash attached to a process). */
+static bool snapshot_on_sigusr2;
 
-/* Signals that came before there was a session to forward them. */
-#define EARLY_MAX 8
-static siginfo_t early[EARLY_MAX];
-static volatile sig_atomic_t nr_early;
+/* Signals that arrived before a session could forward them. */
+#define EARLY_SIGNALS_MAX 8
+static siginfo_t early_signals[EARLY_SIGNALS_MAX];
+static volatile sig_atomic_t nr_early_signals;
 
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
 	(void)context;
-	if (signo == SIGUSR2 && takes_snapshots) {
-		if (running)
-			auxtap_session_request_snapshot(running);
+	if (signo == SIGUSR2 && snapshot_on_sigusr2) {
+		if (running_session)
+			auxtap_session_request_snapshot(running_session);
 	} else if (attached) {
 		stop = 1;
 	} else if (info->si_code > 0) {
-		/* The terminal sent it to the program too, which is in the same process group. */
-	} else if (running) {
-		auxtap_session_forward_siginfo(running, info);
+		/* The terminal sent it to the program, too, which is in the same process group. */
+	} else if (running_session) {
+		auxtap_session_forward_siginfo(running_session, info);
 	} else if (untraced_program) {
 		kill(untraced_program, signo);
-	} else if (nr_early < EARLY_MAX) {
-		early[nr_early] = *info;
-		nr_early = nr_early + 1;
+	} else if (nr_early_signals < EARLY_SIGNALS_MAX) {
+		early_signals[nr_early_signals] = *info;
+		nr_early_signals = nr_early_signals + 1;
 	}
 	errno = saved;
 }
@@ -91,7 +92,7 @@ static void on_file_limit(int signo)
 	(void)signo;
 }
 
-/* With SIGXFSZ caught, a write beyond ulimit -f fails with EFBIG and the program goes on. */
+/* With SIGXFSZ caught, a write beyond ulimit -f fails with EFBIG, and the program continues. */
 static void catch_file_limit(void)
 {
 	struct sigaction act = {.sa_handler = on_file_limit, .sa_flags = SA_RESTART}, old;
@@ -109,14 +110,14 @@ static void catch_signals(void)
 	struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}, old;
 	size_t nr = sizeof(caught) / sizeof(caught[0]);
 
-	/* The last three are not forwarded to a process that auxtap attached to. */
+	/* The last three are not caught if auxtap attached to a process. */
 	if (attached)
 		nr -= 3;
 	sigemptyset(&act.sa_mask);
 	for (size_t i = 0; i < nr; i++)
 		sigaddset(&act.sa_mask, caught[i]);
 	for (size_t i = 0; i < nr; i++) {
-		/* keep signals ignored that nohup or a shell ignores */
+		/* keep ignoring signals that nohup or a shell ignores */
 		if (!sigaction(caught[i], NULL, &old) && old.sa_handler == SIG_IGN)
 			continue;
 		sigaction(caught[i], &act, NULL);
@@ -129,14 +130,14 @@ static void start_forwarding(struct auxtap_session *s)
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	running = s;
-	for (int i = 0; i < nr_early; i++)
-		auxtap_session_forward_siginfo(s, &early[i]);
-	nr_early = 0;
+	running_session = s;
+	for (int i = 0; i < nr_early_signals; i++)
+		auxtap_session_forward_siginfo(s, &early_signals[i]);
+	nr_early_signals = 0;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The emulator died and the program went on: auxtap must not exit before the program does. */
+/* The emulator died, but the program is running: auxtap must not exit before it. */
 static void wait_for_program(pid_t pid)
 {
 	struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -180,13 +181,13 @@ static void on_progress(void *ctx, uint64_t elapsed_ms, const struct auxtap_sess
 	fflush(stderr);
 }
 
-static void on_untraced(void *ctx, pid_t pid, enum auxtap_untraced lacks, const char *why)
+static void on_untraced(void *ctx, pid_t pid, enum auxtap_untraced kind, const char *why)
 {
 	char what[32];
 
 	(void)ctx;
 	snprintf(what, sizeof(what), "process %d", pid);
-	switch (lacks) {
+	switch (kind) {
 	case AUXTAP_UNTRACED_TRUTH:
 		cli_errorf("--truth", "the trace goes on; use a larger disk, or trace less", "%s",
 			   why);
@@ -225,8 +226,8 @@ static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_cras
 
 /* ---- the run ---- */
 
-/* An AArch64 program on another machine: the machine's own trace unit cannot trace it. */
-static bool is_foreign(const struct capture_options *o)
+/* Is it an AArch64 program on another machine, whose trace unit cannot trace it? */
+static bool is_foreign_program(const struct capture_options *o)
 {
 #ifdef __aarch64__
 	(void)o;
@@ -250,7 +251,7 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	if (o->backend == BACKEND_AUTO && !o->engine_given && !o->trace_unit && !o->max_memory &&
 	    !o->values && !o->session.truth_path) {
 		auxtap_probe_machine(&probe);
-		kernel = probe.kernel && !is_foreign(o);
+		kernel = probe.kernel && !is_foreign_program(o);
 		if (!kernel && (o->session.all_cpus || o->session.cpus)) {
 			cli_errorf(o->session.cpus ? "-C" : "-a",
 				   "trace a program instead: auxtap record -- PROGRAM", "%s",
@@ -288,7 +289,7 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	return -1;
 }
 
-static void say_emulated(const struct auxtap_backend *be, const char *event)
+static void print_slowdown(const struct auxtap_backend *be, const char *event)
 {
 	if (!*be->slowdown)
 		return;
@@ -302,7 +303,7 @@ static int program_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void say_end(const struct capture_options *o, const struct auxtap_session_stats *st)
+static void print_end(const struct capture_options *o, const struct auxtap_session_stats *st)
 {
 	const char *name = o->session.argv ? o->session.argv[0] :
 			   o->session.tid  ? "the thread" :
@@ -360,9 +361,9 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 	fputc('\n', stderr);
 }
 
-/* Only processes ran that the trace unit cannot trace; each was reported. */
-static bool nothing_traced(const struct capture_options *o, const char *event,
-			   const struct auxtap_session_stats *stats)
+/* Reports if all processes were ones that the trace unit cannot trace. */
+static bool report_no_trace(const struct capture_options *o, const char *event,
+			    const struct auxtap_session_stats *stats)
 {
 	if (o->session.crash || stats->aux_bytes || !stats->untraced)
 		return false;
@@ -374,10 +375,10 @@ static bool nothing_traced(const struct capture_options *o, const char *event,
 }
 
 /*
- * LeakSanitizer attaches to its own process with ptrace, which fails if a tracer is attached: it
- * would end a healthy program with an error. A user's own setting of detect_leaks is kept.
+ * LeakSanitizer attaches to its own process with ptrace. That fails under a tracer, and would end a
+ * correct program with an error: turns it off, unless the user has set detect_leaks.
  */
-static void no_leak_check(const struct auxtap_backend *be, const struct capture_options *o)
+static void disable_leak_check(const struct auxtap_backend *be, const struct capture_options *o)
 {
 	const char *asan = getenv("ASAN_OPTIONS"), *lsan = getenv("LSAN_OPTIONS"), *built;
 	bool traced = o->session.crash || be->perf->emulated;
@@ -398,7 +399,7 @@ static void no_leak_check(const struct auxtap_backend *be, const struct capture_
 	fputc('\n', stderr);
 }
 
-/* Only exec notices a missing interpreter or a file that is not a program. */
+/* A missing interpreter, or a file that is not a program, is noticed only by exec. */
 static int failure_status(const struct auxtap_error *err)
 {
 	if (err->subject != AUXTAP_ERROR_PROGRAM)
@@ -417,14 +418,14 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	int ret, failed, status = CLI_OK;
 
 	attached = !o->session.argv;
-	takes_snapshots = !o->session.crash || !attached;
+	snapshot_on_sigusr2 = !o->session.crash || !attached;
 	catch_signals();
 	if (auxtap_session_open(&s, be, &o->session, &err)) {
 		cli_error(&err);
 		return failure_status(&err);
 	}
 	snprintf(event, sizeof(event), "%s", auxtap_session_event(s));
-	say_emulated(be, event);
+	print_slowdown(be, event);
 	start_forwarding(s);
 	failed = auxtap_session_run(s, &stop, &err);
 	stats = *auxtap_session_get_stats(s);
@@ -434,7 +435,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		cli_error(&err);
 	if (stats.emulator_died && stats.exit_status < 0)
 		untraced_program = stats.program_pid;
-	running = NULL;
+	running_session = NULL;
 	signal(SIGUSR2, SIG_IGN);
 	ret = auxtap_session_close(s, &err);
 	if (untraced_program > 0)
@@ -442,22 +443,22 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	if (ret && !failed)
 		cli_error(&err);
 	if (!failed && !ret)
-		say_end(o, &stats);
+		print_end(o, &stats);
 	if (status)
 		return status;
-	if (ret || stats.truth_failed || nothing_traced(o, event, &stats))
+	if (ret || stats.truth_failed || report_no_trace(o, event, &stats))
 		return CLI_RUN_FAILED;
 	if (o->error_exitcode && stats.crashes)
 		return o->error_exitcode;
 	if (attached && stats.crash_signo)
 		return 128 + stats.crash_signo;
-	/* The exit status of a process that auxtap attached to is not the command's. */
+	/* The exit status of an attached process is not that of the command. */
 	if (attached || stats.exit_status < 0)
 		return CLI_OK;
 	return program_status(stats.exit_status);
 }
 
-static int no_program(const char *name, int code)
+static int report_program_error(const char *name, int code)
 {
 	struct stat st = {0};
 
@@ -478,8 +479,8 @@ static int no_program(const char *name, int code)
 	return CLI_NOT_EXECUTABLE;
 }
 
-/* Checked at the start: at a crash it is too late to learn that the snapshot cannot be written. */
-static bool can_keep(const char *output)
+/* Checked at the start, because at a crash it would be too late. */
+static bool can_create_output(const char *output)
 {
 	const char *slash = strrchr(output, '/');
 	char dir[4096];
@@ -509,17 +510,17 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	if (o.session.argv) {
 		ret = auxtap_find_program(o.session.argv[0], path, sizeof(path));
 		if (ret)
-			return no_program(o.session.argv[0], ret);
+			return report_program_error(o.session.argv[0], ret);
 	}
-	if (kind->crash && !can_keep(o.session.output))
+	if (kind->crash && !can_create_output(o.session.output))
 		return CLI_RUN_FAILED;
 	catch_file_limit();
 	if (open_backend(&be, &o))
 		return CLI_RUN_FAILED;
 	o.session.argc_cmdline = argc + 1;
-	if (o.session.redact && o.session.argv) /* without the program's arguments */
+	if (o.session.redact && o.session.argv) /* omit the program's arguments */
 		o.session.argc_cmdline = (int)(o.session.argv - argv) + 2;
-	o.session.argv_cmdline = argv - 1; /* main()'s own vector: "auxtap", "record", … */
+	o.session.argv_cmdline = argv - 1; /* main()'s argv: "auxtap", "record", … */
 	o.session.progress = isatty(STDERR_FILENO);
 	o.session.on_progress = on_progress;
 	o.session.ctx = &o;
@@ -528,7 +529,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	o.session.on_snapshot = kind->on_snapshot;
 	o.session.on_core = kind->on_core;
 	o.session.on_no_snapshot = on_no_snapshot;
-	no_leak_check(&be, &o);
+	disable_leak_check(&be, &o);
 	ret = run(&be, &o);
 	auxtap_backend_close(&be);
 	return ret;

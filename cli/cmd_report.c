@@ -41,7 +41,7 @@ struct report_cmd {
 	enum report_output output;
 };
 
-/* A raw stream, or the directory of a CoreSight snapshot. */
+/* Reports on a raw stream or the directory of a CoreSight snapshot. */
 static int report_raw(const struct report_cmd *cmd, FILE *out, struct auxtap_error *err)
 {
 	struct auxtap_image_set *images;
@@ -104,12 +104,13 @@ static int report(const struct report_cmd *cmd)
 		return CLI_FAILED;
 	}
 	ret = report_to(cmd, page);
-	if (fclose(page) && !ferror(stdout)) /* which close_output() reports */
+	if (fclose(page) && !ferror(stdout)) /* close_output() reports an error of stdout */
 		return cli_output_failed(errno);
 	return ret;
 }
 
-static int row_count(const char *option, const char *text, unsigned int max, unsigned int *value)
+static int parse_row_count(const char *option, const char *text, unsigned int max,
+			   unsigned int *value)
 {
 	uint64_t n = 0;
 
@@ -154,11 +155,11 @@ int cmd_report(int argc, char **argv)
 	while ((option = options_next(&o))) {
 		switch (option) {
 		case OPT_BRANCHES:
-			if (row_count(o.what, o.value, 64, &cmd.opts.nr_branches))
+			if (parse_row_count(o.what, o.value, 64, &cmd.opts.nr_branches))
 				return CLI_USAGE;
 			break;
 		case OPT_CALLS:
-			if (row_count(o.what, o.value, 100000, &cmd.opts.nr_calls))
+			if (parse_row_count(o.what, o.value, 100000, &cmd.opts.nr_calls))
 				return CLI_USAGE;
 			break;
 		case OPT_FORMAT:
@@ -201,7 +202,7 @@ int cmd_report(int argc, char **argv)
 	}
 	if (first < argc)
 		cmd.path = argv[first];
-	/* A snapshot, too, may not contain all images: allow --image without --raw. */
+	/* A CoreSight snapshot may lack images, too: allow --image without --raw. */
 	if (!cmd.raw.is_raw && auxtap_is_coresight_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "report", first < argc);
