@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The formats of a report, as options and file names say them. */
+/* The formats of a report, in options and file names. */
 #include "cli/report/report_output.h"
 #include "cli/cli.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The formats of a report, as options and file names say them. */
+/* The formats of a report, in options and file names. */
 #ifndef AUXTAP_CLI_REPORT_OUTPUT_H
 #define AUXTAP_CLI_REPORT_OUTPUT_H
 
@@ -13,11 +13,11 @@ enum report_output {
 	REPORT_NR_OUTPUTS
 };
 
-/* The value of --format; false and a message if it is none. */
+/* Parses the value of --format. False: printed an error. */
 bool report_output_parse(const char *option, const char *text, enum report_output *output);
-/* What the library writes for it. */
+/* The library's format for it. */
 enum auxtap_report_format report_output_format(enum report_output output);
-/* What the name of its file ends with: "txt". */
+/* The suffix of its file name: "txt". */
 const char *report_output_suffix(enum report_output output);
 
 #endif

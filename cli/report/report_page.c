@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The page of a report. See report_page.h. */
+/* Writes a report as an HTML page: see report_page.h. */
 #include "cli/report/report_page.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The page before its JSON and after it; the build makes them from report_page.html. */
+/* The page before and after its JSON; the build generates them from report_page.html. */
 extern const char report_page_head[], report_page_tail[];
 
 struct report_page {
@@ -15,8 +15,8 @@ struct report_page {
 };
 
 /*
- * Inside a script element: no text may look like the end of the element, or like a comment. In JSON
- * '<' is only in strings.
+ * Escapes '<', because the JSON is in a script element: no text may look like the end of the
+ * element or like a comment. In JSON '<' occurs only in strings.
  */
 static ssize_t page_write(void *cookie, const char *text, size_t size)
 {

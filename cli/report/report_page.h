@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A report as one HTML page that needs no other file: its script draws the JSON in it. */
+/* A report as one HTML page that needs no other file: its script draws the embedded JSON. */
 #ifndef AUXTAP_CLI_REPORT_PAGE_H
 #define AUXTAP_CLI_REPORT_PAGE_H
 
 #include <stdio.h>
 
 /*
- * Where to write the JSON for a page, which goes to out when this stream is closed, if anything was
- * written. NULL and errno. fclose() returns EOF if the page could not be written.
+ * Returns a stream for the JSON of the page, which is written to out; without JSON there is no
+ * page. Returns NULL and sets errno on failure. fclose() returns EOF if the page could not be
+ * written.
  */
 FILE *report_page_open(FILE *out);
 

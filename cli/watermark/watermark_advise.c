@@ -53,7 +53,7 @@ const struct option_row *const watermark_advise_options[] = {wm_option_rows, own
 
 /* ---- as text ---- */
 
-static const char *share(uint64_t lost, uint64_t produced, char *buf)
+static const char *percentage(uint64_t lost, uint64_t produced, char *buf)
 {
 	double percent = produced ? 100.0 * (double)lost / (double)produced : 0;
 
@@ -65,9 +65,9 @@ static const char *share(uint64_t lost, uint64_t produced, char *buf)
 	return buf;
 }
 
-static void print_asked(const struct advise_ask *ask, const struct advise *a)
+static void print_request(const struct advise_request *request, const struct advise *a)
 {
-	const struct auxtap_watermark_config *c = &ask->c;
+	const struct auxtap_watermark_config *c = &request->c;
 	char irq[24], reader[24], on[24], off[24];
 
 	printf("  asked      ");
@@ -88,16 +88,17 @@ static void print_asked(const struct advise_ask *ask, const struct advise *a)
 
 static void print_sum(const struct advise *a)
 {
-	const struct advise_sum *s = &a->sum;
+	const struct advise_need *s = &a->sum;
 	char watermark[24], area[24], time[24];
 	uint64_t nr_bytes = a->c.nr_pages * a->c.page_size;
 
 	printf("  interrupt  %llu bytes come before the driver handles it%s\n", (LL)s->overshoot,
 	       a->arm && s->overshoot ? ": lost, because the unit has stopped (I10, J1)" : "");
-	printf("  reader     %llu bytes come while it sleeps", (LL)s->asleep);
+	printf("  reader     %llu bytes come while it sleeps", (LL)s->while_asleep);
 	if (s->copy_ns)
-		printf(", %llu more while it copies %llu for %s", (LL)(s->away - s->asleep),
-		       (LL)s->copied, wm_time(s->copy_ns, time));
+		printf(", %llu more while it copies %llu for %s",
+		       (LL)(s->until_read - s->while_asleep), (LL)s->copied,
+		       wm_time(s->copy_ns, time));
 	printf("\n  unread     %llu = (1 + %llu) x %s: the watermark that woke it, and %llu more until it has read\n",
 	       (LL)s->unread, (LL)s->nr_passed, wm_size(s->watermark, watermark), (LL)s->nr_passed);
 	if (!a->arm)
@@ -137,7 +138,7 @@ static void print_confirmed(const struct advise *a)
 	       (LL)a->c.nr_pages * a->c.page_size);
 	if (lost)
 		printf("lost for lack of space 0, at the limits %llu (%s)\n", (LL)lost,
-		       share(lost, produced, loss));
+		       percentage(lost, produced, loss));
 	else
 		printf("lost 0\n");
 	if (!a->larger[0].nr_good)
@@ -149,7 +150,7 @@ static void print_confirmed(const struct advise *a)
 
 		if (l->nr_good)
 			printf("             %s, watermark %s: %s\n", wm_size(l->nr_bytes, area),
-			       wm_size(l->best, watermark), share(l->lost, l->produced, loss));
+			       wm_size(l->best, watermark), percentage(l->lost, l->produced, loss));
 	}
 }
 
@@ -169,10 +170,10 @@ static void print_smaller(const struct advise *a)
 	else
 		printf("all %u watermarks lose trace; the best, %s, loses %llu of %llu bytes (%s)\n",
 		       s->nr_tried, wm_size(s->best, watermark), (LL)s->lost, (LL)s->produced,
-		       share(s->lost, s->produced, loss));
+		       percentage(s->lost, s->produced, loss));
 }
 
-static void put_record(const struct advise *a, char *buf, size_t size)
+static void format_record_command(const struct advise *a, char *buf, size_t size)
 {
 	char data[24], area[24];
 
@@ -182,7 +183,7 @@ static void put_record(const struct advise *a, char *buf, size_t size)
 		 wm_size(a->c.nr_pages * a->c.page_size, area), (LL)a->c.watermark);
 }
 
-static void put_perf(const struct advise *a, char *buf, size_t size)
+static void format_perf_command(const struct advise *a, char *buf, size_t size)
 {
 	char data[24], area[24];
 
@@ -195,7 +196,7 @@ static void print_commands(const struct advise *a)
 	uint64_t answer = a->c.nr_pages * a->c.page_size;
 	char text[256], watermark[24], loss[24];
 
-	put_record(a, text, sizeof(text));
+	format_record_command(a, text, sizeof(text));
 	printf("  record     %s -- PROGRAM\n", text);
 	printf("  perf       has no option for the watermark and uses %s of the area; with %s that\n"
 	       "             ",
@@ -203,53 +204,53 @@ static void print_commands(const struct advise *a)
 	if (a->perf_area == answer)
 		printf("is enough: ");
 	else
-		printf("loses %s of the trace, ", share(a->perf.lost, a->perf.produced, loss));
+		printf("loses %s of the trace, ", percentage(a->perf.lost, a->perf.produced, loss));
 	if (a->perf_area != answer && a->perf_area)
 		printf("it requires %s:\n             ", wm_size(a->perf_area, watermark));
 	if (a->perf_area) {
-		put_perf(a, text, sizeof(text));
+		format_perf_command(a, text, sizeof(text));
 		printf("%s -- PROGRAM\n", text);
 	} else {
 		printf("and no area up to --max is enough\n");
 	}
 }
 
-static void print_none(const struct advise_ask *ask, const struct advise *a)
+static void print_none(const struct advise_request *request, const struct advise *a)
 {
 	const struct advise_area *best = &a->areas[a->nr_areas - 1];
 	char area[24], watermark[24], loss[24];
 
-	if (a->hopeless)
+	if (a->reader_too_slow)
 		printf("  the reader copies %llu bytes per second, and %llu come on average: it never catches\n"
 		       "             up, so no area is large enough; use a faster reader or trace less\n",
-		       (LL)ask->c.reader_rate, (LL)a->mean_rate);
+		       (LL)request->c.reader_rate, (LL)a->mean_rate);
 	if (best->refusal[0])
 		printf("  simulated  %s: %s\n", wm_size(best->nr_bytes, area), best->refusal);
 	else
 		printf("  simulated  %s with %u watermarks: the best, %s, loses %llu of %llu bytes (%s)\n",
 		       wm_size(best->nr_bytes, area), best->nr_tried,
 		       wm_size(best->best, watermark), (LL)best->lost, (LL)best->produced,
-		       share(best->lost, best->produced, loss));
+		       percentage(best->lost, best->produced, loss));
 }
 
-static void print_advice(const struct advise_ask *ask, const struct advise *a)
+static void print_advice(const struct advise_request *request, const struct advise *a)
 {
 	char page[24], area[24], watermark[24], command[1024];
 	const struct advise_area *last = &a->areas[a->nr_areas - 1];
 
-	printf("%s, rules of Linux %s, pages of %s: ", ask->c.driver, ask->c.kernel,
-	       wm_size(ask->c.page_size, page));
+	printf("%s, rules of Linux %s, pages of %s: ", request->c.driver, request->c.kernel,
+	       wm_size(request->c.page_size, page));
 	if (!a->found) {
-		printf("no area up to %s is large enough\n", wm_size(ask->max_bytes, area));
-		print_asked(ask, a);
-		print_none(ask, a);
+		printf("no area up to %s is large enough\n", wm_size(request->max_bytes, area));
+		print_request(request, a);
+		print_none(request, a);
 		return;
 	}
 	printf("area %s, watermark %s", wm_size(last->nr_bytes, area),
 	       wm_size(a->c.watermark, watermark));
 	printf(a->arm && a->sum.overshoot ? ": never full, but each interrupt loses trace\n" :
 					    ": nothing is lost\n");
-	print_asked(ask, a);
+	print_request(request, a);
 	print_sum(a);
 	print_confirmed(a);
 	if (last->nr_good > 1)
@@ -258,7 +259,7 @@ static void print_advice(const struct advise_ask *ask, const struct advise *a)
 		       wm_size(last->good_max, watermark));
 	print_smaller(a);
 	print_commands(a);
-	if (!ask->c.rates) {
+	if (!request->c.rates) {
 		wm_print_command(&a->runs[1], command, sizeof(command));
 		printf("  repeat     %s\n", command);
 	}
@@ -276,13 +277,14 @@ static json_t *json_area(const struct advise_area *s)
 			 (json_int_t)s->produced, "refusal", s->refusal[0] ? s->refusal : NULL);
 }
 
-static json_t *json_advice(const struct advise_ask *ask, const struct advise *a)
+static json_t *json_advice(const struct advise_request *request, const struct advise *a)
 {
-	const struct advise_sum *s = &a->sum;
+	const struct advise_need *s = &a->sum;
 	json_t *o =
-		json_pack("{s:s, s:s, s:I, s:I, s:b, s:b}", "driver", ask->c.driver, "kernel",
-			  ask->c.kernel, "page_size", (json_int_t)ask->c.page_size, "max_area",
-			  (json_int_t)ask->max_bytes, "found", a->found, "hopeless", a->hopeless);
+		json_pack("{s:s, s:s, s:I, s:I, s:b, s:b}", "driver", request->c.driver, "kernel",
+			  request->c.kernel, "page_size", (json_int_t)request->c.page_size,
+			  "max_area", (json_int_t)request->max_bytes, "found", a->found, "hopeless",
+			  a->reader_too_slow);
 	json_t *tried = json_array(), *runs = json_array(), *larger = json_array();
 	char text[256];
 
@@ -303,15 +305,16 @@ static json_t *json_advice(const struct advise_ask *ask, const struct advise *a)
 	json_object_set_new(o, "watermark", json_integer((json_int_t)a->c.watermark));
 	json_object_set_new(o, "arithmetic",
 			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "until_driver",
-				      (json_int_t)s->overshoot, "asleep", (json_int_t)s->asleep,
-				      "copied", (json_int_t)s->copied, "copy_ns",
-				      (json_int_t)s->copy_ns, "until_read", (json_int_t)s->away,
-				      "watermarks_passed", (json_int_t)s->nr_passed, "unread",
-				      (json_int_t)s->unread, "need", (json_int_t)s->need));
-	put_record(a, text, sizeof(text));
+				      (json_int_t)s->overshoot, "asleep",
+				      (json_int_t)s->while_asleep, "copied", (json_int_t)s->copied,
+				      "copy_ns", (json_int_t)s->copy_ns, "until_read",
+				      (json_int_t)s->until_read, "watermarks_passed",
+				      (json_int_t)s->nr_passed, "unread", (json_int_t)s->unread,
+				      "need", (json_int_t)s->need));
+	format_record_command(a, text, sizeof(text));
 	json_object_set_new(o, "record", json_string(text));
 	if (a->perf_area)
-		put_perf(a, text, sizeof(text));
+		format_perf_command(a, text, sizeof(text));
 	json_object_set_new(o, "perf", a->perf_area ? json_string(text) : json_null());
 	json_object_set_new(o, "perf_area", json_integer((json_int_t)a->perf_area));
 	json_object_set_new(o, "perf_here", json_area(&a->perf));
@@ -322,18 +325,18 @@ static json_t *json_advice(const struct advise_ask *ask, const struct advise *a)
 
 struct command {
 	struct wm_options o;
-	struct advise_ask ask;
+	struct advise_request request;
 	bool json, help;
 };
 
-static bool bad(const char *what, const char *why, const char *hint)
+static bool report_bad(const char *what, const char *why, const char *hint)
 {
 	cli_errorf(what, hint, "%s", why);
 	return false;
 }
 
 /* False: printed an error. */
-static bool take_own(struct command *m, int opt, const char *value)
+static bool parse_own_option(struct command *m, int opt, const char *value)
 {
 	switch (opt) {
 	case 'h':
@@ -342,29 +345,32 @@ static bool take_own(struct command *m, int opt, const char *value)
 	case OPT_FORMAT:
 		m->json = !strcmp(value, "json");
 		return m->json || !strcmp(value, "text") ||
-		       bad(value, "no such format", "use text or json");
+		       report_bad(value, "no such format", "use text or json");
 	case OPT_MAX:
-		return (wm_parse_size(value, &m->ask.max_bytes) && m->ask.max_bytes >= 8192 &&
-			m->ask.max_bytes <= 4ull << 30) ||
-		       bad("--max", "not a size in range", "use 8K to 4G");
+		return (wm_parse_size(value, &m->request.max_bytes) &&
+			m->request.max_bytes >= 8192 && m->request.max_bytes <= 4ull << 30) ||
+		       report_bad("--max", "not a size in range", "use 8K to 4G");
 	case WM_OPT_SNAPSHOT:
-		return bad("--snapshot", "in overwrite mode there is no reader and no watermark",
-			   "remove it");
+		return report_bad("--snapshot",
+				  "in overwrite mode there is no reader and no watermark",
+				  "remove it");
 	case WM_OPT_FAULT:
-		return bad("--fault", "not supported here", "use 'auxtap watermark sim --fault'");
+		return report_bad("--fault", "not supported here",
+				  "use 'auxtap watermark sim --fault'");
 	case WM_OPT_PAGES:
-		return bad("--pages", "the size of the area is the result",
-			   "use --max SIZE to limit it");
+		return report_bad("--pages", "the size of the area is the result",
+				  "use --max SIZE to limit it");
 	case WM_OPT_BYTES:
 	case WM_OPT_TIME:
-		return bad(opt == WM_OPT_TIME ? "--time" : "--bytes",
-			   "the number of transactions limits the runs", "use --transactions N");
+		return report_bad(opt == WM_OPT_TIME ? "--time" : "--bytes",
+				  "the number of transactions limits the runs",
+				  "use --transactions N");
 	default:
 		return false;
 	}
 }
 
-static bool take_all(struct command *m, int argc, char **argv)
+static bool parse_options(struct command *m, int argc, char **argv)
 {
 	struct options o;
 	bool wrong, own;
@@ -375,7 +381,7 @@ static bool take_all(struct command *m, int argc, char **argv)
 		own = opt == 'h' || opt >= WM_OPT_END || opt == WM_OPT_SNAPSHOT ||
 		      opt == WM_OPT_FAULT || opt == WM_OPT_PAGES || opt == WM_OPT_BYTES ||
 		      opt == WM_OPT_TIME;
-		if (own && !take_own(m, opt, o.value))
+		if (own && !parse_own_option(m, opt, o.value))
 			return false;
 		if (own || wm_options_take(&m->o, &o, opt, &wrong)) {
 			if (!own && wrong)
@@ -386,22 +392,23 @@ static bool take_all(struct command *m, int argc, char **argv)
 		return false;
 	}
 	if (options_end(&o) < argc)
-		return bad(argv[options_end(&o)], "not an option",
-			   "see 'auxtap watermark advise --help'");
+		return report_bad(argv[options_end(&o)], "not an option",
+				  "see 'auxtap watermark advise --help'");
 	if (m->o.c.max_transactions) {
 		if (m->o.c.max_transactions < 1000 || m->o.c.max_transactions > 10000000)
-			return bad("--transactions", "out of range", "1000 to 10000000");
-		m->ask.nr_transactions = m->o.c.max_transactions;
+			return report_bad("--transactions", "out of range", "1000 to 10000000");
+		m->request.nr_transactions = m->o.c.max_transactions;
 	}
 	for (size_t i = 0; i < m->o.nr_watermarks; i++)
 		if (m->o.watermarks[i] > UINT32_MAX || i >= ADVISE_TRIES)
-			return bad("--watermark",
-				   "too many, or a value larger than attr.aux_watermark (32 bits)",
-				   "use up to 128 values, 0 to 4294967295");
+			return report_bad(
+				"--watermark",
+				"too many, or a value larger than attr.aux_watermark (32 bits)",
+				"use up to 128 values, 0 to 4294967295");
 	return true;
 }
 
-/* For one driver. Returns the exit status. */
+/* Advises for one driver. Returns the exit status. */
 static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -410,39 +417,39 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 	int ret = CLI_USAGE;
 
 	memset(m, 0, sizeof(*m));
-	m->ask.max_bytes = 256 << 20;
-	m->ask.nr_transactions = 100000;
+	m->request.max_bytes = 256 << 20;
+	m->request.nr_transactions = 100000;
 	wm_options_peek(&peek, argc, argv, watermark_advise_options);
 	wm_options_init(&m->o, &peek);
 	m->o.c.max_alloc_pages = 1 << 10; /* C5: the largest order of the allocator on x86-64 */
 	m->o.c.max_bytes = 0;
-	if (!take_all(m, argc, argv))
+	if (!parse_options(m, argc, argv))
 		goto out;
 	if (m->help) {
 		ret = CLI_OK;
 		goto out;
 	}
-	m->ask.nr_watermarks = m->o.nr_watermarks;
+	m->request.nr_watermarks = m->o.nr_watermarks;
 	if (!wm_options_finish(&m->o))
 		goto out;
-	m->ask.watermarks = m->ask.nr_watermarks ? m->o.watermarks : NULL;
-	m->ask.c = m->o.c;
+	m->request.watermarks = m->request.nr_watermarks ? m->o.watermarks : NULL;
+	m->request.c = m->o.c;
 	a = calloc(1, sizeof(*a));
 	if (!a) {
 		cli_errorf("advise", NULL, "out of memory");
 		ret = CLI_FAILED;
 		goto out;
 	}
-	ret = advise_find(&m->ask, a, &err);
+	ret = advise_find(&m->request, a, &err);
 	if (ret) {
 		cli_error(&err);
 		ret = ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
 		goto out;
 	}
 	if (m->json)
-		json_array_append_new(list, json_advice(&m->ask, a));
+		json_array_append_new(list, json_advice(&m->request, a));
 	else
-		print_advice(&m->ask, a);
+		print_advice(&m->request, a);
 	ret = a->found ? CLI_OK : CLI_DAMAGED;
 out:
 	free(a);

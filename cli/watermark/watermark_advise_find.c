@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The search: simulates areas from the smallest on, each with all candidate watermarks for some
- * wraps of the area, up to the first area in which one loses nothing, which long runs confirm.
+ * Searches by simulation: runs areas from the smallest on, each with all candidate watermarks for
+ * some wraps, up to the first area in which a watermark loses nothing; long runs confirm it.
  */
 #include "watermark_advise.h"
 #include "watermark_driver.h"
@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MIN_TRANSACTIONS 200 /* of a try */
+#define MIN_TRANSACTIONS 200 /* of a short run */
 #define WRAPS		 20
-/* of the area: smaller watermarks would need too many transactions per wrap */
+/* Watermarks below this part of the area would need too many transactions per wrap. */
 #define MIN_PART      8192
 #define CONTENT_BYTES (128ull << 20) /* length of the run that compares every byte */
 #define CONTENT_AREA  (64ull << 20)  /* the simulator's limit for that */
@@ -25,7 +25,7 @@ struct tries {
 	unsigned int nr;
 };
 
-static void add(struct tries *t, uint64_t watermark)
+static void add_watermark(struct tries *t, uint64_t watermark)
 {
 	if (t->nr == ADVISE_TRIES || !watermark || watermark > UINT32_MAX)
 		return;
@@ -36,40 +36,40 @@ static void add(struct tries *t, uint64_t watermark)
 	t->t[t->nr++].watermark = watermark;
 }
 
-/* Powers of two of pages, 64ths of the area, and a few at which no unit can interrupt.
- */
-static void fill(struct tries *t, const struct advise_ask *ask, uint64_t area)
+/* Candidates: powers of two of pages, 64ths of the area, and some at which no unit interrupts. */
+static void add_candidates(struct tries *t, const struct advise_request *request, uint64_t area)
 {
-	uint64_t page = ask->c.page_size;
+	uint64_t page = request->c.page_size;
 
 	t->nr = 0;
-	if (ask->watermarks) {
-		for (size_t i = 0; i < ask->nr_watermarks; i++)
-			add(t, ask->watermarks[i] ? ask->watermarks[i] : area / 2);
+	if (request->watermarks) {
+		for (size_t i = 0; i < request->nr_watermarks; i++)
+			add_watermark(t,
+				      request->watermarks[i] ? request->watermarks[i] : area / 2);
 		return;
 	}
 	for (uint64_t watermark = page; watermark <= area; watermark *= 2)
 		if (watermark >= area / MIN_PART)
-			add(t, watermark);
+			add_watermark(t, watermark);
 	for (uint64_t k = 1; k <= 64; k++)
-		add(t, (area / 64 * k + page - 1) / page * page);
+		add_watermark(t, (area / 64 * k + page - 1) / page * page);
 	if (page / 2 >= area / MIN_PART)
-		add(t, page / 2);
+		add_watermark(t, page / 2);
 	if (page + page / 2 >= area / MIN_PART)
-		add(t, page + page / 2);
-	add(t, area - 1);
+		add_watermark(t, page + page / 2);
+	add_watermark(t, area - 1);
 }
 
 static uint64_t all_lost(const struct auxtap_watermark_result *r)
 {
-	uint64_t lost = r->record_lost; /* stored in the area, but no record has its location */
+	uint64_t lost = r->record_lost; /* stored in the area, but no record reports its offset */
 
 	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
 		lost += r->lost[i];
 	return lost;
 }
 
-/* No loss, except what an Arm unit loses where it stops; PT stops only for lack of space. */
+/* Is there no loss, except where an Arm unit stops? PT stops only for lack of space. */
 static bool is_good(const struct advise *a, const struct auxtap_watermark_result *r)
 {
 	return !r->refused && !r->nr_violations && !r->nr_truncated &&
@@ -77,45 +77,45 @@ static bool is_good(const struct advise *a, const struct auxtap_watermark_result
 }
 
 /*
- * Long enough for some wraps and many wakeups. Where the unit cannot interrupt at the watermark, a
- * transaction is a whole wrap, so bytes are limited, too, and simulated time for low rates.
+ * Makes a run long enough for some wraps and many wakeups. If the unit cannot interrupt at the
+ * watermark, a transaction is a whole wrap, so bytes are limited, too, and so is simulated time.
  */
 static void set_length(struct auxtap_watermark_config *c, uint64_t watermark)
 {
 	uint64_t area = c->nr_pages * c->page_size, nr = WRAPS * area / watermark;
-	struct advise_sum sum;
+	struct advise_need sum;
 
-	advise_sum(c, watermark, &sum);
+	advise_compute_need(c, watermark, &sum);
 	c->max_transactions = nr > MIN_TRANSACTIONS ? nr : MIN_TRANSACTIONS;
-	c->max_bytes = 4 * WRAPS * area + MIN_TRANSACTIONS * (sum.asleep + sum.overshoot);
+	c->max_bytes = 4 * WRAPS * area + MIN_TRANSACTIONS * (sum.while_asleep + sum.overshoot);
 	c->max_ns = 1000000000000000000;
 	c->contents = 0;
 }
 
-/* All times at their latest. */
-static void at_latest(struct auxtap_watermark_config *c)
+/* Sets all latencies to their maximum. */
+static void set_max_latencies(struct auxtap_watermark_config *c)
 {
 	c->irq_latency_ns += c->irq_jitter_ns;
 	c->reader_latency_ns += c->reader_jitter_ns;
 	c->irq_jitter_ns = c->reader_jitter_ns = 0;
 }
 
-/* One watermark in one area: with the latest times, and once with jitter. */
-static int try_one(const struct advise_ask *ask, struct advise *a, uint64_t area, struct tries *t,
-		   unsigned int i, char *refusal, struct auxtap_error *err)
+/* Runs one watermark in one area: with maximum latencies, and once with jitter. */
+static int try_one(const struct advise_request *request, struct advise *a, uint64_t area,
+		   struct tries *t, unsigned int i, char *refusal, struct auxtap_error *err)
 {
-	struct auxtap_watermark_config c = ask->c;
+	struct auxtap_watermark_config c = request->c;
 	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	int ret;
 
 	c.nr_pages = area / c.page_size;
 	c.watermark = t->t[i].watermark;
 	set_length(&c, c.watermark);
-	for (int jitters = 0; jitters < 2; jitters++) {
+	for (int jitter = 0; jitter < 2; jitter++) {
 		struct auxtap_watermark_config run = c;
 
-		if (!jitters)
-			at_latest(&run);
+		if (!jitter)
+			set_max_latencies(&run);
 		ret = auxtap_watermark_run(&run, NULL, NULL, &r, err);
 		if (ret)
 			return ret;
@@ -124,7 +124,7 @@ static int try_one(const struct advise_ask *ask, struct advise *a, uint64_t area
 			return 0;
 		}
 		t->t[i].good = is_good(a, &r);
-		if (!jitters || !t->t[i].good) {
+		if (!jitter || !t->t[i].good) {
 			t->t[i].lost = all_lost(&r);
 			t->t[i].stopped = r.lost[AUXTAP_LOSS_STOPPED];
 			t->t[i].produced = r.produced;
@@ -159,20 +159,20 @@ static void count_good(const struct tries *t, struct advise_area *sum)
 	}
 }
 
-static int try_area(const struct advise_ask *ask, struct advise *a, uint64_t area, struct tries *t,
-		    struct advise_area *sum, struct auxtap_error *err)
+static int try_area(const struct advise_request *request, struct advise *a, uint64_t area,
+		    struct tries *t, struct advise_area *sum, struct auxtap_error *err)
 {
 	*sum = (struct advise_area){.nr_bytes = area, .nr_tried = 0};
-	fill(t, ask, area);
+	add_candidates(t, request, area);
 	for (unsigned int i = 0; i < t->nr; i++) {
-		int ret = try_one(ask, a, area, t, i, sum->refusal, err);
+		int ret = try_one(request, a, area, t, i, sum->refusal, err);
 
 		if (ret)
 			return ret;
 		if (sum->refusal[0])
 			return 0;
 		sum->nr_tried++;
-		if (!i || loses_less(t, i, 0)) { /* keep the best so far at index 0 */
+		if (!i || loses_less(t, i, 0)) { /* keep the best one at index 0 */
 			__typeof__(t->t[0]) best = t->t[i];
 
 			t->t[i] = t->t[0];
@@ -189,7 +189,7 @@ static int try_area(const struct advise_ask *ask, struct advise *a, uint64_t are
 	return 0;
 }
 
-/* PT: the fewest interrupts; for a power of two the threshold is at the watermark (H5). */
+/* PT: fewest interrupts; for powers of two the threshold is exactly at the watermark (H5). */
 static bool is_better(const struct advise *a, const struct tries *t, unsigned int i,
 		      unsigned int than)
 {
@@ -201,8 +201,8 @@ static bool is_better(const struct advise *a, const struct tries *t, unsigned in
 	return w_exact != v_exact ? w_exact : w > v;
 }
 
-/* Runs the confirming runs. 1: no loss; 0: loss; or negative. */
-static int confirm(const struct advise_ask *ask, struct advise *a, uint64_t watermark,
+/* Runs the confirming runs. Returns 1: no loss; 0: loss; or a negative errno. */
+static int confirm(const struct advise_request *request, struct advise *a, uint64_t watermark,
 		   struct auxtap_error *err)
 {
 	uint64_t area = a->c.nr_pages * a->c.page_size;
@@ -212,14 +212,14 @@ static int confirm(const struct advise_ask *ask, struct advise *a, uint64_t wate
 	for (unsigned int i = 0; i <= ADVISE_SEEDS && good; i++) {
 		struct auxtap_watermark_config *c = &a->runs[i];
 
-		*c = ask->c;
+		*c = request->c;
 		c->nr_pages = a->c.nr_pages;
 		c->watermark = watermark;
-		c->max_transactions = ask->nr_transactions;
+		c->max_transactions = request->nr_transactions;
 		c->seed = i;
 		if (!i) {
-			at_latest(c);
-			c->seed = ask->c.seed;
+			set_max_latencies(c);
+			c->seed = request->c.seed;
 			a->c = *c;
 			c->contents = area <= CONTENT_AREA;
 			if (c->contents && c->max_transactions > CONTENT_BYTES / watermark)
@@ -234,12 +234,12 @@ static int confirm(const struct advise_ask *ask, struct advise *a, uint64_t wate
 	return good;
 }
 
-/* The best watermark of an area that passes the long runs. 1; 0: none; or negative. */
-static int choose(const struct advise_ask *ask, struct advise *a, uint64_t area, struct tries *t,
-		  struct advise_area *sum, struct auxtap_error *err)
+/* Finds the best watermark that passes the long runs: 1; 0: there is none; or negative. */
+static int choose_watermark(const struct advise_request *request, struct advise *a, uint64_t area,
+			    struct tries *t, struct advise_area *sum, struct auxtap_error *err)
 {
-	a->c = ask->c;
-	a->c.nr_pages = area / ask->c.page_size;
+	a->c = request->c;
+	a->c.nr_pages = area / request->c.page_size;
 	for (;;) {
 		unsigned int best = t->nr;
 		int ret;
@@ -249,32 +249,33 @@ static int choose(const struct advise_ask *ask, struct advise *a, uint64_t area,
 				best = i;
 		if (best == t->nr)
 			return 0;
-		ret = confirm(ask, a, t->t[best].watermark, err);
+		ret = confirm(request, a, t->t[best].watermark, err);
 		if (ret)
 			return ret;
-		t->t[best].good = false; /* it passed only the short runs */
+		t->t[best].good = false; /* it passed the short runs only */
 		count_good(t, sum);
 	}
 }
 
-/* Stock perf has its own watermark: its loss in this area, and the area that it requires. */
-static int look_at_perf(const struct advise_ask *ask, struct advise *a, struct auxtap_error *err)
+/* Computes stock perf's loss in this area, with its watermark, and the area that it requires. */
+static int try_perf(const struct advise_request *request, struct advise *a,
+		    struct auxtap_error *err)
 {
-	struct advise_ask perf = *ask;
-	uint64_t watermark, answer = a->c.nr_pages * a->c.page_size;
+	struct advise_request perf = *request;
+	uint64_t watermark, result = a->c.nr_pages * a->c.page_size;
 	struct advise_area area;
 	struct tries t;
 
 	perf.watermarks = &watermark;
 	perf.nr_watermarks = 1;
-	for (uint64_t bytes = answer; bytes <= ask->max_bytes; bytes *= 2) {
+	for (uint64_t bytes = result; bytes <= request->max_bytes; bytes *= 2) {
 		int ret;
 
-		watermark = advise_perf_watermark(ask->c.driver, bytes);
+		watermark = advise_perf_watermark(request->c.driver, bytes);
 		ret = try_area(&perf, a, bytes, &t, &area, err);
 		if (ret)
 			return ret;
-		if (bytes == answer)
+		if (bytes == result)
 			a->perf = area;
 		if (area.nr_good) {
 			a->perf_area = bytes;
@@ -284,13 +285,14 @@ static int look_at_perf(const struct advise_ask *ask, struct advise *a, struct a
 	return 0;
 }
 
-static int look_at_larger(const struct advise_ask *ask, struct advise *a, struct auxtap_error *err)
+static int try_larger(const struct advise_request *request, struct advise *a,
+		      struct auxtap_error *err)
 {
 	uint64_t bytes = a->c.nr_pages * a->c.page_size * 2;
 	struct tries t;
 
-	for (; a->nr_larger < ADVISE_LARGER && bytes <= ask->max_bytes; bytes *= 2) {
-		int ret = try_area(ask, a, bytes, &t, &a->larger[a->nr_larger++], err);
+	for (; a->nr_larger < ADVISE_LARGER && bytes <= request->max_bytes; bytes *= 2) {
+		int ret = try_area(request, a, bytes, &t, &a->larger[a->nr_larger++], err);
 
 		if (ret)
 			return ret;
@@ -298,42 +300,42 @@ static int look_at_larger(const struct advise_ask *ask, struct advise *a, struct
 	return 0;
 }
 
-int advise_find(const struct advise_ask *ask, struct advise *a, struct auxtap_error *err)
+int advise_find(const struct advise_request *request, struct advise *a, struct auxtap_error *err)
 {
-	uint64_t bytes = ask->c.page_size;
-	struct advise_ask one;
+	uint64_t bytes = request->c.page_size;
+	struct advise_request one;
 	struct tries t;
 	uint64_t watermark;
 	int ret = 0;
 
 	memset(a, 0, sizeof(*a));
-	a->arm = wm_driver(ask->c.driver)->stops;
-	a->mean_rate = advise_mean_rate(&ask->c);
-	a->hopeless = ask->c.reader_rate && a->mean_rate >= ask->c.reader_rate;
-	if (a->hopeless) { /* the largest area with one watermark shows it */
-		while (bytes * 2 <= ask->max_bytes)
+	a->arm = wm_driver(request->c.driver)->stops;
+	a->mean_rate = advise_mean_rate(&request->c);
+	a->reader_too_slow = request->c.reader_rate && a->mean_rate >= request->c.reader_rate;
+	if (a->reader_too_slow) { /* simulate only the largest area with one watermark */
+		while (bytes * 2 <= request->max_bytes)
 			bytes *= 2;
-		one = *ask;
+		one = *request;
 		watermark = bytes / 4;
 		one.watermarks = &watermark;
 		one.nr_watermarks = 1;
-		ask = &one;
+		request = &one;
 	}
-	for (; bytes <= ask->max_bytes && a->nr_areas < ADVISE_AREAS && !a->found; bytes *= 2) {
+	for (; bytes <= request->max_bytes && a->nr_areas < ADVISE_AREAS && !a->found; bytes *= 2) {
 		struct advise_area *area = &a->areas[a->nr_areas++];
 
-		ret = try_area(ask, a, bytes, &t, area, err);
-		if (!ret && area->nr_good && !a->hopeless)
-			ret = choose(ask, a, bytes, &t, area, err);
+		ret = try_area(request, a, bytes, &t, area, err);
+		if (!ret && area->nr_good && !a->reader_too_slow)
+			ret = choose_watermark(request, a, bytes, &t, area, err);
 		if (ret < 0)
 			return ret;
 		a->found = ret;
 	}
 	if (!a->found)
 		return 0;
-	advise_sum(&ask->c, a->c.watermark, &a->sum);
-	ret = look_at_perf(ask, a, err);
+	advise_compute_need(&request->c, a->c.watermark, &a->sum);
+	ret = try_perf(request, a, err);
 	if (!ret && a->arm && a->results[0].lost[AUXTAP_LOSS_STOPPED])
-		ret = look_at_larger(ask, a, err);
+		ret = try_larger(request, a, err);
 	return ret;
 }

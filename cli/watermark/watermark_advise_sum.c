@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The arithmetic of an AUX area: how much trace comes before the reader has read it. */
+/* Computes how large an AUX area must be, from the trace generated before the reader frees space.
+ */
 #include "watermark_advise.h"
 #include "watermark_driver.h"
 
@@ -14,8 +15,8 @@ static uint64_t at_rate(uint64_t rate, uint64_t time_ns)
 }
 
 /*
- * From where rates[first] begins. The window with the most trace starts or ends where the rate
- * changes.
+ * The trace within time_ns from the start of rates[first]. The window with the most trace starts or
+ * ends where the rate changes.
  */
 static uint64_t bytes_from(const struct auxtap_watermark_config *c, size_t first, uint64_t time_ns)
 {
@@ -81,33 +82,35 @@ uint64_t advise_mean_rate(const struct auxtap_watermark_config *c)
 	return c->rate;
 }
 
-void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, struct advise_sum *s)
+void advise_compute_need(const struct auxtap_watermark_config *c, uint64_t watermark,
+			 struct advise_need *s)
 {
-	uint64_t sleep_ns = c->reader_latency_ns + c->reader_jitter_ns, session;
+	uint64_t sleep_ns = c->reader_latency_ns + c->reader_jitter_ns, per_watermark;
 	bool arm = wm_driver(c->driver)->stops;
 
-	*s = (struct advise_sum){.watermark = watermark};
+	*s = (struct advise_need){.watermark = watermark};
 	s->overshoot =
 		advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) + c->setup.irq_delay_bytes;
-	/* an Arm unit stores no trace during the interrupt, but time passes: this much trace is
-	 * generated per watermark */
-	session = watermark + (arm ? s->overshoot : 0);
-	s->asleep = advise_bytes_in(c, sleep_ns);
-	s->copied = watermark * (1 + s->asleep / session);
+	/*
+	 * An Arm unit stores nothing between interrupt and handler, but time passes: this much
+	 * trace is generated per watermark.
+	 */
+	per_watermark = watermark + (arm ? s->overshoot : 0);
+	s->while_asleep = advise_bytes_in(c, sleep_ns);
+	s->copied = watermark * (1 + s->while_asleep / per_watermark);
 	s->copy_ns = c->reader_rate ? (uint64_t)((u128)s->copied * NS / c->reader_rate) : 0;
-	s->away = advise_bytes_in(c, sleep_ns + s->copy_ns);
-	s->nr_passed = s->away / session;
+	s->until_read = advise_bytes_in(c, sleep_ns + s->copy_ns);
+	s->nr_passed = s->until_read / per_watermark;
 	s->unread = watermark * (1 + s->nr_passed);
 	/*
-	 * PT: the STOP that is set then must lie after the driver's next interrupt (H4). Arm: the
+	 * PT: the STOP that is set then must be after the driver's next interrupt (H4). Arm: the
 	 * next limit is at least a page before the reader's tail, because the free byte of D5
 	 * costs a page (I3).
 	 */
 	s->need = s->unread + watermark + (arm ? c->page_size : s->overshoot);
 }
 
-/* perf 6.1: a quarter for PT; none for the others, so the kernel's default of half (C2).
- */
+/* perf 6.1 uses a quarter for PT; for others it sets none, so the kernel uses half (C2). */
 uint64_t advise_perf_watermark(const char *driver, uint64_t area)
 {
 	uint64_t watermark = area / wm_driver(driver)->perf_parts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the commands of the simulator need to know of a driver: one table, by its name. */
+/* Properties of a driver that the simulator's commands need: one table, by name. */
 #ifndef AUXTAP_CLI_WATERMARK_DRIVER_H
 #define AUXTAP_CLI_WATERMARK_DRIVER_H
 
@@ -8,18 +8,18 @@
 
 struct wm_driver {
 	const char *name, *event; /* the event of the real PMU */
-	bool stops;		  /* its unit stops at each threshold: an Arm unit */
-	const char *stop;	  /* the name of the position where it stops */
+	bool stops;		  /* the unit stops at each threshold, as Arm's do */
+	const char *stop;	  /* the name of the position where the unit stops */
 	bool has_max_record, has_align;
-	unsigned int perf_parts; /* stock perf 6.1 asks for the area divided by this (C2) */
+	unsigned int perf_parts; /* perf 6.1 uses the area divided by this as watermark (C2) */
 	/* for 'explore --all' */
-	bool contiguous; /* its unit depends on how the memory is fragmented (C5) */
+	bool contiguous; /* the driver uses contiguous chunks of memory (C5) */
 	unsigned int searched_errata;
-	/* status of a unit that has stopped: the bit, or NULL; the note on its absence */
+	/* status bit of a stopped unit, or NULL; the text if it is not set */
 	const char *stop_bit, *no_stop_bit;
-	bool wraps; /* then its pointer is at its base */
+	bool wraps; /* a unit that has stopped has its pointer at the base */
 };
-/* For an unknown name, which the library refuses, the last driver. */
+/* Returns the last driver for an unknown name, which the library rejects. */
 const struct wm_driver *wm_driver(const char *name);
 
 #endif

@@ -90,7 +90,7 @@ extern const struct option_row wm_option_rows[];
 
 struct wm_options {
 	struct auxtap_watermark_config c;
-	uint64_t *watermarks; /* requested, at least one; owned */
+	uint64_t *watermarks; /* requested values, at least one; owned */
 	size_t nr_watermarks, max_watermarks;
 	uint64_t *pages; /* likewise */
 	size_t nr_pages, max_pages;
@@ -102,32 +102,31 @@ struct wm_options {
 	bool align_given, max_record_given;
 };
 
-/* The options that decide the defaults of the others, wherever they are; NULL: not given. */
+/* The options that decide the defaults of the others; NULL: not given. */
 struct wm_peek {
 	const char *driver, *unit, *fault;
 };
-/* tables: as the command reads them. */
+/* tables are those of the command. */
 void wm_options_peek(struct wm_peek *peek, int argc, char **argv,
 		     const struct option_row *const *tables);
 void wm_options_init(struct wm_options *o, const struct wm_peek *peek);
-/* True: id, which options_next() returned, is one of these. *bad: invalid value; printed an error.
- */
+/* True: id, from options_next(), is one of these. Then *bad: invalid value, printed an error. */
 bool wm_options_take(struct wm_options *o, const struct options *from, int id, bool *bad);
 /* To be called after the last option. False: printed an error. */
 bool wm_options_finish(struct wm_options *o);
 void wm_options_free(struct wm_options *o);
 
-/* "16K", "1.5M"; "20us", "3ms". False: not a number of that kind. */
+/* Parse "16K", "1.5M"; "20us", "3ms". False: the text is invalid. */
 bool wm_parse_size(const char *text, uint64_t *value);
 bool wm_parse_time(const char *text, uint64_t *value_ns);
 
-/* A driver's typical machine, into a configuration that may be uninitialised. */
+/* Sets *c, which may be uninitialised, to a driver's typical machine. */
 void wm_typical(struct auxtap_watermark_config *c, const char *driver);
 uint64_t wm_data_pages(const struct auxtap_watermark_config *c); /* 0: no data ring */
 /* log2 of the largest contiguous allocation in pages; -1: any */
 int wm_max_order(const struct auxtap_watermark_config *c);
 
-/* The command line for this configuration, without options that have their defaults. */
+/* Writes the command line of this configuration, without options that have their defaults. */
 void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t size);
 
 #endif

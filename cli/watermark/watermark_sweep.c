@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * auxtap watermark sweep: the standard sweep, in the requested number of threads. What is printed
- * does not depend on it: the results of all machines are kept, and read in their order.
+ * auxtap watermark sweep: runs the standard sweep with the requested number of threads. The output
+ * does not depend on that number: the results of all machines are kept and printed in order.
  */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
@@ -19,25 +19,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_TEXT 4096 /* of failures; further ones are only counted */
+#define MAX_TEXT 4096 /* bytes of text about failures; further ones are only counted */
 
-/* What is kept of a machine's run. */
+/* The result of a machine's run. */
 struct outcome {
 	bool refused, lossy, failed;
 	unsigned long long transactions;
-	char *text; /* of a failure; NULL: no memory */
+	char *text; /* about a failure; NULL: no memory */
 };
 
-/* What the threads share: each takes the next machine until all are taken, or one cannot be run. */
+/* Shared by the threads: each takes the next machine, until all are taken or one cannot be run. */
 struct sweep {
 	const struct sweep_opts *opts;
 	struct outcome *outcomes;
 	unsigned int nr;
 	atomic_uint next;
 	atomic_bool stop;
-	pthread_mutex_t lock; /* of: */
+	pthread_mutex_t lock; /* protects error_at and err */
 	unsigned int error_at;
-	struct auxtap_error err; /* of the first machine that could not be run */
+	struct auxtap_error err; /* error of the first machine that could not be run */
 };
 
 static unsigned int nr_machines(void)
@@ -51,14 +51,16 @@ static unsigned int nr_machines(void)
 
 #define CONFIGS_PER_MACHINE (AUXTAP_SWEEP_AREAS * AUXTAP_SWEEP_WATERMARKS * AUXTAP_SWEEP_READERS)
 
-static unsigned int machine_of(const struct sweep_opts *o, unsigned int i)
+static unsigned int machine_index(const struct sweep_opts *o, unsigned int i)
 {
 	return i * o->every / CONFIGS_PER_MACHINE;
 }
 
-static void config_of(const struct sweep_opts *o, unsigned int i, struct auxtap_watermark_config *c)
+static void make_config(const struct sweep_opts *o, unsigned int i,
+			struct auxtap_watermark_config *c)
 {
-	const struct auxtap_sweep_machine *machine = auxtap_watermark_get_machine(machine_of(o, i));
+	const struct auxtap_sweep_machine *machine =
+		auxtap_watermark_get_machine(machine_index(o, i));
 	unsigned int n = i * o->every % CONFIGS_PER_MACHINE, reader = n % AUXTAP_SWEEP_READERS;
 
 	n /= AUXTAP_SWEEP_READERS;
@@ -87,8 +89,8 @@ static char *failure_text(const struct auxtap_watermark_config *c,
 	return text;
 }
 
-/* Machines are taken in their order: all before the first error have been taken, too. */
-static void note_error(struct sweep *s, unsigned int i, const struct auxtap_error *err)
+/* Machines are taken in order: all before the first one with an error have been taken, too. */
+static void record_error(struct sweep *s, unsigned int i, const struct auxtap_error *err)
 {
 	pthread_mutex_lock(&s->lock);
 	if (i < s->error_at) {
@@ -99,7 +101,7 @@ static void note_error(struct sweep *s, unsigned int i, const struct auxtap_erro
 	atomic_store(&s->stop, true);
 }
 
-static void *work(void *arg)
+static void *run_machines(void *arg)
 {
 	struct sweep *s = arg;
 	unsigned int i;
@@ -109,9 +111,9 @@ static void *work(void *arg)
 		struct auxtap_watermark_config c;
 		struct auxtap_watermark_result r = {.size = sizeof(r)};
 
-		config_of(s->opts, i, &c);
+		make_config(s->opts, i, &c);
 		if (auxtap_watermark_run(&c, NULL, NULL, &r, &err)) {
-			note_error(s, i, &err);
+			record_error(s, i, &err);
 			break;
 		}
 		s->outcomes[i] = (struct outcome){
@@ -125,15 +127,15 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Where a thread cannot be made the others do its work. */
+/* If a thread cannot be created, the others do its work. */
 static void run_all(struct sweep *s)
 {
 	pthread_t threads[SWEEP_MAX_JOBS];
 	unsigned int nr = 0;
 
-	while (nr + 1 < s->opts->jobs && !pthread_create(&threads[nr], NULL, work, s))
+	while (nr + 1 < s->opts->jobs && !pthread_create(&threads[nr], NULL, run_machines, s))
 		nr++;
-	work(s);
+	run_machines(s);
 	while (nr)
 		pthread_join(threads[--nr], NULL);
 }
@@ -163,7 +165,7 @@ static void print_failures(const struct sweep *s, unsigned int nr)
 static void add_sums(const struct sweep *s, unsigned int nr, struct sweep_sum *sums)
 {
 	for (unsigned int i = 0; i < nr; i++) {
-		struct sweep_sum *sum = &sums[machine_of(s->opts, i)];
+		struct sweep_sum *sum = &sums[machine_index(s->opts, i)];
 		const struct outcome *o = &s->outcomes[i];
 
 		sum->runs++;
@@ -195,7 +197,8 @@ int sweep_run(const struct sweep_opts *o, struct sweep_sum *sums)
 	if (s.error_at != UINT_MAX) {
 		cli_error(&s.err);
 		ret = s.err.code;
-		nr = s.error_at; /* what was run after it depends on the number of threads */
+		nr = s.error_at; /* which later machines were run depends on the number of threads
+				  */
 	}
 	print_failures(&s, nr);
 	add_sums(&s, nr, sums);

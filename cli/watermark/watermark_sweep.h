@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The standard sweep, for 'sweep', 'faults' and the demonstration. */
+/* Runs the standard sweep, for 'sweep', 'faults' and the demonstration. */
 #ifndef AUXTAP_CLI_WATERMARK_SWEEP_H
 #define AUXTAP_CLI_WATERMARK_SWEEP_H
 
@@ -14,7 +14,9 @@ struct sweep_opts {
 struct sweep_sum {
 	unsigned long long runs, refused, lossy, failed, transactions;
 };
-/* Adds to sums, one for each auxtap_watermark_get_machine(). Failures go to stderr. Negative errno.
+/*
+ * Adds the results to sums[], one for each auxtap_watermark_get_machine(). Prints failures to
+ * stderr. Returns 0 or a negative errno.
  */
 int sweep_run(const struct sweep_opts *opts, struct sweep_sum *sums);
 unsigned int sweep_jobs(void); /* the number of CPUs */
