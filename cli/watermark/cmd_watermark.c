@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap watermark: picks the subcommand; and 'sim', which simulates one machine or a few. */
+/* auxtap watermark: runs a subcommand; and 'sim', which simulates one machine or several. */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
 #include "watermark_options.h"
@@ -95,8 +95,8 @@ struct sim {
 	const char *path;
 	FILE *out;
 	struct wm_first first;
-	json_t *runs; /* JSON or a page is wanted: what has run so far */
-	/* of the run under way, where they are wanted */
+	json_t *runs; /* for JSON or a page: the finished runs; else NULL */
+	/* of the current run, if needed; else NULL */
 	struct wm_picture *picture;
 	json_t *list;
 };
@@ -122,8 +122,8 @@ static int no_memory(void)
 }
 
 /*
- * Appends what has run to s->runs: with its events if they were asked for; with what there is to
- * draw of it if it is the only one.
+ * Appends the run to s->runs: with its events if they are requested; with its drawing if it is the
+ * only run.
  */
 static int add_run(struct sim *s, const struct auxtap_watermark_config *c,
 		   const struct auxtap_watermark_result *r)
@@ -163,7 +163,7 @@ static int run_to_json(struct sim *s, const struct auxtap_watermark_config *c,
 	return ret;
 }
 
-/* 0; 1: an invariant is violated; negative: printed an error. */
+/* Returns 0; 1: an invariant is violated; negative: printed an error. */
 static int run_one(struct sim *s, uint64_t pages, uint64_t watermark)
 {
 	struct auxtap_watermark_config c = s->o.c;
@@ -232,8 +232,8 @@ static int run_all(struct sim *s)
 	return worst ? CLI_DAMAGED : CLI_OK;
 }
 
-/* Writes to the requested file; removes it if it is incomplete. */
-static int run_into(struct sim *s)
+/* Writes the output to the requested file; removes it if it is incomplete. */
+static int run_to_file(struct sim *s)
 {
 	int ret;
 
@@ -256,7 +256,7 @@ static int run_into(struct sim *s)
 	return ret;
 }
 
-static bool take_format(struct sim *s, const char *name)
+static bool parse_format(struct sim *s, const char *name)
 {
 	s->json = !strcmp(name, "json");
 	s->html = !strcmp(name, "html");
@@ -276,15 +276,15 @@ int watermark_sim(int argc, char **argv)
 {
 	struct sim s = {0};
 	struct options o;
-	struct wm_peek peek;
+	struct wm_first_options first;
 	bool bad = false;
 	int opt, ret;
 
-	wm_options_peek(&peek, argc, argv, watermark_sim_options);
-	wm_options_init(&s.o, &peek);
+	wm_options_find_first(&first, argc, argv, watermark_sim_options);
+	wm_options_init(&s.o, &first);
 	options_start(&o, argc, argv, watermark_sim_options, false);
 	while ((opt = options_next(&o))) {
-		if (wm_options_take(&s.o, &o, opt, &bad)) {
+		if (wm_options_parse(&s.o, &o, opt, &bad)) {
 			if (bad)
 				goto usage_error;
 			continue;
@@ -298,7 +298,7 @@ int watermark_sim(int argc, char **argv)
 			s.events = true;
 			break;
 		case OPT_FORMAT:
-			if (!take_format(&s, o.value))
+			if (!parse_format(&s, o.value))
 				goto usage_error;
 			break;
 		case 'o':
@@ -320,7 +320,7 @@ int watermark_sim(int argc, char **argv)
 		cli_errorf("length", "give --bytes, --transactions or --time", "no end condition");
 		goto usage_error;
 	}
-	ret = run_into(&s);
+	ret = run_to_file(&s);
 	wm_options_free(&s.o);
 	return ret;
 

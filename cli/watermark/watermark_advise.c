@@ -383,7 +383,7 @@ static bool parse_options(struct command *m, int argc, char **argv)
 		      opt == WM_OPT_TIME;
 		if (own && !parse_own_option(m, opt, o.value))
 			return false;
-		if (own || wm_options_take(&m->o, &o, opt, &wrong)) {
+		if (own || wm_options_parse(&m->o, &o, opt, &wrong)) {
 			if (!own && wrong)
 				return false;
 			continue;
@@ -413,14 +413,14 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct advise *a = NULL;
-	struct wm_peek peek;
+	struct wm_first_options first;
 	int ret = CLI_USAGE;
 
 	memset(m, 0, sizeof(*m));
 	m->request.max_bytes = 256 << 20;
 	m->request.nr_transactions = 100000;
-	wm_options_peek(&peek, argc, argv, watermark_advise_options);
-	wm_options_init(&m->o, &peek);
+	wm_options_find_first(&first, argc, argv, watermark_advise_options);
+	wm_options_init(&m->o, &first);
 	m->o.c.max_alloc_pages = 1 << 10; /* C5: the largest order of the allocator on x86-64 */
 	m->o.c.max_bytes = 0;
 	if (!parse_options(m, argc, argv))
@@ -462,15 +462,15 @@ int watermark_advise(int argc, char **argv)
 	static const char *const drivers[] = {"intel_pt", "arm_spe", "trbe"};
 	char **args = calloc((size_t)argc + 3, sizeof(*args));
 	json_t *list = json_array();
-	struct wm_peek peek;
+	struct wm_first_options first;
 	struct command m;
 	int ret, worst = CLI_OK;
 	bool one;
 
 	if (!args)
 		return CLI_FAILED;
-	wm_options_peek(&peek, argc, argv, watermark_advise_options);
-	one = peek.driver || peek.unit;
+	wm_options_find_first(&first, argc, argv, watermark_advise_options);
+	one = first.driver || first.unit;
 	for (int i = 0; i < (one ? 1 : 3); i++) {
 		args[0] = argv[0];
 		args[1] = (char *)"--driver";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap watermark explore: every state of one small configuration, or of all of them. */
+/* auxtap watermark explore: searches all states of one small configuration, or of all of them. */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
 #include "watermark_driver.h"
@@ -162,11 +162,11 @@ static int play(const struct auxtap_watermark_config *c, const char *path)
 
 /* ---- all configurations ---- */
 
-/* Which of them; NULL, 0: all. */
-struct only {
+/* Selects configurations; NULL or 0: all. */
+struct config_filter {
 	const char *driver, *kernel;
 	uint64_t pages;
-	bool quick, each; /* each: print a line for each */
+	bool quick, each; /* each: print a line for each configuration */
 	unsigned int jobs;
 	uint64_t max_states;
 };
@@ -177,7 +177,7 @@ struct configs {
 	bool no_memory;
 };
 
-static void add(struct configs *all, const struct auxtap_watermark_config *c)
+static void add_config(struct configs *all, const struct auxtap_watermark_config *c)
 {
 	if (vector_grow(all->list, all->nr, all->max)) {
 		all->no_memory = true;
@@ -186,7 +186,7 @@ static void add(struct configs *all, const struct auxtap_watermark_config *c)
 	all->list[all->nr++] = *c;
 }
 
-/* Fragments of half a page; of a quarter in areas of up to 4 pages. */
+/* Fragments are half a page; a quarter in areas of up to 4 pages. */
 static void small_config(struct auxtap_watermark_config *c, const char *driver, uint64_t nr_pages,
 			 bool quick)
 {
@@ -197,7 +197,7 @@ static void small_config(struct auxtap_watermark_config *c, const char *driver, 
 		c->setup.max_record = c->setup.record_bytes;
 }
 
-/* The watermarks of one area: multiples of step, up to the area and a page; and overwrite mode. */
+/* Adds the watermarks of one area: multiples of step up to area + a page; and overwrite mode. */
 static void add_watermarks(struct configs *all, const struct auxtap_watermark_config *like,
 			   uint64_t step)
 {
@@ -206,14 +206,16 @@ static void add_watermarks(struct configs *all, const struct auxtap_watermark_co
 
 	c.snapshot = 1;
 	c.watermark = 0;
-	add(all, &c);
+	add_config(all, &c);
 	c.snapshot = 0;
 	for (c.watermark = step; c.watermark <= last; c.watermark += step)
-		add(all, &c);
+		add_config(all, &c);
 }
 
-/* Special cases of a driver and kernel, in areas of up to 4 pages; fragments of half a page. */
-static void add_odd(struct configs *all, const char *driver, const char *kernel, uint64_t pages)
+/* Adds special cases of a driver and kernel, in areas of up to 4 pages, fragments of half a page.
+ */
+static void add_special_cases(struct configs *all, const char *driver, const char *kernel,
+			      uint64_t pages)
 {
 	struct auxtap_watermark_config c;
 	uint64_t step;
@@ -236,40 +238,40 @@ static void add_odd(struct configs *all, const char *driver, const char *kernel,
 	add_watermarks(all, &c, step);
 }
 
-/* The largest first, so that all processes finish at about the same time. */
-static void all_configs(struct configs *all, const struct only *only)
+/* Adds the largest ones first, so that all processes finish at about the same time. */
+static void list_configs(struct configs *all, const struct config_filter *filter)
 {
 	static const char *const drivers[] = {"trbe", "intel_pt", "arm_spe"};
-	uint64_t most = only->quick ? 4 : 8;
+	uint64_t most = filter->quick ? 4 : 8;
 	const char *kernel;
 
-	if (only->pages && only->pages < most)
-		most = only->pages;
+	if (filter->pages && filter->pages < most)
+		most = filter->pages;
 	for (uint64_t pages = 8; pages; pages /= 2)
 		for (size_t d = 0; d < sizeof(drivers) / sizeof(drivers[0]); d++)
 			for (unsigned int k = 0; (kernel = auxtap_watermark_kernel(k)); k++) {
 				struct auxtap_watermark_config c;
 
 				if (pages > most ||
-				    (only->driver && strcmp(only->driver, drivers[d]) != 0) ||
-				    (only->kernel && strcmp(only->kernel, kernel) != 0))
+				    (filter->driver && strcmp(filter->driver, drivers[d]) != 0) ||
+				    (filter->kernel && strcmp(filter->kernel, kernel) != 0))
 					continue;
-				small_config(&c, drivers[d], pages, only->quick);
+				small_config(&c, drivers[d], pages, filter->quick);
 				c.kernel = kernel;
 				add_watermarks(all, &c,
 					       c.setup.record_bytes /
-						       (pages > 2 || only->quick ? 1 : 2));
-				if (!only->quick && pages <= 4)
-					add_odd(all, drivers[d], kernel, pages);
+						       (pages > 2 || filter->quick ? 1 : 2));
+				if (!filter->quick && pages <= 4)
+					add_special_cases(all, drivers[d], kernel, pages);
 			}
 }
 
-struct share {
-	unsigned long long configs, refused, states, steps, watched, findings, cut, failed,
+struct search_result {
+	unsigned long long configs, refused, states, steps, stall_checks, findings, cut, failed,
 		given_up;
 	unsigned long long unmapped;
-	unsigned long long done; /* with any result */
-	size_t next;		 /* in the first share: the next configuration to search */
+	unsigned long long done; /* configurations with any result */
+	size_t next; /* used in the first share only: the next configuration to search */
 };
 
 /* Prints a configuration with one write, because several processes print. */
@@ -305,8 +307,8 @@ static void report_config(const struct auxtap_watermark_config *c,
 	free(text);
 }
 
-static void work(struct share *mine, struct share *first, const struct configs *all,
-		 const struct only *only)
+static void search_configs(struct search_result *mine, struct search_result *first,
+			   const struct configs *all, const struct config_filter *filter)
 {
 	for (;;) {
 		size_t i = __atomic_fetch_add(&first->next, 1, __ATOMIC_RELAXED);
@@ -315,7 +317,7 @@ static void work(struct share *mine, struct share *first, const struct configs *
 
 		if (i >= all->nr)
 			return;
-		if (auxtap_watermark_explore(&all->list[i], only->max_states, &r, &err)) {
+		if (auxtap_watermark_explore(&all->list[i], filter->max_states, &r, &err)) {
 			cli_error(&err);
 			continue;
 		}
@@ -324,17 +326,17 @@ static void work(struct share *mine, struct share *first, const struct configs *
 		mine->refused += r.refused != 0;
 		mine->states += r.nr_states;
 		mine->steps += r.nr_steps;
-		mine->watched += r.nr_stall_checks;
+		mine->stall_checks += r.nr_stall_checks;
 		mine->findings += r.nr_findings;
 		mine->cut += r.nr_cut;
 		mine->unmapped += r.nr_unmapped;
 		mine->failed += r.violated != 0;
 		mine->given_up += !r.refused && !r.complete && !r.violated;
-		report_config(&all->list[i], &r, only->each);
+		report_config(&all->list[i], &r, filter->each);
 	}
 }
 
-static int print_sum(const struct share *sum)
+static int print_sum(const struct search_result *sum)
 {
 	printf("%llu configurations (%llu more are refused by their driver), %llu states, %llu transitions\n",
 	       sum->configs, sum->refused, sum->states, sum->steps);
@@ -344,7 +346,7 @@ static int print_sum(const struct share *sum)
 	       sum->cut);
 	printf("known: %llu transitions in which a truncated event is not disabled (D21), %llu states that\n"
 	       "       only the reader's own timer leaves (D6)\n",
-	       sum->findings, sum->watched);
+	       sum->findings, sum->stall_checks);
 	if (sum->given_up)
 		printf("given up: %llu configurations\n", sum->given_up);
 	if (sum->failed)
@@ -356,31 +358,31 @@ static int print_sum(const struct share *sum)
 	return sum->failed ? CLI_DAMAGED : sum->given_up ? CLI_FAILED : CLI_OK;
 }
 
-static int run_all(const struct only *only)
+static int run_all(const struct config_filter *filter)
 {
 	struct configs all = {0};
-	struct share *shares, sum = {0};
+	struct search_result *results, sum = {0};
 	int status, ret = CLI_OK;
 
-	all_configs(&all, only);
-	shares = mmap(NULL, only->jobs * sizeof(*shares), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	list_configs(&all, filter);
+	results = mmap(NULL, filter->jobs * sizeof(*results), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!all.nr && !all.no_memory) {
 		cli_errorf("explore", "see 'auxtap watermark explore --help'",
 			   "no configuration with this driver, kernel and number of pages");
 		return CLI_USAGE;
 	}
-	if (all.no_memory || shares == MAP_FAILED) {
+	if (all.no_memory || results == MAP_FAILED) {
 		cli_errorf("explore", NULL, "out of memory");
 		free(all.list);
 		return CLI_FAILED;
 	}
 	fflush(stdout);
-	for (unsigned int i = 0; i < only->jobs; i++) {
+	for (unsigned int i = 0; i < filter->jobs; i++) {
 		pid_t pid = fork();
 
 		if (!pid) {
-			work(&shares[i], shares, &all, only);
+			search_configs(&results[i], results, &all, filter);
 			_exit(0);
 		}
 		if (pid < 0) {
@@ -394,29 +396,29 @@ static int run_all(const struct only *only)
 			cli_errorf("explore", NULL, "signal %d killed a process", WTERMSIG(status));
 			ret = CLI_FAILED;
 		}
-	for (unsigned int i = 0; i < only->jobs; i++) {
-		sum.configs += shares[i].configs;
-		sum.refused += shares[i].refused;
-		sum.states += shares[i].states;
-		sum.steps += shares[i].steps;
-		sum.watched += shares[i].watched;
-		sum.findings += shares[i].findings;
-		sum.cut += shares[i].cut;
-		sum.unmapped += shares[i].unmapped;
-		sum.failed += shares[i].failed;
-		sum.done += shares[i].done;
-		sum.given_up += shares[i].given_up;
+	for (unsigned int i = 0; i < filter->jobs; i++) {
+		sum.configs += results[i].configs;
+		sum.refused += results[i].refused;
+		sum.states += results[i].states;
+		sum.steps += results[i].steps;
+		sum.stall_checks += results[i].stall_checks;
+		sum.findings += results[i].findings;
+		sum.cut += results[i].cut;
+		sum.unmapped += results[i].unmapped;
+		sum.failed += results[i].failed;
+		sum.done += results[i].done;
+		sum.given_up += results[i].given_up;
 	}
-	sum.given_up += all.nr - sum.done; /* work() printed the error */
-	munmap(shares, only->jobs * sizeof(*shares));
+	sum.given_up += all.nr - sum.done; /* search_configs() printed the error */
+	munmap(results, filter->jobs * sizeof(*results));
 	free(all.list);
 	status = print_sum(&sum);
 	return ret ? ret : status;
 }
 
-/* Rejects options that --all and --quick, or the search of one configuration, do not take. */
-static bool fits(const struct wm_options *o, const struct only *only, bool all, const char *path,
-		 const char *machine, const char *several)
+/* Rejects options that --all and --quick, or the search of one configuration, do not allow. */
+static bool check_combination(const struct wm_options *o, const struct config_filter *filter,
+			      bool all, const char *path, const char *machine, const char *several)
 {
 	const char *odd = NULL;
 
@@ -432,7 +434,7 @@ static bool fits(const struct wm_options *o, const struct only *only, bool all, 
 				 "requires --all or --quick");
 		return false;
 	}
-	if (!all || (o->nr_pages == 1 && only->pages <= 8))
+	if (!all || (o->nr_pages == 1 && filter->pages <= 8))
 		return true;
 	cli_errorf("--pages", "give one number, up to 8",
 		   "--all and --quick have areas of 1, 2, 4 and 8 pages");
@@ -458,17 +460,17 @@ static int run_list(struct wm_options *o, const char *path, uint64_t max_states)
 
 int watermark_explore(int argc, char **argv)
 {
-	struct only only = {.jobs = sweep_jobs(), .max_states = MAX_STATES};
+	struct config_filter filter = {.jobs = sweep_jobs(), .max_states = MAX_STATES};
 	const char *path = NULL, *driver, *machine = NULL, *several = NULL;
 	bool bad = false, all = false, quick = false;
 	struct wm_options o;
 	struct options from;
-	struct wm_peek peek;
+	struct wm_first_options first;
 	char name[sizeof(from.what)];
 	int opt, ret = CLI_USAGE;
 
-	wm_options_peek(&peek, argc, argv, watermark_explore_options);
-	wm_options_init(&o, &peek);
+	wm_options_find_first(&first, argc, argv, watermark_explore_options);
+	wm_options_init(&o, &first);
 	driver = o.c.driver;
 	if (!o.fault) {
 		small_config(&o.c, driver, 2, false);
@@ -482,15 +484,15 @@ int watermark_explore(int argc, char **argv)
 	while ((opt = options_next(&from))) {
 		uint64_t number;
 
-		if (wm_options_take(&o, &from, opt, &bad)) {
+		if (wm_options_parse(&o, &from, opt, &bad)) {
 			if (bad)
 				goto out;
 			if (opt == WM_OPT_DRIVER)
-				only.driver = driver;
+				filter.driver = driver;
 			else if (opt == WM_OPT_KERNEL)
-				only.kernel = o.c.kernel;
+				filter.kernel = o.c.kernel;
 			else if (opt == WM_OPT_PAGES)
-				only.pages = o.c.nr_pages;
+				filter.pages = o.c.nr_pages;
 			else
 				machine = strcpy(name, from.what);
 			continue;
@@ -510,7 +512,7 @@ int watermark_explore(int argc, char **argv)
 			path = from.value;
 			break;
 		case 'v':
-			only.each = true;
+			filter.each = true;
 			several = "-v";
 			break;
 		case OPT_MAX_STATES:
@@ -522,10 +524,10 @@ int watermark_explore(int argc, char **argv)
 				goto out;
 			}
 			if (opt == 'j') {
-				only.jobs = (unsigned int)number;
+				filter.jobs = (unsigned int)number;
 				several = "-j";
 			} else {
-				only.max_states = number;
+				filter.max_states = number;
 			}
 			break;
 		default:
@@ -538,10 +540,11 @@ int watermark_explore(int argc, char **argv)
 			   "not an option");
 		goto out;
 	}
-	if (!wm_options_finish(&o) || !fits(&o, &only, all || quick, path, machine, several))
+	if (!wm_options_finish(&o) ||
+	    !check_combination(&o, &filter, all || quick, path, machine, several))
 		goto out;
-	only.quick = quick && !all;
-	ret = all || quick ? run_all(&only) : run_list(&o, path, only.max_states);
+	filter.quick = quick && !all;
+	ret = all || quick ? run_all(&filter) : run_list(&o, path, filter.max_states);
 out:
 	wm_options_free(&o);
 	return ret;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap watermark faults: the fault catalogue, one run per fault and driver; the demonstration. */
+/* auxtap watermark faults: runs each fault of the catalogue on each driver; the demonstration. */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
 #include "watermark_options.h"
@@ -17,7 +17,7 @@ static bool applies(const struct auxtap_watermark_fault *f, const char *driver)
 	return strstr(f->drivers, driver) != NULL;
 }
 
-/* "caught", "MISSED", "-", or NULL: printed an error. */
+/* Returns "caught", "MISSED" or "-"; or NULL: printed an error. */
 static const char *run_fault(const struct auxtap_watermark_fault *f, const char *driver)
 {
 	struct auxtap_watermark_config c;
@@ -35,7 +35,7 @@ static const char *run_fault(const struct auxtap_watermark_fault *f, const char 
 	return r.by_invariant[f->caught] ? "caught" : "MISSED";
 }
 
-/* Machines without a fault: every N-th of the standard sweep. */
+/* Runs machines without a fault: every N-th of the standard sweep. */
 static int run_correct(unsigned int every, bool *failed)
 {
 	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0),
@@ -172,7 +172,8 @@ int watermark_faults(int argc, char **argv)
 }
 
 /* Simulates one machine and prints its result under a title. */
-static int show(const char *driver, const char *title, uint64_t watermark, uint64_t reader_latency)
+static int demo_run(const char *driver, const char *title, uint64_t watermark,
+		    uint64_t reader_latency)
 {
 	struct auxtap_watermark_config c;
 	struct auxtap_watermark_result r = {.size = sizeof(r)};
@@ -199,19 +200,19 @@ int watermark_demo(void)
 	puts("A trace unit writes into a ring (the AUX area), a reader empties it. The reader asks to be\n"
 	     "woken after a number of bytes (the watermark); the driver turns that into a threshold at\n"
 	     "which the unit interrupts. Here all of them are simulated and checked.\n");
-	ret = show(
+	ret = demo_run(
 		"intel_pt",
 		"1. Intel PT can interrupt only at ends of pages, and the driver rounds down: asked for\n"
 		"   12 KiB, it interrupts where the area ends.",
 		12288, 0);
 	if (!ret)
-		ret = show(
+		ret = demo_run(
 			"arm_spe",
 			"2. Arm SPE rounds up, and stops until the driver has handled the interrupt: samples\n"
 			"   are lost meanwhile, and the kernel has no flag for it.",
 			12288, 0);
 	if (!ret)
-		ret = show(
+		ret = demo_run(
 			"trbe",
 			"3. A reader that takes 2 ms for an area that fills in 0.65 ms: trace is lost, and\n"
 			"   the kernel reports it.",

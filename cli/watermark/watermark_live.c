@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * auxtap watermark live: sweeps watermarks and areas on this machine's own PMU, through the real
- * kernel; audits each capture and compares it with the simulator's model.
+ * auxtap watermark live: sweeps watermarks and areas on this machine's own PMU and kernel; audits
+ * each capture and compares it with the simulator's model.
  */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
@@ -27,9 +27,9 @@
 #define LL	      unsigned long long
 #define MAX_OVERSHOOT 4096
 #define MAX_NS	      2000000000ull
-#define AREAS	      5 /* of the default sweep: 2 to 32 pages */
+#define AREAS	      5 /* areas of the default sweep: 2 to 32 pages */
 #define WRAPS	      3
-#define SHOWN	      10 /* differences that are printed */
+#define SHOWN	      10 /* maximum number of differences that are printed */
 
 static void usage(FILE *out)
 {
@@ -98,11 +98,11 @@ struct live {
 	struct auxtap_live_opts opts;
 	struct auxtap_backend backend;
 	struct utsname machine;
-	bool readers[2], load, json, own_dir, headed;
+	bool readers[2], load, json, dir_is_temporary, head_printed;
 	const char *dir;
 	char own[64], path[4096];
 	pid_t loop;
-	/* of a row of the table, and of all */
+	/* for one row of the table; .all: for all rows */
 	unsigned int nr, nr_agree, nr_refused, nr_shown;
 	uint64_t nr_records, nr_truncated, overshoot_max, nr_wakeups;
 	struct {
@@ -113,7 +113,7 @@ struct live {
 
 /* ---- the machine ---- */
 
-/* Branches, loads and stores, for every kind of unit. */
+/* Executes branches, loads and stores, so that every kind of unit generates trace. */
 static void busy_loop(int cpu)
 {
 	static volatile unsigned int cells[1024];
@@ -152,7 +152,7 @@ static int last_cpu(void)
 	return cpu;
 }
 
-static const char *driver_of(const char *event)
+static const char *driver_of_event(const char *event)
 {
 	static const struct {
 		const char *part, *driver;
@@ -192,8 +192,9 @@ static void on_record(void *ctx, const struct auxtap_live_record *r)
 						json_integer((json_int_t)r->limit)));
 }
 
-/* The text of the audit's first violation; empty: none. Negative errno: printed an error. */
-static int audit(struct live *l, const struct auxtap_watermark_config *c, char *text, size_t size)
+/* Sets text to the audit's first violation, or empty. Negative errno: printed an error. */
+static int audit_capture(struct live *l, const struct auxtap_watermark_config *c, char *text,
+			 size_t size)
 {
 	struct auxtap_audit_opts opts = {
 		.size = sizeof(opts),
@@ -225,21 +226,21 @@ static const char *reader_name(const struct live *l)
 	return l->opts.reader == AUXTAP_LIVE_FULL ? "full" : "prompt";
 }
 
-/* The command that runs only this configuration. */
+/* Prints the command that runs only this configuration. */
 static void print_command(const struct live *l, const struct auxtap_watermark_config *c)
 {
-	struct auxtap_watermark_config usual;
+	struct auxtap_watermark_config typical;
 	char size[24];
 
-	wm_typical(&usual, c->driver);
+	wm_typical(&typical, c->driver);
 	printf("    auxtap watermark live -e %s --cpu %d%s --driver %s --kernel %s --pages %llu "
 	       "--watermark %llu --reader %s --skid %s",
 	       l->opts.event, l->opts.cpu, l->load ? "" : " --no-load", c->driver, c->kernel,
 	       (LL)c->nr_pages, (LL)c->watermark, reader_name(l),
 	       wm_size(l->opts.max_overshoot, size));
-	if (c->setup.align != usual.setup.align)
+	if (c->setup.align != typical.setup.align)
 		printf(" --align %u", c->setup.align);
-	if (c->setup.max_record != usual.setup.max_record)
+	if (c->setup.max_record != typical.setup.max_record)
 		printf(" --max-record %u", c->setup.max_record);
 	if (c->setup.errata)
 		printf(" --errata %s%s%s",
@@ -252,14 +253,14 @@ static void print_command(const struct live *l, const struct auxtap_watermark_co
 	putchar('\n');
 }
 
-/* Printed once, after the first run has succeeded. */
+/* Prints the table's head once, after the first run has succeeded. */
 static void print_head(struct live *l)
 {
 	char overshoot[24];
 
-	if (l->json || l->headed)
+	if (l->json || l->head_printed)
 		return;
-	l->headed = true;
+	l->head_printed = true;
 	printf("%s on CPU %d of Linux %s, compared with %s and the rules of %s; overshoot up to %s\n"
 	       "(prompt: reads when woken; full: reads when trace has stopped for lack of space)\n\n"
 	       " pages  reader watermarks  differ refused   records  wakeups  truncated  overshoot\n",
@@ -282,7 +283,7 @@ static void print_run(struct live *l, const struct auxtap_watermark_config *c,
 			(json_int_t)r->nr_truncated, "enabled", (json_int_t)r->nr_enabled,
 			"overshoot_max", (json_int_t)r->overshoot_max, "records", l->records);
 
-		if (!access(l->path, R_OK)) /* the capture is kept */
+		if (!access(l->path, R_OK)) /* the capture was kept */
 			json_object_set_new(run, "capture", json_string(l->path));
 		json_array_append_new(l->runs, run);
 		return;
@@ -314,7 +315,7 @@ static int run_one(struct live *l, struct auxtap_watermark_config *c)
 	} else if (r.refused) {
 		l->nr_refused++;
 	} else {
-		ret = audit(l, c, text, sizeof(text));
+		ret = audit_capture(l, c, text, sizeof(text));
 		l->nr_records += r.nr_records;
 		l->nr_truncated += r.nr_truncated;
 		l->nr_wakeups += r.nr_wakeups;
@@ -326,7 +327,7 @@ static int run_one(struct live *l, struct auxtap_watermark_config *c)
 			memcpy(text, r.text, sizeof(r.text));
 		l->nr++;
 		l->nr_agree += !*text;
-		if (!*text && l->own_dir)
+		if (!*text && l->dir_is_temporary)
 			unlink(l->path);
 		print_head(l);
 		print_run(l, c, &r, text);
@@ -385,7 +386,7 @@ static int run_all(struct live *l, bool watermarks_given)
 			l->opts.reader = (enum auxtap_live_reader)reader;
 			ret = run_area(l, l->o.pages[i], watermarks_given);
 		}
-	if (ret) /* not a refusal by the kernel, which is a result */
+	if (ret) /* an error; a refusal by the kernel is a result */
 		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
 	if (l->json) {
 		json_dumpf(l->runs, stdout, JSON_INDENT(1));
@@ -415,7 +416,7 @@ static bool prepare(struct live *l)
 		snprintf(l->own, sizeof(l->own), "%s/auxtap-live-XXXXXX",
 			 tmp && strlen(tmp) < 40 ? tmp : "/tmp");
 		l->dir = mkdtemp(l->own);
-		l->own_dir = true;
+		l->dir_is_temporary = true;
 	} else if (mkdir(l->dir, 0777) && errno != EEXIST) {
 		cli_errorf(l->dir, NULL, "%s", strerror(errno));
 		return false;
@@ -436,7 +437,7 @@ static bool prepare(struct live *l)
 	return l->loop > 0;
 }
 
-static bool take_reader(struct live *l, const char *arg)
+static bool parse_reader(struct live *l, const char *arg)
 {
 	bool both = !strcmp(arg, "both");
 
@@ -448,7 +449,7 @@ static bool take_reader(struct live *l, const char *arg)
 	return false;
 }
 
-static bool take_own(struct live *l, int opt, const char *arg)
+static bool parse_own_option(struct live *l, int opt, const char *arg)
 {
 	uint64_t number;
 
@@ -463,7 +464,7 @@ static bool take_own(struct live *l, int opt, const char *arg)
 		l->load = false;
 		return true;
 	case OPT_READER:
-		return take_reader(l, arg);
+		return parse_reader(l, arg);
 	case OPT_UNIT_CPU:
 		if (wm_parse_size(arg, &number) && number < CPU_SETSIZE) {
 			l->opts.cpu = (int)number;
@@ -488,14 +489,14 @@ static bool take_own(struct live *l, int opt, const char *arg)
 }
 
 /* False: printed an error. */
-static bool options_done(struct live *l, const char *driver, bool pages_given)
+static bool check_options(struct live *l, const char *driver, bool pages_given)
 {
 	if (!l->opts.event) {
 		cli_errorf("-e", "'auxtap list' lists the events of this machine",
 			   "no event given");
 		return false;
 	}
-	if (!driver && !driver_of(l->opts.event)) {
+	if (!driver && !driver_of_event(l->opts.event)) {
 		cli_errorf(l->opts.event, "use --driver intel_pt, arm_spe or trbe", "unknown PMU");
 		return false;
 	}
@@ -533,7 +534,7 @@ int watermark_live(int argc, char **argv)
 	bool bad = false, pages = false, watermarks = false;
 	int opt, ret = CLI_USAGE;
 
-	/* look for --driver first: it decides the defaults */
+	/* parse --driver, --kernel and -e first: they decide the defaults */
 	options_start(&o, argc, argv, watermark_live_options, false);
 	while ((opt = options_next(&o))) {
 		driver = opt == WM_OPT_DRIVER ? o.value : driver;
@@ -543,7 +544,7 @@ int watermark_live(int argc, char **argv)
 	}
 	uname(&l.machine);
 	l.opts.cpu = last_cpu();
-	wm_typical(&l.o.c, driver ? driver : driver_of(l.opts.event));
+	wm_typical(&l.o.c, driver ? driver : driver_of_event(l.opts.event));
 	l.o.c.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	l.o.c.data_pages = 64;
 	l.o.c.max_bytes = 0;
@@ -562,12 +563,12 @@ int watermark_live(int argc, char **argv)
 		}
 		pages |= opt == WM_OPT_PAGES;
 		watermarks |= opt == WM_OPT_WATERMARK;
-		if (wm_options_take(&l.o, &o, opt, &bad)) {
+		if (wm_options_parse(&l.o, &o, opt, &bad)) {
 			if (bad)
 				goto out;
 			continue;
 		}
-		if (!take_own(&l, opt, o.value))
+		if (!parse_own_option(&l, opt, o.value))
 			goto out;
 	}
 	if (options_end(&o) < argc) {
@@ -575,7 +576,7 @@ int watermark_live(int argc, char **argv)
 			   "not an option");
 		goto out;
 	}
-	if (!options_done(&l, driver, pages))
+	if (!check_options(&l, driver, pages))
 		goto out;
 	l.opts.max_ns = l.o.c.max_ns;
 	if (l.json)
@@ -587,8 +588,8 @@ int watermark_live(int argc, char **argv)
 		kill(l.loop, SIGKILL);
 		waitpid(l.loop, NULL, 0);
 	}
-	if (l.own_dir && l.dir)
-		rmdir(l.dir); /* fails if captures that differ are kept there */
+	if (l.dir_is_temporary && l.dir)
+		rmdir(l.dir); /* fails if the directory contains captures that differ */
 	auxtap_backend_close(&l.backend);
 out:
 	json_decref(l.runs);

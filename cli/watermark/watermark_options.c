@@ -65,7 +65,7 @@ bool wm_parse_size(const char *text, uint64_t *value)
 	const char *unit, *at;
 	double number;
 
-	/* whole numbers exactly; 0x too */
+	/* whole numbers are exact; 0x is allowed, too */
 	if (number_parse(text, UINT64_MAX, value))
 		return true;
 	if (!parse_number(text, &number, &unit))
@@ -118,7 +118,7 @@ static bool open_unit(struct wm_options *o, const char *path)
 void wm_typical(struct auxtap_watermark_config *c, const char *driver)
 {
 	c->size = sizeof(*c);
-	auxtap_watermark_typical(c, driver); /* fails only without a size */
+	auxtap_watermark_typical(c, driver); /* fails only if size is not set */
 }
 
 uint64_t wm_data_pages(const struct auxtap_watermark_config *c)
@@ -135,38 +135,38 @@ int wm_max_order(const struct auxtap_watermark_config *c)
  * Parses the options exactly as the command will, so that abbreviations, values that look like
  * options and "--" have the same meaning.
  */
-void wm_options_peek(struct wm_peek *peek, int argc, char **argv,
-		     const struct option_row *const *tables)
+void wm_options_find_first(struct wm_first_options *first, int argc, char **argv,
+			   const struct option_row *const *tables)
 {
 	struct options o;
 	int opt;
 
-	memset(peek, 0, sizeof(*peek));
+	memset(first, 0, sizeof(*first));
 	options_start(&o, argc, argv, tables, false);
 	while ((opt = options_next(&o))) {
 		if (opt == WM_OPT_DRIVER)
-			peek->driver = o.value;
+			first->driver = o.value;
 		else if (opt == WM_OPT_UNIT)
-			peek->unit = o.value;
+			first->unit = o.value;
 		else if (opt == WM_OPT_FAULT)
-			peek->fault = o.value;
+			first->fault = o.value;
 	}
 }
 
-void wm_options_init(struct wm_options *o, const struct wm_peek *peek)
+void wm_options_init(struct wm_options *o, const struct wm_first_options *first)
 {
-	const struct auxtap_trace_unit *like = NULL;
-	const char *driver = peek->driver;
+	const struct auxtap_trace_unit *model = NULL;
+	const char *driver = first->driver;
 
 	memset(o, 0, sizeof(*o));
 	/* The unit names its driver; parsing --unit reports errors in the unit. */
-	if (!driver && peek->unit && open_unit(o, peek->unit) && o->c.unit->driver)
-		like = auxtap_trace_unit_find(o->c.unit->driver);
-	if (like)
-		driver = like->driver;
+	if (!driver && first->unit && open_unit(o, first->unit) && o->c.unit->driver)
+		model = auxtap_trace_unit_find(o->c.unit->driver);
+	if (model)
+		driver = model->driver;
 	wm_typical(&o->c, driver ? driver : "intel_pt");
 	/* a fault sets the configuration that shows it; options override that */
-	o->fault = peek->fault;
+	o->fault = first->fault;
 	if (o->fault)
 		auxtap_watermark_fault_config(&o->c, o->fault, NULL);
 }
@@ -175,7 +175,7 @@ void wm_options_init(struct wm_options *o, const struct wm_peek *peek)
 struct list {
 	uint64_t **values;
 	size_t *nr, *max;
-	bool doubling; /* in a sweep without a step */
+	bool doubling; /* a range without a step doubles the value */
 	uint64_t step;
 };
 
@@ -187,8 +187,8 @@ static bool add_value(struct list *l, uint64_t value)
 	return true;
 }
 
-/* A..B:STEP */
-static bool take_sweep(struct list *l, char *item, char *dots)
+/* Parses A..B:STEP. */
+static bool parse_range(struct list *l, char *item, char *dots)
 {
 	uint64_t from, to, step = l->step;
 	char *colon;
@@ -207,7 +207,7 @@ static bool take_sweep(struct list *l, char *item, char *dots)
 	return true;
 }
 
-static bool take_list(struct list *l, const char *arg)
+static bool parse_list(struct list *l, const char *arg)
 {
 	char *copy = strdup(arg), *save = NULL, *dots;
 	uint64_t value;
@@ -217,7 +217,7 @@ static bool take_list(struct list *l, const char *arg)
 	     item = strtok_r(NULL, ",", &save)) {
 		dots = strstr(item, "..");
 		if (dots)
-			ok = take_sweep(l, item, dots);
+			ok = parse_range(l, item, dots);
 		else
 			ok = wm_parse_size(item, &value) && add_value(l, value);
 	}
@@ -225,20 +225,20 @@ static bool take_list(struct list *l, const char *arg)
 	return ok;
 }
 
-static bool take_watermarks(struct wm_options *o, const char *arg)
+static bool parse_watermarks(struct wm_options *o, const char *arg)
 {
 	struct list l = {&o->watermarks, &o->nr_watermarks, &o->max_watermarks, false,
 			 o->c.page_size};
 
-	return take_list(&l, arg);
+	return parse_list(&l, arg);
 }
 
 /*
- * In a configuration zero is the default. An option that says 0 is refused here, as the library
- * refuses the values around it.
+ * In a configuration zero means the default. So an option with the value 0 is rejected here; other
+ * invalid values are rejected by the library.
  */
-static bool not_zero(uint64_t value, const char *what, const char *why, const char *hint,
-		     bool *reported)
+static bool check_not_zero(uint64_t value, const char *what, const char *why, const char *hint,
+			   bool *reported)
 {
 	if (value)
 		return true;
@@ -247,23 +247,23 @@ static bool not_zero(uint64_t value, const char *what, const char *why, const ch
 	return false;
 }
 
-static bool take_pages(struct wm_options *o, const char *arg, bool *reported)
+static bool parse_pages(struct wm_options *o, const char *arg, bool *reported)
 {
 	struct list l = {&o->pages, &o->nr_pages, &o->max_pages, true, 1};
 
 	o->nr_pages = 0;
-	if (!take_list(&l, arg))
+	if (!parse_list(&l, arg))
 		return false;
 	for (size_t i = 0; i < o->nr_pages; i++)
-		if (!not_zero(o->pages[i], "pages of the AUX area",
-			      "the kernel takes powers of two only (B8)", "1, 2, 4, … 1048576",
-			      reported))
+		if (!check_not_zero(o->pages[i], "pages of the AUX area",
+				    "the kernel takes powers of two only (B8)",
+				    "1, 2, 4, … 1048576", reported))
 			return false;
 	o->c.nr_pages = o->pages[0];
 	return true;
 }
 
-static bool take_errata(struct wm_options *o, const char *arg)
+static bool parse_errata(struct wm_options *o, const char *arg)
 {
 	char copy[64], *save = NULL;
 
@@ -279,7 +279,7 @@ static bool take_errata(struct wm_options *o, const char *arg)
 	return true;
 }
 
-static bool take_burst(struct wm_options *o, const char *arg)
+static bool parse_burst(struct wm_options *o, const char *arg)
 {
 	const char *comma = strchr(arg, ',');
 	char on[32];
@@ -341,7 +341,7 @@ static bool load_unit(struct wm_options *o, const char *path)
 	return false;
 }
 
-static bool take_int(const char *arg, int *value)
+static bool parse_int(const char *arg, int *value)
 {
 	uint64_t number;
 
@@ -351,7 +351,7 @@ static bool take_int(const char *arg, int *value)
 	return true;
 }
 
-static bool take_u32(const char *arg, uint32_t *value)
+static bool parse_u32(const char *arg, uint32_t *value)
 {
 	uint64_t number;
 
@@ -361,7 +361,7 @@ static bool take_u32(const char *arg, uint32_t *value)
 	return true;
 }
 
-static bool take_data_pages(struct auxtap_watermark_config *c, const char *arg)
+static bool parse_data_pages(struct auxtap_watermark_config *c, const char *arg)
 {
 	if (!wm_parse_size(arg, &c->data_pages))
 		return false;
@@ -369,17 +369,17 @@ static bool take_data_pages(struct auxtap_watermark_config *c, const char *arg)
 	return true;
 }
 
-static bool take_order(struct auxtap_watermark_config *c, const char *arg)
+static bool parse_order(struct auxtap_watermark_config *c, const char *arg)
 {
 	int order;
 
-	if (!take_int(arg, &order))
+	if (!parse_int(arg, &order))
 		return false;
 	c->max_alloc_pages = 1ull << (order < 63 ? order : 63);
 	return true;
 }
 
-static bool take(struct wm_options *o, int opt, const char *arg, bool *reported)
+static bool parse_option(struct wm_options *o, int opt, const char *arg, bool *reported)
 {
 	struct auxtap_watermark_config *c = &o->c;
 
@@ -394,50 +394,50 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *reported)
 		*reported = true;
 		return load_unit(o, arg);
 	case WM_OPT_PAGES:
-		return take_pages(o, arg, reported);
+		return parse_pages(o, arg, reported);
 	case WM_OPT_PAGE_SIZE:
 		return wm_parse_size(arg, &c->page_size) &&
-		       not_zero(c->page_size, "page size", "not supported",
-				"use 4096 (Arm drivers: also 16384, 65536)", reported);
+		       check_not_zero(c->page_size, "page size", "not supported",
+				      "use 4096 (Arm drivers: also 16384, 65536)", reported);
 	case WM_OPT_WATERMARK:
-		return take_watermarks(o, arg);
+		return parse_watermarks(o, arg);
 	case WM_OPT_DATA_PAGES:
-		return take_data_pages(c, arg);
+		return parse_data_pages(c, arg);
 	case WM_OPT_SNAPSHOT:
 		c->snapshot = 1;
 		return true;
 	case WM_OPT_CPU:
-		return take_int(arg, &c->cpu);
+		return parse_int(arg, &c->cpu);
 	case WM_OPT_ORDER:
-		return take_order(c, arg);
+		return parse_order(c, arg);
 	case WM_OPT_SKID:
 		return wm_parse_size(arg, &c->setup.irq_delay_bytes);
 	case WM_OPT_ALIGN:
 		o->align_given = true;
-		return take_u32(arg, &c->setup.align) &&
-		       not_zero(c->setup.align, "alignment", "not a supported power of two",
-				"use 1 to 2048 bytes", reported);
+		return parse_u32(arg, &c->setup.align) &&
+		       check_not_zero(c->setup.align, "alignment", "not a supported power of two",
+				      "use 1 to 2048 bytes", reported);
 	case WM_OPT_RECORD:
-		return take_u32(arg, &c->setup.record_bytes) &&
-		       not_zero(c->setup.record_bytes, "record size", "out of range",
-				"use 1 to 2048 bytes", reported);
+		return parse_u32(arg, &c->setup.record_bytes) &&
+		       check_not_zero(c->setup.record_bytes, "record size", "out of range",
+				      "use 1 to 2048 bytes", reported);
 	case WM_OPT_MAX_RECORD:
 		o->max_record_given = true;
-		return take_u32(arg, &c->setup.max_record) &&
-		       not_zero(c->setup.max_record, "largest record",
-				"SPE has 16 to 2048 bytes (I1)",
-				"a power of two, not less than the record size", reported);
+		return parse_u32(arg, &c->setup.max_record) &&
+		       check_not_zero(c->setup.max_record, "largest record",
+				      "SPE has 16 to 2048 bytes (I1)",
+				      "a power of two, not less than the record size", reported);
 	case WM_OPT_ERRATA:
-		return take_errata(o, arg);
+		return parse_errata(o, arg);
 	case WM_OPT_RATE:
 		return wm_parse_size(arg, &c->rate) &&
-		       not_zero(c->rate, "rate", "out of range", "use 1 byte to 1 TB a second",
-				reported);
+		       check_not_zero(c->rate, "rate", "out of range",
+				      "use 1 byte to 1 TB a second", reported);
 	case WM_OPT_RATES:
 		*reported = true;
 		return read_rates(o, arg);
 	case WM_OPT_BURST:
-		return take_burst(o, arg);
+		return parse_burst(o, arg);
 	case WM_OPT_IRQ_LATENCY:
 		return wm_parse_time(arg, &c->irq_latency_ns);
 	case WM_OPT_IRQ_JITTER:
@@ -473,7 +473,7 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *reported)
 	}
 }
 
-bool wm_options_take(struct wm_options *o, const struct options *from, int id, bool *bad)
+bool wm_options_parse(struct wm_options *o, const struct options *from, int id, bool *bad)
 {
 	bool reported = false;
 	char what[96];
@@ -481,7 +481,7 @@ bool wm_options_take(struct wm_options *o, const struct options *from, int id, b
 	*bad = false;
 	if (id < WM_OPT_FIRST || id >= WM_OPT_END)
 		return false;
-	if (take(o, id, from->value, &reported))
+	if (parse_option(o, id, from->value, &reported))
 		return true;
 	*bad = true;
 	if (!reported) {
@@ -503,7 +503,7 @@ bool wm_options_finish(struct wm_options *o)
 		cli_error(&err);
 		return false;
 	}
-	/* options that the unit would ignore */
+	/* reject options that the unit would ignore */
 	if (o->max_record_given && !wm_driver(c.driver)->has_max_record) {
 		cli_errorf("--max-record", "remove it, or use --driver arm_spe",
 			   "only arm_spe has a maximum record size");
@@ -539,7 +539,7 @@ void wm_options_free(struct wm_options *o)
 
 /* ---- from a configuration to its options ---- */
 
-static void add(char *buf, size_t size, const char *name, uint64_t value, uint64_t plain)
+static void append_option(char *buf, size_t size, const char *name, uint64_t value, uint64_t plain)
 {
 	size_t len = strlen(buf);
 
@@ -567,43 +567,43 @@ void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t
 	}
 	if (strcmp(c->kernel, d.kernel) != 0)
 		snprintf(buf + len, size - len, " --kernel %s", c->kernel);
-	add(buf, size, "pages", c->nr_pages, d.nr_pages);
-	add(buf, size, "page-size", c->page_size, d.page_size);
-	add(buf, size, "watermark", c->watermark, d.watermark);
-	add(buf, size, "data-pages", wm_data_pages(c), wm_data_pages(&d));
+	append_option(buf, size, "pages", c->nr_pages, d.nr_pages);
+	append_option(buf, size, "page-size", c->page_size, d.page_size);
+	append_option(buf, size, "watermark", c->watermark, d.watermark);
+	append_option(buf, size, "data-pages", wm_data_pages(c), wm_data_pages(&d));
 	if (c->snapshot && !d.snapshot)
 		snprintf(buf + strlen(buf), size - strlen(buf), " --snapshot");
-	add(buf, size, "cpu", (uint64_t)c->cpu, (uint64_t)d.cpu);
+	append_option(buf, size, "cpu", (uint64_t)c->cpu, (uint64_t)d.cpu);
 	if (c->max_alloc_pages)
-		add(buf, size, "order", (uint64_t)wm_max_order(c), UINT64_MAX);
-	add(buf, size, "skid", c->setup.irq_delay_bytes, d.setup.irq_delay_bytes);
-	add(buf, size, "align", c->setup.align, d.setup.align);
-	add(buf, size, "record", c->setup.record_bytes, d.setup.record_bytes);
-	add(buf, size, "max-record", c->setup.max_record, d.setup.max_record);
+		append_option(buf, size, "order", (uint64_t)wm_max_order(c), UINT64_MAX);
+	append_option(buf, size, "skid", c->setup.irq_delay_bytes, d.setup.irq_delay_bytes);
+	append_option(buf, size, "align", c->setup.align, d.setup.align);
+	append_option(buf, size, "record", c->setup.record_bytes, d.setup.record_bytes);
+	append_option(buf, size, "max-record", c->setup.max_record, d.setup.max_record);
 	if (c->setup.errata)
 		snprintf(buf + strlen(buf), size - strlen(buf), " --errata %s%s%s",
 			 c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? "overwrite" : "",
 			 c->setup.errata == 3 ? "," : "",
 			 c->setup.errata & AUXTAP_ERRATUM_BEYOND ? "beyond" : "");
-	add(buf, size, "rate", c->rate, d.rate);
+	append_option(buf, size, "rate", c->rate, d.rate);
 	if (c->burst_ns)
 		snprintf(buf + strlen(buf), size - strlen(buf), " --burst %llu,%llu",
 			 (unsigned long long)c->burst_ns, (unsigned long long)c->pause_ns);
-	add(buf, size, "irq-latency", c->irq_latency_ns, d.irq_latency_ns);
-	add(buf, size, "irq-jitter", c->irq_jitter_ns, d.irq_jitter_ns);
-	add(buf, size, "reader-latency", c->reader_latency_ns, d.reader_latency_ns);
-	add(buf, size, "reader-jitter", c->reader_jitter_ns, d.reader_jitter_ns);
-	add(buf, size, "reader-rate", c->reader_rate, d.reader_rate);
-	add(buf, size, "read-size", c->read_bytes, d.read_bytes);
-	add(buf, size, "switch", c->switch_ns, d.switch_ns);
-	if (c->max_bytes) /* with the other two given, even its default must be printed */
-		add(buf, size, "bytes", c->max_bytes,
-		    c->max_transactions || c->max_ns ? 0 : d.max_bytes);
+	append_option(buf, size, "irq-latency", c->irq_latency_ns, d.irq_latency_ns);
+	append_option(buf, size, "irq-jitter", c->irq_jitter_ns, d.irq_jitter_ns);
+	append_option(buf, size, "reader-latency", c->reader_latency_ns, d.reader_latency_ns);
+	append_option(buf, size, "reader-jitter", c->reader_jitter_ns, d.reader_jitter_ns);
+	append_option(buf, size, "reader-rate", c->reader_rate, d.reader_rate);
+	append_option(buf, size, "read-size", c->read_bytes, d.read_bytes);
+	append_option(buf, size, "switch", c->switch_ns, d.switch_ns);
+	if (c->max_bytes) /* if one of the others is given, even the default must be printed */
+		append_option(buf, size, "bytes", c->max_bytes,
+			      c->max_transactions || c->max_ns ? 0 : d.max_bytes);
 	if (c->max_transactions)
-		add(buf, size, "transactions", c->max_transactions, d.max_transactions);
+		append_option(buf, size, "transactions", c->max_transactions, d.max_transactions);
 	if (c->max_ns)
-		add(buf, size, "time", c->max_ns, d.max_ns);
+		append_option(buf, size, "time", c->max_ns, d.max_ns);
 	if (c->contents && !d.contents)
 		snprintf(buf + strlen(buf), size - strlen(buf), " --contents");
-	add(buf, size, "seed", c->seed, 0);
+	append_option(buf, size, "seed", c->seed, 0);
 }

@@ -103,15 +103,15 @@ struct wm_options {
 };
 
 /* The options that decide the defaults of the others; NULL: not given. */
-struct wm_peek {
+struct wm_first_options {
 	const char *driver, *unit, *fault;
 };
 /* tables are those of the command. */
-void wm_options_peek(struct wm_peek *peek, int argc, char **argv,
-		     const struct option_row *const *tables);
-void wm_options_init(struct wm_options *o, const struct wm_peek *peek);
+void wm_options_find_first(struct wm_first_options *first, int argc, char **argv,
+			   const struct option_row *const *tables);
+void wm_options_init(struct wm_options *o, const struct wm_first_options *first);
 /* True: id, from options_next(), is one of these. Then *bad: invalid value, printed an error. */
-bool wm_options_take(struct wm_options *o, const struct options *from, int id, bool *bad);
+bool wm_options_parse(struct wm_options *o, const struct options *from, int id, bool *bad);
 /* To be called after the last option. False: printed an error. */
 bool wm_options_finish(struct wm_options *o);
 void wm_options_free(struct wm_options *o);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which events of a run are kept to be drawn, and the page. See watermark_picture.h. */
+/* Keeps the events of a run that will be drawn, and writes the page. See watermark_picture.h. */
 #include "watermark_picture.h"
 
 #include <errno.h>
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT  400 /* before the first violation, and as many after it */
+#define KEPT  400 /* events before the first violation, and as many after it */
 #define SLOTS (2 * KEPT + 1)
 
 struct wm_picture {
-	struct pic_event *first, *ring; /* the first ones, and the last ones */
+	struct pic_event *first, *ring; /* the first SLOTS events, and the last ones */
 	size_t nr_seen, bad_at;
-	bool bad; /* there was a violation: at bad_at */
+	bool bad; /* event number bad_at is a violation */
 	int failed;
 };
 
@@ -47,7 +47,8 @@ void wm_picture_free(struct wm_picture *p)
 	free(p);
 }
 
-static void put(struct wm_picture *p, struct pic_event *at, const struct auxtap_watermark_event *e)
+static void keep_event(struct wm_picture *p, struct pic_event *at,
+		       const struct auxtap_watermark_event *e)
 {
 	free(at->text);
 	*at = (struct pic_event){e->time_ns, e->a, e->b, e->c, e->what, NULL};
@@ -58,7 +59,7 @@ static void put(struct wm_picture *p, struct pic_event *at, const struct auxtap_
 		p->failed = -ENOMEM;
 }
 
-/* The last ones are kept; the first ones too, until a violation decides which are wanted. */
+/* Keeps the newest events; the first ones, too, in case there is no violation. */
 void wm_picture_event(struct wm_picture *p, const struct auxtap_watermark_event *e)
 {
 	size_t i = p->nr_seen++;
@@ -66,8 +67,8 @@ void wm_picture_event(struct wm_picture *p, const struct auxtap_watermark_event 
 	if (p->bad && i > p->bad_at + KEPT)
 		return;
 	if (i < SLOTS)
-		put(p, &p->first[i], e);
-	put(p, &p->ring[i % SLOTS], e);
+		keep_event(p, &p->first[i], e);
+	keep_event(p, &p->ring[i % SLOTS], e);
 	if (e->what == AUXTAP_WM_VIOLATION && !p->bad) {
 		p->bad = true;
 		p->bad_at = i;
@@ -88,7 +89,7 @@ json_t *wm_picture_json(const struct wm_picture *p, const struct auxtap_watermar
 	if (p->bad) {
 		from = p->bad_at > KEPT ? p->bad_at - KEPT : 0;
 		to = p->bad_at + KEPT + 1 < p->nr_seen ? p->bad_at + KEPT + 1 : p->nr_seen;
-		events = p->ring; /* no more than it holds */
+		events = p->ring; /* they all are in the ring */
 	}
 	for (size_t i = from; i < to; i++)
 		drawn[i - from] = events[i % SLOTS];
@@ -97,8 +98,8 @@ json_t *wm_picture_json(const struct wm_picture *p, const struct auxtap_watermar
 
 /* ---- the page ---- */
 
-/* Inside a script element: no text may look like the end of the element. */
-static int put_json(const char *text, size_t size, void *out)
+/* Escapes '<': the JSON is in a script element, and no text may look like the end of it. */
+static int write_json(const char *text, size_t size, void *out)
 {
 	for (size_t i = 0; i < size; i++)
 		if (text[i] == '<')
@@ -111,7 +112,7 @@ static int put_json(const char *text, size_t size, void *out)
 int wm_page_write(const json_t *runs, FILE *out)
 {
 	fputs(picture_page_head, out);
-	if (json_dump_callback(runs, put_json, out, JSON_COMPACT))
+	if (json_dump_callback(runs, write_json, out, JSON_COMPACT))
 		return -ENOMEM;
 	fputs(picture_page_tail, out);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What there is to draw of a run, as JSON: the "picture" of a run in 'sim --format json', which
- * docs/watermark.md describes, and what the page's script draws. Times are ns, positions bytes.
+ * Writes the drawing of a run as JSON: the "picture" of a run in 'sim --format json', described in
+ * docs/watermark.md, which the page's script draws. Times are in ns, positions in bytes.
  */
 #include "watermark_picture.h"
 #include "watermark_print.h"
@@ -17,27 +17,27 @@ static const char *const kinds[PIC_NR_KINDS] = {
 	[PIC_REFUSED] = "refused", [PIC_VIOLATION] = "violation",
 };
 
-static void put_number(json_t *o, const char *key, uint64_t value)
+static void set_number(json_t *o, const char *key, uint64_t value)
 {
 	json_object_set_new(o, key,
 			    value == PIC_NEVER ? json_null() : json_integer((json_int_t)value));
 }
 
-static void put_extent(json_t *o, uint64_t t0, uint64_t t1, uint64_t p0, uint64_t p1)
+static void set_extent(json_t *o, uint64_t t0, uint64_t t1, uint64_t p0, uint64_t p1)
 {
-	put_number(o, "t0", t0);
-	put_number(o, "t1", t1);
-	put_number(o, "p0", p0);
-	put_number(o, "p1", p1);
+	set_number(o, "t0", t0);
+	set_number(o, "t1", t1);
+	set_number(o, "p0", p0);
+	set_number(o, "p1", p1);
 }
 
-/* A point of the write pointer's or the tail's curve. */
+/* A point on the curve of the write pointer or of the tail. */
 static json_t *json_point(const struct pic_point *at)
 {
 	return json_pack("[I, I]", (json_int_t)at->t, (json_int_t)at->p);
 }
 
-/* A list of lines, each a list of points: between two lines nothing is drawn. */
+/* A list of lines, each a list of points; between two lines there is a gap. */
 static json_t *json_lines(const struct pic_point *points, size_t nr)
 {
 	json_t *lines = json_array(), *line = NULL;
@@ -61,7 +61,7 @@ static json_t *json_shapes(const struct pic_scan *s)
 		json_t *o = json_object();
 
 		json_object_set_new(o, "kind", json_string(kinds[x->kind]));
-		put_extent(o, x->t0, x->t1, x->p0, x->p1);
+		set_extent(o, x->t0, x->t1, x->p0, x->p1);
 		if (x->bad)
 			json_object_set_new(o, "bad", json_true());
 		if (x->number)
@@ -82,7 +82,7 @@ static json_t *json_notes(const struct pic_scan *s)
 		const struct pic_note *n = &s->notes[i];
 		json_t *o = json_object();
 
-		put_extent(o, n->t0, n->t1, n->p0, n->p1);
+		set_extent(o, n->t0, n->t1, n->p0, n->p1);
 		if (n->span)
 			json_object_set_new(o, "span", json_true());
 		json_object_set_new(o, "text", wm_json_text(n->text));
@@ -99,7 +99,7 @@ static json_t *json_numbered(const struct pic_scan *s)
 		json_t *o = json_object();
 
 		json_object_set_new(o, "number", json_integer(i + 1));
-		put_number(o, "t0", s->listed_at[i]);
+		set_number(o, "t0", s->listed_at[i]);
 		json_object_set_new(o, "text", wm_json_text(s->listed[i]));
 		json_array_append_new(list, o);
 	}
@@ -113,13 +113,13 @@ json_t *pic_json(const struct pic_run *run)
 	int ret = pic_scan(&s, run);
 
 	if (!ret) {
-		put_extent(view, s.t0, s.t1, s.p0, s.p1);
-		put_number(events, "before", run->nr_before);
-		put_number(events, "drawn", run->nr_events);
-		put_number(events, "total", run->nr_total);
+		set_extent(view, s.t0, s.t1, s.p0, s.p1);
+		set_number(events, "before", run->nr_before);
+		set_number(events, "drawn", run->nr_events);
+		set_number(events, "total", run->nr_total);
 		json_object_set(o, "view", view);
 		json_object_set(o, "events", events);
-		put_number(o, "first_bad_ns", s.t_bad);
+		set_number(o, "first_bad_ns", s.t_bad);
 		json_object_set_new(o, "pointer", json_lines(s.pointer, s.nr_pointer));
 		json_object_set_new(o, "tail", json_lines(s.tail, s.nr_tail));
 		json_object_set_new(o, "shapes", json_shapes(&s));

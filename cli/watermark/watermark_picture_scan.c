@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What there is to draw, from a run's events: lines, bars, points, and what is wrong, as texts and
- * distances. The monitor decides what is wrong; here it gets its location.
+ * Computes the drawing from a run's events: lines, bars, points, and notes on what is wrong. The
+ * simulator's monitor has decided what is wrong; this finds out where to draw it.
  */
 #include "watermark_driver.h"
 #include "watermark_picture.h"
@@ -12,9 +12,9 @@
 #include <string.h>
 
 #define LL	  unsigned long long
-#define MAX_LINES 1024 /* more than there are events to be drawn */
+#define MAX_LINES 1024 /* more than the number of events that are drawn */
 
-/* An interrupt line that went up, and what came of it. */
+/* The interrupt line was raised at t, p; irq: when the driver handled it. */
 struct line {
 	uint64_t t, p, irq;
 	bool paired, at_once;
@@ -24,17 +24,18 @@ struct scanner {
 	struct pic_scan *s;
 	const struct pic_run *run;
 	bool open;
-	uint64_t begin, pos, size; /* of the transaction that is open */
-	size_t ints, stop, wakeup; /* its bars; 0: none (things[0] is not used) */
+	uint64_t begin, pos, size; /* of the open transaction */
+	size_t ints, stop,
+		wakeup; /* indices of its bars in things[]; 0: none (things[0] is not used) */
 	uint64_t stop_at, int_at, due_t, due_p;
 	bool line_seen;
 	struct line lines[MAX_LINES];
 	size_t nr_lines;
-	size_t runs; /* bar of the program, or 0 */
+	size_t runs; /* index of the bar of the running program, or 0 */
 	uint64_t tail;
 };
 
-static struct pic_thing *thing(struct scanner *w, enum pic_kind kind, uint64_t t, uint64_t p)
+static struct pic_thing *add_thing(struct scanner *w, enum pic_kind kind, uint64_t t, uint64_t p)
 {
 	struct pic_thing *x = &w->s->things[w->s->nr_things++];
 
@@ -44,11 +45,12 @@ static struct pic_thing *thing(struct scanner *w, enum pic_kind kind, uint64_t t
 	return x;
 }
 
-static size_t bar(struct scanner *w, enum pic_kind kind, uint64_t t, uint64_t p, const char *tip)
+static size_t add_bar(struct scanner *w, enum pic_kind kind, uint64_t t, uint64_t p,
+		      const char *tip)
 {
-	struct pic_thing *x = thing(w, kind, t, p);
+	struct pic_thing *x = add_thing(w, kind, t, p);
 
-	x->t1 = PIC_NEVER; /* until it is ended */
+	x->t1 = PIC_NEVER; /* end_bar() sets the end */
 	snprintf(x->tip, sizeof(x->tip), "%s", tip);
 	return w->s->nr_things - 1;
 }
@@ -60,13 +62,13 @@ static void end_bar(struct scanner *w, size_t *which, uint64_t t)
 	*which = 0;
 }
 
-static void pointer(struct scanner *w, uint64_t t, uint64_t p, bool gap)
+static void add_pointer_position(struct scanner *w, uint64_t t, uint64_t p, bool gap)
 {
 	w->s->pointer[w->s->nr_pointer++] = (struct pic_point){t, p, gap};
 	w->pos = p;
 }
 
-static struct pic_note *note(struct scanner *w, uint64_t t, uint64_t p)
+static struct pic_note *add_note(struct scanner *w, uint64_t t, uint64_t p)
 {
 	struct pic_note *n = &w->s->notes[w->s->nr_notes++];
 
@@ -87,8 +89,8 @@ static void on_begin(struct scanner *w, const struct pic_event *e)
 	char tip[128];
 
 	/*
-	 * overwritten: a record does not contain how far the unit got (H11, J5), but the next
-	 * transaction starts there
+	 * In overwrite mode a record does not contain the unit's position (H11, J5), but the next
+	 * transaction starts there.
 	 */
 	if (w->run->c.snapshot && w->s->nr_pointer) {
 		struct pic_point *last = &w->s->pointer[w->s->nr_pointer - 1];
@@ -99,12 +101,12 @@ static void on_begin(struct scanner *w, const struct pic_event *e)
 	w->begin = e->time;
 	w->stop_at = w->int_at = w->due_t = PIC_NEVER;
 	w->line_seen = false;
-	pointer(w, e->time, e->a, true);
+	add_pointer_position(w, e->time, e->a, true);
 	if (w->run->c.snapshot)
 		return;
 	snprintf(tip, sizeof(tip), "watermark: the reader is woken when the head passes %llu",
 		 (LL)e->c);
-	w->wakeup = bar(w, PIC_WAKEUP_AT, e->time, e->c, tip);
+	w->wakeup = add_bar(w, PIC_WAKEUP_AT, e->time, e->c, tip);
 }
 
 static void end_thresholds(struct scanner *w, uint64_t t)
@@ -126,35 +128,35 @@ static void on_thresholds(struct scanner *w, const struct pic_event *e)
 	if (e->b != PIC_NEVER) {
 		snprintf(tip, sizeof(tip), "%s: the unit must not write beyond %llu", limit,
 			 (LL)e->b);
-		w->stop = bar(w, PIC_STOP, e->time, e->b, tip);
+		w->stop = add_bar(w, PIC_STOP, e->time, e->b, tip);
 	}
 	if (e->a != PIC_NEVER) {
 		snprintf(tip, sizeof(tip), "threshold: the unit must raise its interrupt at %llu%s",
 			 (LL)e->a,
 			 e->a <= w->pos ? " (the head has passed it: one wrap later)" : "");
-		w->ints = bar(w, PIC_INT, e->time, e->a, tip);
+		w->ints = add_bar(w, PIC_INT, e->time, e->a, tip);
 	}
 }
 
 static void on_skip(struct scanner *w, const struct pic_event *e)
 {
-	struct pic_thing *x = thing(w, PIC_PADDING, e->time, e->a);
+	struct pic_thing *x = add_thing(w, PIC_PADDING, e->time, e->a);
 
 	x->p1 = e->a + e->b;
 	x->t1 = PIC_NEVER;
 	snprintf(x->text, sizeof(x->text), "padding");
 	snprintf(x->tip, sizeof(x->tip), "padding: %llu bytes, %llu to %llu, skipped at %llu ns",
 		 (LL)e->b, (LL)e->a, (LL)x->p1, (LL)e->time);
-	pointer(w, e->time, e->a, false);
-	pointer(w, e->time, x->p1, false);
+	add_pointer_position(w, e->time, e->a, false);
+	add_pointer_position(w, e->time, x->p1, false);
 }
 
 static void on_end(struct scanner *w, const struct pic_event *e)
 {
 	if (w->open && !w->run->c.snapshot)
-		pointer(w, e->time, e->a + e->b, false);
+		add_pointer_position(w, e->time, e->a + e->b, false);
 	else if (w->open)
-		pointer(w, e->time, w->pos, false);
+		add_pointer_position(w, e->time, w->pos, false);
 	end_thresholds(w, e->time);
 	end_bar(w, &w->wakeup, e->time);
 	w->open = false;
@@ -163,7 +165,7 @@ static void on_end(struct scanner *w, const struct pic_event *e)
 static void on_record(struct scanner *w, const struct pic_event *e)
 {
 	bool lost = e->what == AUXTAP_WM_RECORD_LOST;
-	struct pic_thing *x = thing(w, lost ? PIC_RECORD_LOST : PIC_RECORD, w->begin, e->a);
+	struct pic_thing *x = add_thing(w, lost ? PIC_RECORD_LOST : PIC_RECORD, w->begin, e->a);
 	char flags[64], size[24];
 
 	wm_flags(e->c & ~(uint64_t)0x100, flags);
@@ -183,9 +185,9 @@ static void on_record(struct scanner *w, const struct pic_event *e)
 
 static void on_threshold_hit(struct scanner *w, const struct pic_event *e)
 {
-	struct pic_thing *x = thing(w, PIC_DUE, e->time, e->a);
+	struct pic_thing *x = add_thing(w, PIC_DUE, e->time, e->a);
 
-	pointer(w, e->time, e->a, false);
+	add_pointer_position(w, e->time, e->a, false);
 	w->due_t = e->time;
 	w->due_p = e->a;
 	snprintf(x->tip, sizeof(x->tip),
@@ -207,8 +209,8 @@ static bool violated_at(const struct scanner *w, size_t i, enum auxtap_watermark
 	return false;
 }
 
-/* The driver stops the unit with the program: an end, and no interrupt handled before it. */
-static bool while_stopping(const struct scanner *w, size_t i)
+/* Was the line raised while the driver stops the unit: an end without an interrupt before it? */
+static bool raised_while_stopping(const struct scanner *w, size_t i)
 {
 	const struct pic_run *r = w->run;
 
@@ -221,7 +223,7 @@ static bool while_stopping(const struct scanner *w, size_t i)
 	return false;
 }
 
-static bool just_switched_on(const struct scanner *w, size_t i)
+static bool raised_at_start(const struct scanner *w, size_t i)
 {
 	const struct pic_run *r = w->run;
 
@@ -237,7 +239,7 @@ static bool just_switched_on(const struct scanner *w, size_t i)
 static void note_no_cause(struct scanner *w, size_t i, bool stopping)
 {
 	const struct pic_event *e = &w->run->events[i];
-	struct pic_note *n = note(w, e->time, e->a);
+	struct pic_note *n = add_note(w, e->time, e->a);
 	bool again = w->line_seen && w->due_t != PIC_NEVER;
 	uint64_t due = w->int_at != PIC_NEVER && w->int_at > e->a ? w->int_at : w->stop_at;
 
@@ -250,12 +252,12 @@ static void note_no_cause(struct scanner *w, size_t i, bool stopping)
 		return;
 	}
 	snprintf(n->text, sizeof(n->text), "interrupt here%s: no threshold is reached",
-		 stopping		? ", while the unit is being switched off" :
-		 just_switched_on(w, i) ? ", the moment the unit is switched on" :
-					  "");
+		 stopping	       ? ", while the unit is being switched off" :
+		 raised_at_start(w, i) ? ", the moment the unit is switched on" :
+					 "");
 	if (due == PIC_NEVER || due <= e->a)
 		return;
-	n = note(w, e->time, e->a);
+	n = add_note(w, e->time, e->a);
 	n->span = true;
 	n->p1 = due;
 	snprintf(n->text, sizeof(n->text), "due only here, %llu bytes further on",
@@ -265,11 +267,11 @@ static void note_no_cause(struct scanner *w, size_t i, bool stopping)
 static void on_line(struct scanner *w, size_t i)
 {
 	const struct pic_event *e = &w->run->events[i];
-	struct pic_thing *x = thing(w, PIC_LINE, e->time, e->a);
-	bool stopping = while_stopping(w, i);
+	struct pic_thing *x = add_thing(w, PIC_LINE, e->time, e->a);
+	bool stopping = raised_while_stopping(w, i);
 	char time[24];
 
-	pointer(w, e->time, e->a, false);
+	add_pointer_position(w, e->time, e->a, false);
 	snprintf(x->tip, sizeof(x->tip),
 		 "the interrupt line goes up at %llu ns, write pointer %llu", (LL)e->time,
 		 (LL)e->a);
@@ -280,14 +282,14 @@ static void on_line(struct scanner *w, size_t i)
 		   violated_at(w, i, AUXTAP_INV_IRQ_AT_THRESHOLD)) {
 		x->bad = true;
 	}
-	/* how far from the threshold: printed where the monitor found it too far */
+	/* a note on the overshoot, if the monitor has found it too large */
 	if (w->due_t != PIC_NEVER && !w->line_seen && w->due_t < e->time) {
 		double bytes = (double)(e->time - w->due_t) * (double)w->run->c.rate / 1e9;
 
 		if (x->bad || (w->run->r.by_invariant[AUXTAP_INV_IRQ_AT_THRESHOLD] &&
 			       bytes > (double)(w->run->c.setup.irq_delay_bytes +
 						2ull * w->run->c.setup.record_bytes))) {
-			struct pic_note *n = note(w, w->due_t, w->due_p);
+			struct pic_note *n = add_note(w, w->due_t, w->due_p);
 
 			x->bad = n->span = true;
 			n->t1 = e->time;
@@ -304,11 +306,11 @@ static void on_line(struct scanner *w, size_t i)
 
 static void on_irq(struct scanner *w, const struct pic_event *e)
 {
-	struct pic_thing *x = thing(w, PIC_IRQ, e->time, e->a), *d;
+	struct pic_thing *x = add_thing(w, PIC_IRQ, e->time, e->a), *d;
 	struct line *l = NULL;
 	size_t after = 0;
 
-	pointer(w, e->time, e->a, false);
+	add_pointer_position(w, e->time, e->a, false);
 	for (size_t i = w->nr_lines; i-- && !l;)
 		if (!w->lines[i].paired && !w->lines[i].at_once &&
 		    e->time - w->lines[i].t <= allowed_ns(w))
@@ -324,10 +326,10 @@ static void on_irq(struct scanner *w, const struct pic_event *e)
 	l->paired = true;
 	l->irq = e->time;
 	x->bad = e->time - l->t > allowed_ns(w);
-	/* a line that went up again meanwhile: this is its interrupt too */
+	/* the line was raised again before: the same interrupt handles it */
 	for (size_t i = after + 1; i < w->nr_lines && x->bad; i++)
 		w->lines[i].paired = true;
-	d = thing(w, PIC_DELAY, l->t, l->p);
+	d = add_thing(w, PIC_DELAY, l->t, l->p);
 	d->t1 = e->time;
 	d->bad = x->bad;
 	snprintf(d->tip, sizeof(d->tip),
@@ -346,7 +348,7 @@ static void note_delays(struct scanner *w)
 
 		if (l->at_once || until == PIC_NEVER || until - l->t <= allowed_ns(w))
 			continue;
-		n = note(w, l->t, l->p);
+		n = add_note(w, l->t, l->p);
 		n->span = true;
 		n->t1 = until;
 		wm_time(allowed_ns(w) - 1, most);
@@ -356,7 +358,7 @@ static void note_delays(struct scanner *w)
 				"line up here; the interrupt reaches the driver %s later (at most %s expected)",
 				wm_time(until - l->t, took), most);
 		} else {
-			struct pic_thing *d = thing(w, PIC_DELAY, l->t, l->p);
+			struct pic_thing *d = add_thing(w, PIC_DELAY, l->t, l->p);
 
 			d->t1 = until;
 			d->bad = true;
@@ -374,18 +376,18 @@ static void note_delays(struct scanner *w)
 	}
 }
 
-/* ---- what is wrong, numbered ---- */
+/* ---- the numbered list of what is wrong ---- */
 
 /*
- * Adds a line to the list, about what starts at t. Returns its number, or 0: the list is full or
- * has one of that name.
+ * Adds an entry about what starts at t. Returns its number, or 0 if the list is full or has an
+ * entry with that name.
  */
-static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *name,
-		const char *text)
+static int add_to_list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *name,
+		       const char *text)
 {
 	char time[24], late[48] = "", later[24];
 
-	/* once each: what follows is mostly the same again */
+	/* list each name once: later ones are mostly repetitions */
 	for (unsigned int i = 0; i < s->nr_listed; i++) {
 		const char *colon = strchr(s->listed[i], ':');
 
@@ -402,15 +404,15 @@ static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *na
 	return (int)s->nr_listed;
 }
 
-/* What happens before a violation and causes it. */
-static void cause(struct scanner *w, uint64_t t, const char *text)
+/* Adds what happened before a violation and caused it. */
+static void add_cause(struct scanner *w, uint64_t t, const char *text)
 {
-	int number = list(w->s, t, t, "status register", text);
+	int number = add_to_list(w->s, t, t, "status register", text);
 	struct pic_thing *x;
 
 	if (!number)
 		return;
-	x = thing(w, PIC_VIOLATION, t, w->pos);
+	x = add_thing(w, PIC_VIOLATION, t, w->pos);
 	x->bad = true;
 	x->number = number;
 	snprintf(x->text, sizeof(x->text), "status register");
@@ -440,28 +442,28 @@ static void on_status(struct scanner *w, size_t i)
 			 *bits ? bits : "nothing set", (long long)e->b);
 	n = NULL;
 	if (e->c != PIC_NEVER && e->a & ~e->c) {
-		n = note(w, e->time, w->pos);
+		n = add_note(w, e->time, w->pos);
 		snprintf(n->text, sizeof(n->text),
 			 "the driver clears the status register, and it still says %s",
 			 *bits ? bits : "what it said");
 	} else if (irq && filled && d->stop_bit && !strstr(bits, d->stop_bit)) {
-		n = note(w, e->time, w->pos);
+		n = add_note(w, e->time, w->pos);
 		snprintf(n->text, sizeof(n->text), "%s", d->no_stop_bit);
 	} else if (irq && filled && d->wraps && e->b) {
-		n = note(w, e->time, w->pos);
+		n = add_note(w, e->time, w->pos);
 		snprintf(n->text, sizeof(n->text),
 			 "wrapped: the write pointer should be at offset 0, and is at %llu",
 			 (LL)e->b);
 	}
 	if (n)
-		cause(w, e->time, n->text);
+		add_cause(w, e->time, n->text);
 }
 
 /* ---- the reader, losses, violations ---- */
 
 static void on_read(struct scanner *w, const struct pic_event *e)
 {
-	struct pic_thing *x = thing(w, PIC_READ, e->time, e->a - e->b);
+	struct pic_thing *x = add_thing(w, PIC_READ, e->time, e->a - e->b);
 	struct pic_scan *s = w->s;
 	char size[24];
 
@@ -480,7 +482,7 @@ static void on_read(struct scanner *w, const struct pic_event *e)
 
 static void on_loss(struct scanner *w, const struct pic_event *e)
 {
-	struct pic_thing *x = thing(w, PIC_LOSS, e->time > e->c ? e->time - e->c : 0, w->pos);
+	struct pic_thing *x = add_thing(w, PIC_LOSS, e->time > e->c ? e->time - e->c : 0, w->pos);
 	const char *why = auxtap_watermark_loss_name((enum auxtap_watermark_loss)e->b);
 	char size[24];
 
@@ -491,35 +493,34 @@ static void on_loss(struct scanner *w, const struct pic_event *e)
 }
 
 /*
- * The monitor notices a violation when no correct continuation is left: later than what is wrong.
- * The events before it show where that started.
+ * The monitor reports a violation when no correct continuation is possible, which is later than the
+ * cause. Finds the cause in the events before it.
  */
-static void where_it_begins(const struct scanner *w, const struct pic_event *e, uint64_t *t,
-			    uint64_t *p)
+static void find_cause(const struct scanner *w, const struct pic_event *e, uint64_t *t, uint64_t *p)
 {
 	const struct pic_scan *s = w->s;
 
 	switch ((enum auxtap_watermark_invariant)e->a) {
-	case AUXTAP_INV_IRQ_AT_THRESHOLD: /* where the interrupt was due */
+	case AUXTAP_INV_IRQ_AT_THRESHOLD: /* where the pointer reached the threshold */
 		if (w->due_t != PIC_NEVER) {
 			*t = w->due_t;
 			*p = w->due_p;
 		}
 		break;
-	case AUXTAP_INV_IRQ_IN_TIME: /* where its line went up */
+	case AUXTAP_INV_IRQ_IN_TIME: /* where the interrupt line was raised */
 		for (size_t i = w->nr_lines; i--;)
 			if (!w->lines[i].paired || w->lines[i].irq == e->time) {
 				*t = w->lines[i].t;
 				*p = w->lines[i].p;
 			}
 		break;
-	case AUXTAP_INV_LIMIT_KEPT: /* where the pointer crossed it */
+	case AUXTAP_INV_LIMIT_KEPT: /* where the pointer crossed the limit */
 		if (e->c != PIC_NEVER && w->due_t != PIC_NEVER && w->due_p == e->c) {
 			*t = w->due_t;
 			*p = w->due_p;
 		}
 		break;
-	case AUXTAP_INV_LOSS_FLAGGED: /* of a loss that is over: where it began */
+	case AUXTAP_INV_LOSS_FLAGGED: /* where the loss began, if it is over */
 		for (size_t i = s->nr_things; i-- > 1;)
 			if (s->things[i].kind == PIC_LOSS) {
 				if (s->things[i].t1 == e->time) {
@@ -529,7 +530,8 @@ static void where_it_begins(const struct scanner *w, const struct pic_event *e, 
 				break;
 			}
 		break;
-	case AUXTAP_INV_CONTENTS_TRUE: /* what is skipped is not padding: where it was skipped */
+	case AUXTAP_INV_CONTENTS_TRUE: /* the skipped bytes are not padding: where they were skipped
+					*/
 		for (size_t i = s->nr_things; i-- > 1;)
 			if (s->things[i].kind == PIC_PADDING && s->things[i].p0 <= *p &&
 			    s->things[i].p1 > *p) {
@@ -552,19 +554,19 @@ static void on_violation(struct scanner *w, const struct pic_event *e)
 	uint64_t area = w->run->c.nr_pages * w->run->c.page_size;
 	int number;
 
-	where_it_begins(w, e, &t, &p);
-	x = thing(w, PIC_VIOLATION, e->time, at);
+	find_cause(w, e, &t, &p);
+	x = add_thing(w, PIC_VIOLATION, e->time, at);
 	x->bad = true;
 	snprintf(x->text, sizeof(x->text), "%s", info->name);
 	snprintf(x->tip, sizeof(x->tip), "%s (rules %s) at %llu ns: %s", info->name, info->rules,
 		 (LL)e->time, e->text ? e->text : info->text);
 	if (s->t_bad == PIC_NEVER)
 		s->t_bad = e->time;
-	number = list(s, t, e->time, info->name, e->text ? e->text : info->text);
+	number = add_to_list(s, t, e->time, info->name, e->text ? e->text : info->text);
 	if (!number)
 		return;
-	if (t != e->time || p != at) { /* noticed here, a dot; it begins there, the number */
-		struct pic_thing *first = thing(w, PIC_VIOLATION, t, p);
+	if (t != e->time || p != at) { /* a dot here; the number where it began */
+		struct pic_thing *first = add_thing(w, PIC_VIOLATION, t, p);
 
 		*first = *x;
 		first->t0 = first->t1 = t;
@@ -575,7 +577,7 @@ static void on_violation(struct scanner *w, const struct pic_event *e)
 	}
 	x->number = number;
 	if (e->b != PIC_NEVER && e->c != PIC_NEVER && e->b != e->c) {
-		struct pic_note *n = note(w, e->time, e->c);
+		struct pic_note *n = add_note(w, e->time, e->c);
 
 		n->span = true;
 		n->p1 = e->b;
@@ -597,7 +599,7 @@ static void on_violation(struct scanner *w, const struct pic_event *e)
 		for (size_t i = s->nr_things; i--;)
 			if (s->things[i].kind == PIC_PADDING && s->things[i].p0 <= at &&
 			    s->things[i].p1 > at) {
-				struct pic_note *n = note(w, t, p);
+				struct pic_note *n = add_note(w, t, p);
 
 				s->things[i].bad = true;
 				snprintf(
@@ -607,14 +609,14 @@ static void on_violation(struct scanner *w, const struct pic_event *e)
 				break;
 			}
 	if (e->a == AUXTAP_INV_LOSS_FLAGGED || e->a == AUXTAP_INV_PROGRESS)
-		snprintf(note(w, t, p)->text, sizeof(s->notes[0].text), "%s",
+		snprintf(add_note(w, t, p)->text, sizeof(s->notes[0].text), "%s",
 			 e->text ? e->text : info->text);
 }
 
-static void simple(struct scanner *w, enum pic_kind kind, const struct pic_event *e,
-		   const char *what)
+static void add_point(struct scanner *w, enum pic_kind kind, const struct pic_event *e,
+		      const char *what)
 {
-	struct pic_thing *x = thing(w, kind, e->time, w->pos);
+	struct pic_thing *x = add_thing(w, kind, e->time, w->pos);
 
 	snprintf(x->tip, sizeof(x->tip), "%s at %llu ns", what, (LL)e->time);
 }
@@ -662,18 +664,18 @@ static void on_event(struct scanner *w, size_t i)
 		on_status(w, i);
 		break;
 	case AUXTAP_WM_WAKEUP:
-		simple(w, PIC_WAKEUP, e, "wakeup: the kernel wakes the reader");
+		add_point(w, PIC_WAKEUP, e, "wakeup: the kernel wakes the reader");
 		break;
 	case AUXTAP_WM_REENABLE:
-		simple(w, PIC_ENABLE, e, "the reader enables the event again");
+		add_point(w, PIC_ENABLE, e, "the reader enables the event again");
 		break;
 	case AUXTAP_WM_REFUSED:
-		simple(w, PIC_REFUSED, e, "refused: no space, no transaction");
+		add_point(w, PIC_REFUSED, e, "refused: no space, no transaction");
 		break;
 	case AUXTAP_WM_SWITCH:
 		end_bar(w, &w->runs, e->time);
 		if (e->a)
-			w->runs = bar(w, PIC_RUNS, e->time, 0, "the program runs");
+			w->runs = add_bar(w, PIC_RUNS, e->time, 0, "the program runs");
 		break;
 	case AUXTAP_WM_FINDING:
 		break;
@@ -682,7 +684,7 @@ static void on_event(struct scanner *w, size_t i)
 
 int pic_scan(struct pic_scan *s, const struct pic_run *run)
 {
-	size_t n = run->nr_events * 4 + 8; /* of each kind, no event makes more */
+	size_t n = run->nr_events * 4 + 8; /* no event adds more than 4 of a kind */
 	struct scanner *w;
 	uint64_t tail = 0;
 
@@ -712,8 +714,8 @@ int pic_scan(struct pic_scan *s, const struct pic_run *run)
 	w->begin = run->events[0].time;
 	w->pos = tail;
 	w->stop_at = w->int_at = w->due_t = PIC_NEVER;
-	if (run->nr_before) /* in the middle of something */
-		w->runs = bar(w, PIC_RUNS, run->events[0].time, 0, "the program runs");
+	if (run->nr_before) /* earlier events are not drawn: the program may be running */
+		w->runs = add_bar(w, PIC_RUNS, run->events[0].time, 0, "the program runs");
 	for (size_t i = 0; i < run->nr_events; i++)
 		on_event(w, i);
 	s->tail[s->nr_tail++] = (struct pic_point){s->t_end, w->tail, false};

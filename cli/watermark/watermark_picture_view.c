@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Chooses what the drawing shows first: some transactions, around what is wrong. */
+/* Chooses what the drawing shows first: some transactions around the first violation. */
 #include "watermark_picture.h"
 
 static uint64_t nth_begin_before(const struct pic_run *r, uint64_t t, unsigned int n)
@@ -55,7 +55,7 @@ static void choose_time(struct pic_scan *s, const struct pic_run *r)
 	s->t1 += span;
 }
 
-static void stretch(struct pic_scan *s, uint64_t p)
+static void include_position(struct pic_scan *s, uint64_t p)
 {
 	if (p == PIC_NEVER)
 		return;
@@ -73,26 +73,26 @@ static void choose_positions(struct pic_scan *s)
 	s->p1 = 0;
 	for (size_t i = 0; i < s->nr_pointer; i++)
 		if (s->pointer[i].t >= s->t0 && s->pointer[i].t <= s->t1)
-			stretch(s, s->pointer[i].p);
+			include_position(s, s->pointer[i].p);
 	for (size_t i = 0; i < s->nr_things; i++)
 		if (s->things[i].kind == PIC_INT && s->things[i].t0 <= s->t1 &&
 		    s->things[i].t1 >= s->t0)
-			stretch(s, s->things[i].p0);
+			include_position(s, s->things[i].p0);
 	for (size_t i = 0; i < s->nr_notes; i++)
 		if (s->notes[i].t0 >= s->t0 && s->notes[i].t0 <= s->t1) {
-			stretch(s, s->notes[i].p0);
-			stretch(s, s->notes[i].p1);
+			include_position(s, s->notes[i].p0);
+			include_position(s, s->notes[i].p1);
 		}
 	if (s->p0 == PIC_NEVER)
 		s->p0 = 0;
 	if (s->p1 <= s->p0)
 		s->p1 = s->p0 + 4096;
-	/* a limit far away would press all the rest together */
+	/* do not include a limit far away: the rest would be too small */
 	far = s->p1 + (s->p1 - s->p0) * 3 / 2;
 	for (size_t i = 0; i < s->nr_things; i++)
 		if (s->things[i].kind == PIC_STOP && s->things[i].t0 <= s->t1 &&
 		    s->things[i].t1 >= s->t0 && s->things[i].p0 <= far)
-			stretch(s, s->things[i].p0);
+			include_position(s, s->things[i].p0);
 	margin = (s->p1 - s->p0) / 12;
 	s->p0 = s->p0 > margin ? s->p0 - margin : 0;
 	s->p1 += margin;

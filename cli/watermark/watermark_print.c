@@ -67,8 +67,8 @@ const char *wm_flags(uint64_t flags, char *buf)
 /* ---- events ---- */
 
 static const struct {
-	const char *name, *a, *b, *c; /* names of the values; NULL: unused */
-} whats[] = {
+	const char *name, *a, *b, *c; /* names of the event's values; NULL: unused */
+} event_formats[] = {
 	[AUXTAP_WM_BEGIN] = {"begin", "head", "space", "wakeup"},
 	[AUXTAP_WM_REFUSED] = {"refused", "head", NULL, NULL},
 	[AUXTAP_WM_THRESHOLDS] = {"thresholds", "int", "stop", NULL},
@@ -91,10 +91,10 @@ static const struct {
 
 const char *wm_event_name(enum auxtap_watermark_what what)
 {
-	return whats[what].name;
+	return event_formats[what].name;
 }
 
-static void put_value(FILE *out, const char *name, uint64_t value)
+static void print_value(FILE *out, const char *name, uint64_t value)
 {
 	char flags[64];
 
@@ -111,7 +111,8 @@ static void put_value(FILE *out, const char *name, uint64_t value)
 				->name);
 	else if (value == UINT64_MAX)
 		fprintf(out, " %s=none", name);
-	else if (!strcmp(name, "value") || !strcmp(name, "written")) /* of a register */
+	else if (!strcmp(name, "value") ||
+		 !strcmp(name, "written")) /* values of registers are hexadecimal */
 		fprintf(out, " %s=%#" PRIx64, name, value);
 	else
 		fprintf(out, " %s=%" PRIu64, name, value);
@@ -119,11 +120,11 @@ static void put_value(FILE *out, const char *name, uint64_t value)
 
 void wm_print_event(FILE *out, const struct auxtap_watermark_event *e)
 {
-	fprintf(out, "%12" PRIu64 " ns  %-10s", e->time_ns, whats[e->what].name);
-	put_value(out, whats[e->what].a, e->a);
-	if (e->what != AUXTAP_WM_VIOLATION) { /* the text contains them */
-		put_value(out, whats[e->what].b, e->b);
-		put_value(out, whats[e->what].c, e->c);
+	fprintf(out, "%12" PRIu64 " ns  %-10s", e->time_ns, event_formats[e->what].name);
+	print_value(out, event_formats[e->what].a, e->a);
+	if (e->what != AUXTAP_WM_VIOLATION) { /* the text contains the other values */
+		print_value(out, event_formats[e->what].b, e->b);
+		print_value(out, event_formats[e->what].c, e->c);
 	}
 	if (e->text)
 		fprintf(out, " %s", e->text);
@@ -139,7 +140,7 @@ json_t *wm_json_text(const char *text)
 
 	if (value)
 		return value;
-	out = open_memstream(&quoted, &size); /* jansson refuses what is not UTF-8 */
+	out = open_memstream(&quoted, &size); /* jansson rejects invalid UTF-8 */
 	if (!out)
 		return NULL;
 	json_text_print(text, out);
@@ -167,14 +168,17 @@ static json_t *json_value(const char *name, uint64_t value)
 json_t *wm_json_event(const struct auxtap_watermark_event *e)
 {
 	json_t *o = json_pack("{s:I, s:s}", "time_ns", (json_int_t)e->time_ns, "event",
-			      whats[e->what].name);
+			      event_formats[e->what].name);
 
-	if (o && whats[e->what].a)
-		json_object_set_new(o, whats[e->what].a, json_value(whats[e->what].a, e->a));
-	if (o && whats[e->what].b)
-		json_object_set_new(o, whats[e->what].b, json_value(whats[e->what].b, e->b));
-	if (o && whats[e->what].c)
-		json_object_set_new(o, whats[e->what].c, json_value(whats[e->what].c, e->c));
+	if (o && event_formats[e->what].a)
+		json_object_set_new(o, event_formats[e->what].a,
+				    json_value(event_formats[e->what].a, e->a));
+	if (o && event_formats[e->what].b)
+		json_object_set_new(o, event_formats[e->what].b,
+				    json_value(event_formats[e->what].b, e->b));
+	if (o && event_formats[e->what].c)
+		json_object_set_new(o, event_formats[e->what].c,
+				    json_value(event_formats[e->what].c, e->c));
 	if (o && e->text)
 		json_object_set_new(o, "text", wm_json_text(e->text));
 	return o;
