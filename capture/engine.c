@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * Asks auxtap-emu which engine it would use, so that the user sees the one that will run.
- */
+/* Asks auxtap-emu which engine it would use, so that the user sees the one that will run. */
 #include "emulated.h"
 
 #include <errno.h>

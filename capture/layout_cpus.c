@@ -202,9 +202,7 @@ static void add_dummy(struct auxtap_session *s)
 	attr->exclude_hv = 1;
 	attr->exclude_user = 0;
 	attr->context_switch = 1;
-	/*
-	 * It is enabled while existing mappings are read: no new mapping must be missed.
-	 */
+	/* It is enabled while existing mappings are read: no new mapping must be missed. */
 	if (!attr->enable_on_exec)
 		attr->disabled = 0;
 	session_enable_sideband(attr);

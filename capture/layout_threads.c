@@ -55,9 +55,7 @@ static int threads_open_program(struct auxtap_session *s, struct auxtap_error *e
 	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
 }
 
-/*
- * A limit on threads, files or memory: the thread is not traced, but others still are.
- */
+/* Is it a limit on threads, files or memory? Then only this thread is not traced. */
 static bool is_limit(int code)
 {
 	return code == -EUSERS || code == -EMFILE || code == -ENFILE || code == -ENOMEM;

@@ -60,7 +60,7 @@ static void crash_save_process(struct auxtap_session *s, const struct auxtap_tar
 	int ret;
 
 	if (p)
-		p->died = true;
+		p->crashed = true;
 	ret = session_save_crash(s, ev, &err);
 	if (!ret || s->snapshot_errno)
 		return;
@@ -77,7 +77,8 @@ static void crash_process_exited(struct auxtap_session *s, const struct auxtap_t
 	const struct process *p = process_find(&s->processes, ev->pid);
 	struct auxtap_target_event dead = *ev;
 
-	if (!WIFSIGNALED(ev->status) || !signal_dumps_core(WTERMSIG(ev->status)) || (p && p->died))
+	if (!WIFSIGNALED(ev->status) || !signal_dumps_core(WTERMSIG(ev->status)) ||
+	    (p && p->crashed))
 		return;
 	if (!s->layout->per_cpu) {
 		session_report_unseen_crash(s, ev);

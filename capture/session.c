@@ -378,7 +378,7 @@ static void count_crash(struct auxtap_session *s, pid_t pid)
 	struct process *p = session_process(s, pid);
 
 	if (p)
-		p->died = true;
+		p->crashed = true;
 	s->stats.crashes++;
 }
 

@@ -137,7 +137,7 @@ struct process {
 	int fault_signo; /* the first fault that went to a handler; 0: none */
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;
-	bool died;		      /* its crash is counted, and its snapshot written */
+	bool crashed;		      /* its crash is counted, and its snapshot written */
 	uint64_t nr_untraced;	      /* threads that could not be traced */
 	struct exited_thread *exited; /* a ring of EXITED_MAX entries, the newest threads */
 	uint64_t nr_exited;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A page as two strings of the program, before its JSON and after it:
+# Converts a page to two strings of the program, the part before its JSON and the part after it:
 #   page_file(OUT.c NAME TEMPLATE STYLE PAGE_STYLE SCRIPT...)
 # defines NAME_head and NAME_tail. PAGE_STYLE may be a list of files.
 # TEMPLATE contains @STYLE@, @PAGE_STYLE@, @SCRIPT@ (all scripts,
@@ -61,7 +61,7 @@ function(page_file out name template style page_style)
   file(CONFIGURE OUTPUT ${out} CONTENT "${content}")
 endfunction()
 
-# A file as a string of the program: text_file(OUT.c NAME FILE) defines NAME.
+# Converts a file to a string of the program: text_file(OUT.c NAME FILE) defines NAME.
 function(text_file out name file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} hex HEX)
