@@ -119,8 +119,8 @@ static void read_host_mappings(const struct core_process *p, struct host_mapping
 }
 
 /* Combines the properties of all host mappings in the range. */
-static struct host_mapping host_mapping_of(const struct host_mappings *host, uint64_t start,
-					   uint64_t end)
+static struct host_mapping combine_host_mappings(const struct host_mappings *host, uint64_t start,
+						 uint64_t end)
 {
 	struct host_mapping all = {.start = start, .end = end, .excluded = host->known};
 
@@ -145,12 +145,12 @@ static bool is_elf(const struct core_process *p, uint64_t addr)
 	       !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-static bool is_file(const struct map_entry *e)
+static bool is_file_mapping(const struct map_entry *e)
 {
 	return e->ino && *e->name;
 }
 
-static bool of_kernel(const struct map_entry *e)
+static bool is_kernel_mapping(const struct map_entry *e)
 {
 	return !strcmp(e->name, "[vdso]") || !strcmp(e->name, "[vsyscall]") ||
 	       !strncmp(e->name, "[vvar", 5);
@@ -170,15 +170,15 @@ static uint64_t dump_size(const struct core_process *p, const struct map_entry *
 {
 	uint64_t whole = e->end - e->start;
 
-	if (of_kernel(e))
+	if (is_kernel_mapping(e))
 		return whole;
 	if (host->excluded)
 		return 0;
 	if (host->huge)
 		return filter & (e->shared ? FILTER_HUGE_SHARED : FILTER_HUGE_PRIVATE) ? whole : 0;
 	if (e->shared) {
-		unsigned int bit =
-			is_file(e) && !is_deleted(e) ? FILTER_MAPPED_SHARED : FILTER_ANON_SHARED;
+		unsigned int bit = is_file_mapping(e) && !is_deleted(e) ? FILTER_MAPPED_SHARED :
+									  FILTER_ANON_SHARED;
 
 		return filter & bit ? whole : 0;
 	}
@@ -188,7 +188,7 @@ static uint64_t dump_size(const struct core_process *p, const struct map_entry *
 	 * Nothing was written there, so it contains zeros, which need no space. The kernel dumps
 	 * it if it was once a part of a mapping with own pages, which is not visible here.
 	 */
-	if (!is_file(e))
+	if (!is_file_mapping(e))
 		return e->prot & PROT_WRITE && filter & FILTER_ANON_PRIVATE ? whole : 0;
 	if (filter & FILTER_MAPPED_PRIVATE)
 		return whole;
@@ -198,17 +198,17 @@ static uint64_t dump_size(const struct core_process *p, const struct map_entry *
 }
 
 /* The order of writing: first what a debugger needs most. */
-static unsigned int order_of(const struct core_process *p, const struct map_entry *e,
-			     uint64_t dumped)
+static unsigned int write_order(const struct core_process *p, const struct map_entry *e,
+				uint64_t dumped)
 {
 	for (int i = 0; i < p->nr_tids; i++) {
 		/* after an overflow sp is below its stack */
 		if (p->stacks[i] >= e->start - CORE_PAGE && p->stacks[i] < e->end)
 			return i ? 2 : 0;
 	}
-	if (dumped <= CORE_PAGE || of_kernel(e))
+	if (dumped <= CORE_PAGE || is_kernel_mapping(e))
 		return 1;
-	return is_file(e) && e->prot & PROT_WRITE ? 3 : 4;
+	return is_file_mapping(e) && e->prot & PROT_WRITE ? 3 : 4;
 }
 
 int core_segments_find(const struct core_process *p, struct core_segments *segments)
@@ -225,7 +225,7 @@ int core_segments_find(const struct core_process *p, struct core_segments *segme
 		ret = vector_grow(segments->list, segments->nr, segments->max);
 		if (ret)
 			break;
-		m = host_mapping_of(&host, p->facts.base + e->start, p->facts.base + e->end);
+		m = combine_host_mappings(&host, p->facts.base + e->start, p->facts.base + e->end);
 		/* without smaps: assume that writable pages were written to */
 		if (!host.known)
 			m.has_own_pages = e->prot & PROT_WRITE;
@@ -236,10 +236,10 @@ int core_segments_find(const struct core_process *p, struct core_segments *segme
 				 (e->prot & PROT_WRITE ? PF_W : 0u) |
 				 (e->prot & PROT_EXEC ? PF_X : 0u),
 			.dumped = dump_size(p, e, &m, filter),
-			.from_file = is_file(e) || of_kernel(e),
+			.from_file = is_file_mapping(e) || is_kernel_mapping(e),
 		};
 		segments->list[segments->nr - 1].order =
-			order_of(p, e, segments->list[segments->nr - 1].dumped);
+			write_order(p, e, segments->list[segments->nr - 1].dumped);
 	}
 	free(host.list);
 	return ret;

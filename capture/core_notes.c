@@ -254,7 +254,7 @@ static int put_siginfo(const struct core_process *p, struct core_notes *notes)
 	return put_note(notes, "CORE", NT_SIGINFO, bytes, sizeof(bytes));
 }
 
-static bool of_file(const struct map_entry *e)
+static bool is_file_mapping(const struct map_entry *e)
 {
 	return e->ino && *e->name;
 }
@@ -267,12 +267,12 @@ static int put_files(const struct core_process *p, struct core_notes *notes)
 	int ret;
 
 	for (size_t i = 0; i < p->maps->nr; i++)
-		words[0] += of_file(&p->maps->entries[i]);
+		words[0] += is_file_mapping(&p->maps->entries[i]);
 	ret = put_bytes(&desc, words, 16);
 	for (size_t i = 0; i < p->maps->nr && !ret; i++) {
 		const struct map_entry *e = &p->maps->entries[i];
 
-		if (!of_file(e))
+		if (!is_file_mapping(e))
 			continue;
 		words[0] = e->start;
 		words[1] = e->end;
@@ -286,7 +286,7 @@ static int put_files(const struct core_process *p, struct core_notes *notes)
 		const struct map_entry *e = &p->maps->entries[i];
 		size_t size = strlen(e->name) + 1;
 
-		if (!of_file(e))
+		if (!is_file_mapping(e))
 			continue;
 		memcpy(desc.bytes + desc.nr, e->name, size);
 		desc.nr += size;

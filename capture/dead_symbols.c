@@ -87,7 +87,8 @@ static uint32_t gnu_hash(const char *name)
 }
 
 /* The symbol's address by the DT_GNU_HASH table; 0: it is not defined there. */
-static uint64_t look_up(const struct dead_process *d, const struct dynamic *dyn, const char *symbol)
+static uint64_t look_up_symbol(const struct dead_process *d, const struct dynamic *dyn,
+			       const char *symbol)
 {
 	uint32_t head[4], index, hash = gnu_hash(symbol), word; /* buckets, first, bloom words */
 	size_t size = strlen(symbol) + 1;
@@ -122,7 +123,7 @@ uint64_t dead_dynamic_symbol(const struct dead_process *d, const struct map_entr
 {
 	struct dynamic dyn;
 
-	return find_dynamic(d, image->start, &dyn) ? look_up(d, &dyn, name) : 0;
+	return find_dynamic(d, image->start, &dyn) ? look_up_symbol(d, &dyn, name) : 0;
 }
 
 /* The symbol's value in a symbol table of the mapped file; 0: it is not there. */

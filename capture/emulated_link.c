@@ -37,7 +37,7 @@
  * Returns 0 if the file can be executed, or a negative errno. -EACCES: it may exist, but is not
  * executable for this user, or is below a directory that this user may not search.
  */
-static int may_execute(const char *path)
+static int check_executable(const char *path)
 {
 	return access(path, X_OK) ? -errno : 0;
 }
@@ -53,7 +53,7 @@ static int find_executable(const char (*candidates)[PATH_MAX], int nr, char *pat
 	for (int i = 0; i < nr; i++) {
 		if (strlen(candidates[i]) >= size)
 			continue;
-		ret = may_execute(candidates[i]);
+		ret = check_executable(candidates[i]);
 		if (!ret) {
 			strcpy(path, candidates[i]);
 			return 0;
@@ -110,7 +110,7 @@ int emu_link_find(char *path, size_t size, struct auxtap_error *err)
 	if (env && *env) {
 		ret = -ENAMETOOLONG;
 		if ((size_t)snprintf(path, size, "%s", env) < size)
-			ret = may_execute(path);
+			ret = check_executable(path);
 		if (!ret)
 			return 0;
 		if (ret == -EACCES)
@@ -178,7 +178,7 @@ static void exec_emu(const struct emu_link *link, const char *path, const char *
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-static void note_death(struct emu_link *link)
+static void set_death(struct emu_link *link)
 {
 	int status = 0;
 	pid_t got = 0;
@@ -235,7 +235,7 @@ static int receive_event(struct emu_link *link, struct auxtap_target_event *ev)
 		if (n > 0) /* another version's event cannot be interpreted */
 			continue;
 		if (!link->dead)
-			note_death(link);
+			set_death(link);
 		return -EPIPE;
 	}
 }
@@ -289,7 +289,7 @@ static int send_request(struct emu_link *link, const struct emu_call_args *args)
 		if (errno == EINTR)
 			continue;
 		if (errno == EPIPE || errno == ECONNRESET) {
-			note_death(link);
+			set_death(link);
 			return -EPIPE;
 		}
 		return -errno;
@@ -319,7 +319,7 @@ static int receive_reply(struct emu_link *link, struct emu_call_args *args, stru
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		note_death(link);
+		set_death(link);
 		return -EPIPE;
 	}
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {

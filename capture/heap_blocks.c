@@ -76,7 +76,7 @@ static void set_allocated(const struct blocks *b, struct heap_block *block, size
 }
 
 /* A block with the event's address and size. */
-static struct heap_block block_of(const struct auxtap_heap_event *e, uint32_t flags)
+static struct heap_block make_block(const struct auxtap_heap_event *e, uint32_t flags)
 {
 	return (struct heap_block){.record = {.size = sizeof(struct auxtap_crash_block),
 					      .flags = flags,
@@ -153,7 +153,7 @@ static void add_free_inside(const struct blocks *b, struct heap_block *block)
 		set_bad_free(b, block, b->last);
 }
 
-static void add(struct blocks *b, const struct heap_block *block)
+static void add_found(struct blocks *b, const struct heap_block *block)
 {
 	for (int i = 0; i < b->nr; i++)
 		if (b->found[i].record.addr == block->record.addr)
@@ -174,7 +174,7 @@ static bool is_past(uint64_t pointer, const struct auxtap_heap_event *e)
 }
 
 /* The oldest event that may be about what is at the pointer now. */
-static size_t first_for(const struct blocks *b, uint64_t pointer)
+static size_t first_relevant_event(const struct blocks *b, uint64_t pointer)
 {
 	for (size_t i = b->nr_events; i-- > b->oldest;)
 		if (b->event[i].kind == AUXTAP_HEAP_MAPPED && is_inside(pointer, &b->event[i]))
@@ -218,7 +218,7 @@ static bool is_reused(const struct blocks *b, size_t nr)
 }
 
 /* The newest allocation of the address before event 'end'; 'end': none is known. */
-static size_t allocation_of(const struct blocks *b, uint64_t addr, size_t end)
+static size_t newest_allocation(const struct blocks *b, uint64_t addr, size_t end)
 {
 	for (size_t i = end; i-- > b->oldest;)
 		if (b->event[i].kind == AUXTAP_HEAP_ALLOCATED && b->event[i].addr == addr)
@@ -253,10 +253,10 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 		if (e->kind != AUXTAP_HEAP_FREED || e->addr > pointer ||
 		    is_resized(e, &b->event[nr]))
 			continue;
-		allocated = allocation_of(b, e->addr, i);
+		allocated = newest_allocation(b, e->addr, i);
 		if (allocated == i || !is_inside(pointer, &b->event[allocated]))
 			continue;
-		block->before = block_of(&b->event[allocated], AUXTAP_BLOCK_BEFORE).record;
+		block->before = make_block(&b->event[allocated], AUXTAP_BLOCK_BEFORE).record;
 		block->before.allocated_at = b->event[allocated].caller;
 		block->before.allocated_tid = b->event[allocated].tid;
 		block->before.freed_at = e->caller;
@@ -270,11 +270,11 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 static bool find_allocation(struct blocks *b, uint64_t pointer,
 			    bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
 {
-	const size_t first = first_for(b, pointer);
+	const size_t first = first_relevant_event(b, pointer);
 
 	for (size_t i = b->nr_events; i-- > first;) {
 		const struct auxtap_heap_event *e = &b->event[i];
-		struct heap_block block = block_of(e, 0);
+		struct heap_block block = make_block(e, 0);
 
 		if (e->kind != AUXTAP_HEAP_ALLOCATED || !is_there(pointer, e))
 			continue;
@@ -292,7 +292,7 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 		add_free_inside(b, &block);
 		if (!(block.record.flags & AUXTAP_BLOCK_FREED) && is_there == is_inside)
 			add_before(b, i, pointer, &block);
-		add(b, &block);
+		add_found(b, &block);
 		return true;
 	}
 	return false;
@@ -302,8 +302,8 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 static bool find_free(struct blocks *b, uint64_t pointer)
 {
 	const struct auxtap_heap_event at = {.addr = pointer};
-	struct heap_block block = block_of(&at, AUXTAP_BLOCK_UNKNOWN);
-	size_t first = first_for(b, pointer);
+	struct heap_block block = make_block(&at, AUXTAP_BLOCK_UNKNOWN);
+	size_t first = first_relevant_event(b, pointer);
 
 	for (size_t i = first; i < b->nr_events; i++) {
 		if (b->event[i].kind != AUXTAP_HEAP_ALLOCATED || !is_inside(pointer, &b->event[i]))
@@ -314,7 +314,7 @@ static bool find_free(struct blocks *b, uint64_t pointer)
 	add_frees(b, first, &block);
 	if (!(block.record.flags & AUXTAP_BLOCK_FREED))
 		return false;
-	add(b, &block);
+	add_found(b, &block);
 	return true;
 }
 
@@ -346,7 +346,7 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 			 bool (*is_there)(uint64_t, const struct auxtap_heap_event *))
 {
 	const struct auxtap_heap_event none = {0};
-	struct heap_block block = block_of(&none, AUXTAP_BLOCK_MAPPING);
+	struct heap_block block = make_block(&none, AUXTAP_BLOCK_MAPPING);
 
 	for (size_t i = b->nr_events; i-- > b->oldest;) {
 		const struct auxtap_heap_event *e = &b->event[i];
@@ -371,7 +371,7 @@ static bool find_mapping(struct blocks *b, uint64_t pointer,
 	}
 	if (!block.record.freed_at && !block.record.allocated_at)
 		return false;
-	add(b, &block);
+	add_found(b, &block);
 	return true;
 }
 

@@ -44,7 +44,7 @@ struct memory_cache {
 
 /* ---- which blocks are in use ---- */
 
-static bool is_of_heap(const struct auxtap_heap_event *e)
+static bool is_heap_call(const struct auxtap_heap_event *e)
 {
 	return e->kind == AUXTAP_HEAP_ALLOCATED || e->kind == AUXTAP_HEAP_FREED ||
 	       e->kind == AUXTAP_HEAP_KEPT;
@@ -135,7 +135,7 @@ static struct live_block *find_live(const struct auxtap_heap_event *event, size_
 	for (size_t i = oldest; i < nr_events; i++) {
 		const struct auxtap_heap_event *e = &event[i];
 
-		if (is_of_heap(e) && e->addr > CHUNK_HEAD && !(e->addr & 15) &&
+		if (is_heap_call(e) && e->addr > CHUNK_HEAD && !(e->addr & 15) &&
 		    e->addr + e->nr_bytes + CHUNK_MIN > e->addr)
 			blocks[(*nr)++] = (struct live_block){.addr = e->addr,
 							      .nr_bytes = e->nr_bytes,
@@ -174,8 +174,8 @@ static bool is_own_word(const struct live_block *b, uint64_t word)
 }
 
 /* Is it a size word that malloc cannot have written after a block? before: the word before. */
-static bool is_impossible(const struct heap_reader *r, uint64_t at, uint64_t word, uint64_t own,
-			  uint64_t before)
+static bool is_impossible_word(const struct heap_reader *r, uint64_t at, uint64_t word,
+			       uint64_t own, uint64_t before)
 {
 	const uint64_t size = word & ~FLAGS;
 
@@ -218,7 +218,7 @@ static enum block_state check_block(struct memory_cache *head, struct memory_cac
 	*next = b->addr + (own & ~FLAGS);
 	if (!read_word(tail, *next - CHUNK_HEAD, &before) || !read_word(tail, *next - WORD, after))
 		return STATE_UNKNOWN;
-	if (is_impossible(head->reader, *next - WORD, *after, own, before))
+	if (is_impossible_word(head->reader, *next - WORD, *after, own, before))
 		return STATE_OVERRUN;
 	return *after & PREV_IN_USE ? STATE_SOUND : STATE_UNKNOWN;
 }
@@ -240,8 +240,9 @@ static bool is_glibc(const struct heap_reader *r, const size_t nr[NR_STATES], si
 	       (nr[STATE_OVERRUN] == 1 || nr[STATE_SOUND] > nr[STATE_OVERRUN]);
 }
 
-static struct heap_block found_block(const struct auxtap_heap_event *event,
-				     const struct live_block *b, uint32_t flags, uint64_t after)
+static struct heap_block make_found_block(const struct auxtap_heap_event *event,
+					  const struct live_block *b, uint32_t flags,
+					  uint64_t after)
 {
 	const struct auxtap_heap_event *e = &event[b->event];
 
@@ -289,11 +290,11 @@ int heap_overruns_find(const struct auxtap_heap_event *event, size_t nr_events,
 		if (!overrun || nr_found + 2 > AUXTAP_MAX_OVERRUNS)
 			continue;
 		found[nr_found++] =
-			found_block(event, b, AUXTAP_BLOCK_OVERRUN | AUXTAP_BLOCK_HAS_AFTER_END,
-				    after);
+			make_found_block(event, b,
+					 AUXTAP_BLOCK_OVERRUN | AUXTAP_BLOCK_HAS_AFTER_END, after);
 		if (i + 1 < nr_blocks && blocks[i + 1].addr == next && !blocks[i + 1].dropped)
-			found[nr_found++] =
-				found_block(event, &blocks[i + 1], AUXTAP_BLOCK_AFTER_OVERRUN, 0);
+			found[nr_found++] = make_found_block(event, &blocks[i + 1],
+							     AUXTAP_BLOCK_AFTER_OVERRUN, 0);
 	}
 	free(blocks);
 	free(cache);

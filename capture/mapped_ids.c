@@ -30,7 +30,7 @@ static void read_id(struct mapped_id *id)
 }
 
 /* An inode number may be reused at once, e.g. if a linker replaces the file: reads it again. */
-static void read_again(struct mapped_id *id)
+static void reread_id(struct mapped_id *id)
 {
 	struct mapped_id before = *id;
 
@@ -39,7 +39,7 @@ static void read_again(struct mapped_id *id)
 		id->several = true;
 }
 
-static bool changed(const struct mapped_id *id)
+static bool inode_changed(const struct mapped_id *id)
 {
 	struct stat st;
 
@@ -56,8 +56,8 @@ const struct mapped_id *mapped_ids_get(struct mapped_ids *ids, const struct mmap
 	for (size_t i = 0; i < ids->nr; i++) {
 		id = &ids->files[i];
 		if (same_file(id, map)) {
-			if (mapped_now && changed(id))
-				read_again(id);
+			if (mapped_now && inode_changed(id))
+				reread_id(id);
 			return id;
 		}
 		if (!strcmp(id->name, map->filename))

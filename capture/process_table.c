@@ -72,7 +72,7 @@ static void drop_record(struct process_table *table, struct process *p, size_t i
 	p->nr--;
 }
 
-static bool covers(const struct mmap2_body *a, const struct mmap2_body *b)
+static bool mapping_covers(const struct mmap2_body *a, const struct mmap2_body *b)
 {
 	return a->addr <= b->addr && a->addr + a->len >= b->addr + b->len;
 }
@@ -93,7 +93,7 @@ static void drop_one_mapping(struct process_table *table, struct process *p,
 			continue;
 		if (oldest == p->nr)
 			oldest = i;
-		if (newer && covers(newer, old)) {
+		if (newer && mapping_covers(newer, old)) {
 			drop_record(table, p, i);
 			return;
 		}

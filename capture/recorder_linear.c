@@ -110,7 +110,7 @@ static int drain_area(struct auxtap_session *s, struct stream *st, struct auxtap
  * An event without AUX progress for some rounds may be OFF: enables it, at growing intervals. This
  * has no effect on an event that is on.
  */
-static void stall_check(struct auxtap_session *s, struct stream *st)
+static void check_stall(struct auxtap_session *s, struct stream *st)
 {
 	uint64_t at_abs = st->ring.aux_prev_abs;
 
@@ -135,7 +135,7 @@ static int linear_drain(struct auxtap_session *s, struct stream *st, struct auxt
 	int ret = drain_area(s, st, err);
 
 	if (!ret)
-		stall_check(s, st);
+		check_stall(s, st);
 	return ret;
 }
 

@@ -72,7 +72,7 @@ static int write_records(struct auxtap_session *s, struct trace_file *file, pid_
 }
 
 /* Synthesises the records that a full ring has lost, as if the mappings were the oldest. */
-static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_list *maps)
+static int add_missing_maps(struct auxtap_session *s, pid_t pid, const struct map_list *maps)
 {
 	struct process *p = process_get(&s->processes, pid);
 	struct trailer trailer = {.pid = (uint32_t)pid, .tid = (uint32_t)pid};
@@ -212,7 +212,7 @@ static bool memory_denied(struct auxtap_session *s, pid_t pid, const struct map_
 }
 
 /* The newest name of a thread in the kept records. */
-static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char comm[16])
+static void find_thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char comm[16])
 {
 	struct process *p = process_find(&s->processes, pid);
 
@@ -281,7 +281,7 @@ static void write_threads(struct auxtap_session *s, struct trace_file *file,
 
 		if (s->be->target->regs(s->be->target_ctx, tids[i], &thread.regs))
 			continue;
-		thread_comm(s, ev->pid, tids[i], thread.comm);
+		find_thread_comm(s, ev->pid, tids[i], thread.comm);
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_THREAD, &thread,
 						sizeof(thread));
 		write_value_log(s, file, ev->pid, tids[i]);
@@ -340,7 +340,7 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 	};
 	memcpy(crash->comm, ev->comm, sizeof(crash->comm));
 	if (!*crash->comm)
-		thread_comm(s, ev->pid, ev->tid, crash->comm);
+		find_thread_comm(s, ev->pid, ev->tid, crash->comm);
 	if (signal_dumps_core(ev->signo))
 		crash->flags |= AUXTAP_CRASH_CORE;
 	crash->limit_bytes = ev->limit_bytes;
@@ -607,9 +607,9 @@ static int save_on_request(struct auxtap_session *s, pid_t pid, struct auxtap_er
 
 	if (!s->be->target->maps(s->be->target_ctx, pid, &text) && !map_list_parse(&maps, text)) {
 		session_save_vdso(s, &maps, pid);
-		complete_maps(s, pid, &maps);
+		add_missing_maps(s, pid, &maps);
 	}
-	thread_comm(s, pid, pid, crash.comm);
+	find_thread_comm(s, pid, pid, crash.comm);
 	snapshot_path(s, pid, s->stats.interrupts, path, sizeof(path));
 	ret = trace_file_create(s, &file, path, err);
 	if (!ret) {
@@ -699,7 +699,7 @@ int session_save_crash(struct auxtap_session *s, const struct auxtap_target_even
 	if (ev->type == AUXTAP_TARGET_DYING && !target->maps(s->be->target_ctx, ev->pid, &text) &&
 	    !map_list_parse(&maps, text)) {
 		session_save_vdso(s, &maps, ev->pid);
-		complete_maps(s, ev->pid, &maps);
+		add_missing_maps(s, ev->pid, &maps);
 	}
 	fill_crash(s, ev, &crash);
 	if (memory_denied(s, ev->pid, &maps))
@@ -749,7 +749,7 @@ void session_report_unseen_crash(struct auxtap_session *s, const struct auxtap_t
 	s->stats.crashes++;
 	if (!s->opts.on_no_snapshot)
 		return;
-	thread_comm(s, ev->pid, ev->pid, crash.comm);
+	find_thread_comm(s, ev->pid, ev->pid, crash.comm);
 	snprintf(what, sizeof(what), "process %d", (int)ev->pid);
 	auxtap_error_set(&err, -ESRCH, what, "it ended before its threads could be stopped");
 	s->opts.on_no_snapshot(s->opts.ctx, s->opts.output, &crash, &err);

@@ -87,7 +87,7 @@ void session_write_dropped_gap(struct auxtap_session *s, struct stream *st)
 }
 
 /* Updates the session's own state by a record. */
-static void note_record(struct auxtap_session *s, struct stream *st, const void *record)
+static void update_from_record(struct auxtap_session *s, struct stream *st, const void *record)
 {
 	const struct perf_event_header *header = record;
 	const struct trailer *trailer;
@@ -123,7 +123,7 @@ static void note_record(struct auxtap_session *s, struct stream *st, const void 
 }
 
 /* Reads the build-id as early as possible: the file may be replaced while it is mapped. */
-static void note_mapping(struct auxtap_session *s, const void *record)
+static void remember_build_id(struct auxtap_session *s, const void *record)
 {
 	const struct mmap2_body *map = record_mmap2(record);
 
@@ -150,8 +150,8 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 		header->size = size;
 		auxtap_ring_data_consume(&st->ring);
 		nr_bytes += size;
-		note_record(s, st, s->record);
-		note_mapping(s, s->record);
+		update_from_record(s, st, s->record);
+		remember_build_id(s, s->record);
 		if (s->failed)
 			continue;
 		ret = s->recorder->record(s, st, s->record, err);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Copies the newest trace in the thread's AUX area. NULL: it has none, or there is no memory. */
-static struct exited_trace *newest_trace(struct auxtap_session *s, struct stream *st)
+static struct exited_trace *copy_newest_trace(struct auxtap_session *s, struct stream *st)
 {
 	size_t size, skip, first;
 	struct auxtap_span span;
@@ -45,7 +45,7 @@ void session_keep_exited_thread(struct auxtap_session *s, struct stream *st)
 	if (session_unit_stats(s, st, &unit)) {
 		gone.nr_bytes = unit.nr_written;
 		gone.exact = true;
-		gone.trace = newest_trace(s, st);
+		gone.trace = copy_newest_trace(s, st);
 	}
 	process_thread_exit(&s->processes, st->pid, &gone);
 }

@@ -40,9 +40,9 @@ static void set_name(struct location *location)
 	}
 }
 
-static const struct location *look_up(struct decode_locations *locations,
-				      struct auxtap_image_set *images, int32_t pid, uint64_t time,
-				      uint64_t addr, struct location *slot)
+static const struct location *look_up_range(struct decode_locations *locations,
+					    struct auxtap_image_set *images, int32_t pid,
+					    uint64_t time, uint64_t addr, struct location *slot)
 {
 	struct auxtap_range range = {.size = sizeof(range)};
 
@@ -72,7 +72,7 @@ const struct location *location_find(struct decode_locations *locations,
 	slot = &locations->slots[(addr >> 7 ^ addr >> 16) % LOCATION_SLOTS];
 	if (location_covers(slot, pid, time, addr))
 		return slot;
-	return look_up(locations, images, pid, time, addr, slot);
+	return look_up_range(locations, images, pid, time, addr, slot);
 }
 
 const struct location *location_line(struct decode_locations *locations,

@@ -48,14 +48,14 @@ static inline char *put_copy(char *at, const char *text, const char *copy, size_
 }
 
 /* Blanks before right-aligned text of length len. */
-static inline char *indent(char *at, size_t width, size_t len)
+static inline char *pad_left(char *at, size_t width, size_t len)
 {
 	memset(at, ' ', BLANKS);
 	return len < width ? at + (width - len) : at;
 }
 
 /* Blanks after left-aligned text that started at 'begin'. */
-static inline char *fill(char *at, const char *begin, size_t width)
+static inline char *pad_right(char *at, const char *begin, size_t width)
 {
 	size_t len = (size_t)(at - begin);
 
@@ -66,24 +66,24 @@ static inline char *fill(char *at, const char *begin, size_t width)
 /* Numbers are right-aligned; "-" stands for no value. */
 static char *put_decimal(char *at, size_t width, uint64_t v)
 {
-	return number_decimal(indent(at, width, number_len_decimal(v)), v);
+	return number_decimal(pad_left(at, width, number_len_decimal(v)), v);
 }
 
 static char *put_signed(char *at, size_t width, int32_t v)
 {
 	if (v >= 0)
 		return put_decimal(at, width, (uint64_t)v);
-	return number_signed(indent(at, width, 1 + number_len_decimal(-(uint64_t)v)), v);
+	return number_signed(pad_left(at, width, 1 + number_len_decimal(-(uint64_t)v)), v);
 }
 
 static char *put_hex(char *at, size_t width, uint64_t v)
 {
-	return number_hex(indent(at, width, number_len_hex(v)), v);
+	return number_hex(pad_left(at, width, number_len_hex(v)), v);
 }
 
 static char *put_none(char *at, size_t width)
 {
-	at = indent(at, width, 1);
+	at = pad_left(at, width, 1);
 	*at = '-';
 	return at + 1;
 }
@@ -94,7 +94,7 @@ static char *put_seconds(struct decode_printer *p, char *at, size_t width, uint6
 	uint64_t second = ns / 1000000000;
 
 	if (!p->second_len || p->second != second) {
-		char *end = indent(p->second_text, width, number_len_decimal(second) + 10);
+		char *end = pad_left(p->second_text, width, number_len_decimal(second) + 10);
 
 		end = number_decimal(end, second);
 		*end++ = '.';
@@ -123,7 +123,7 @@ static char *put_comm(char *at, size_t width, const char *comm)
 	size_t len = comm ? strlen(comm) : 0;
 
 	if (len >= 16)
-		return fill(put_text(at, comm, len, VALUE_MAX), at, width);
+		return pad_right(put_text(at, comm, len, VALUE_MAX), at, width);
 	memset(at, ' ', 16);
 	memcpy(at, comm ? comm : "", len);
 	return at + (len < width ? width : len);
@@ -228,7 +228,7 @@ put_column(struct decode_printer *p, const struct auxtap_event *ev, enum decode_
 			word = location_op(&p->locations, ev->op_class, ev->op, &len);
 		else if (field == FIELD_SPE_EVENTS && ev->spe_has & AUXTAP_SPE_HAS_EVENTS)
 			word = location_events(&p->locations, ev->spe_events, &len);
-		return fill(put_text(at, word, len, VALUE_MAX), begin, width);
+		return pad_right(put_text(at, word, len, VALUE_MAX), begin, width);
 	case FIELD_SYM:
 		if (location)
 			at = put_name(at, location, ev->ip, p->has & 1u << FIELD_SYMOFF, VALUE_MAX);
@@ -239,7 +239,7 @@ put_column(struct decode_printer *p, const struct auxtap_event *ev, enum decode_
 		return put_text(at, "([unknown])", 11, VALUE_MAX);
 	default:
 		decode_value(p, ev, field, location, &number, at, VALUE_MAX);
-		return fill(at + strlen(at), begin, width);
+		return pad_right(at + strlen(at), begin, width);
 	}
 }
 

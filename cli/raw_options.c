@@ -194,7 +194,7 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 	}
 }
 
-static uint32_t bit(int opt)
+static uint32_t option_bit(int opt)
 {
 	return 1u << (opt - RAW_OPT_FIRST);
 }
@@ -213,14 +213,16 @@ static int check_family(const struct raw_options *ro)
 	bool frames = ro->raw.etm_format && strcmp(ro->raw.etm_format, "source_data") != 0;
 
 	if (!ro->family->raw_needs_units) {
-		if (!(ro->given & (bit(RAW_OPT_ETM_CONFIG) | bit(RAW_OPT_ETM_FORMAT))))
+		if (!(ro->given &
+		      (option_bit(RAW_OPT_ETM_CONFIG) | option_bit(RAW_OPT_ETM_FORMAT))))
 			return 0;
-		cli_errorf(ro->given & bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" : "--etm-format",
+		cli_errorf(ro->given & option_bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" :
+									"--etm-format",
 			   NULL, "requires --raw etm");
 		return CLI_USAGE;
 	}
 	for (size_t i = 0; i < sizeof(pt_only) / sizeof(pt_only[0]); i++) {
-		if (!(ro->given & bit(pt_only[i].opt)))
+		if (!(ro->given & option_bit(pt_only[i].opt)))
 			continue;
 		cli_errorf(pt_only[i].name, "remove it", "has no effect on CoreSight trace");
 		return CLI_USAGE;

@@ -98,8 +98,9 @@ static size_t spawn_message(char *buf, size_t max, const struct auxtap_spawn *sp
 }
 
 /* Sets *err. The data of a failed call's reply is auxtap-emu's message. */
-static int explain(struct emu_link *link, const char *what, int code,
-		   const struct emu_call_args *args, const char *text, struct auxtap_error *err)
+static int set_call_error(struct emu_link *link, const char *what, int code,
+			  const struct emu_call_args *args, const char *text,
+			  struct auxtap_error *err)
 {
 	if (link->dead)
 		return auxtap_error_set(err, code, what, "%s", link->death);
@@ -183,8 +184,8 @@ static int spawn_stopped(struct emu_link *link, const struct auxtap_spawn *spawn
 		}
 	}
 	if (ret < 0) {
-		code = explain(link, ret == -ENOPKG ? "engine qemu" : spawn->argv[0], (int)ret,
-			       &args, reply, err);
+		code = set_call_error(link, ret == -ENOPKG ? "engine qemu" : spawn->argv[0],
+				      (int)ret, &args, reply, err);
 		if (ret != -ENOPKG && !link->dead)
 			auxtap_error_set_subject(err, AUXTAP_ERROR_PROGRAM);
 		if (ret == -EPERM)
@@ -237,7 +238,7 @@ static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *tr
 		return add_pid(link, process);
 	}
 	snprintf(what, sizeof(what), "process %d", pid);
-	code = explain(link, what, (int)ret, &args, reply, err);
+	code = set_call_error(link, what, (int)ret, &args, reply, err);
 	if (code == -EPERM)
 		auxtap_error_hint(err, "run as its user or with CAP_SYS_PTRACE (root), set "
 				       "kernel.yama.ptrace_scope to 0, end other debuggers");
@@ -275,7 +276,7 @@ static int emulated_wait(void *ctx, struct auxtap_target_event *ev)
 }
 
 /* Makes a call with a tid or pid whose reply has exactly size bytes of data. */
-static int fixed_call(void *ctx, uint32_t call, pid_t id, void *out, size_t size)
+static int fixed_size_call(void *ctx, uint32_t call, pid_t id, void *out, size_t size)
 {
 	struct emu_call_args args = {.call = call,
 				     .arg = {(uint64_t)id},
@@ -290,12 +291,12 @@ static int fixed_call(void *ctx, uint32_t call, pid_t id, void *out, size_t size
 
 static int emulated_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)
 {
-	return fixed_call(ctx, EMU_REGS, tid, regs, sizeof(*regs));
+	return fixed_size_call(ctx, EMU_REGS, tid, regs, sizeof(*regs));
 }
 
 static int emulated_siginfo(void *ctx, pid_t tid, void *info)
 {
-	return fixed_call(ctx, EMU_SIGINFO, tid, info, sizeof(siginfo_t));
+	return fixed_size_call(ctx, EMU_SIGINFO, tid, info, sizeof(siginfo_t));
 }
 
 static int emulated_regset(void *ctx, pid_t tid, int type, void *buf, size_t *size)
@@ -319,7 +320,7 @@ static int qemu_facts(void *ctx, pid_t tid, struct auxtap_target_facts *facts)
 			      "struct auxtap_target_facts", NULL);
 
 	if (!ret)
-		ret = fixed_call(ctx, EMU_FACTS, tid, &reply, sizeof(reply));
+		ret = fixed_size_call(ctx, EMU_FACTS, tid, &reply, sizeof(reply));
 	if (!ret)
 		sized_give(facts, &reply, sizeof(reply));
 	return ret;

@@ -12,7 +12,7 @@
 static const char *const drivers[] = {"intel_pt", "arm_spe", "trbe"};
 #define NR_DRIVERS (sizeof(drivers) / sizeof(drivers[0]))
 
-static bool applies(const struct auxtap_watermark_fault *f, const char *driver)
+static bool fault_applies(const struct auxtap_watermark_fault *f, const char *driver)
 {
 	return strstr(f->drivers, driver) != NULL;
 }
@@ -24,7 +24,7 @@ static const char *run_fault(const struct auxtap_watermark_fault *f, const char 
 	struct auxtap_watermark_result r = {.size = sizeof(r)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
-	if (!applies(f, driver))
+	if (!fault_applies(f, driver))
 		return "-";
 	wm_typical(&c, driver);
 	if (auxtap_watermark_fault_config(&c, f->name, &err) ||
