@@ -13,7 +13,7 @@ struct auxtap_ring {
 	uint64_t aux_size;	/* power of two, 0: no AUX area */
 	bool aux_overwrite;	/* AUX mapped without PROT_WRITE: snapshot */
 	uint64_t data_prev_abs; /* the reader has read up to here */
-	uint64_t data_next_abs; /* end of the last record from data_next() */
+	uint64_t data_next_abs; /* end of the last record from auxtap_ring_data_next() */
 	uint64_t aux_prev_abs;
 	uint64_t aux_overrun; /* bytes by which heads exceeded the size of the area */
 };
