@@ -13,8 +13,7 @@ struct dead_process {
 
 /* Reads all size bytes, or returns false. */
 bool dead_read(const struct dead_process *d, uint64_t addr, void *buf, size_t size);
-/* The first mapping of the program's file; of the library whose file name starts with name; NULL.
- */
+/* The first mapping of the program's file; of a library, by the start of its name. NULL: none. */
 const struct map_entry *dead_program(const struct dead_process *d);
 const struct map_entry *dead_library(const struct dead_process *d, const char *name);
 /* The address of a dynamic symbol of the image with this first mapping; 0: not found. */

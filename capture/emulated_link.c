@@ -379,8 +379,7 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
 			break;
 		if (ret)
 			break;
-		/* auxtap-emu must not wait for space in the event socket while this waits for it.
-		 */
+		/* auxtap-emu must not wait for space in the event socket while it is awaited. */
 		while ((ret = receive_event(link, &ev)) > 0) {
 			ret = queue_event(link, &ev);
 			if (ret)

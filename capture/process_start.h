@@ -8,8 +8,7 @@
 #define PROCESS_ARGS_SIZE 80 /* as in the note of a core file: ELF_PRARGSZ */
 
 struct process_start {
-	char args[PROCESS_ARGS_SIZE]; /* separated by spaces, as the kernel writes them; truncated
-				       */
+	char args[PROCESS_ARGS_SIZE]; /* one line, as in the kernel's core files; truncated */
 	uint64_t *auxv;		      /* pairs of type and value, the last AT_NULL; NULL: unknown */
 	size_t nr_auxv;		      /* number of words */
 };

@@ -131,8 +131,7 @@ static void hint_locked_memory(unsigned int nr_rings, uint64_t data_kb, uint64_t
 	uint64_t page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, smaller = aux_kb;
 	char use[64] = "";
 
-	/* The user's other rings and locked pages count as well; the kernel does not report them.
-	 */
+	/* The user's other rings and locked pages count, too; the kernel does not report them. */
 	if (fits_limits(total_kb, l)) {
 		auxtap_error_hint(err,
 				  "other rings or locked memory of this user take their part; "

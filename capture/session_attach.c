@@ -55,8 +55,7 @@ static int emit_fork(struct auxtap_session *s, pid_t pid, pid_t tid, pid_t ppid,
 		.time = trailer->time,
 	};
 
-	/* perf sets the flag in synthesised records: the child does not inherit today's mappings.
-	 */
+	/* As in perf, for synthesised records: the child does not inherit the mappings. */
 	if (!record_make(s->record, sizeof(s->record), PERF_RECORD_FORK,
 			 pid != ppid ? PERF_RECORD_MISC_FORK_EXEC : 0, &fork, sizeof(fork), NULL,
 			 trailer))
@@ -178,8 +177,7 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 		ret = emit_comm(s, pid, pid, t.comm, 0, &trailer, err);
 	if (ret)
 		return ret;
-	/* Another user's process, or it has exited: a decoder reports its code as without an image.
-	 */
+	/* Another user's, or exited: decoders report its code as without an image. */
 	ret = read_maps(s, pid, &maps, err);
 	if (!ret) {
 		ret = emit_maps(s, pid, &maps, &trailer, err);

@@ -115,8 +115,7 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 		return 0;
 	session_newest_trace(s, st, &span, &offset);
 	if (span.size1 + span.size2) {
-		/* Offset 0, so that no offsets seem to be missing: the gap below reports the loss.
-		 */
+		/* Offset 0: no offsets seem to be missing; the gap below reports the loss. */
 		ret = session_write_auxtrace(s, file, st, &span, 0, err);
 		/* Commit it now: if the disk is full at the next one, this one is kept. */
 		if (!ret)

@@ -331,8 +331,7 @@ static void write_capture_lines(struct auxtap_session *s, struct trace_file *fil
 		print_memory(f, s, file);
 	if (file->nr_exited_without_trace)
 		print_number(f, CAPTURE_LINE_THREADS_ENDED, file->nr_exited_without_trace);
-	/* Exact numbers of bytes: in linear mode, written = sum of AUX sizes + skipped = last head.
-	 */
+	/* Exact bytes; linear mode: written = sum of AUX sizes + skipped = last head. */
 	if (s->unit_lines_len)
 		fwrite(s->unit_lines, 1, s->unit_lines_len, f);
 	if (s->nr_other_units)

@@ -179,8 +179,7 @@ static int compare_pages(const void *a, const void *b)
 bool reachable_write(struct reachable *r, struct auxtap_session *s, struct trace_file *file,
 		     pid_t pid)
 {
-	/* So far: pages one step from registers and stacks. Add the next step, also from the data.
-	 */
+	/* Pages one step from registers and stacks are known. Add the next step. */
 	scan_pages(r, s->be, pid, r->nr);
 	qsort(r->pages, r->nr, sizeof(*r->pages), compare_pages);
 	for (size_t i = 0, nr; i < r->nr; i += nr) {

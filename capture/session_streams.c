@@ -96,8 +96,7 @@ static int map_error(struct auxtap_session *s, const char *what, int code, uint6
 	limits_read(&limits);
 	for (int cpu = 0; s->opts.cpus && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
 		nr_rings += session_cpu_selected(s->opts.cpus, cpu);
-	if (nr_rings &&
-	    s->nr_attrs > 2) /* includes the data rings of the CPUs that are not traced */
+	if (nr_rings && s->nr_attrs > 2) /* plus data rings of untraced CPUs */
 		data_kb = (data_kb * limits.nr_cpus + nr_rings - 1) / nr_rings;
 	return refusal_map(what, bytes, code, nr_rings ? nr_rings : limits.nr_cpus, data_kb,
 			   s->event.aux ? s->aux_bytes / 1024 : 0, &limits, err);

@@ -9,9 +9,8 @@
 #include <auxtap/watermark.h>
 #include <stdbool.h>
 
-#define ADVISE_SEEDS                                                                 \
-	4 /* runs with the given jitter; one more has all latencies at their maximum \
-	   */
+/* Runs with the given jitter; one more has all latencies at their maximum. */
+#define ADVISE_SEEDS 4
 #define ADVISE_TRIES 128 /* watermarks of one area */
 #define ADVISE_AREAS 32
 /* Doublings of the area for which the loss of an Arm unit at its limits is simulated. */

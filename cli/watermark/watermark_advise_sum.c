@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Computes how large an AUX area must be, from the trace generated before the reader frees space.
- */
+/* Computes the AUX area that is needed for the trace generated before the reader frees space. */
 #include "watermark_advise.h"
 #include "watermark_driver.h"
 

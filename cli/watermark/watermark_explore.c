@@ -212,8 +212,7 @@ static void add_watermarks(struct configs *all, const struct auxtap_watermark_co
 		add_config(all, &c);
 }
 
-/* Adds special cases of a driver and kernel, in areas of up to 4 pages, fragments of half a page.
- */
+/* Adds special cases of a driver and kernel: areas of up to 4 pages, fragments of half a page. */
 static void add_special_cases(struct configs *all, const char *driver, const char *kernel,
 			      uint64_t pages)
 {

@@ -530,8 +530,7 @@ static void find_cause(const struct scanner *w, const struct pic_event *e, uint6
 				break;
 			}
 		break;
-	case AUXTAP_INV_CONTENTS_TRUE: /* the skipped bytes are not padding: where they were skipped
-					*/
+	case AUXTAP_INV_CONTENTS_TRUE: /* where bytes that are not padding were skipped */
 		for (size_t i = s->nr_things; i-- > 1;)
 			if (s->things[i].kind == PIC_PADDING && s->things[i].p0 <= *p &&
 			    s->things[i].p1 > *p) {

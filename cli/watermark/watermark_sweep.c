@@ -197,8 +197,7 @@ int sweep_run(const struct sweep_opts *o, struct sweep_sum *sums)
 	if (s.error_at != UINT_MAX) {
 		cli_error(&s.err);
 		ret = s.err.code;
-		nr = s.error_at; /* which later machines were run depends on the number of threads
-				  */
+		nr = s.error_at; /* later results depend on the number of threads */
 	}
 	print_failures(&s, nr);
 	add_sums(&s, nr, sums);
