@@ -88,7 +88,7 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 
 	(void)dwfl;
 	if (!read_memory(u, addr, &word, sizeof(word))) {
-		u->out->unread = addr;
+		u->out->unread_addr = addr;
 		return false;
 	}
 	*result = unsigned_address(u, word);
@@ -264,7 +264,7 @@ static bool is_described(Dwfl *dwfl, uint64_t addr)
 static void unwind_is_call(struct unwind_frames *out, int nr)
 {
 	out->pcs[nr]--;
-	out->calls |= 1ull << nr;
+	out->call_mask |= 1ull << nr;
 }
 
 static void unwind_add_call(struct unwind_frames *out, uint64_t return_address)
@@ -305,7 +305,7 @@ static bool found_by_pointer(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 	if (last < 0 || out->by_pointers ||
 	    is_described(dwfl_thread_dwfl(dwfl_frame_thread(frame)), out->pcs[last]))
 		return true;
-	if (out->signals & 1ull << last || !is_code(u, pc) || !follows_call(u, pc))
+	if (out->signal_mask & 1ull << last || !is_code(u, pc) || !follows_call(u, pc))
 		return false;
 	out->by_pointers = out->nr;
 	return true;
@@ -402,7 +402,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 	Dwarf_Addr pc;
 	bool activation;
 
-	out->unread = 0;
+	out->unread_addr = 0;
 	if (out->nr == u->max)
 		return DWARF_CB_ABORT;
 	if (!dwfl_frame_pc(frame, &pc, &activation))
@@ -413,7 +413,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		return DWARF_CB_ABORT;
 	note_registers(u, frame, activation ? pc : pc - 1, !activation || u->in_call);
 	if (out->nr && signal_frame(u, frame, pc)) {
-		out->signals |= 1ull << out->nr;
+		out->signal_mask |= 1ull << out->nr;
 		out->pcs[out->nr++] = pc;
 		return u->signal ? DWARF_CB_ABORT : DWARF_CB_OK;
 	}
@@ -431,7 +431,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 	out->frames[out->nr].valid = out->frames[out->nr].valid && !out->by_pointers;
 	/* elfutils would go on by what it takes for frame pointers */
 	if (!is_code(u, pc) && !was_code(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc)) {
-		out->no_code = pc;
+		out->bad_return_addr = pc;
 		return DWARF_CB_ABORT;
 	}
 	unwind_add_call(out, pc);
@@ -488,13 +488,13 @@ static void leave_jump(const struct unwind *u)
 	struct unwind_frames *out = u->out;
 	uint64_t low = 1, high = ~3ull;
 
-	if (out->nr < 3 || !(out->calls & 4) || !called_from(u, out->pcs[2] + 1))
+	if (out->nr < 3 || !(out->call_mask & 4) || !called_from(u, out->pcs[2] + 1))
 		return;
 	out->nr--;
 	memmove(&out->pcs[1], &out->pcs[2], (size_t)(out->nr - 1) * sizeof(out->pcs[0]));
 	memmove(&out->frames[1], &out->frames[2], (size_t)(out->nr - 1) * sizeof(out->frames[0]));
-	out->calls = (out->calls & low) | (out->calls & high) >> 1;
-	out->signals = (out->signals & low) | (out->signals & high) >> 1;
+	out->call_mask = (out->call_mask & low) | (out->call_mask & high) >> 1;
+	out->signal_mask = (out->signal_mask & low) | (out->signal_mask & high) >> 1;
 }
 
 /* After the last frame, if that is code: is anything known of it? */
@@ -626,7 +626,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		again_from_caller(&u, dwfl);
 	/* elfutils takes a caller that could not be read for the end of the stack */
 	if (!out->complete || out->not_called)
-		out->unread = 0;
+		out->unread_addr = 0;
 	if (out->nr == 0)
 		out->pcs[out->nr++] = ip;
 	else if (jumped)

@@ -82,7 +82,9 @@ static int find_function(struct call_tree *tree, const struct call_node *node, u
 	size_t step = 0, i;
 
 	/* code that changed since is not what the tree knows of the address now */
-	body = node->code_generation == tree->code_generation ? call_tree_body(tree, addr) : 0;
+	body = node->code_generation == tree->code_generation ?
+		       call_tree_function_start(tree, addr) :
+		       0;
 	addr = body ? body : addr;
 	hash = hash_number(addr);
 	while ((i = hash_map_next(&c->by_addr, hash, &step)) != HASH_MAP_NONE) {
@@ -178,7 +180,7 @@ static int follow_outermost(struct call_tree *tree, struct call_node *node)
 	uint64_t since = c->total;
 	uint32_t function, at;
 
-	if (tree->some_forgotten && c->nr_open) {
+	if (tree->forgotten_is_max && c->nr_open) {
 		if (find_function(tree, node, &function))
 			return -ENOMEM;
 		at = forgotten(c, function);
@@ -208,7 +210,7 @@ static int follow_change(struct call_tree *tree, struct call_node *node)
 	return open_call(tree, node, c->total);
 }
 
-int call_counts_follow(struct call_tree *tree)
+int call_counts_update(struct call_tree *tree)
 {
 	struct call_node *node = tree->current, *missing;
 	struct call_counts *c = tree->counts;
@@ -257,8 +259,8 @@ void call_counts_add(struct call_tree *tree, uint64_t nr)
 	c->functions[function].sum.own += nr;
 }
 
-void call_counts_outer(struct call_tree *tree, const struct call_node *inner,
-		       struct call_node *outer)
+void call_counts_add_caller(struct call_tree *tree, const struct call_node *inner,
+			    struct call_node *outer)
 {
 	struct call_counts *c = tree->counts;
 	uint32_t at = is_counted(c, inner) ? inner->counted_at - 1 : 0;
@@ -270,7 +272,7 @@ void call_counts_outer(struct call_tree *tree, const struct call_node *inner,
 	c->open[at - 1].node = outer;
 }
 
-void call_counts_back(struct call_tree *tree, struct call_node *node)
+void call_counts_unspilled(struct call_tree *tree, struct call_node *node)
 {
 	struct call_counts *c = tree->counts;
 
@@ -279,14 +281,14 @@ void call_counts_back(struct call_tree *tree, struct call_node *node)
 }
 
 /* A function that is open anyway needs no entry: all of the chain return at once. */
-void call_counts_chained(struct call_tree *tree, const struct call_node *keep, uint32_t nr)
+void call_counts_limit_tail_chain(struct call_tree *tree, const struct call_node *keep, uint32_t nr)
 {
 	struct call_counts *c = tree->counts;
 	struct call_node *n = tree->current;
 	uint32_t kept, to;
 
 	/* the next time says so again if there is no memory */
-	if (call_counts_follow(tree) || !is_counted(c, n) || !is_counted(c, keep) ||
+	if (call_counts_update(tree) || !is_counted(c, n) || !is_counted(c, keep) ||
 	    keep->counted_at <= nr)
 		return;
 	kept = keep->counted_at - 1;

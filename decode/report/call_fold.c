@@ -33,9 +33,10 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 /* What of a node itself two equal ones have in common, besides the function and its code. */
 static unsigned int kind_of(const struct call_node *n)
 {
-	return (unsigned int)n->group | (unsigned int)n->async << 1 | (unsigned int)n->tail << 2 |
-	       (unsigned int)n->by_return << 3 | (unsigned int)n->by_jump << 4 |
-	       (unsigned int)n->by_fall << 5 | (unsigned int)n->mixed << 6;
+	return (unsigned int)n->group | (unsigned int)n->async << 1 |
+	       (unsigned int)n->by_tail_call << 2 | (unsigned int)n->by_return << 3 |
+	       (unsigned int)n->by_jump << 4 | (unsigned int)n->by_fall << 5 |
+	       (unsigned int)n->mixed << 6;
 }
 
 static bool may_fold(const struct call_node *n)
@@ -386,11 +387,11 @@ void call_fold_again(struct call_tree *tree, struct call_node *parent)
 	}
 }
 
-void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigned int but)
+void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigned int keep)
 {
 	struct call_node *end = parent->last;
 
-	for (; end && but; but--)
+	for (; end && keep; keep--)
 		end = end->prev;
 	if (!end)
 		return;

@@ -213,7 +213,7 @@ struct call_node *call_node_current(struct call_tree *tree, uint64_t ip, uint64_
 /* What is known of the calls in root since the last gap were calls of outer. */
 static void take_calls(struct call_node *root, struct call_node *outer)
 {
-	while (root->last && !root->last->ends) {
+	while (root->last && !root->last->loses_callers) {
 		struct call_node *last = root->last;
 
 		call_node_unlink(last);
@@ -232,7 +232,7 @@ static void take_calls(struct call_node *root, struct call_node *outer)
 }
 
 /* Returning out of the outermost known function: it gets a parent. */
-int call_node_grow_outwards(struct call_tree *tree, uint64_t ip, uint64_t time)
+int call_node_add_caller(struct call_tree *tree, uint64_t ip, uint64_t time)
 {
 	struct call_node *outer = call_node_alloc(tree);
 
@@ -246,14 +246,14 @@ int call_node_grow_outwards(struct call_tree *tree, uint64_t ip, uint64_t time)
 	tree->root.nr_children++;
 	tree->current = outer;
 	if (tree->counts && tree->nr_forgotten)
-		call_counts_outer(tree, outer->last, outer);
+		call_counts_add_caller(tree, outer->last, outer);
 	if (tree->nr_forgotten)
 		tree->nr_forgotten--;
 	return 0;
 }
 
 /* Returning out of a function that was entered by a return: its caller takes its place. */
-int call_node_grow_inside(struct call_tree *tree, struct call_node *node, uint64_t ip)
+int call_node_replace_with_caller(struct call_tree *tree, struct call_node *node, uint64_t ip)
 {
 	struct call_node *inner = call_node_alloc(tree);
 
@@ -282,7 +282,7 @@ int call_node_grow_inside(struct call_tree *tree, struct call_node *node, uint64
  * for ever, in one frame: of a long chain the oldest are forgotten, as calls of the function that
  * has the frame.
  */
-void call_node_chained(struct call_tree *tree)
+void call_node_limit_tail_chain(struct call_tree *tree)
 {
 	struct call_node *keep = tree->current, *dropped, *frame, *oldest;
 	uint32_t nr = keep->parent->chain + 1;
@@ -298,7 +298,7 @@ void call_node_chained(struct call_tree *tree)
 		frame = call_node_caller(tree, frame);
 	nr = dropped->chain;
 	if (tree->counts)
-		call_counts_chained(tree, keep, nr);
+		call_counts_limit_tail_chain(tree, keep, nr);
 	call_node_unlink(keep);
 	oldest = frame->last;
 	call_node_unlink(oldest);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The nodes of a tree of calls: kept, forgotten, counted. */
+/*
+ * The nodes of a tree of calls, bounded in number. Calls that have no node are
+ *   dropped    returned calls that were given up; they, and their instructions, are counted
+ *   spilled    open calls stored compactly (call_spill.c); they become nodes again when needed
+ *   forgotten  the outermost open calls, given up; only their number is kept
+ *   lost       (nodes) open when a gap began: whether they returned is unknown
+ */
 #ifndef AUXTAP_CALL_NODES_H
 #define AUXTAP_CALL_NODES_H
 
@@ -7,37 +13,40 @@
 
 #define CALL_TREE_CACHE 4096 /* power of two */
 
-/* An open call that is not a node at present; the fields are those of the node. */
+/* An open call without a node, stored compactly (call_spill.c); the fields are the node's. */
 struct call_spilled {
 	uint64_t addr, site, last_ip, time, nr_insns, nr_dropped_insns, nr_dropped;
 	uint32_t code_generation, counted_at;
 	uint16_t chain;
-	bool null : 1, known_caller : 1, async : 1, handled : 1, tail : 1;
+	bool null_target : 1, known_caller : 1, async : 1, only_sigreturn_left : 1;
+	bool by_tail_call : 1;
 	bool by_return : 1, by_jump : 1, by_fall : 1;
 };
 
 struct call_tree {
 	struct call_node root;
 	struct call_node *current;
-	struct call_node *unused; /* to be allocated again, by next */
+	struct call_node *unused; /* freed nodes, linked by next */
 	size_t nr_nodes;
 	uint32_t code_generation; /* counts changes of the code */
-	bool by_function;	  /* calls are equal whatever they called */
+	bool by_function;	  /* calls of one function are equal whatever they called */
 	uint64_t budget; /* nodes that searches may still look at, beyond the first of each */
-	/* open calls between the node 'spill_parent' and its youngest child; that is NULL without
-	 * such */
+	/*
+	 * open calls between the node spill_parent and its newest child, which are not nodes;
+	 * spill_parent is NULL if none is spilled
+	 */
 	struct call_spilled *spilled;
 	size_t nr_spilled, max_spilled;
 	struct call_node *spill_parent;
-	size_t nr_forgotten; /* callers of the outermost node, no longer kept */
-	bool some_forgotten; /* nr_forgotten is a maximum: some of them may have returned */
-	char gap[192];	     /* the newest after which no callers are known; "": none */
-	uint64_t off_ip;     /* where tracing went off last */
-	bool off_async;
-	uint64_t run; /* where the code begins that has run since the last branch; 0: unknown */
-	bool run_returned; /* a return led there, to its call: that is the instruction before */
-	struct auxtap_event
-		bad_return;	    /* a return to no function, after which nothing ran; type 0 */
+	size_t nr_forgotten;   /* callers of the outermost node that were given up */
+	bool forgotten_is_max; /* nr_forgotten is a maximum: some of them may have returned */
+	char gap[192];	       /* text of the newest gap that lost the callers; "": none */
+	uint64_t trace_off_ip; /* where tracing last went off */
+	bool trace_off_async;  /* it went off by an interrupt or exception */
+	uint64_t block_start;  /* where the code run since the last branch starts; 0: unknown */
+	bool after_return;     /* that is a return address, which a return to its call went to */
+	/* a return to where no function is, if nothing ran after it; otherwise type is 0 */
+	struct auxtap_event bad_return;
 	struct call_counts *counts; /* NULL: functions are not counted */
 	const struct call_code_ops *ops;
 	void *ctx;
@@ -50,50 +59,64 @@ struct call_tree {
 	} pads[CALL_TREE_CACHE];
 };
 
-/* An empty node, not in the tree yet; NULL: no memory. */
+/* Allocates an empty node, which is not in the tree yet; NULL: no memory. */
 struct call_node *call_node_alloc(struct call_tree *tree);
-/* Frees it with all below it; it is not in the tree any more. */
+/* Frees a node that has been unlinked from the tree, and all nodes below it. */
 void call_node_free(struct call_tree *tree, struct call_node *node);
 void call_node_put_last(struct call_node *parent, struct call_node *node);
 void call_node_insert_before(struct call_node *at, struct call_node *node);
 void call_node_unlink(struct call_node *node);
-/* A new youngest child; NULL: no memory. */
+/* Adds a new newest child; NULL: no memory. */
 struct call_node *call_node_add(struct call_tree *tree, struct call_node *parent);
-/* The function that is running although the trace has no call of it; NULL: no memory. */
+/*
+ * The node of the running function. If none is open, adds one for it, as the trace has no call of
+ * it. NULL: no memory.
+ */
 struct call_node *call_node_current(struct call_tree *tree, uint64_t ip, uint64_t time);
-/* Returning out of the outermost known function: it gets a parent. 0 or -ENOMEM. */
-int call_node_grow_outwards(struct call_tree *tree, uint64_t ip, uint64_t time);
-/* Returning out of a function that was entered by a return: its caller takes its place. */
-int call_node_grow_inside(struct call_tree *tree, struct call_node *node, uint64_t ip);
-/* The current function was entered by a tail call: of a long chain the oldest are forgotten. */
-void call_node_chained(struct call_tree *tree);
-/* Forgets the oldest call within node; what it executed still counts. */
+/* The outermost known function returned: adds its caller as the outermost node. 0 or -ENOMEM. */
+int call_node_add_caller(struct call_tree *tree, uint64_t ip, uint64_t time);
+/*
+ * A function that was not entered by a call returned: its node becomes that of its caller, and a
+ * new child takes its contents. 0 or -ENOMEM.
+ */
+int call_node_replace_with_caller(struct call_tree *tree, struct call_node *node, uint64_t ip);
+/* Counts the tail call that entered the current function; drops the oldest of a long chain. */
+void call_node_limit_tail_chain(struct call_tree *tree);
+/* Drops the oldest call in node; its calls and instructions still count. */
 void call_node_drop_oldest(struct call_tree *tree, struct call_node *node);
 
-/* call_spill.c: of very many open calls those in the middle are nodes no longer. */
+/* call_spill.c: if very many calls are open, spills those in the middle. */
 void call_nodes_spill(struct call_tree *tree);
-/* The innermost of these are nodes again. The parent of inner, which is called by the last. */
-struct call_node *call_spilled_back(struct call_tree *tree, const struct call_node *inner);
-/* After a gap it is not known whether they returned: they are dropped, and their number is kept. */
-void call_spilled_lost(struct call_tree *tree);
+/*
+ * Makes nodes of the innermost spilled calls again. Returns the parent of inner, which is the node
+ * that the innermost of them called.
+ */
+struct call_node *call_nodes_unspill(struct call_tree *tree, const struct call_node *inner);
+/* Drops the spilled calls at a gap, after which it is unknown whether they returned. */
+void call_nodes_drop_spilled(struct call_tree *tree);
 
 /*
- * call_counts.c: what is open now, which changed since the last time. 0 or -ENOMEM. tree->counts is
- * not NULL here, nor below.
+ * call_counts.c: brings the counts up to date with the calls that are open now. 0 or -ENOMEM. This
+ * function and those below require tree->counts, except call_counts_free().
  */
-int call_counts_follow(struct call_tree *tree);
-/* The function that runs has executed nr instructions. */
+int call_counts_update(struct call_tree *tree);
+/* Counts nr instructions that the current function has executed. */
 void call_counts_add(struct call_tree *tree, uint64_t nr);
-/* outer is the caller that inner, so far the outermost node, has returned to. */
-void call_counts_outer(struct call_tree *tree, const struct call_node *inner,
-		       struct call_node *outer);
-/* An open call is a node again. */
-void call_counts_back(struct call_tree *tree, struct call_node *node);
-/* In a chain of tail calls the nr before 'keep' are no nodes any more. */
-void call_counts_chained(struct call_tree *tree, const struct call_node *keep, uint32_t nr);
+/* inner, so far the outermost node, has returned to outer, its caller. */
+void call_counts_add_caller(struct call_tree *tree, const struct call_node *inner,
+			    struct call_node *outer);
+/* A spilled call has become a node again. */
+void call_counts_unspilled(struct call_tree *tree, struct call_node *node);
+/* Of a chain of tail calls the nr before 'keep' are dropped. */
+void call_counts_limit_tail_chain(struct call_tree *tree, const struct call_node *keep,
+				  uint32_t nr);
 void call_counts_free(struct call_tree *tree);
-/* What function addr is in, as far as that is known: symbols come first. 0: not known. */
-uint64_t call_tree_body(struct call_tree *tree, uint64_t addr);
+
+/*
+ * report_calls.c: start of the function that contains addr, by symbol or else by unwind
+ * information; 0: unknown.
+ */
+uint64_t call_tree_function_start(struct call_tree *tree, uint64_t addr);
 
 /* When the last of the calls that the node stands for was made. */
 static inline uint64_t call_node_newest(const struct call_node *node)
@@ -106,24 +129,24 @@ static inline struct call_node *call_node_caller(struct call_tree *tree,
 						 const struct call_node *node)
 {
 	return tree->spill_parent && node->parent == tree->spill_parent ?
-		       call_spilled_back(tree, node) :
+		       call_nodes_unspill(tree, node) :
 		       node->parent;
 }
 
 /*
- * call_fold.c: the node, its parent's youngest, has returned: it is folded with the calls before
- * it, and may be freed.
+ * call_fold.c: marks node, its parent's newest child, as returned, and folds it with the calls
+ * before it; that may free it.
  */
 void call_node_close(struct call_tree *tree, struct call_node *node);
-/* Folds the youngest call in parent with those before it. */
+/* Folds the newest call in parent with those before it. */
 void call_fold_last(struct call_tree *tree, struct call_node *parent);
-/* Folds all calls in parent anew. */
+/* Folds all calls in parent once more. */
 void call_fold_again(struct call_tree *tree, struct call_node *parent);
-/* The same after what they called, but for the youngest few, is forgotten. */
-void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigned int but);
+/* Drops what the calls in parent called, except in the newest keep of them, and folds them. */
+void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigned int keep);
 /*
- * What parent calls often becomes groups, whatever the order. What it calls seldom stays: in all
- * at most max_rare nodes, but for calls that are made less than three times.
+ * Makes groups of the frequent calls in parent, whatever their order. Rare calls stay: at most
+ * max_rare nodes, or all nodes of calls that occur less than three times.
  */
 void call_fold_mix(struct call_tree *tree, struct call_node *parent, size_t max_rare);
 

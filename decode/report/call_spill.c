@@ -34,11 +34,11 @@ static struct call_spilled spilled_of(const struct call_node *node)
 		.code_generation = node->code_generation,
 		.counted_at = node->counted_at,
 		.chain = (uint16_t)node->chain,
-		.null = node->null,
+		.null_target = node->null_target,
 		.known_caller = node->known_caller,
 		.async = node->async,
-		.handled = node->handled,
-		.tail = node->tail,
+		.only_sigreturn_left = node->only_sigreturn_left,
+		.by_tail_call = node->by_tail_call,
 		.by_return = node->by_return,
 		.by_jump = node->by_jump,
 		.by_fall = node->by_fall,
@@ -64,11 +64,11 @@ static void unspill_one(const struct call_spilled *spilled, struct call_node *no
 	node->code_generation = spilled->code_generation;
 	node->counted_at = spilled->counted_at;
 	node->chain = spilled->chain;
-	node->null = spilled->null;
+	node->null_target = spilled->null_target;
 	node->known_caller = spilled->known_caller;
 	node->async = spilled->async;
-	node->handled = spilled->handled;
-	node->tail = spilled->tail;
+	node->only_sigreturn_left = spilled->only_sigreturn_left;
+	node->by_tail_call = spilled->by_tail_call;
 	node->by_return = spilled->by_return;
 	node->by_jump = spilled->by_jump;
 	node->by_fall = spilled->by_fall;
@@ -87,7 +87,7 @@ static bool unspill(struct call_tree *tree, struct call_node *outer, size_t firs
 			break;
 		unspill_one(&tree->spilled[i], node);
 		if (tree->counts)
-			call_counts_back(tree, node);
+			call_counts_unspilled(tree, node);
 		call_node_put_last(parent, node);
 		parent = node;
 	}
@@ -102,17 +102,17 @@ static void forget_outer(struct call_tree *tree)
 	struct call_node *inner = tree->spill_parent->last;
 
 	for (struct call_node *n = tree->spill_parent; n != &tree->root; n = n->parent)
-		tree->nr_forgotten += !n->tail;
+		tree->nr_forgotten += !n->by_tail_call;
 	call_node_unlink(inner);
 	while (tree->root.first)
 		call_node_drop_oldest(tree, &tree->root);
 	call_node_put_last(&tree->root, inner);
 	/* a function that was entered by a jump has the frame of the one that jumped */
-	while (drop < most && tree->spilled[drop].tail)
+	while (drop < most && tree->spilled[drop].by_tail_call)
 		drop++;
-	tree->spilled[drop].tail = false;
+	tree->spilled[drop].by_tail_call = false;
 	for (size_t i = 0; i < drop; i++)
-		tree->nr_forgotten += !tree->spilled[i].tail;
+		tree->nr_forgotten += !tree->spilled[i].by_tail_call;
 	unspill(tree, &tree->root, drop, NR_OUTER);
 	tree->spill_parent = inner->parent;
 	keep = tree->nr_spilled - drop - NR_OUTER;
@@ -154,14 +154,14 @@ void call_nodes_spill(struct call_tree *tree)
 		forget_outer(tree);
 }
 
-struct call_node *call_spilled_back(struct call_tree *tree, const struct call_node *inner)
+struct call_node *call_nodes_unspill(struct call_tree *tree, const struct call_node *inner)
 {
 	size_t nr = tree->nr_spilled < NR_BACK ? tree->nr_spilled : NR_BACK;
 
 	/* no memory: what is lost is as if it had been forgotten */
 	if (!unspill(tree, tree->spill_parent, tree->nr_spilled - nr, nr)) {
 		tree->nr_forgotten += tree->nr_spilled;
-		tree->some_forgotten = true;
+		tree->forgotten_is_max = true;
 		nr = tree->nr_spilled;
 	}
 	tree->nr_spilled -= nr;
@@ -170,7 +170,7 @@ struct call_node *call_spilled_back(struct call_tree *tree, const struct call_no
 	return inner->parent;
 }
 
-void call_spilled_lost(struct call_tree *tree)
+void call_nodes_drop_spilled(struct call_tree *tree)
 {
 	if (tree->spill_parent)
 		tree->spill_parent->last->nr_above = tree->nr_spilled;
@@ -189,7 +189,7 @@ static struct call_open open_of_spilled(const struct call_spilled *spilled)
 		.nr_inside = spilled->nr_dropped,
 		.known_caller = spilled->known_caller,
 		.async = spilled->async,
-		.tail = spilled->tail,
+		.by_tail_call = spilled->by_tail_call,
 	};
 }
 
@@ -205,7 +205,7 @@ static struct call_open open_of_node(struct call_node *node)
 		.nr_inside = node->nr_dropped,
 		.known_caller = node->known_caller,
 		.async = node->async,
-		.tail = node->tail,
+		.by_tail_call = node->by_tail_call,
 	};
 
 	for (const struct call_node *c = node->first; c; c = c->next)
@@ -282,7 +282,7 @@ static struct call_node *ensure_node(struct call_tree *tree, struct call_open *o
 	node->time = open[at].time;
 	node->nr_insns = open[at].nr_insns;
 	node->nr_dropped = open[at].nr_inside;
-	node->tail = open[at].tail;
+	node->by_tail_call = open[at].by_tail_call;
 	node->async = open[at].async;
 	node->known_caller = open[at].known_caller;
 	call_node_unlink(inner);
@@ -302,10 +302,10 @@ static struct call_node *ensure_row(struct call_tree *tree, struct call_open *op
 		return NULL;
 	node->depth = 1;
 	node->period = 0;
-	node->deep_insns = node->calls_in_recursion = 0;
+	node->insns_in_recursion = node->calls_in_recursion = 0;
 	for (size_t i = at + period; i < end; i += period) {
 		node->depth++;
-		node->deep_insns += open[i].nr_insns;
+		node->insns_in_recursion += open[i].nr_insns;
 		node->calls_in_recursion += open[i].nr_inside;
 	}
 	return node;

@@ -176,8 +176,8 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	view->nr_insns += ev->nr_insns;
 	follow_maps(r, view, ev);
 	report_branches_add(&view->branches, ev);
-	if (r->to_abort.nr && view->tid == r->facts.crash.tid)
-		report_untils_add(&r->to_abort, &view->branches, r->nr_branches, ev);
+	if (r->at_abort.nr && view->tid == r->facts.crash.tid)
+		report_branches_at_calls_add(&r->at_abort, &view->branches, r->nr_branches, ev);
 	if (report_returns_add(&view->returns, ev))
 		return -ENOMEM;
 	if ((ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) ||
@@ -339,17 +339,17 @@ void report_coverage(struct report *r)
 	for (struct thread_view *v = r->threads; v; v = v->next) {
 		cover->sum.threads += v->has_flow;
 		if (r->facts.have_crash && v->has_flow &&
-		    report_cover_ended(cover, v->tid, v->last_time)) {
+		    report_cover_has_end(cover, v->tid, v->last_time)) {
 			v->ended_before = true;
 			take_last_name(r, v);
 		}
 		cover->from_start = cover->from_start && v->tid >= 0 &&
-				    report_cover_born(cover, v->tid, v->first_time);
+				    report_cover_has_start(cover, v->tid, v->first_time);
 		/* those of a crash were stopped by the recorder */
 		cover->to_end =
 			cover->to_end &&
 			(r->facts.have_crash ||
-			 (v->in_syscall && report_cover_ended(cover, v->tid, v->last_time)));
+			 (v->in_syscall && report_cover_has_end(cover, v->tid, v->last_time)));
 	}
 	cover->nr_without =
 		report_cover_without_trace(cover, r->facts.have_crash ? r->facts.crash.pid : -1,
@@ -583,7 +583,7 @@ static void print_overview(struct report *r)
 static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *out,
 	       struct auxtap_error *err)
 {
-	struct report_clean clean = {.next = 0};
+	struct report_text_ring text_ring = {.next = 0};
 	int ret;
 
 	r->nr_branches = opts->nr_branches ? opts->nr_branches : 16;
@@ -593,7 +593,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 	if (ret < 0 && !r->pd && !r->cover.sum.bytes)
 		return ret; /* it was not opened */
 	r->ro.out = out;
-	r->ro.clean = &clean;
+	r->ro.text_ring = &text_ring;
 	/* JSON has all names in full */
 	r->ro.names = opts->format == AUXTAP_REPORT_JSON ? NULL : report_names_new();
 	r->ro.style = opts->colour ? &report_coloured : &report_plain;
@@ -689,7 +689,7 @@ int report_recording(struct auxtap_perfdata *pd, struct auxtap_image_set *images
 		const struct auxtap_regs *regs = report_dying_regs(&r);
 
 		if (r.facts.have_crash && regs && report_is_abort(&r.facts.crash))
-			report_abort_calls(&r.facts, regs, opts->images, pd, &r.to_abort);
+			report_abort_calls(&r.facts, regs, opts->images, pd, &r.at_abort);
 		ret = scan_records(&r, err);
 		if (!ret)
 			ret = run(&r, opts, out, err);

@@ -219,14 +219,14 @@ static bool is_own_map(const struct report_map *map)
 
 void report_abort_calls(const struct report_facts *facts, const struct auxtap_regs *regs,
 			const struct auxtap_image_set_opts *opts, struct auxtap_perfdata *pd,
-			struct report_untils *untils)
+			struct report_branches_at_calls *at_calls)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images;
 	struct unwind_frames frames;
 	int ret = 0;
 
-	untils->nr = 0;
+	at_calls->nr = 0;
 	if (auxtap_image_set_new(&images, opts, &err))
 		return;
 	auxtap_image_set_of_file(images, pd);
@@ -239,8 +239,8 @@ void report_abort_calls(const struct report_facts *facts, const struct auxtap_re
 						   NULL, 0);
 	}
 	unwind_backtrace(facts, images, regs, 0, 0, &frames);
-	for (int i = 1; i < frames.nr && untils->nr < REPORT_UNTILS; i++)
-		if (frames.calls >> i & 1 && is_own_map(report_facts_map(facts, frames.pcs[i])))
-			untils->at[untils->nr++].back = frames.pcs[i] + 1;
+	for (int i = 1; i < frames.nr && at_calls->nr < REPORT_MAX_AT_CALLS; i++)
+		if (frames.call_mask >> i & 1 && is_own_map(report_facts_map(facts, frames.pcs[i])))
+			at_calls->at[at_calls->nr++].return_addr = frames.pcs[i] + 1;
 	auxtap_image_set_free(images);
 }

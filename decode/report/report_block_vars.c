@@ -68,7 +68,7 @@ static void search_frame(const struct report_out *ro, const struct report_facts 
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
-	if (frames->signals >> nr & 1 ||
+	if (frames->signal_mask >> nr & 1 ||
 	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, frames->pcs[nr], &loc) ||
 	    !loc.image || report_is_runtime(loc.image))
 		return;

@@ -67,7 +67,7 @@ static void find_pointers(const struct report_facts *facts, const struct auxtap_
 static bool is_on_stack(const struct unwind_frames *frames, uint64_t return_addr)
 {
 	for (int i = 0; i < frames->nr; i++)
-		if (frames->calls & 1ull << i && frames->pcs[i] + 1 == return_addr)
+		if (frames->call_mask & 1ull << i && frames->pcs[i] + 1 == return_addr)
 			return true;
 	return false;
 }

@@ -49,36 +49,40 @@ static void keep_branches(struct report_branches *kept, const struct report_bran
 		kept->at[i % REPORT_BRANCHES] = branches->at[i % REPORT_BRANCHES];
 }
 
-static void until_add(struct report_until *until, const struct report_branches *branches,
-		      unsigned int nr, const struct auxtap_event *ev)
+static void at_call_add(struct report_branches_at_call *at_call,
+			const struct report_branches *branches, unsigned int nr,
+			const struct auxtap_event *ev)
 {
 	bool call = ev->kind == AUXTAP_BRANCH_CALL || ev->kind == AUXTAP_BRANCH_CALL_INDIRECT;
 
-	if (call && ev->has_ip && ev->ip + ev->insn_size == until->back) {
-		if (!until->nr_open)
-			keep_branches(&until->branches, branches, nr);
-		until->nr_open++;
-	} else if (ev->kind == AUXTAP_BRANCH_RETURN && ev->addr == until->back && until->nr_open) {
-		until->nr_open--;
+	if (call && ev->has_ip && ev->ip + ev->insn_size == at_call->return_addr) {
+		if (!at_call->nr_open)
+			keep_branches(&at_call->branches, branches, nr);
+		at_call->nr_open++;
+	} else if (ev->kind == AUXTAP_BRANCH_RETURN && ev->addr == at_call->return_addr &&
+		   at_call->nr_open) {
+		at_call->nr_open--;
 	}
 }
 
-void report_untils_add(struct report_untils *untils, const struct report_branches *branches,
-		       unsigned int nr, const struct auxtap_event *ev)
+void report_branches_at_calls_add(struct report_branches_at_calls *at_calls,
+				  const struct report_branches *branches, unsigned int nr,
+				  const struct auxtap_event *ev)
 {
-	for (int i = 0; i < untils->nr; i++) {
+	for (int i = 0; i < at_calls->nr; i++) {
 		if (ev->type == AUXTAP_EVENT_GAP && ev->gap->cause != AUXTAP_GAP_UNCOUNTED)
-			untils->at[i].nr_open = 0;
+			at_calls->at[i].nr_open = 0;
 		else if (ev->type == AUXTAP_EVENT_BRANCH)
-			until_add(&untils->at[i], branches, nr, ev);
+			at_call_add(&at_calls->at[i], branches, nr, ev);
 	}
 }
 
-const struct report_branches *report_untils_find(const struct report_untils *untils, uint64_t back)
+const struct report_branches *
+report_branches_at_calls_find(const struct report_branches_at_calls *at_calls, uint64_t return_addr)
 {
-	for (int i = 0; i < untils->nr; i++)
-		if (untils->at[i].back == back && untils->at[i].nr_open)
-			return &untils->at[i].branches;
+	for (int i = 0; i < at_calls->nr; i++)
+		if (at_calls->at[i].return_addr == return_addr && at_calls->at[i].nr_open)
+			return &at_calls->at[i].branches;
 	return NULL;
 }
 

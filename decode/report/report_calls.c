@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The calls of one thread as a tree, built from decode events in order, bounded in memory:
- * the oldest finished calls go first. What was entered before the trace began is found when
- * it is returned to, and has no known entry.
+ * The calls of one thread as a tree, built from decode events in order, bounded in memory: if
+ * there are too many, the oldest returned calls are dropped first. Functions entered before the
+ * trace began become known when a call returns to them; their entry is unknown.
  */
 #include "decode/flow/branch_insn.h"
 #include "call_nodes.h"
@@ -12,21 +12,23 @@
 #include <string.h>
 
 /*
- * How far up a return looks for its call: in all at most SEARCH_PER_EVENT nodes for each event.
- * Hostile traces must not make it quadratic: where that is used up, it looks at MAX_SEARCH nodes.
+ * Bound on searches through the callers, so that hostile traces do not make them quadratic: each
+ * search may look at MAX_SEARCH nodes; more are taken from a budget that grows by SEARCH_PER_EVENT
+ * with each event.
  */
-#define MAX_SEARCH	 256
-#define SEARCH_PER_EVENT 64
-#define SEARCH_AT_FIRST	 1000000
-/* Instructions of a PLT entry and of its common one, which jumps to the resolver. */
-#define MAX_STUB 16
+#define MAX_SEARCH	      256
+#define SEARCH_PER_EVENT      64
+#define INITIAL_SEARCH_BUDGET 1000000
+/* Instructions of a PLT entry and of PLT0, which jumps to the resolver. */
+#define MAX_PLT_INSNS 16
+#define MAX_INSN_SIZE 15 /* bytes; of x86, larger than AArch64's */
 
 struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
 {
 	struct call_tree *tree = calloc(1, sizeof(*tree));
 
 	if (tree) {
-		tree->budget = SEARCH_AT_FIRST;
+		tree->budget = INITIAL_SEARCH_BUDGET;
 		tree->current = &tree->root;
 		tree->ops = ops;
 		tree->ctx = ctx;
@@ -36,22 +38,22 @@ struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
 
 static struct call_code code_at(struct call_tree *tree, uint64_t addr)
 {
-	struct code_cache *hit = &tree->cache[(addr ^ addr >> 12) & (CALL_TREE_CACHE - 1)];
+	struct code_cache *slot = &tree->cache[(addr ^ addr >> 12) & (CALL_TREE_CACHE - 1)];
 
-	if (hit->addr != addr) {
-		hit->addr = addr;
-		memset(&hit->code, 0, sizeof(hit->code));
+	if (slot->addr != addr) {
+		slot->addr = addr;
+		memset(&slot->code, 0, sizeof(slot->code));
 		if (tree->ops)
-			tree->ops->look_up(tree->ctx, addr, &hit->code);
+			tree->ops->look_up(tree->ctx, addr, &slot->code);
 	}
-	return hit->code;
+	return slot->code;
 }
 
-uint64_t call_tree_body(struct call_tree *tree, uint64_t addr)
+uint64_t call_tree_function_start(struct call_tree *tree, uint64_t addr)
 {
 	struct call_code code = code_at(tree, addr);
 
-	return code.start ? code.start : code.range;
+	return code.start ? code.start : code.fde_start;
 }
 
 /* May a search take one more step? */
@@ -65,35 +67,36 @@ static bool may_search(struct call_tree *tree, unsigned int *steps)
 	return true;
 }
 
-/* Where an exception lands that leaves the call at that address; 0: nowhere, or not known. */
-static uint64_t pad_of(struct call_tree *tree, uint64_t call)
+/* The landing pad of the call instruction at 'call'; 0: none, or unknown. */
+static uint64_t landing_pad_of(struct call_tree *tree, uint64_t call)
 {
-	struct pad_cache *hit = &tree->pads[(call ^ call >> 12) & (CALL_TREE_CACHE - 1)];
+	struct pad_cache *slot = &tree->pads[(call ^ call >> 12) & (CALL_TREE_CACHE - 1)];
 
-	if (hit->call != call) {
-		hit->call = call;
-		hit->pad = tree->ops->landing_pad(tree->ctx, call);
+	if (slot->call != call) {
+		slot->call = call;
+		slot->pad = tree->ops->landing_pad(tree->ctx, call);
 	}
-	return hit->pad;
+	return slot->pad;
 }
 
-/* The frame that addr lies in the function of: current or one of its callers; NULL. */
-static struct call_node *frame_of(struct call_tree *tree, uint64_t addr)
+/* The innermost open call of the function that contains addr; NULL: none. */
+static struct call_node *find_open_call(struct call_tree *tree, uint64_t addr)
 {
-	uint64_t start = call_tree_body(tree, addr);
+	uint64_t start = call_tree_function_start(tree, addr);
 	unsigned int steps = 0;
 
 	for (struct call_node *n = tree->current;
 	     start && n != &tree->root && may_search(tree, &steps); n = call_node_caller(tree, n)) {
-		if (call_tree_body(tree, n->addr ? n->addr : n->last_ip) == start)
+		if (call_tree_function_start(tree, n->addr ? n->addr : n->last_ip) == start)
 			return n;
 	}
 	return NULL;
 }
 
 /*
- * The caller that an exception lands in at addr, by what is known of its open call; NULL. Calls
- * without a landing pad have 0 for it, which a wild jump may go to.
+ * The innermost caller whose active call site has addr as its landing pad; NULL: none.
+ * landing_pad_of() returns 0 for "none", so an addr of 0 (a jump through a null pointer) must not
+ * match.
  */
 static struct call_node *catcher_of(struct call_tree *tree, uint64_t addr)
 {
@@ -105,20 +108,20 @@ static struct call_node *catcher_of(struct call_tree *tree, uint64_t addr)
 		return NULL;
 	for (struct call_node *n = call_node_caller(tree, tree->current);
 	     n != &tree->root && may_search(tree, &steps); n = call_node_caller(tree, n)) {
-		if (pad_of(tree, n->last_ip) == addr)
+		if (landing_pad_of(tree, n->last_ip) == addr)
 			return n;
 	}
 	return NULL;
 }
 
-/* Everything above frame is left. */
+/* Closes all calls that frame, directly or not, has made. */
 static void unwind_to(struct call_tree *tree, struct call_node *frame)
 {
 	while (tree->current != frame) {
-		struct call_node *left = tree->current;
+		struct call_node *inner = tree->current;
 
-		tree->current = call_node_caller(tree, left);
-		call_node_close(tree, left);
+		tree->current = call_node_caller(tree, inner);
+		call_node_close(tree, inner);
 	}
 }
 
@@ -146,18 +149,18 @@ void call_tree_free(struct call_tree *tree)
 /* How a function was entered. */
 enum entered {
 	BY_CALL,
-	BY_JUMP,
+	BY_TAIL_CALL,
 	BY_SIGNAL,
 	BY_RETURN,
-	BY_SWITCH, /* a jump to another stack */
-	BY_FALL,   /* no branch: the function before it ran on into it */
+	BY_STACK_SWITCH, /* a jump to another stack */
+	BY_FALL,	 /* no branch: execution fell through from the function before it */
 };
 
 static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum entered how,
 		 uint64_t site, uint64_t addr)
 {
 	struct call_node *caller = call_node_current(tree, site, ev->time);
-	bool other_stack = how == BY_RETURN || how == BY_SWITCH;
+	bool other_stack = how == BY_RETURN || how == BY_STACK_SWITCH;
 	struct call_node *node;
 
 	if (!caller)
@@ -168,86 +171,96 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	if (!node)
 		return -ENOMEM;
 	/* a return may lead into the middle of a function */
-	if (!other_stack || call_tree_body(tree, addr) == addr)
+	if (!other_stack || call_tree_function_start(tree, addr) == addr)
 		node->addr = addr;
-	caller->handled = false;
+	caller->only_sigreturn_left = false;
 	node->site = site;
 	node->last_ip = addr;
-	node->null = ev->has_addr && !addr;
+	node->null_target = ev->has_addr && !addr;
 	node->time = ev->time;
 	node->known_caller = !other_stack;
 	node->async = how == BY_SIGNAL;
-	node->tail = how == BY_JUMP || how == BY_FALL;
+	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALL;
 	node->by_return = how == BY_RETURN;
-	node->by_jump = how == BY_SWITCH;
+	node->by_jump = how == BY_STACK_SWITCH;
 	node->by_fall = how == BY_FALL;
 	tree->current = node;
 	return 0;
 }
 
+/* True if 'to' follows the instruction at ip, as far as the size of an instruction tells. */
+static bool follows(uint64_t ip, uint64_t to)
+{
+	return to - ip <= MAX_INSN_SIZE;
+}
+
 /* Was node called by the instruction before 'to'? */
 static bool called_before(const struct call_node *node, uint64_t to)
 {
-	return node->known_caller && !node->async && !node->tail && to > node->site &&
-	       to - node->site <= 15;
+	return node->known_caller && !node->async && !node->by_tail_call && to > node->site &&
+	       follows(node->site, to);
 }
 
-/* Functions that were entered by a jump return to where the jumping one would. */
-static struct call_node *frame_node(struct call_tree *tree)
+/*
+ * The call that owns the current frame, the first of a chain of tail calls: the others return to
+ * where it would.
+ */
+static struct call_node *non_tail_caller(struct call_tree *tree)
 {
 	struct call_node *n = tree->current;
 
-	while (n->tail && n->parent != &tree->root)
+	while (n->by_tail_call && n->parent != &tree->root)
 		n = call_node_caller(tree, n);
 	return n;
 }
 
 /*
- * Out of nested calls into a function that is not among them: into one of the forgotten callers, by
- * longjmp() or an exception. How many of these are still open is not known.
+ * Control went from the known calls to a forgotten caller (longjmp(), an exception). All known
+ * calls are closed; how many of the forgotten ones are still open is unknown.
  */
 static int land_in_forgotten(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	unwind_to(tree, &tree->root);
-	tree->some_forgotten = true;
+	tree->forgotten_is_max = true;
 	return call_node_current(tree, ev->addr, ev->time) ? 0 : -ENOMEM;
 }
 
 /* May a branch to addr lead into one of the forgotten callers? */
-static bool was_forgotten(struct call_tree *tree, uint64_t addr)
+static bool may_be_forgotten(struct call_tree *tree, uint64_t addr)
 {
-	uint64_t start = call_tree_body(tree, addr);
+	uint64_t start = call_tree_function_start(tree, addr);
 
 	return tree->nr_forgotten && start && start != addr;
 }
 
 /*
- * A return to where no call came from and whose function is not on the stack. Out of what was
- * running when the trace began: the caller. Else the stack is another one (swapcontext), or the
- * return address was overwritten: the function there was entered, not returned to.
+ * A return to where no call came from, into a function that is not on the call stack. If the
+ * returning function was running when the trace began, the return goes to its caller. Otherwise the
+ * stack was switched (swapcontext), or the return address was overwritten: then the return enters
+ * the function there.
  */
 static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	struct call_node *node = tree->current, *n = frame_node(tree);
+	struct call_node *node = tree->current, *n = non_tail_caller(tree);
 	int ret;
 
 	if (n->async) {
-		/* to the code that ends the handler with a system call */
+		/* to the restorer, which calls rt_sigreturn() */
 		unwind_to(tree, n);
 		n->last_ip = ev->addr;
-		n->handled = true;
+		n->only_sigreturn_left = true;
 		return 0;
 	}
-	/* to no function at all: the return address was overwritten */
-	if (node->known_caller && tree->ops && !call_tree_body(tree, ev->addr)) {
+	/* there is no function: the return address was overwritten */
+	if (node->known_caller && tree->ops && !call_tree_function_start(tree, ev->addr)) {
 		tree->bad_return = *ev;
 		return 0;
 	}
 	if (n->known_caller && n->parent != &tree->root)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
 	unwind_to(tree, n);
-	ret = n->parent == &tree->root ? call_node_grow_outwards(tree, ev->addr, ev->time) :
-					 call_node_grow_inside(tree, n, ev->addr);
+	ret = n->parent == &tree->root ? call_node_add_caller(tree, ev->addr, ev->time) :
+					 call_node_replace_with_caller(tree, n, ev->addr);
 	if (!ret)
 		call_node_close(tree, tree->current->last);
 	return ret;
@@ -264,8 +277,8 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 		return -ENOMEM;
 	node->last_ip = ev->ip;
 	/*
-	 * whose call lies just before? Others on the way were left by a jump (longjmp, a thrown
-	 * exception)
+	 * Finds the call that the return address follows. Calls inside it were abandoned (longjmp,
+	 * a thrown exception).
 	 */
 	for (match = node; match != &tree->root; match = call_node_caller(tree, match)) {
 		if (called_before(match, ev->addr))
@@ -276,13 +289,13 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 		}
 	}
 	if (match == &tree->root) {
-		/* no call to go back to: a thrown exception enters its handler by a return */
+		/* it matches no call: the unwinder may enter a landing pad with a return */
 		match = catcher_of(tree, ev->addr);
 		/* no call returns to a function's entry, where a context of makecontext() begins */
-		if (!match && call_tree_body(tree, ev->addr) != ev->addr)
-			match = frame_of(tree, ev->addr);
-		if (!match && frame_node(tree)->parent != &tree->root && !frame_node(tree)->async &&
-		    was_forgotten(tree, ev->addr))
+		if (!match && call_tree_function_start(tree, ev->addr) != ev->addr)
+			match = find_open_call(tree, ev->addr);
+		if (!match && non_tail_caller(tree)->parent != &tree->root &&
+		    !non_tail_caller(tree)->async && may_be_forgotten(tree, ev->addr))
 			return land_in_forgotten(tree, ev);
 		if (!match || match == node)
 			return stray_return(tree, ev);
@@ -291,9 +304,9 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	unwind_to(tree, match);
-	tree->run_returned = true;
+	tree->after_return = true;
 	if (match->parent == &tree->root) {
-		ret = call_node_grow_outwards(tree, ev->addr, ev->time);
+		ret = call_node_add_caller(tree, ev->addr, ev->time);
 		if (ret)
 			return ret;
 		tree->current = match;
@@ -304,16 +317,16 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 }
 
 /*
- * Where the signal came whose handler runs now. The system call that ends a handler may deliver the
- * next signal at once: that came where the first one did.
+ * The address at which the signal was taken whose handler runs now. rt_sigreturn() may deliver a
+ * pending signal at once: that one interrupted the same instruction as the first.
  */
-static uint64_t interrupted(struct call_tree *tree)
+static uint64_t interrupted_ip(struct call_tree *tree)
 {
 	struct call_node *node = tree->current;
 	uint64_t site;
 
-	if (!node->handled || tree->off_async)
-		return tree->off_ip;
+	if (!node->only_sigreturn_left || tree->trace_off_async)
+		return tree->trace_off_ip;
 	site = node->site;
 	unwind_to(tree, call_node_caller(tree, node));
 	return site;
@@ -324,78 +337,89 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 	uint64_t to = ev->addr;
 	unsigned int steps = 0;
 
-	if (!tree->off_ip || !ev->has_addr)
+	if (!tree->trace_off_ip || !ev->has_addr)
 		return 0;
 	/*
 	 * A system call returns after itself, an interrupt to where it was. Asked first: a handler
-	 * may execute the very instruction that it has interrupted.
+	 * may execute the very instruction that it has interrupted_ip.
 	 */
-	if (tree->off_async ? to == tree->off_ip : to - tree->off_ip <= 15)
+	if (tree->trace_off_async ? to == tree->trace_off_ip : follows(tree->trace_off_ip, to))
 		return 0;
 	/* back from a handler? */
 	for (struct call_node *n = tree->current; n != &tree->root && may_search(tree, &steps);
 	     n = call_node_caller(tree, n)) {
-		if (!n->async || (to != n->site && to - n->site > 15))
+		if (!n->async || (to != n->site && !follows(n->site, to)))
 			continue;
 		unwind_to(tree, call_node_caller(tree, n));
 		return 0;
 	}
-	return enter(tree, ev, BY_SIGNAL, interrupted(tree), to);
+	return enter(tree, ev, BY_SIGNAL, interrupted_ip(tree), to);
+}
+
+/*
+ * True if the callers are unknown after the gap. In one of AUXTAP_GAP_UNCOUNTED known code kept
+ * running, so that the open calls stay.
+ */
+static bool gap_loses_callers(const struct auxtap_gap *gap)
+{
+	return gap->cause != AUXTAP_GAP_UNCOUNTED;
 }
 
 static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 {
+	const bool loses_callers = gap_loses_callers(ev->gap);
 	struct call_node *node;
 	char text[192];
 
-	/* who called whom is unknown after a gap, but where it happened is not */
-	if (ev->gap->cause != AUXTAP_GAP_UNCOUNTED)
-		call_spilled_lost(tree);
-	while (tree->current->parent && ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
+	/* after it the callers are unknown, but the gap is shown where it happened */
+	if (loses_callers)
+		call_nodes_drop_spilled(tree);
+	while (tree->current->parent && loses_callers) {
 		tree->current->lost = true;
 		tree->current = tree->current->parent;
 	}
 	tree->nr_forgotten = 0;
-	tree->some_forgotten = false;
+	tree->forgotten_is_max = false;
 	node = call_node_add(tree, tree->current);
 	if (!node)
 		return -ENOMEM;
 	node->gap = true;
-	node->ends = ev->gap->cause != AUXTAP_GAP_UNCOUNTED;
+	node->loses_callers = loses_callers;
 	node->time = ev->time;
 	snprintf(text, sizeof(text), "%s%s%s", auxtap_gap_cause_name(ev->gap->cause),
 		 ev->text && *ev->text ? ": " : "", ev->text ? ev->text : "");
 	node->text = strdup(text);
-	if (ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
-		tree->off_ip = 0;
+	if (loses_callers) {
+		tree->trace_off_ip = 0;
 		memcpy(tree->gap, text, sizeof(tree->gap));
 	}
 	return node->text ? 0 : -ENOMEM;
 }
 
-/* The stub of a PLT, or its resolver, goes on to the function that was called. */
+/* A PLT stub, or the resolver, jumps to the function that was called. */
 static void resolved(struct call_tree *tree, uint64_t to, uint64_t start, bool to_stub)
 {
 	struct call_node *node = tree->current;
 
-	/* a name beats an address: "strcmp@plt" stays if its target has none */
+	/* a name is better than an address: "strcmp@plt" stays if its target has no symbol */
 	if (!node->async && !to_stub && (start == to || !tree->ops))
 		node->addr = to;
 	node->last_ip = to;
 }
 
 /*
- * Has what runs in node, without a symbol, only jumped on so far: a PLT entry? Or was
- * such an entry called, and a resolver without a symbol runs?
+ * True while node, which runs code without a symbol, may still be in a PLT or the resolver: it was
+ * called through a PLT stub, or has executed at most MAX_PLT_INSNS instructions and no call.
  */
-static bool is_entry_code(struct call_tree *tree, const struct call_node *node)
+static bool is_plt_code(struct call_tree *tree, const struct call_node *node)
 {
-	return code_at(tree, node->addr).stub || (node->nr_insns <= MAX_STUB && !node->nr_children);
+	return code_at(tree, node->addr).plt_stub ||
+	       (node->nr_insns <= MAX_PLT_INSNS && !node->nr_children);
 }
 
 /*
- * The outermost code that is known, without a symbol, jumps to a function: the dynamic linker's
- * _start to the program's, or a resolver. It does not come back, and has no caller that is known.
+ * Code without a symbol and without a known caller jumps to a function (ld.so's _start to the
+ * program's; a resolver). It is replaced by that function.
  */
 static int next_outermost(struct call_tree *tree, const struct auxtap_event *ev)
 {
@@ -405,12 +429,15 @@ static int next_outermost(struct call_tree *tree, const struct auxtap_event *ev)
 	node = call_node_current(tree, ev->addr, ev->time);
 	if (!node)
 		return -ENOMEM;
-	if (call_tree_body(tree, ev->addr) == ev->addr)
+	if (call_tree_function_start(tree, ev->addr) == ev->addr)
 		node->addr = ev->addr;
 	return 0;
 }
 
-/* Code without a symbol may belong to the function that jumped to it: back to the entry of that. */
+/*
+ * Code without a symbol may belong to the function that jumped to it: a jump to the entry of that
+ * one returns to it.
+ */
 static bool jumped_back(struct call_tree *tree, uint64_t to)
 {
 	for (struct call_node *n = tree->current; n != &tree->root; n = call_node_caller(tree, n)) {
@@ -419,32 +446,33 @@ static bool jumped_back(struct call_tree *tree, uint64_t to)
 			n->last_ip = to;
 			return true;
 		}
-		if (!n->tail)
+		if (!n->by_tail_call)
 			break;
 	}
 	return false;
 }
 
-/* Both in one function? Without symbols: in one range of unwind information, or in none. */
+/* Are both in one function? Without symbols: in the range of one FDE, or both in none. */
 static bool same_function(const struct call_code *from, const struct call_code *to)
 {
 	if (from->start || to->start)
 		return from->start == to->start;
-	return from->range == to->range;
+	return from->fde_start == to->fde_start;
 }
 
 /*
- * A jump into the middle of another function: back into a caller (longjmp, a thrown exception), or,
- * where that function is not open, to another stack. A direct jump there stays in its function.
+ * A jump into the middle of another function goes back into a caller (longjmp, a thrown exception)
+ * or, if no call of that function is open, to another stack. If it is direct, it is taken for one
+ * within its own function.
  */
 static int jumped_within(struct call_tree *tree, const struct auxtap_event *ev, bool indirect)
 {
-	struct call_node *frame = frame_of(tree, ev->addr);
+	struct call_node *frame = find_open_call(tree, ev->addr);
 
-	if (!frame && indirect && was_forgotten(tree, ev->addr))
+	if (!frame && indirect && may_be_forgotten(tree, ev->addr))
 		return land_in_forgotten(tree, ev);
 	if (!frame && indirect)
-		return enter(tree, ev, BY_SWITCH, ev->ip, ev->addr);
+		return enter(tree, ev, BY_STACK_SWITCH, ev->ip, ev->addr);
 	if (frame)
 		unwind_to(tree, frame);
 	tree->current->last_ip = ev->addr;
@@ -452,25 +480,26 @@ static int jumped_within(struct call_tree *tree, const struct auxtap_event *ev, 
 }
 
 /*
- * To the entry of another function, or to code that has no symbol: mostly a call at the function's
- * end. By the address alone it may be a switch to another stack, or a part of the function itself.
+ * A jump to the entry of another function, or to code that has no symbol, mostly is a tail call.
+ * By the address alone it may also be a switch to another stack, or stay in the function (sure:
+ * neither is possible).
  */
 static int jumped_away(struct call_tree *tree, const struct auxtap_event *ev, bool sure)
 {
-	int ret = enter(tree, ev, BY_JUMP, ev->ip, ev->addr);
+	int ret = enter(tree, ev, BY_TAIL_CALL, ev->ip, ev->addr);
 
 	if (ret)
 		return ret;
 	tree->current->by_jump = !sure;
 	if (sure || ev->kind != AUXTAP_BRANCH_JUMP_INDIRECT)
-		call_node_chained(tree);
+		call_node_limit_tail_chain(tree);
 	return 0;
 }
 
 /*
- * A jump stays in its function, or goes to the entry of another one (a tail call; from the
- * stub of a PLT or its resolver: the very function that was called), or back into
- * a caller (longjmp, a thrown exception). What jumped keeps its name, calls and instructions.
+ * A jump stays in its function, or goes to the entry of another one (a tail call; from a PLT stub
+ * or the resolver: to the function that was called), or back into a caller (longjmp, a thrown
+ * exception). The function that jumped keeps its name, calls and instructions.
  */
 static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 {
@@ -483,9 +512,9 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	to = code_at(tree, ev->addr);
 	from = code_at(tree, ev->ip);
-	if (from.stub || !tree->ops ||
-	    (!from.start && (to.start == ev->addr || from.link) && is_entry_code(tree, node))) {
-		resolved(tree, ev->addr, to.start, to.stub);
+	if (from.plt_stub || !tree->ops ||
+	    (!from.start && (to.start == ev->addr || from.plt_jump) && is_plt_code(tree, node))) {
+		resolved(tree, ev->addr, to.start, to.plt_stub);
 		return 0;
 	}
 	if (same_function(&from, &to)) {
@@ -493,7 +522,7 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	if (indirect && !from.start && !node->known_caller && node->parent == &tree->root &&
-	    (to.start ? to.start == ev->addr : !to.range || to.range == ev->addr))
+	    (to.start ? to.start == ev->addr : !to.fde_start || to.fde_start == ev->addr))
 		return next_outermost(tree, ev);
 	frame = indirect ? catcher_of(tree, ev->addr) : NULL;
 	if (frame) {
@@ -503,22 +532,23 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 	}
 	if (!from.start && jumped_back(tree, ev->addr))
 		return 0;
-	within = to.start ? to.start != ev->addr : to.range && to.range != ev->addr;
-	/* its own part that the compiler put elsewhere: no call enters it */
-	if (!indirect && (to.part || (!to.start && within))) {
+	within = to.start ? to.start != ev->addr : to.fde_start && to.fde_start != ev->addr;
+	/* a cold part of the same function */
+	if (!indirect && (to.cold_part || (!to.start && within))) {
 		node->last_ip = ev->addr;
 		return 0;
 	}
 	if (within)
 		return jumped_within(tree, ev, indirect);
-	/* nothing says where functions begin */
-	if (!to.start && !from.start && !to.range) {
+	/* neither symbols nor unwind information tell functions apart */
+	if (!to.start && !from.start && !to.fde_start) {
 		node->last_ip = ev->addr;
 		return 0;
 	}
 	if (indirect)
-		sure = tree->ops->keeps_stack && call_tree_body(tree, ev->ip) &&
-		       tree->ops->keeps_stack(tree->ctx, call_tree_body(tree, ev->ip), ev->ip);
+		sure = tree->ops->keeps_stack && call_tree_function_start(tree, ev->ip) &&
+		       tree->ops->keeps_stack(tree->ctx, call_tree_function_start(tree, ev->ip),
+					      ev->ip);
 	return jumped_away(tree, ev, to.start && sure);
 }
 
@@ -549,15 +579,14 @@ void call_tree_code_changed(struct call_tree *tree)
 }
 
 /*
- * A call of the very next instruction is none where that is still in the function
- * (position-independent code asks so where it is); decoders report none. But another function may
- * begin there.
+ * A call to the next instruction within the function only reads the PC (32-bit PIC); decoders
+ * report no CALL event. But if another function begins there, it is called.
  */
 static bool calls_next(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	return ev->kind == AUXTAP_BRANCH_CALL && ev->has_addr && ev->insn_size &&
 	       ev->addr == ev->ip + ev->insn_size && code_at(tree, ev->addr).start == ev->addr &&
-	       call_tree_body(tree, ev->ip) != ev->addr;
+	       call_tree_function_start(tree, ev->ip) != ev->addr;
 }
 
 /* Does a conditional jump go to the entry of another function: is it a tail call? */
@@ -573,22 +602,23 @@ static bool enters_function(struct call_tree *tree, const struct auxtap_event *e
 }
 
 /*
- * Where the code that has run since the last branch left its function, without a branch; 0: it did
- * not. Compilers end a function in its middle where going on is undefined: after a call that must
- * not return, or an access that must not happen. Assembly code does so on purpose.
+ * The start of the function that execution fell through into since the last branch; 0: none.
+ * Compilers end a function without a branch where going on would be undefined: after a call that
+ * must not return, or an access that must not happen. Assembly code falls through on purpose.
  */
 static uint64_t fell_into(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	uint64_t begin = tree->run - tree->run_returned;
+	/* after a return look up the call: the return address may be in the next function */
+	uint64_t begin = tree->block_start - tree->after_return;
 	struct call_code from, to;
 
-	if (!tree->run || !ev->has_ip || ev->ip <= begin)
+	if (!tree->block_start || !ev->has_ip || ev->ip <= begin)
 		return 0;
 	to = code_at(tree, ev->ip);
-	if (!to.start || to.start <= begin || to.part || to.stub)
+	if (!to.start || to.start <= begin || to.cold_part || to.plt_stub)
 		return 0;
 	from = code_at(tree, begin);
-	return from.start && from.start != to.start && !from.stub ? to.start : 0;
+	return from.start && from.start != to.start && !from.plt_stub ? to.start : 0;
 }
 
 /* Counts the instructions since the last event. */
@@ -599,11 +629,11 @@ static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 	uint32_t nr = ev->nr_insns, before;
 	int ret;
 
-	if (!node || (tree->counts && call_counts_follow(tree)))
+	if (!node || (tree->counts && call_counts_update(tree)))
 		return -ENOMEM;
 	if (next) {
 		before = tree->ops->nr_insns ?
-				 tree->ops->nr_insns(tree->ctx, ev->isa, tree->run, next) :
+				 tree->ops->nr_insns(tree->ctx, ev->isa, tree->block_start, next) :
 				 0;
 		if (before > nr)
 			before = nr;
@@ -611,12 +641,12 @@ static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 		if (tree->counts)
 			call_counts_add(tree, before);
 		nr -= before;
-		ret = enter(tree, ev, BY_FALL, tree->run, next);
+		ret = enter(tree, ev, BY_FALL, tree->block_start, next);
 		if (!ret && tree->counts)
-			ret = call_counts_follow(tree);
+			ret = call_counts_update(tree);
 		if (ret)
 			return ret;
-		call_node_chained(tree);
+		call_node_limit_tail_chain(tree);
 	}
 	tree->current->nr_insns += nr;
 	if (tree->counts)
@@ -624,8 +654,8 @@ static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 	return 0;
 }
 
-/* Where the code begins that runs after ev. */
-static void note_run(struct call_tree *tree, const struct auxtap_event *ev)
+/* Notes where the code that runs after ev starts. */
+static void note_block_start(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	switch (ev->type) {
 	case AUXTAP_EVENT_CALL:
@@ -633,10 +663,10 @@ static void note_run(struct call_tree *tree, const struct auxtap_event *ev)
 	case AUXTAP_EVENT_BRANCH:
 	case AUXTAP_EVENT_TRACE:
 	case AUXTAP_EVENT_ASYNC:
-		tree->run = ev->has_addr ? ev->addr : 0;
+		tree->block_start = ev->has_addr ? ev->addr : 0;
 		break;
 	case AUXTAP_EVENT_GAP:
-		tree->run = 0;
+		tree->block_start = 0;
 		break;
 	default:
 		break;
@@ -653,8 +683,8 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 	case AUXTAP_EVENT_RETURN:
 		return leave(tree, ev);
 	case AUXTAP_EVENT_BRANCH:
-		/* CoreSight's event of the trace going off has no address */
-		tree->off_ip = branch_enters_kernel(ev->kind) ? ev->ip : 0;
+		/* CoreSight's trace-off event has no address */
+		tree->trace_off_ip = branch_enters_kernel(ev->kind) ? ev->ip : 0;
 		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT)
 			return jumped(tree, ev);
 		if (ev->kind == AUXTAP_BRANCH_COND && enters_function(tree, ev))
@@ -663,8 +693,8 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 			return enter(tree, ev, BY_CALL, ev->ip, ev->addr);
 		return 0;
 	case AUXTAP_EVENT_ASYNC:
-		tree->off_ip = ev->ip;
-		tree->off_async = true;
+		tree->trace_off_ip = ev->ip;
+		tree->trace_off_async = true;
 		if (tree->current != &tree->root && ev->has_ip)
 			tree->current->last_ip = ev->ip;
 		return 0;
@@ -672,8 +702,8 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 		if (ev->trace_on) {
 			int ret = trace_on(tree, ev);
 
-			tree->off_ip = 0;
-			tree->off_async = false;
+			tree->trace_off_ip = 0;
+			tree->trace_off_async = false;
 			if (!ret && !call_node_current(tree, ev->addr, ev->time))
 				ret = -ENOMEM;
 			if (!ret)
@@ -681,8 +711,8 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 			return ret;
 		}
 		if (ev->has_ip) {
-			if (!tree->off_async)
-				tree->off_ip = ev->ip;
+			if (!tree->trace_off_async)
+				tree->trace_off_ip = ev->ip;
 			if (tree->current != &tree->root)
 				tree->current->last_ip = ev->ip;
 		}
@@ -700,24 +730,25 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 
 	if (tree->budget < UINT64_MAX / 2)
 		tree->budget += SEARCH_PER_EVENT;
-	tree->run_returned = false;
+	tree->after_return = false;
 	if (!ret)
 		ret = add_event(tree, ev);
 	if (!ret && tree->counts)
-		ret = call_counts_follow(tree);
-	note_run(tree, ev);
+		ret = call_counts_update(tree);
+	note_block_start(tree, ev);
 	return ret;
 }
 
 /*
- * A signal that was pending while a handler ran is delivered by the system call that ends it: no
- * instruction runs in between, so that the trace does not go on where the program died.
+ * rt_sigreturn() delivers a signal that was pending while the handler ran before any instruction
+ * of the interrupted code: the trace does not reach the address where the thread died.
  */
 static void handler_ended(struct call_tree *tree, uint64_t ip)
 {
 	struct call_node *node = tree->current;
 
-	if (!node->handled || !tree->off_ip || tree->off_async || ip - tree->off_ip <= 15)
+	if (!node->only_sigreturn_left || !tree->trace_off_ip || tree->trace_off_async ||
+	    follows(tree->trace_off_ip, ip))
 		return;
 	unwind_to(tree, call_node_caller(tree, node));
 	tree->current->last_ip = ip;
@@ -728,7 +759,7 @@ int call_tree_died(struct call_tree *tree, uint64_t ip)
 	const struct auxtap_event *ev = &tree->bad_return;
 
 	handler_ended(tree, ip);
-	/* where no such address exists the return itself died */
+	/* a return to a non-canonical address faults at the return itself */
 	if (ev->type && ev->addr == ip)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
 	return 0;
@@ -744,9 +775,9 @@ size_t call_tree_size(const struct call_tree *tree)
 	return tree->nr_nodes;
 }
 
-size_t call_tree_forgotten(const struct call_tree *tree, bool *at_most)
+size_t call_tree_forgotten(const struct call_tree *tree, bool *is_max)
 {
-	*at_most = tree->some_forgotten;
+	*is_max = tree->forgotten_is_max;
 	return tree->nr_forgotten;
 }
 

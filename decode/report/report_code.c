@@ -32,21 +32,21 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 	size_t len;
 
 	if (auxtap_image_set_eh(at->images, at->pid, at->time, addr, &range)) {
-		code->range = range.start;
-		code->part = range.is_part;
+		code->fde_start = range.start;
+		code->cold_part = range.is_part;
 	}
 	if (auxtap_image_set_symbol(at->images, at->pid, at->time, addr, &loc) || !loc.image ||
 	    !loc.nr_frames || !loc.frames[0].symbol) {
-		code->link = links(at, addr);
+		code->plt_jump = links(at, addr);
 		return;
 	}
 	name = loc.frames[0].symbol;
 	len = strlen(name);
 	code->start = addr - loc.frames[0].symbol_off;
-	code->stub = (len > 4 && !strcmp(name + len - 4, "@plt")) ||
-		     !strncmp(name, "_dl_runtime_resolve", 19);
+	code->plt_stub = (len > 4 && !strcmp(name + len - 4, "@plt")) ||
+			 !strncmp(name, "_dl_runtime_resolve", 19);
 	/* the compiler's name of what it split off: "f.cold", "f() [clone .cold]" */
-	code->part = strstr(name, ".cold");
+	code->cold_part = strstr(name, ".cold");
 }
 
 static uint64_t landing_pad(void *ctx, uint64_t call)

@@ -17,8 +17,8 @@
 /*
  * A record that says when a thread started to exist, to be another program, to be traced, or ended.
  */
-struct birth {
-	enum birth_kind { BIRTH_FORK, BIRTH_EXEC, BIRTH_TRACED, BIRTH_EXIT } kind;
+struct life_event {
+	enum life_event_kind { LIFE_FORK, LIFE_EXEC, LIFE_TRACED, LIFE_EXIT } kind;
 	int32_t pid, tid;
 	uint64_t time;
 };
@@ -37,7 +37,7 @@ static bool by_parent(const struct auxtap_record *rec)
 	return (int32_t)rec->tid == ids[3] && ids[2] != ids[3];
 }
 
-static bool parse(const struct auxtap_record *rec, struct birth *birth)
+static bool parse(const struct auxtap_record *rec, struct life_event *life_event)
 {
 	const char *body = (const char *)(rec->header + 1);
 	size_t tid_at = 4;
@@ -46,50 +46,50 @@ static bool parse(const struct auxtap_record *rec, struct birth *birth)
 	case PERF_RECORD_FORK: /* pid, ppid, tid */
 		if (!by_parent(rec))
 			return false;
-		birth->kind = BIRTH_FORK;
+		life_event->kind = LIFE_FORK;
 		tid_at = 8;
 		break;
 	case PERF_RECORD_EXIT:
-		birth->kind = BIRTH_EXIT;
+		life_event->kind = LIFE_EXIT;
 		tid_at = 8;
 		break;
 	case PERF_RECORD_COMM:
 		if (!(rec->header->misc & PERF_RECORD_MISC_COMM_EXEC))
 			return false;
-		birth->kind = BIRTH_EXEC;
+		life_event->kind = LIFE_EXEC;
 		break;
 	case PERF_RECORD_ITRACE_START:
-		birth->kind = BIRTH_TRACED;
+		life_event->kind = LIFE_TRACED;
 		break;
 	default:
 		return false;
 	}
-	if (rec->body_size < tid_at + sizeof(birth->tid))
+	if (rec->body_size < tid_at + sizeof(life_event->tid))
 		return false;
-	memcpy(&birth->pid, body, sizeof(birth->pid));
-	memcpy(&birth->tid, body + tid_at, sizeof(birth->tid));
-	birth->time = rec->time;
+	memcpy(&life_event->pid, body, sizeof(life_event->pid));
+	memcpy(&life_event->tid, body + tid_at, sizeof(life_event->tid));
+	life_event->time = rec->time;
 	return true;
 }
 
 int report_cover_record(struct report_cover *cover, const struct auxtap_record *rec)
 {
-	struct birth birth;
+	struct life_event life_event;
 
 	if (rec->time > cover->last_record)
 		cover->last_record = rec->time;
-	if (!parse(rec, &birth))
+	if (!parse(rec, &life_event))
 		return 0;
-	if (vector_grow(cover->births, cover->nr_births, cover->max_births))
+	if (vector_grow(cover->life_events, cover->nr_life_events, cover->max_life_events))
 		return -1;
-	cover->births[cover->nr_births++] = birth;
+	cover->life_events[cover->nr_life_events++] = life_event;
 	return 0;
 }
 
 void report_cover_free(struct report_cover *cover)
 {
-	free(cover->births);
-	cover->births = NULL;
+	free(cover->life_events);
+	cover->life_events = NULL;
 }
 
 void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, bool ours)
@@ -116,23 +116,23 @@ void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, b
 				    nr <= family->info_snapshot || priv[family->info_snapshot];
 }
 
-bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t first_time)
+bool report_cover_has_start(const struct report_cover *cover, int32_t tid, uint64_t first_time)
 {
 	bool exec = false, fork = false, traced = false;
 	uint64_t exec_time = 0, traced_time = 0;
 
 	/* the first of each kind: records are sorted by time */
-	for (size_t i = 0; i < cover->nr_births; i++) {
-		const struct birth *b = &cover->births[i];
+	for (size_t i = 0; i < cover->nr_life_events; i++) {
+		const struct life_event *b = &cover->life_events[i];
 
-		if (b->tid != tid || b->kind == BIRTH_EXIT)
+		if (b->tid != tid || b->kind == LIFE_EXIT)
 			continue;
-		if (b->kind == BIRTH_FORK) {
+		if (b->kind == LIFE_FORK) {
 			fork = fork || !first_time || b->time <= first_time;
-		} else if (b->kind == BIRTH_EXEC && !exec) {
+		} else if (b->kind == LIFE_EXEC && !exec) {
 			exec = true;
 			exec_time = b->time;
-		} else if (b->kind == BIRTH_TRACED && !traced) {
+		} else if (b->kind == LIFE_TRACED && !traced) {
 			traced = true;
 			traced_time = b->time;
 		}
@@ -145,13 +145,13 @@ bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t f
 	return traced ? traced_time >= exec_time : first_time != 0;
 }
 
-bool report_cover_ended(const struct report_cover *cover, int32_t tid, uint64_t last_time)
+bool report_cover_has_end(const struct report_cover *cover, int32_t tid, uint64_t last_time)
 {
-	for (size_t i = cover->nr_births; i--;) {
-		const struct birth *b = &cover->births[i];
+	for (size_t i = cover->nr_life_events; i--;) {
+		const struct life_event *b = &cover->life_events[i];
 
 		if (b->tid == tid)
-			return b->kind == BIRTH_EXIT && b->time >= last_time;
+			return b->kind == LIFE_EXIT && b->time >= last_time;
 	}
 	return false;
 }
@@ -161,14 +161,14 @@ size_t report_cover_without_trace(const struct report_cover *cover, int32_t pid,
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; i < cover->nr_births; i++) {
-		const struct birth *b = &cover->births[i];
+	for (size_t i = 0; i < cover->nr_life_events; i++) {
+		const struct life_event *b = &cover->life_events[i];
 		bool counted = false;
 
 		if ((pid >= 0 && b->pid != pid) || has_trace(ctx, b->tid))
 			continue;
 		for (size_t k = 0; k < i && !counted; k++)
-			counted = cover->births[k].tid == b->tid;
+			counted = cover->life_events[k].tid == b->tid;
 		nr += !counted;
 	}
 	return nr;

@@ -112,7 +112,8 @@ static void explain_flow(struct report *r, struct report_death *death, uint64_t 
 		report_branches_complete(&death->view->branches, ip);
 	/* what the C library did from there on is of no interest */
 	if (frame > 0 && frame < death->frames.nr)
-		death->before = report_untils_find(&r->to_abort, death->frames.pcs[frame] + 1);
+		death->before =
+			report_branches_at_calls_find(&r->at_abort, death->frames.pcs[frame] + 1);
 }
 
 static void choose_blocks(struct report *r, const struct report_death *death)

@@ -34,10 +34,10 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 			const struct unwind_frames *frames, unsigned int *nr_locals)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
-	uint64_t pc = frames->pcs[nr], back = frames->calls >> nr & 1;
+	uint64_t pc = frames->pcs[nr], back = frames->call_mask >> nr & 1;
 	bool locals;
 
-	if (frames->signals >> nr & 1) {
+	if (frames->signal_mask >> nr & 1) {
 		fprintf(ro->out, "  #%-2d <signal handler called>\n", nr);
 		return;
 	}
@@ -109,7 +109,7 @@ enum report_frames_end report_frames_end(const struct report_out *ro,
 					 const struct report_facts *facts,
 					 const struct unwind_frames *frames)
 {
-	const struct report_map *map = report_facts_map(facts, frames->unread);
+	const struct report_map *map = report_facts_map(facts, frames->unread_addr);
 
 	if (frames->nr == UNWIND_MAX_FRAMES)
 		return REPORT_FRAMES_TOO_MANY;
@@ -118,17 +118,17 @@ enum report_frames_end report_frames_end(const struct report_out *ro,
 	if (frames->not_called)
 		return REPORT_FRAMES_NOT_CALLED;
 	/* where the next frame would be is computed from registers that were overwritten */
-	if (frames->overwritten && (frames->no_code || frames->unread))
+	if (frames->overwritten && (frames->bad_return_addr || frames->unread_addr))
 		return REPORT_FRAMES_OVERWRITTEN;
-	if (frames->no_code)
+	if (frames->bad_return_addr)
 		return REPORT_FRAMES_NO_CODE;
-	if (frames->unread && map && map->perms[0] == 'r')
+	if (frames->unread_addr && map && map->perms[0] == 'r')
 		return REPORT_FRAMES_NOT_IN_SNAPSHOT;
 	if (frames->no_file)
 		return REPORT_FRAMES_NO_FILE;
 	if (frames->no_info)
 		return REPORT_FRAMES_NO_INFO;
-	if (!frames->complete || frames->unread)
+	if (!frames->complete || frames->unread_addr)
 		return REPORT_FRAMES_SENSELESS;
 	return REPORT_FRAMES_OUTERMOST;
 }
@@ -151,13 +151,13 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 			"  The next return address is 0x%" PRIx64
 			", where no code is: further frames "
 			"are not known.\n",
-			frames->no_code);
+			frames->bad_return_addr);
 		break;
 	case REPORT_FRAMES_NOT_IN_SNAPSHOT:
 		fprintf(ro->out,
 			"  The snapshot does not contain the stack at 0x%" PRIx64
 			": further frames are not known.\n",
-			frames->unread);
+			frames->unread_addr);
 		break;
 	case REPORT_FRAMES_NO_FILE:
 		fputs("  No file with the unwind information of that code could be read: further frames "
@@ -188,7 +188,7 @@ static bool is_own(const struct report_out *ro, const struct unwind_frames *fram
 	static const char *const system[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
-	if (frames->signals >> nr & 1 ||
+	if (frames->signal_mask >> nr & 1 ||
 	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, frames->pcs[nr], &loc) ||
 	    report_own_level(&loc) < 0)
 		return false;

@@ -33,8 +33,8 @@
 static int interrupted_frame(const struct auxtap_crash *c, const struct unwind_frames *frames)
 {
 	for (int i = 0; i + 1 < frames->nr; i++)
-		if (frames->signals >> i & 1 && frames->pcs[i + 1] == c->fault_ip &&
-		    !(frames->calls >> (i + 1) & 1))
+		if (frames->signal_mask >> i & 1 && frames->pcs[i + 1] == c->fault_ip &&
+		    !(frames->call_mask >> (i + 1) & 1))
 			return i + 1;
 	return -1;
 }

@@ -26,18 +26,18 @@ static void sum_insns(struct call_node *root)
 	struct call_node *n = root;
 
 	while (n) {
-		n->insns_in = n->nr_insns + n->nr_dropped_insns;
+		n->inclusive_insns = n->nr_insns + n->nr_dropped_insns;
 		if (n->first) {
 			n = n->first;
 			continue;
 		}
 		while (n != root && !n->next) {
-			n->parent->insns_in += n->insns_in;
+			n->parent->inclusive_insns += n->inclusive_insns;
 			n = n->parent;
 		}
 		if (n == root)
 			break;
-		n->parent->insns_in += n->insns_in;
+		n->parent->inclusive_insns += n->inclusive_insns;
 		n = n->next;
 	}
 }
@@ -52,15 +52,15 @@ static int hottest_first(const void *a, const void *b)
 }
 
 /* A loop that calls in its rounds now this, now that, is a line for each function. */
-static void fold(struct call_tree *tree, struct call_node *root, unsigned int nr_lines)
+static void fold(struct call_tree *tree, struct call_node *root, unsigned int nr_rows)
 {
 	for (struct call_node *n = root; n; n = next_node(root, n)) {
 		unsigned int nr = 0;
 
-		for (const struct call_node *c = n->first; c && nr <= nr_lines / 2; c = c->next)
+		for (const struct call_node *c = n->first; c && nr <= nr_rows / 2; c = c->next)
 			nr++;
-		if (n != root && nr > nr_lines / 2)
-			call_node_fit(tree, n, nr_lines / 4);
+		if (n != root && nr > nr_rows / 2)
+			call_node_fit(tree, n, nr_rows / 4);
 	}
 }
 
@@ -77,14 +77,14 @@ static bool is_recursion(const struct call_node *node)
 	return false;
 }
 
-struct call_node **report_hottest(struct call_tree *tree, unsigned int nr_lines, size_t *nr)
+struct call_node **report_hottest(struct call_tree *tree, unsigned int nr_rows, size_t *nr)
 {
 	struct call_node *root = call_tree_root(tree);
 	struct hot_node *hot;
 	struct call_node **nodes;
 
 	*nr = 0;
-	fold(tree, root, nr_lines);
+	fold(tree, root, nr_rows);
 	sum_insns(root);
 	hot = calloc(call_tree_size(tree) + 1, sizeof(*hot));
 	nodes = calloc(call_tree_size(tree) + 1, sizeof(struct call_node *));
@@ -92,7 +92,7 @@ struct call_node **report_hottest(struct call_tree *tree, unsigned int nr_lines,
 		if (n == root || n->is_open)
 			continue;
 		n->folded = is_recursion(n);
-		hot[*nr] = (struct hot_node){.node = n, .insns = n->insns_in, .order = *nr};
+		hot[*nr] = (struct hot_node){.node = n, .insns = n->inclusive_insns, .order = *nr};
 		++*nr;
 	}
 	if (!hot || !nodes) {

@@ -40,7 +40,7 @@ void report_json_time(struct json_out *j, const char *key, uint64_t time);
 void report_json_calls(struct report_json *json, struct call_tree *tree, bool out_of_memory);
 /* Members of an open object: the calls in which most was executed; ro: of its process. */
 void report_json_hot_calls(struct report_json *json, const struct report_out *ro,
-			   struct call_tree *tree, unsigned int nr_lines);
+			   struct call_tree *tree, unsigned int nr_rows);
 /* Another thread's last calls of the program's own functions. */
 void report_json_last_calls(struct report_json *json, struct call_tree *tree);
 void report_json_branches(struct report_json *json, const struct report_branches *branches);

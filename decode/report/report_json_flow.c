@@ -9,16 +9,16 @@
 
 static const char *call_kind(const struct call_node *node)
 {
-	return node->exec      ? "exec" :
-	       node->gap       ? "gap" :
-	       node->mixed     ? "mixed" :
-	       node->group     ? "repeated" :
-	       node->async     ? "signal" :
-	       node->by_return ? "by_return" :
-	       node->by_jump   ? "by_jump" :
-	       node->by_fall   ? "fell_into" :
-	       node->tail      ? "tail_call" :
-				 "call";
+	return node->exec	  ? "exec" :
+	       node->gap	  ? "gap" :
+	       node->mixed	  ? "mixed" :
+	       node->group	  ? "repeated" :
+	       node->async	  ? "signal" :
+	       node->by_return	  ? "by_return" :
+	       node->by_jump	  ? "by_jump" :
+	       node->by_fall	  ? "fell_into" :
+	       node->by_tail_call ? "tail_call" :
+				    "call";
 }
 
 /* The function called through a PLT is meant, not the table's entry. */
@@ -31,7 +31,7 @@ static void put_name(struct report_json *json, const struct report_out *ro,
 	struct auxtap_frame *outer;
 	char *name;
 
-	if (node->null || !addr ||
+	if (node->null_target || !addr ||
 	    auxtap_image_set_resolve(at.images, at.pid, at.time, addr, &loc) || !loc.image) {
 		json_out_null(&json->j, "function");
 		return;
@@ -77,7 +77,7 @@ static void put_row(void *ctx, const struct report_call_row *row)
 		return;
 	}
 	if (!node->group) {
-		if (node->addr || node->null)
+		if (node->addr || node->null_target)
 			json_out_hex(j, "entry", node->addr);
 		put_name(json, rows->ro, node);
 	}
@@ -137,11 +137,11 @@ void report_json_calls(struct report_json *json, struct call_tree *tree, bool ou
 }
 
 void report_json_hot_calls(struct report_json *json, const struct report_out *ro,
-			   struct call_tree *tree, unsigned int nr_lines)
+			   struct call_tree *tree, unsigned int nr_rows)
 {
 	struct report_calls calls;
 
-	if (report_calls_choose(ro, tree, nr_lines, true, &calls)) {
+	if (report_calls_choose(ro, tree, nr_rows, true, &calls)) {
 		put_calls(json, ro, &(struct report_calls){.tree = tree}, true);
 		return;
 	}

@@ -55,7 +55,7 @@ static void put_variables(struct report_json *json, const struct unwind_frames *
 {
 	struct put_vars vars = {.j = &json->j};
 
-	if (frames->signals >> nr & 1 || report_is_runtime(loc->image))
+	if (frames->signal_mask >> nr & 1 || report_is_runtime(loc->image))
 		return;
 	report_vars_each(&json->r->ro, &json->r->facts, frames, nr, level,
 			 !report_is_library_function(loc, level), put_variable, &vars);
@@ -101,12 +101,12 @@ static void put_frame(struct report_json *json, const struct unwind_frames *fram
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 	const struct report_out *ro = &json->r->ro;
-	const uint64_t pc = frames->pcs[nr], back = frames->calls >> nr & 1;
+	const uint64_t pc = frames->pcs[nr], back = frames->call_mask >> nr & 1;
 	struct json_out *j = &json->j;
 
 	json_out_open(j, NULL, '{');
 	json_out_i64(j, "level", nr);
-	json_out_bool(j, "signal_handler", frames->signals >> nr & 1);
+	json_out_bool(j, "signal_handler", frames->signal_mask >> nr & 1);
 	json_out_hex(j, "address", pc + back);
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image)
 		loc.nr_frames = 0;
@@ -140,7 +140,7 @@ static void put_outer_row(void *ctx, const struct call_open *call, size_t depth,
 		report_json_function(json, NULL, &loc, loc.nr_frames - 1, false);
 	if (depth > 1)
 		json_out_u64(j, "recursion_depth", depth);
-	if (call->tail)
+	if (call->by_tail_call)
 		json_out_bool(j, "tail_call", true);
 	if (nr_between)
 		json_out_u64(j, "rows_left_out_before", nr_between);
@@ -188,7 +188,8 @@ void report_json_backtrace(struct report_json *json, const struct report_death *
 	json_out_text(j, "end", ends[end]);
 	if (end == REPORT_FRAMES_NO_CODE || end == REPORT_FRAMES_NOT_IN_SNAPSHOT)
 		json_out_hex(j, "end_address",
-			     end == REPORT_FRAMES_NO_CODE ? frames->no_code : frames->unread);
+			     end == REPORT_FRAMES_NO_CODE ? frames->bad_return_addr :
+							    frames->unread_addr);
 	else
 		json_out_null(j, "end_address");
 	if (frames->by_pointers)

@@ -16,9 +16,9 @@
 /* A handler, or what it returns to: no call entered it, so its return goes to no known address. */
 static bool elsewhere(const struct report_returns *r, const struct auxtap_event *ev)
 {
-	if (!r->off_ip || !ev->has_addr)
+	if (!r->trace_off_ip || !ev->has_addr)
 		return true;
-	return r->off_async ? ev->addr != r->off_ip : ev->addr - r->off_ip > 15;
+	return r->trace_off_async ? ev->addr != r->trace_off_ip : ev->addr - r->trace_off_ip > 15;
 }
 
 int report_returns_add(struct report_returns *r, const struct auxtap_event *ev)
@@ -35,19 +35,19 @@ int report_returns_add(struct report_returns *r, const struct auxtap_event *ev)
 		callstack_return(&r->calls, ev->addr);
 		return 0;
 	case AUXTAP_EVENT_ASYNC:
-		r->off_ip = ev->ip;
-		r->off_async = true;
+		r->trace_off_ip = ev->ip;
+		r->trace_off_async = true;
 		return 0;
 	case AUXTAP_EVENT_TRACE:
 		if (!ev->trace_on) {
-			if (!r->off_async)
-				r->off_ip = ev->has_ip ? ev->ip : 0;
+			if (!r->trace_off_async)
+				r->trace_off_ip = ev->has_ip ? ev->ip : 0;
 			return 0;
 		}
 		if (elsewhere(r, ev) && callstack_call(&r->calls, 0) == UINT32_MAX)
 			return -1;
-		r->off_ip = 0;
-		r->off_async = false;
+		r->trace_off_ip = 0;
+		r->trace_off_async = false;
 		return 0;
 	case AUXTAP_EVENT_GAP:
 		if (ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {

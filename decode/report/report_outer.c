@@ -23,7 +23,7 @@ static uint64_t function_at(const struct report_out *ro, uint64_t addr)
 /* After the call at 'at' and those whose frame it has taken over by jumps. */
 static size_t next_frame(const struct call_open *open, size_t nr, size_t at)
 {
-	while (at < nr && open[at].tail)
+	while (at < nr && open[at].by_tail_call)
 		at++;
 	return at + 1;
 }
@@ -37,7 +37,7 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 	for (int i = 0; i < frames->nr; i++) {
 		uint64_t function = function_at(ro, frames->pcs[i]);
 
-		if (frames->signals >> i & 1) {
+		if (frames->signal_mask >> i & 1) {
 			if (before == nr || !open[before].async)
 				return nr;
 			continue;
@@ -113,7 +113,7 @@ static void print_row(void *ctx, const struct call_open *call, size_t depth, siz
 	report_print_outermost(ro, call->last_ip);
 	if (depth > 1)
 		fprintf(ro->out, ", depth %zu (recursive)", depth);
-	fputs(call->tail ? " (tail call)\n" : "\n", ro->out);
+	fputs(call->by_tail_call ? " (tail call)\n" : "\n", ro->out);
 }
 
 void report_outer_print(const struct report_out *ro, const struct report_facts *facts,

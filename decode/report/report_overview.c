@@ -47,13 +47,13 @@ void report_json_trees(struct report_json *json)
 {
 	const struct report *r = json->r;
 	const struct thread_view *busiest = busiest_thread(r);
-	unsigned int nr_lines = r->nr_calls, left = 0;
+	unsigned int nr_rows = r->nr_calls, left = 0;
 
 	for (const struct thread_view *v = next_thread(r, NULL);
 	     v && left < REPORT_THREADS_WITH_CALLS; v = next_thread(r, v))
 		left++;
-	if (!nr_lines && left)
-		nr_lines = REPORT_JSON_CALLS / left;
+	if (!nr_rows && left)
+		nr_rows = REPORT_JSON_CALLS / left;
 	json_out_open(&json->j, "call_trees", '[');
 	for (const struct thread_view *v = next_thread(r, NULL); v && left; v = next_thread(r, v)) {
 		struct report_out ro = r->ro;
@@ -68,7 +68,7 @@ void report_json_trees(struct report_json *json)
 		json_out_i64(&json->j, "pid", v->pid);
 		json_out_i64(&json->j, "tid", v->tid);
 		json_out_text(&json->j, "name", v->comm);
-		report_json_hot_calls(json, &ro, v->calls, nr_lines);
+		report_json_hot_calls(json, &ro, v->calls, nr_rows);
 		json_out_close(&json->j, '}');
 	}
 	json_out_close(&json->j, ']');

@@ -32,9 +32,9 @@ bool report_is_runtime(const char *image)
 
 const char *report_text(const struct report_out *ro, const char *text)
 {
-	char *out = ro->clean->text[ro->clean->next++ % REPORT_CLEAN];
+	char *out = ro->text_ring->text[ro->text_ring->next++ % REPORT_TEXT_RING];
 
-	auxtap_text_escape(out, REPORT_CLEAN_SIZE, text, strlen(text));
+	auxtap_text_escape(out, REPORT_TEXT_SIZE, text, strlen(text));
 	return out;
 }
 

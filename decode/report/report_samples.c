@@ -409,7 +409,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 {
 	struct auxtap_decode_opts decode_opts = {.size = sizeof(decode_opts),
 						 .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
-	struct report_clean clean = {.next = 0};
+	struct report_text_ring text_ring = {.next = 0};
 	struct sampled *s = calloc(1, sizeof(*s));
 	struct auxtap_decoder *dec = NULL;
 	struct auxtap_event ev = {.size = sizeof(ev)};
@@ -426,7 +426,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 	s->ro.out = out;
 	s->ro.style = opts->colour ? &report_coloured : &report_plain;
 	s->ro.images = images;
-	s->ro.clean = &clean;
+	s->ro.text_ring = &text_ring;
 	s->pd = pd;
 	s->path = path;
 	ret = raw ? auxtap_decoder_open_raw(&dec, path, raw, images, &decode_opts, err) :

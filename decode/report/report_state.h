@@ -55,7 +55,7 @@ struct report {
 	struct report_cover cover;
 	struct thread_view *threads;
 	unsigned int nr_branches, nr_calls;
-	struct report_untils to_abort; /* of the thread that died */
+	struct report_branches_at_calls at_abort; /* of the thread that died */
 	struct exec_event *execs;
 	size_t nr_execs, max_execs;
 	struct name_event *names; /* by time */

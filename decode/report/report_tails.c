@@ -26,7 +26,7 @@ static uint64_t function_of(const struct report_out *ro, uint64_t addr)
 static bool is_tail_call(const struct report_out *ro, const struct call_open *to,
 			 const struct call_open *from)
 {
-	return to->tail && to->node && !to->node->by_jump && !to->node->by_fall &&
+	return to->by_tail_call && to->node && !to->node->by_jump && !to->node->by_fall &&
 	       !to->node->lost && !to->node->nr_above && to->site && from->addr &&
 	       function_of(ro, to->addr) == to->addr && function_of(ro, to->site) == from->addr;
 }
@@ -35,7 +35,7 @@ static bool is_tail_call(const struct report_out *ro, const struct call_open *to
 static size_t add_tails(const struct report_out *ro, const struct call_open *open, size_t nr,
 			size_t at, int frame, struct unwind_frames *frames)
 {
-	while (at + 1 < nr && open[at].tail && frames->nr_tails < UNWIND_MAX_TAILS &&
+	while (at + 1 < nr && open[at].by_tail_call && frames->nr_tails < UNWIND_MAX_TAILS &&
 	       is_tail_call(ro, &open[at], &open[at + 1])) {
 		frames->tails[frames->nr_tails].frame = frame;
 		frames->tails[frames->nr_tails++].site = open[at++].site;
@@ -46,8 +46,8 @@ static size_t add_tails(const struct report_out *ro, const struct call_open *ope
 /* Is it the call that frame nr returns to? */
 static bool is_call_of(const struct call_open *open, const struct unwind_frames *frames, int nr)
 {
-	return !open->tail && !open->async && open->known_caller && frames->calls >> nr & 1 &&
-	       open->site && frames->pcs[nr] >= open->site &&
+	return !open->by_tail_call && !open->async && open->known_caller &&
+	       frames->call_mask >> nr & 1 && open->site && frames->pcs[nr] >= open->site &&
 	       frames->pcs[nr] - open->site < MAX_INSN;
 }
 
@@ -57,14 +57,14 @@ static bool is_call_of(const struct call_open *open, const struct unwind_frames 
  */
 static bool contradicts(const struct call_open *open, const struct unwind_frames *frames, int nr)
 {
-	return !open->tail && !open->async && open->known_caller && open->site &&
-	       frames->calls >> nr & 1 && !is_call_of(open, frames, nr);
+	return !open->by_tail_call && !open->async && open->known_caller && open->site &&
+	       frames->call_mask >> nr & 1 && !is_call_of(open, frames, nr);
 }
 
 /* Such a recursion may have gone on here. */
 static bool is_uncounted(const struct call_node *node)
 {
-	return node->last && node->last->gap && !node->last->ends;
+	return node->last && node->last->gap && !node->last->loses_callers;
 }
 
 void report_tails_find(const struct report_out *ro, struct call_tree *tree,

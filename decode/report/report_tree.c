@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Printing parts of the report: the tree of calls, within a number of lines. */
+/* Prints the tree of calls within a number of rows. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -9,18 +9,17 @@
 #define DEFAULT_LINES 40
 
 /*
- * Which nodes are shown: those of the open calls, then others by distance from them, the
- * newest first. node->shown says the same.
+ * The nodes that are shown: those of the open calls, then others by distance from them, the newest
+ * first. node->shown is set for each.
  */
 struct shown {
 	struct call_node **nodes;
 	unsigned int nr, max, size;
-	/* rows of the open calls, from the innermost on; how many of these calls have none */
-	struct call_node **rows;
-	size_t nr_rows;
-	size_t nr_outer;
-	bool all;		    /* as many as fit, also of the runtime's start-up */
-	struct call_node **hottest; /* these instead of the newest; NULL */
+	struct call_node **open_rows; /* rows of the open calls, innermost first */
+	size_t nr_open_rows;
+	size_t nr_outer;	    /* open calls whose rows are not shown */
+	bool lines_given;	    /* --calls N was given: as many rows, even of the start-up */
+	struct call_node **hottest; /* to be shown instead of the newest; NULL: none */
 	size_t nr_hottest;
 };
 
@@ -40,7 +39,7 @@ static void show_none(struct shown *shown)
 	shown->nr_outer = 0;
 }
 
-/* A node with its lines: those of a group are its calls, too. */
+/* The rows that node needs: its own, and for a group those of its calls. */
 static unsigned int count_rows(const struct call_node *node)
 {
 	unsigned int nr = !node->is_open;
@@ -71,7 +70,7 @@ static bool show_rows(struct shown *shown, struct call_node *node)
 	return true;
 }
 
-/* The newest children of node, as many as fit. */
+/* Shows the newest children of node, as many as fit. */
 static void show_children(struct shown *shown, struct call_node *node, unsigned int most)
 {
 	struct call_node *from = node->last;
@@ -91,7 +90,7 @@ static void show_children(struct shown *shown, struct call_node *node, unsigned 
 			return;
 }
 
-/* Shows as many of the children not shown yet as fit, the newest, in order of time. */
+/* Shows the newest of the children that are not shown yet, as many as fit, in order of time. */
 static void show_rest(struct shown *shown, struct call_node *node)
 {
 	unsigned int nr = 0, skip, at = 0;
@@ -104,8 +103,8 @@ static void show_rest(struct shown *shown, struct call_node *node)
 			return;
 }
 
-/* Is it where the program proper begins? Its callers are the runtime's start-up. */
-static bool is_entry(const struct report_out *ro, const struct call_node *node)
+/* True for main() and start_thread(); their callers are the runtime's start-up. */
+static bool is_main_entry(const struct report_out *ro, const struct call_node *node)
 {
 	char name[64];
 
@@ -116,7 +115,7 @@ static bool is_entry(const struct report_out *ro, const struct call_node *node)
 	return !strcmp(name, "main") || !strcmp(name, "start_thread");
 }
 
-static bool in_linker(const struct report_out *ro, const struct call_node *node)
+static bool in_dynamic_linker(const struct report_out *ro, const struct call_node *node)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
@@ -125,11 +124,11 @@ static bool in_linker(const struct report_out *ro, const struct call_node *node)
 	       loc.image && !strncmp(report_base_name(loc.image), "ld-linux", 8);
 }
 
-/* The space that is left: the rest of the open calls, then whatever was called. */
+/* Fills the space that is left with the rest of the open calls, then with any other calls. */
 static void fill(const struct report_out *ro, struct shown *shown, struct call_node *root)
 {
-	for (size_t i = 0; i < shown->nr_rows && shown->nr_outer; i++) {
-		struct call_node *node = shown->rows[i];
+	for (size_t i = 0; i < shown->nr_open_rows && shown->nr_outer; i++) {
+		struct call_node *node = shown->open_rows[i];
 
 		if (!node->shown && show(shown, node))
 			shown->nr_outer -= node->depth;
@@ -140,7 +139,7 @@ static void fill(const struct report_out *ro, struct shown *shown, struct call_n
 		for (unsigned int i = 0; i < shown->nr && shown->nr < shown->max; i++) {
 			struct call_node *node = shown->nodes[i];
 
-			if (node->first && (linker || !in_linker(ro, node->first)))
+			if (node->first && (linker || !in_dynamic_linker(ro, node->first)))
 				show_rest(shown, node);
 		}
 		if (!shown->nr_outer)
@@ -161,7 +160,7 @@ static struct call_node *before_gap(struct call_node *root)
 	return found;
 }
 
-/* How many rows each of the functions nr that are open may have, if all have 'space' together. */
+/* How many rows each of the first nr functions may have if they share 'space' rows. */
 static unsigned int fair_share(const struct shown *shown, unsigned int nr, bool of_libraries,
 			       unsigned int space)
 {
@@ -182,11 +181,11 @@ static unsigned int fair_share(const struct shown *shown, unsigned int nr, bool 
 }
 
 /*
- * What the first nr functions, which are open, called: first the program's own functions, then
- * libraries'. fit: folds it for that. Where there is less space than functions the inner ones have
- * it.
+ * Shows what the first nr functions, which are open, called: first the program's own functions,
+ * then libraries'. If there is not a row for each, the innermost functions get them. fold_tree: not
+ * NULL: folds these calls to the space that they will have, and shows nothing.
  */
-static void show_callees(struct shown *shown, unsigned int nr, struct call_tree *fit)
+static void show_callees(struct shown *shown, unsigned int nr, struct call_tree *fold_tree)
 {
 	unsigned int space = shown->max - shown->nr;
 
@@ -200,8 +199,8 @@ static void show_callees(struct shown *shown, unsigned int nr, struct call_tree 
 
 			if (node->in_library != of_libraries || !node->first)
 				continue;
-			if (fit)
-				call_node_fit(fit, node, share + 1);
+			if (fold_tree)
+				call_node_fit(fold_tree, node, share + 1);
 			else
 				show_children(shown, node, share);
 			used += count_child_rows(node) < share ? count_child_rows(node) : share;
@@ -210,20 +209,17 @@ static void show_callees(struct shown *shown, unsigned int nr, struct call_tree 
 	}
 }
 
-/*
- * The open calls, at most half of the lines: the innermost rows, and a quarter for the outermost
- * ones.
- */
+/* Shows the open calls, at most as half of the rows: a quarter of these are the outermost calls. */
 static void show_open(struct shown *shown)
 {
 	size_t most = (shown->max + 1) / 2, outer = most / 4, hidden = 0;
 
-	if (shown->nr_rows <= most)
+	if (shown->nr_open_rows <= most)
 		outer = 0;
-	for (size_t i = 0; i < shown->nr_rows; i++) {
-		struct call_node *node = shown->rows[i];
+	for (size_t i = 0; i < shown->nr_open_rows; i++) {
+		struct call_node *node = shown->open_rows[i];
 
-		if (i < most - outer || i >= shown->nr_rows - outer)
+		if (i < most - outer || i >= shown->nr_open_rows - outer)
 			show(shown, node);
 		else
 			hidden += node->depth;
@@ -231,15 +227,17 @@ static void show_open(struct shown *shown)
 	shown->nr_outer = hidden;
 }
 
-/* How many calls lie between the rows of open calls that are shown; farther out than all of them.
+/*
+ * Sets nr_above of each shown row of open calls; returns the number of open calls outside of the
+ * outermost one.
  */
-static size_t count_hidden(const struct shown *shown)
+static size_t set_nr_above(const struct shown *shown)
 {
 	size_t farther = 0, hidden = 0;
 	bool any = false;
 
-	for (size_t i = shown->nr_rows; i; i--) {
-		struct call_node *node = shown->rows[i - 1];
+	for (size_t i = shown->nr_open_rows; i; i--) {
+		struct call_node *node = shown->open_rows[i - 1];
 
 		if (!node->shown) {
 			hidden += node->depth;
@@ -264,61 +262,62 @@ static bool in_runtime(const struct report_out *ro, const struct call_node *node
 	       report_is_runtime(loc.image);
 }
 
-/* How many of the open functions, from the innermost on, are within main(). */
-static unsigned int nr_inner(const struct report_out *ro, const struct shown *shown)
+/* The number of open functions, from the innermost to main(). */
+static unsigned int nr_inside_main(const struct report_out *ro, const struct shown *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
-		if (is_entry(ro, shown->nodes[i]))
+		if (is_main_entry(ro, shown->nodes[i]))
 			return i + 1;
 	return shown->nr;
 }
 
-/* Calls that the lines cannot show one by one are folded. */
+/* Folds calls that the rows cannot show one by one. */
 static void fit_open(const struct report_out *ro, struct shown *shown, struct call_tree *tree,
-		     unsigned int nr_lines)
+		     unsigned int nr_rows)
 {
 	unsigned int nr;
 
-	shown->max = nr_lines;
+	shown->max = nr_rows;
 	show_open(shown);
 	for (unsigned int i = 0; i < shown->nr; i++)
 		shown->nodes[i]->in_library = in_runtime(ro, shown->nodes[i]);
-	nr = shown->all ? shown->nr : nr_inner(ro, shown);
+	nr = shown->lines_given ? shown->nr : nr_inside_main(ro, shown);
 	show_callees(shown, nr, tree);
 	show_none(shown);
 }
 
-/* The rows of the open calls, where recursions are one row for each of their functions. */
-static bool find_rows(struct shown *shown, struct call_tree *tree, unsigned int nr_lines)
+/* Finds the rows of the open calls; a recursion has one row for each of its functions. */
+static bool find_open_rows(struct shown *shown, struct call_tree *tree, unsigned int nr_rows)
 {
 	struct call_node *current = call_tree_current(tree);
 	struct call_open *open;
 	size_t nr = call_tree_open_calls(tree, current ? current : before_gap(call_tree_root(tree)),
 					 &open);
 
-	shown->rows = calloc(nr + 1, sizeof(*shown->rows));
-	if (!shown->rows || !open) {
+	shown->open_rows = calloc(nr + 1, sizeof(*shown->open_rows));
+	if (!shown->open_rows || !open) {
 		free(open);
-		free(shown->rows);
+		free(shown->open_rows);
 		return false;
 	}
-	shown->nr_rows = call_open_fold(tree, open, nr, nr > (nr_lines + 1) / 2, shown->rows);
+	shown->nr_open_rows =
+		call_open_fold(tree, open, nr, nr > (nr_rows + 1) / 2, shown->open_rows);
 	free(open);
 	return true;
 }
 
-/* The dynamic linker's start-up gets one line only, unless a number of lines was asked for. */
+/* Shows the hottest calls. Those in the dynamic linker's start-up only if --calls N was given. */
 static void show_hottest(const struct report_out *ro, struct shown *shown)
 {
 	for (size_t i = 0; i < shown->nr_hottest; i++) {
 		struct call_node *node = shown->hottest[i];
 		const struct call_node *up = node->parent;
 
-		/* within a line of its own function */
+		/* it is counted in the row of its own function */
 		if (node->folded && (up->shown || up->folded))
 			continue;
 		if (up->parent && ((!up->shown && !up->is_open && !up->folded) ||
-				   (!shown->all && in_linker(ro, node))))
+				   (!shown->lines_given && in_dynamic_linker(ro, node))))
 			continue;
 		if (!show(shown, node))
 			break;
@@ -340,24 +339,24 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 		return;
 	}
 	nr_open = shown->nr;
-	inner = nr_inner(ro, shown);
+	inner = nr_inside_main(ro, shown);
 	if (current != call_tree_current(tree) && root->last->gap)
 		show(shown, root->last);
 	show_callees(shown, inner, NULL);
 	if (inner == nr_open && !shown->nr_outer)
 		show_children(shown, root, (shown->max - shown->nr) / 2 + 1);
-	/* and theirs; how the dynamic linker finds a function comes last */
+	/* then what those called, except calls inside the dynamic linker: fill() adds these last */
 	for (unsigned int i = nr_open; i < shown->nr && shown->nr < shown->max; i++) {
-		if (shown->nodes[i]->first && !in_linker(ro, shown->nodes[i]->first))
+		if (shown->nodes[i]->first && !in_dynamic_linker(ro, shown->nodes[i]->first))
 			show_children(shown, shown->nodes[i], 4);
 	}
-	if (shown->all)
+	if (shown->lines_given)
 		fill(ro, shown, root);
 }
 
 /*
- * A PLT entry stands for a function without a symbol: of the image that ran last. After
- * the dynamic linker has looked it up, the function is a row of its own.
+ * The target of a PLT stub has no symbol: names the image that node executed last, unless that is
+ * still ld.so. After ld.so has resolved the symbol, the function has a row of its own.
  */
 static void location_of_target(const struct report_out *ro, const struct call_node *node,
 			       char *location, size_t location_size)
@@ -372,8 +371,9 @@ static void location_of_target(const struct report_out *ro, const struct call_no
 				 "");
 }
 
-/* A call through a stub that has not come to its function: the linker still searches for it. */
-static bool is_on_the_way(const struct report_out *ro, const struct call_node *node)
+/* An open call through a PLT stub that has not reached its target: ld.so is resolving the symbol.
+ */
+static bool is_resolving(const struct report_out *ro, const struct call_node *node)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
@@ -389,7 +389,7 @@ bool report_call_through_stub(const struct report_out *ro, const struct call_nod
 {
 	const size_t len = strlen(name);
 
-	return len > 4 && !strcmp(name + len - 4, "@plt") && !is_on_the_way(ro, node);
+	return len > 4 && !strcmp(name + len - 4, "@plt") && !is_resolving(ro, node);
 }
 
 static void node_name(const struct report_out *ro, const struct call_node *node, char *name,
@@ -399,11 +399,11 @@ static void node_name(const struct report_out *ro, const struct call_node *node,
 	struct report_out at = report_at(ro, node->time, addr);
 
 	report_function_name(&at, addr, name, size, location, location_size);
-	if (node->null)
+	if (node->null_target)
 		snprintf(name, size, "0x0");
 	if (!report_call_through_stub(ro, node, name))
 		return;
-	name[strlen(name) - 4] = '\0'; /* called through the stub: the function is meant */
+	name[strlen(name) - 4] = '\0'; /* drop "@plt": the stub calls that function */
 	if (location && location[0])
 		location_of_target(ro, node, location, location_size);
 }
@@ -416,7 +416,10 @@ static bool any_shown(const struct call_node *first)
 	return false;
 }
 
-/* Sibling calls that look alike are one line. */
+/*
+ * Adjacent returned siblings with the same target and nothing shown below them share one row.
+ * Unlike folding, this ignores what they called.
+ */
 static bool alike(const struct call_node *a, const struct call_node *b)
 {
 	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return &&
@@ -459,13 +462,13 @@ static void print_between(const struct report_out *ro, unsigned int depth, uint6
 		ro->style->dim, nr, nr == 1 ? "" : "s", ro->style->off);
 }
 
-static void print_node(const struct report_out *ro, const struct report_call_row *line,
+static void print_node(const struct report_out *ro, const struct report_call_row *row,
 		       const char *end)
 {
 	const struct report_style *s = ro->style;
-	const struct call_node *node = line->node;
-	unsigned int depth = line->depth;
-	uint64_t repeat = line->repeat, hidden = line->hidden;
+	const struct call_node *node = row->node;
+	unsigned int depth = row->depth;
+	uint64_t repeat = row->repeat, hidden = row->hidden;
 	char name[320], location[160], left[640];
 	int n;
 
@@ -499,27 +502,28 @@ static void print_node(const struct report_out *ro, const struct report_call_row
 		snprintf(left + n, sizeof(left) - (size_t)n, "  (%" PRIu64 " call%s inside)",
 			 hidden, hidden == 1 ? "" : "s");
 	fprintf(ro->out, "  %12" PRIu64 "  %s%-60s%s %s%s%s",
-		node->returned ? line->insns : line->own_insns, line->current ? s->bad : s->name,
-		left, s->off, s->dim, location, s->off);
-	if (line->current)
+		node->returned ? row->insns : row->own_insns, row->current ? s->bad : s->name, left,
+		s->off, s->dim, location, s->off);
+	if (row->current)
 		fprintf(ro->out, "  %s<- %s%s", s->bad, end, s->off);
 	else if (!node->returned)
 		fprintf(ro->out, "  %s%s%s", s->dim, node->lost ? "?" : "...", s->off);
 	fputc('\n', ro->out);
 }
 
-static void row_add(struct report_call_row *row, const struct call_node *node, bool count)
+/* with_insns: also sum the instructions. */
+static void row_add(struct report_call_row *row, const struct call_node *node, bool with_insns)
 {
 	row->hidden += hidden_calls(node);
-	if (!count)
+	if (!with_insns)
 		return;
-	row->own_insns += node->nr_insns + node->deep_insns;
+	row->own_insns += node->nr_insns + node->insns_in_recursion;
 	if (node->returned)
 		row->insns += call_node_insns(node);
 }
 
-/* Calls fn for each line of the nodes that are shown; NULL: only counts them. */
-static unsigned int each_line(struct call_tree *tree, report_call_fn *fn, void *ctx)
+/* Calls fn for each row of the nodes that are shown. Returns their number; fn may be NULL. */
+static unsigned int each_call_row(struct call_tree *tree, report_call_fn *fn, void *ctx)
 {
 	const struct call_node *root = call_tree_root(tree), *n = root->first;
 	const struct call_node *current = call_tree_current(tree);
@@ -530,10 +534,10 @@ static unsigned int each_line(struct call_tree *tree, report_call_fn *fn, void *
 
 		if (n->shown) {
 			row.current = n == current;
-			row_add(&row, n, fn);
+			row_add(&row, n, fn != NULL);
 			while (alike(n, n->next)) {
 				n = n->next;
-				row_add(&row, n, fn);
+				row_add(&row, n, fn != NULL);
 				row.repeat += n->repeat;
 			}
 			nr++;
@@ -556,14 +560,14 @@ static unsigned int each_line(struct call_tree *tree, report_call_fn *fn, void *
 	return nr;
 }
 
-/* Several nodes may be one line: as many nodes as 'nr_lines' lines show. */
-static void choose_lines(const struct report_out *ro, struct shown *shown, struct call_tree *tree,
-			 unsigned int nr_lines)
+/* Several nodes may share a row, so the number of nodes that fills nr_rows is bisected. */
+static void choose_call_rows(const struct report_out *ro, struct shown *shown,
+			     struct call_tree *tree, unsigned int nr_rows)
 {
 	unsigned int fits = 0, too_many = shown->size + 1;
 
-	shown->max = nr_lines;
-	if (!shown->all && !shown->hottest) {
+	shown->max = nr_rows;
+	if (!shown->lines_given && !shown->hottest) {
 		choose(ro, shown, tree);
 		return;
 	}
@@ -572,7 +576,7 @@ static void choose_lines(const struct report_out *ro, struct shown *shown, struc
 			shown->max = fits + (too_many - fits) / 2;
 		show_none(shown);
 		choose(ro, shown, tree);
-		if (each_line(tree, NULL, NULL) <= nr_lines)
+		if (each_call_row(tree, NULL, NULL) <= nr_rows)
 			fits = shown->max;
 		else
 			too_many = shown->max;
@@ -589,7 +593,7 @@ static void print_gap(const struct report_out *ro, unsigned int depth, const cha
 		text ? report_text(ro, text) : "unknown", ro->style->off);
 }
 
-/* What lies farther out than the lines; what was called before a gap and still runs is unknown. */
+/* Prints the number of calls outside of the rows; calls from before a gap are unknown. */
 static void print_outer(const struct report_out *ro, const struct report_calls *calls)
 {
 	const size_t nr = calls->nr_outer;
@@ -607,7 +611,7 @@ static void print_outer(const struct report_out *ro, const struct report_calls *
 			ro->style->off);
 }
 
-/* Is a function shown of which the trace does not prove that those above it are its callers? */
+/* Is a function shown whose callers the trace does not prove to be those above it? */
 static bool shows_by_jump(const struct shown *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
@@ -648,7 +652,7 @@ static bool shows_inside(const struct shown *shown)
 	return false;
 }
 
-/* Is a call shown within calls that are one line? */
+/* Is a call shown within calls that share a row? */
 static bool shows_sums(const struct shown *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++) {
@@ -660,7 +664,7 @@ static bool shows_sums(const struct shown *shown)
 	return false;
 }
 
-int report_calls_choose(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+int report_calls_choose(const struct report_out *ro, struct call_tree *tree, unsigned int nr_rows,
 			bool hottest, struct report_calls *calls)
 {
 	struct shown *shown;
@@ -671,32 +675,32 @@ int report_calls_choose(const struct report_out *ro, struct call_tree *tree, uns
 	shown = calls->shown = calloc(1, sizeof(*shown));
 	if (!shown)
 		return -1;
-	shown->all = nr_lines != 0;
-	if (!nr_lines)
-		nr_lines = DEFAULT_LINES;
-	if (!find_rows(shown, tree, nr_lines)) {
-		shown->rows = NULL;
+	shown->lines_given = nr_rows != 0;
+	if (!nr_rows)
+		nr_rows = DEFAULT_LINES;
+	if (!find_open_rows(shown, tree, nr_rows)) {
+		shown->open_rows = NULL;
 		report_calls_free(calls);
 		return -1;
 	}
 	shown->size = (unsigned int)call_tree_size(tree);
-	if (nr_lines > shown->size)
-		nr_lines = shown->size;
+	if (nr_rows > shown->size)
+		nr_rows = shown->size;
 	shown->nodes = calloc(shown->size, sizeof(struct call_node *));
 	if (!shown->nodes) {
 		report_calls_free(calls);
 		return -1;
 	}
 	if (hottest)
-		shown->hottest = report_hottest(tree, nr_lines, &shown->nr_hottest);
+		shown->hottest = report_hottest(tree, nr_rows, &shown->nr_hottest);
 	else
-		fit_open(ro, shown, tree, nr_lines);
+		fit_open(ro, shown, tree, nr_rows);
 	if (hottest && !shown->hottest) {
 		report_calls_free(calls);
 		return -1;
 	}
-	choose_lines(ro, shown, tree, nr_lines);
-	calls->nr_outer = count_hidden(shown) + call_tree_forgotten(tree, &calls->outer_at_most);
+	choose_call_rows(ro, shown, tree, nr_rows);
+	calls->nr_outer = set_nr_above(shown) + call_tree_forgotten(tree, &calls->outer_at_most);
 	calls->gap = call_tree_gap(tree);
 	for (const struct call_node *n = call_tree_root(tree)->first; n; n = n->next)
 		if (n->gap && !n->exec)
@@ -707,7 +711,7 @@ int report_calls_choose(const struct report_out *ro, struct call_tree *tree, uns
 void report_calls_each(const struct report_calls *calls, report_call_fn *fn, void *ctx)
 {
 	if (calls->shown)
-		each_line(calls->tree, fn, ctx);
+		each_call_row(calls->tree, fn, ctx);
 }
 
 void report_calls_free(struct report_calls *calls)
@@ -716,20 +720,20 @@ void report_calls_free(struct report_calls *calls)
 		return;
 	show_none(calls->shown);
 	free(calls->shown->hottest);
-	free(calls->shown->rows);
+	free(calls->shown->open_rows);
 	free(calls->shown->nodes);
 	free(calls->shown);
 	calls->shown = NULL;
 }
 
-struct print_lines {
+struct print_rows {
 	const struct report_out *ro;
 	const char *end;
 };
 
-static void print_line(void *ctx, const struct report_call_row *row)
+static void print_row(void *ctx, const struct report_call_row *row)
 {
-	const struct print_lines *p = ctx;
+	const struct print_rows *p = ctx;
 
 	if (row->node->nr_above)
 		print_between(p->ro, row->depth, row->node->nr_above);
@@ -760,12 +764,12 @@ static void print_legend(const struct report_out *ro, const struct shown *shown)
 		fputs("  x: so many calls in all, in all calls of the function above\n", ro->out);
 }
 
-static void print_calls(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+static void print_calls(const struct report_out *ro, struct call_tree *tree, unsigned int nr_rows,
 			bool hottest, const char *end)
 {
 	struct report_calls calls;
 
-	if (report_calls_choose(ro, tree, nr_lines, hottest, &calls)) {
+	if (report_calls_choose(ro, tree, nr_rows, hottest, &calls)) {
 		fputs("  (out of memory)\n", ro->out);
 		return;
 	}
@@ -776,19 +780,19 @@ static void print_calls(const struct report_out *ro, struct call_tree *tree, uns
 	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
 		"call with its callees (\"...\": not returned yet, itself alone)", ro->style->off);
 	print_outer(ro, &calls);
-	report_calls_each(&calls, print_line, &(struct print_lines){ro, end});
+	report_calls_each(&calls, print_row, &(struct print_rows){ro, end});
 	print_legend(ro, calls.shown);
 	report_calls_free(&calls);
 }
 
-void report_tree_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+void report_tree_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_rows,
 		       const char *end)
 {
-	print_calls(ro, tree, nr_lines, false, end);
+	print_calls(ro, tree, nr_rows, false, end);
 }
 
 void report_hot_calls_print(const struct report_out *ro, struct call_tree *tree,
-			    unsigned int nr_lines, const char *end)
+			    unsigned int nr_rows, const char *end)
 {
-	print_calls(ro, tree, nr_lines, true, end);
+	print_calls(ro, tree, nr_rows, true, end);
 }

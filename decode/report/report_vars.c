@@ -133,7 +133,7 @@ void report_vars_each(const struct report_out *ro, const struct report_facts *fa
 		.pc = frames->pcs[nr],
 		.level = level,
 		.locals = locals,
-		.stopped = !(frames->calls >> nr & 1),
+		.stopped = !(frames->call_mask >> nr & 1),
 		.frame = &frames->frames[nr],
 		.memory = {.read = snapshot_read, .may_differ = is_writable, .ctx = (void *)facts},
 	};
@@ -141,7 +141,8 @@ void report_vars_each(const struct report_out *ro, const struct report_facts *fa
 	if (facts->redacted || !frames->frames[nr].valid)
 		return;
 	query.caller_missing = nr + 1 == frames->nr;
-	if (nr + 1 < frames->nr && frames->calls >> (nr + 1) & 1 && frames->frames[nr + 1].valid) {
+	if (nr + 1 < frames->nr && frames->call_mask >> (nr + 1) & 1 &&
+	    frames->frames[nr + 1].valid) {
 		query.caller = &frames->frames[nr + 1];
 		query.caller_pc = frames->pcs[nr + 1];
 	}

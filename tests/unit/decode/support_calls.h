@@ -48,8 +48,8 @@ static inline void look_up_parts(void *ctx, uint64_t addr, struct call_code *cod
 	look_up(ctx, addr, code);
 	if (addr < 0x7000 || addr >= 0x8000)
 		return;
-	code->range = addr < 0x7100 ? 0x7000 : addr < 0x7800 ? 0x7100 : 0x7700;
-	code->part = addr < 0x7100;
+	code->fde_start = addr < 0x7100 ? 0x7000 : addr < 0x7800 ? 0x7100 : 0x7700;
+	code->cold_part = addr < 0x7100;
 }
 
 static inline uint64_t landing_pad(void *ctx, uint64_t call)

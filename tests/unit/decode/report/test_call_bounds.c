@@ -43,7 +43,7 @@ static void falls_into_the_next(void **state)
 		b = call_tree_current(tree);
 		assert_ptr_equal(b->parent, a);
 		assert_int_equal(b->addr, 0x3000);
-		assert_true(b->by_fall && b->tail);
+		assert_true(b->by_fall && b->by_tail_call);
 		assert_false(a->returned);
 		assert_int_equal(b->nr_insns, returned ? 6 : 2);
 		assert_int_equal(a->nr_insns, returned ? 3 : 6);
@@ -61,7 +61,7 @@ static void look_up_nested(void *ctx, uint64_t addr, struct call_code *code)
 	look_up(ctx, addr, code);
 	if (addr >= 0x2800 && addr < 0x2900)
 		code->start = 0x2800;
-	code->part = addr >= 0x3000 && addr < 0x4000;
+	code->cold_part = addr >= 0x3000 && addr < 0x4000;
 }
 
 /* Nor is the end of one function within another, nor what a function's symbol .cold names. */
@@ -118,7 +118,7 @@ static void conditional_tail_call(void **state)
 	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
 	jump(tree, AUXTAP_BRANCH_COND, 0x2010, 0x3000);
 	assert_int_equal(call_tree_current(tree)->addr, 0x3000);
-	assert_true(call_tree_current(tree)->tail);
+	assert_true(call_tree_current(tree)->by_tail_call);
 	assert_false(call_tree_current(tree)->by_jump);
 	event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x1015, 2);
 	assert_int_equal(call_tree_current(tree)->addr, 0);
@@ -170,7 +170,7 @@ static void long_chains_of_tail_calls(void **state)
 			assert_int_equal(call_node_insns(run), (twice + 1) * (nr * 2 + 3));
 		}
 		for (struct call_node *n = run->first; n; n = n->first, rows++)
-			assert_true(n->tail && n->returned);
+			assert_true(n->by_tail_call && n->returned);
 		assert_in_range(rows, nr < 31 ? (unsigned int)nr + 1 : 16, 32);
 		assert_int_equal(run->nr_dropped, 2 * ((unsigned int)nr + 1 - rows));
 		assert_int_equal(main_node->nr_children, 2);
@@ -211,7 +211,7 @@ static size_t nr_frames(struct call_tree *tree)
 	size_t nr = call_tree_open_calls(tree, call_tree_current(tree), &open), frames = 0;
 
 	for (size_t i = 0; i < nr; i++)
-		frames += !open[i].tail;
+		frames += !open[i].by_tail_call;
 	free(open);
 	return frames;
 }

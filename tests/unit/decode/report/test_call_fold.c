@@ -260,12 +260,12 @@ static void insides(void **state)
 
 	(void)state;
 	call(tree, "a(b)a(c)xa(d)a(e)");
-	call_fold_insides(tree, main_of(tree), 5);
+	call_fold_drop_callees(tree, main_of(tree), 5);
 	expect(tree, "a(b) a(c) x a(d) a(e)");
-	call_fold_insides(tree, main_of(tree), 1);
+	call_fold_drop_callees(tree, main_of(tree), 1);
 	expect(tree, "a2 x a a(e)");
 	assert_int_equal(main_of(tree)->first->nr_dropped, 2);
-	call_fold_insides(tree, main_of(tree), 0);
+	call_fold_drop_callees(tree, main_of(tree), 0);
 	expect(tree, "a2 x a2");
 	call_tree_free(tree);
 }

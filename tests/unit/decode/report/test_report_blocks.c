@@ -193,7 +193,7 @@ static void order(void **state)
 	fault(0x50008);
 	frames.nr = 2;
 	frames.pcs[1] = 0x401000;
-	frames.calls = 2;
+	frames.call_mask = 2;
 	choose("movl (%rdx), %eax", "50000 4000 3000 2000 6000 1000");
 	assert_true(facts.blocks[1].being_freed);
 	assert_false(facts.blocks[0].being_freed);
@@ -214,7 +214,7 @@ static void order(void **state)
 	reg(AUXTAP_X86_DI, 0x4000);
 	frames.nr = 1;
 	frames.pcs[0] = 0x401000;
-	frames.calls = 1;
+	frames.call_mask = 1;
 	choose("movl (%rdx), %edi", "4000 3000");
 }
 
@@ -230,7 +230,7 @@ static void not_being_freed(void **state)
 		b->freed_at = 0x401001;
 		frames.nr = 1;
 		frames.pcs[0] = 0x401000;
-		frames.calls = 1;
+		frames.call_mask = 1;
 		if (what == 1)
 			b->flags |= AUXTAP_BLOCK_RETURNED;
 		else if (what == 2)
@@ -238,7 +238,7 @@ static void not_being_freed(void **state)
 		else if (what == 3)
 			b->freed_at++;
 		else if (what == 4)
-			frames.calls = 0;
+			frames.call_mask = 0;
 		choose("movl (%rdx), %eax", what ? "" : "1000");
 	}
 }

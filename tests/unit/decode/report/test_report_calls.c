@@ -469,7 +469,7 @@ static void jumps_to_null(void **state)
 		assert_int_equal(call_tree_died(tree, 0), 0);
 		assert_false(a->returned);
 		assert_ptr_equal(a->first, call_tree_current(tree));
-		assert_true(by_return || a->first->null);
+		assert_true(by_return || a->first->null_target);
 		assert_int_equal(a->first->by_return, by_return);
 		call_tree_free(tree);
 	}
@@ -514,7 +514,7 @@ static void dies_after_a_handler(void **state)
 		end.ip = 0x1015;
 		assert_int_equal(call_tree_event(tree, &end), 0);
 		handler = call_tree_current(tree);
-		handler->handled = false;
+		handler->only_sigreturn_left = false;
 		assert_int_equal(call_tree_died(tree, 0x5000), 0);
 		assert_ptr_equal(call_tree_current(tree), handler);
 		end.ip = 0x9020;
@@ -590,7 +590,7 @@ static void reloaded_code(void **state)
 	event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x2000, 4);
 	jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x2800);
 	assert_int_equal(call_tree_current(tree)->addr, 0x2800);
-	assert_true(call_tree_current(tree)->tail);
+	assert_true(call_tree_current(tree)->by_tail_call);
 	call_tree_free(tree);
 }
 
