@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Instructions by function, own and inclusive, exact for what the trace contains. The stack here
- * follows that of the tree of calls, but loses none of its frames: those are small.
+ * Instructions by function, own and inclusive, exact for what the trace contains. The call stack
+ * here mirrors that of the tree of calls, but no frames are dropped, because they are small.
  */
 #include "call_nodes.h"
 #include "util/hash_map.h"
@@ -14,27 +14,27 @@
 #define MAX_FUNCTIONS (1u << 18)
 
 struct counted {
-	struct call_function sum; /* 'insns' without the time that it is open now */
-	uint64_t since;		  /* open > 0: instructions executed until it was entered */
+	struct call_function sum; /* insns: without those since it was entered, if it is open */
+	uint64_t since;		  /* open > 0: total when it was entered */
 	uint64_t at_begin;	  /* sum.insns when this stretch of trace began */
 	uint32_t stretch, open;
 	uint32_t code_generation;
 };
 
 struct counted_call {
-	const struct call_node *node; /* valid only if its counted_at says this entry */
-	uint64_t addr;		      /* that of the node, which a PLT changes */
+	const struct call_node *node; /* valid only if its counted_at is this entry */
+	uint64_t addr;		      /* that of the node, which changes at the end of a PLT stub */
 	uint32_t function;
 };
 
-/* A stretch is trace without a gap. */
+/* A stretch is a part of the trace without a gap that loses the callers. */
 struct call_counts {
 	struct counted *functions; /* 0: all beyond the limit */
 	uint32_t nr_functions, max_functions;
 	struct hash_map by_addr;
 	struct counted_call *open; /* the outermost first */
 	uint32_t nr_open, max_open;
-	uint64_t total, begin; /* instructions; in all, and before this stretch */
+	uint64_t total, begin; /* number of instructions so far; total when this stretch began */
 	uint32_t stretch;
 	bool cut;
 };
@@ -65,7 +65,7 @@ void call_counts_free(struct call_tree *tree)
 	tree->counts = NULL;
 }
 
-/* Is the function, at the address of the node's, the same after code was mapped? */
+/* Is f still the function at the node's address after code has been mapped? */
 static bool is_same(struct call_tree *tree, struct counted *f, const struct call_node *node)
 {
 	if (f->code_generation != node->code_generation && tree->ops &&
@@ -81,7 +81,7 @@ static int find_function(struct call_tree *tree, const struct call_node *node, u
 	uint64_t addr = node->addr ? node->addr : node->last_ip, body, hash;
 	size_t step = 0, i;
 
-	/* code that changed since is not what the tree knows of the address now */
+	/* if the code has changed since, the tree only knows the new code at the address */
 	body = node->code_generation == tree->code_generation ?
 		       call_tree_function_start(tree, addr) :
 		       0;
@@ -108,7 +108,7 @@ static int find_function(struct call_tree *tree, const struct call_node *node, u
 	return 0;
 }
 
-/* since: number of instructions executed before it was entered. */
+/* since: c->total when it was entered. */
 static void open_function(struct call_counts *c, uint32_t nr, uint64_t since)
 {
 	struct counted *f = &c->functions[nr];
@@ -120,7 +120,7 @@ static void open_function(struct call_counts *c, uint32_t nr, uint64_t since)
 	if (f->open++)
 		return;
 	f->since = since;
-	/* what it was open since then is counted anew */
+	/* it was open during the whole stretch: replaces what was counted in the stretch */
 	if (since == c->begin)
 		f->sum.insns = f->at_begin;
 }
@@ -164,8 +164,8 @@ static bool is_counted(const struct call_counts *c, const struct call_node *node
 	       c->open[node->counted_at - 1].node == node;
 }
 
-/* One of the forgotten callers goes on, as node: the innermost of that function, plus 1; 0. */
-static uint32_t forgotten(const struct call_counts *c, uint32_t function)
+/* The entry, plus 1, of the innermost open call of the function; 0: none. */
+static uint32_t find_open(const struct call_counts *c, uint32_t function)
 {
 	for (uint32_t i = c->nr_open; i; i--)
 		if (c->open[i - 1].function == function)
@@ -173,8 +173,8 @@ static uint32_t forgotten(const struct call_counts *c, uint32_t function)
 	return 0;
 }
 
-/* The outermost node, which is new: it returned there, or began there. */
-static int follow_outermost(struct call_tree *tree, struct call_node *node)
+/* Counts a new outermost node: a caller that was returned to, or the first known function. */
+static int update_outermost(struct call_tree *tree, struct call_node *node)
 {
 	struct call_counts *c = tree->counts;
 	uint64_t since = c->total;
@@ -183,7 +183,8 @@ static int follow_outermost(struct call_tree *tree, struct call_node *node)
 	if (tree->forgotten_is_max && c->nr_open) {
 		if (find_function(tree, node, &function))
 			return -ENOMEM;
-		at = forgotten(c, function);
+		/* a forgotten caller runs again, as node */
+		at = find_open(c, function);
 		if (at) {
 			close_to(c, at);
 			c->open[at - 1].node = node;
@@ -192,15 +193,15 @@ static int follow_outermost(struct call_tree *tree, struct call_node *node)
 			return 0;
 		}
 	}
-	/* what was the outermost has returned to it: it was open all the time */
+	/* the previous outermost function has returned to it: it was open all the time */
 	if (node->first && !node->known_caller)
 		since = c->begin;
 	close_to(c, 0);
 	return open_call(tree, node, since);
 }
 
-/* The function called through a PLT begins after the table's entry. */
-static int follow_change(struct call_tree *tree, struct call_node *node)
+/* A call through a PLT stub has reached the function: counts that instead of the stub. */
+static int update_target(struct call_tree *tree, struct call_node *node)
 {
 	struct call_counts *c = tree->counts;
 
@@ -227,12 +228,12 @@ int call_counts_update(struct call_tree *tree)
 	    !(node->parent->parent && is_counted(c, node->parent->parent)))
 		return 0;
 	while (!ret && !is_counted(c, node)) {
-		/* the outermost one that is missing; mostly node itself */
+		/* the outermost node that has no entry; mostly node itself */
 		missing = node;
 		while (missing->parent != &tree->root && !is_counted(c, missing->parent))
 			missing = missing->parent;
 		if (missing->parent == &tree->root) {
-			ret = follow_outermost(tree, missing);
+			ret = update_outermost(tree, missing);
 		} else {
 			close_to(c, missing->parent->counted_at);
 			ret = open_call(tree, missing, c->total);
@@ -243,7 +244,7 @@ int call_counts_update(struct call_tree *tree)
 	if (ret)
 		return ret;
 	close_to(c, node->counted_at);
-	return follow_change(tree, node);
+	return update_target(tree, node);
 }
 
 void call_counts_add(struct call_tree *tree, uint64_t nr)
@@ -280,14 +281,14 @@ void call_counts_unspilled(struct call_tree *tree, struct call_node *node)
 		c->open[node->counted_at - 1].node = node;
 }
 
-/* A function that is open anyway needs no entry: all of the chain return at once. */
+/* All calls of the chain return at once: one entry per function is enough. */
 void call_counts_limit_tail_chain(struct call_tree *tree, const struct call_node *keep, uint32_t nr)
 {
 	struct call_counts *c = tree->counts;
 	struct call_node *n = tree->current;
 	uint32_t kept, to;
 
-	/* the next time says so again if there is no memory */
+	/* if there is no memory, the next update reports it */
 	if (call_counts_update(tree) || !is_counted(c, n) || !is_counted(c, keep) ||
 	    keep->counted_at <= nr)
 		return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The calls of a function, folded while they are read: equal calls in a row are one node, and so
- * are rounds of the same calls. Two calls are equal if they are of the same function and what they
- * called is equal; how often, is not compared: each node counts its calls in all. What is equal is
- * found by hashes, and compared.
+ * The calls of a function, folded as they return: equal calls in a row become one node, and so do
+ * repeated rounds of the same calls. Two calls are equal if they are of the same function and their
+ * callees are equal; how often is not compared, as each node counts all its calls. Candidates are
+ * found by their hashes, then compared.
  *
  *      lock unlock lock unlock lock unlock step step      calls, as they return
  *      (lock unlock) x 3                   step x 2       nodes: a group of two, a run
@@ -15,13 +15,13 @@
 
 /* Nodes of a round; a group of one would be a run. */
 #define MAX_PERIOD 8
-/* So many rounds in a row make a group. */
+/* Rounds in a row that make a group. */
 #define MIN_ROUNDS 3
-/* Groups within groups. */
+/* Levels of groups within groups. */
 #define MAX_NESTED 4
-/* Nodes kept of what one call that has returned has called, directly or not. */
+/* Nodes kept below a call that has returned. */
 #define MAX_INSIDE 500
-/* Functions whose calls are one group, although in no order. */
+/* Functions whose calls may form one group in no order. */
 #define MAX_KINDS 64
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -30,7 +30,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-/* What of a node itself two equal ones have in common, besides the function and its code. */
+/* The properties of a node that equal nodes share, besides the function and its code. */
 static unsigned int kind_of(const struct call_node *n)
 {
 	return (unsigned int)n->group | (unsigned int)n->async << 1 |
@@ -45,8 +45,8 @@ static bool may_fold(const struct call_node *n)
 }
 
 /*
- * Sets the hash of a node whose callees have theirs, and how many nodes are below it. Where
- * functions alone are compared, only those of a group count.
+ * Sets the hash of a node, from those of its callees, and the number of nodes below it. If only
+ * functions are compared, the callees count for a group alone.
  */
 static void set_hash(const struct call_tree *tree, struct call_node *node)
 {
@@ -63,7 +63,7 @@ static void set_hash(const struct call_tree *tree, struct call_node *node)
 	node->nr_below = nr;
 }
 
-/* What is compared below a node. */
+/* The first of the nodes below node that are compared; NULL: none. */
 static struct call_node *below(const struct call_tree *tree, const struct call_node *node)
 {
 	return tree->by_function && !node->group ? NULL : node->first;
@@ -130,7 +130,7 @@ uint64_t call_node_calls(const struct call_node *node)
 	return nr;
 }
 
-/* What node, a call that has returned, called is forgotten, but counted. */
+/* Drops what node, a call that has returned, called; the calls still count. */
 static void drop_inside(struct call_tree *tree, struct call_node *node)
 {
 	while (node->first) {
@@ -148,7 +148,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* b, which equals a, becomes a part of it. */
+/* Adds b, which equals a, to a. */
 static void absorb(struct call_tree *tree, struct call_node *a, struct call_node *b)
 {
 	struct call_node *x = a, *y = b;
@@ -170,13 +170,13 @@ static void absorb(struct call_tree *tree, struct call_node *a, struct call_node
 	call_node_free(tree, b);
 }
 
-/* Are the nodes from 'at' on those of the group? */
+/* Are the nodes from 'at' on one round of the group? */
 static bool is_round(const struct call_tree *tree, const struct call_node *group,
 		     struct call_node *at)
 {
 	struct call_node *b = at;
 
-	/* hashes first: most candidates end there */
+	/* hashes first: they rule out most candidates */
 	for (struct call_node *m = group->first; m; m = m->next, b = b->next)
 		if (!b || m->hash != b->hash)
 			return false;
@@ -186,7 +186,7 @@ static bool is_round(const struct call_tree *tree, const struct call_node *group
 	return true;
 }
 
-/* The nodes from 'at' on, which are those of the group, become a round of it. */
+/* Adds the nodes from 'at' on, which are one round of the group, to it. */
 static void absorb_round(struct call_tree *tree, struct call_node *group, struct call_node *at)
 {
 	for (struct call_node *m = group->first; m; m = m->next) {
@@ -199,7 +199,7 @@ static void absorb_round(struct call_tree *tree, struct call_node *group, struct
 	group->repeat++;
 }
 
-/* The group that the 'period' nodes from 'at' on, the last ones, are one more round of; NULL. */
+/* The group of which the last 'period' nodes, from 'at' on, are one more round; NULL: none. */
 static struct call_node *group_before(const struct call_tree *tree, struct call_node *at,
 				      unsigned int period)
 {
@@ -210,8 +210,8 @@ static struct call_node *group_before(const struct call_tree *tree, struct call_
 }
 
 /*
- * Are there MIN_ROUNDS rounds of 'period' nodes at the end? 'at': where the newest of them begins.
- * Their hashes are compared first: most candidates end there.
+ * Are there MIN_ROUNDS rounds of 'period' nodes at the end? 'at' is the first node of the newest
+ * one. Hashes are compared first, as they rule out most candidates.
  */
 static bool is_new_group(const struct call_tree *tree, struct call_node *at, unsigned int period)
 {
@@ -243,7 +243,7 @@ static unsigned int nested(const struct call_node *at)
 	return most;
 }
 
-/* The MIN_ROUNDS rounds at the end become a group; NULL: no memory. */
+/* Makes a group of the MIN_ROUNDS rounds at the end; NULL: no memory. */
 static struct call_node *new_group(struct call_tree *tree, struct call_node *at,
 				   unsigned int period)
 {
@@ -272,7 +272,7 @@ static struct call_node *new_group(struct call_tree *tree, struct call_node *at,
 	return group;
 }
 
-/* A group whose nodes also come just before it has had rounds that were not folded. */
+/* Adds rounds that come just before the group, and were not folded, to it. */
 static void rounds_before(struct call_tree *tree, struct call_node *group)
 {
 	for (;;) {
@@ -286,7 +286,7 @@ static void rounds_before(struct call_tree *tree, struct call_node *group)
 	}
 }
 
-/* Is node, the last one, one more call, or round of calls, of what was before it? */
+/* Adds node, the last one, to the node before it if it is one more call, or round, of the same. */
 static bool is_absorbed(struct call_tree *tree, struct call_node *node)
 {
 	struct call_node *prev = node->prev, *g = prev;
@@ -297,7 +297,7 @@ static bool is_absorbed(struct call_tree *tree, struct call_node *node)
 		absorb(tree, prev, node);
 		return true;
 	}
-	/* a run goes on at the end of a group, unless these have always had one call a round */
+	/* one more call of a group's last function, unless that always had one call per round */
 	while (g && g->group && !g->mixed)
 		g = g->last;
 	if (g && g != prev && g->varies && equal(tree, g, node)) {
@@ -333,12 +333,12 @@ void call_fold_last(struct call_tree *tree, struct call_node *parent)
 		}
 		if (period > MAX_PERIOD)
 			return;
-		/* a new node: it may be part of a run or a group, too */
+		/* the new node may itself be part of a run or a group */
 		node = new_group(tree, at, period);
 	}
 }
 
-/* The same for the calls of a group. */
+/* Does the same for node, or for each call of a group. */
 static void drop_insides(struct call_tree *tree, struct call_node *node)
 {
 	if (!node->group) {
@@ -351,7 +351,7 @@ static void drop_insides(struct call_tree *tree, struct call_node *node)
 	set_hash(tree, node);
 }
 
-/* A group of which one node is left is that node. */
+/* Replaces a group of which only one node is left by that node. */
 static struct call_node *ungroup(struct call_tree *tree, struct call_node *group)
 {
 	struct call_node *only = group->first;
@@ -404,7 +404,10 @@ void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigne
 	call_fold_again(tree, parent);
 }
 
-/* The k nodes before the group are its last ones, and as many after it as are left its first. */
+/*
+ * True if the k nodes before the group equal its last ones, and the nodes after it its first ones:
+ * together they are one more round.
+ */
 static bool is_rotated(const struct call_tree *tree, const struct call_node *group, unsigned int k)
 {
 	struct call_node *m = group->last, *at = group->prev;
@@ -420,7 +423,7 @@ static bool is_rotated(const struct call_tree *tree, const struct call_node *gro
 	return true;
 }
 
-/* One round more, that begins k nodes earlier: a b (c a b) (c a b) c is (a b c) x 3. */
+/* Adds that round; then rounds start k nodes earlier: a b (c a b) (c a b) c is (a b c) x 3. */
 static void rotate(struct call_tree *tree, struct call_node *group, unsigned int k)
 {
 	struct call_node *m = group->last;
@@ -440,7 +443,7 @@ static void rotate(struct call_tree *tree, struct call_node *group, unsigned int
 	set_hash(tree, group);
 }
 
-/* No more calls follow: rounds begin where the first one does. */
+/* To be called when no more calls follow: makes rounds start with the first call of all. */
 static void settle(struct call_tree *tree, struct call_node *node)
 {
 	for (struct call_node *c = node->first; c; c = c->next) {
@@ -455,7 +458,7 @@ static void settle(struct call_tree *tree, struct call_node *node)
 	}
 }
 
-/* Gives the calls in node, and in its groups, their hashes anew. */
+/* Recomputes the hashes of the calls in node, and in its groups. */
 static void hash_again(struct call_tree *tree, struct call_node *node)
 {
 	for (struct call_node *c = node->first; c; c = c->next) {
@@ -495,7 +498,7 @@ static int by_number(const void *a, const void *b)
 	return x->nr < y->nr ? -1 : x->nr > y->nr ? 1 : by_hash(a, b);
 }
 
-/* Calls that are nodes in node, or in its groups. */
+/* The number of nodes of calls in node and in its groups. */
 static size_t nr_nodes(const struct call_node *node)
 {
 	size_t nr = 0;
@@ -521,8 +524,8 @@ static size_t list_calls(const struct call_node *node, struct frequency *all)
 }
 
 /*
- * Which calls are too often nodes for 'max_rare' of them in all, sorted by hash. all: space for
- * all nodes. Their number.
+ * Finds the calls that are too frequent to be among 'max_rare' nodes, sorted by hash. all: space
+ * for all nodes. Returns their number.
  */
 static size_t find_common(const struct call_node *parent, struct frequency *all, size_t max_rare)
 {
@@ -546,7 +549,7 @@ static size_t find_common(const struct call_node *parent, struct frequency *all,
 	return kinds - rare;
 }
 
-/* The group of calls in no order takes a node. */
+/* Moves a node into the group of calls in no order. */
 static void take(struct call_tree *tree, struct call_node *group, struct call_node *node)
 {
 	call_node_unlink(node);
@@ -578,7 +581,10 @@ static bool is_common(const struct call_node *node, const struct frequency *comm
 	return node->group || (node->hash && bsearch(&key, common, nr, sizeof(key), by_hash));
 }
 
-/* 'at' and the common nodes after it become one, unless there are few. What is after them. */
+/*
+ * Makes a group of 'at' and the common nodes after it, unless there are few. Returns the node
+ * after them.
+ */
 static struct call_node *mix_from(struct call_tree *tree, struct call_node *at,
 				  const struct frequency *common, size_t nr)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The nodes of a tree of calls, bounded in number: what is forgotten is counted in what is kept.
+ * The nodes of a tree of calls, bounded in number: nodes that are kept count those that are
+ * dropped.
  */
 #include "call_nodes.h"
 
@@ -9,9 +10,9 @@
 #include <string.h>
 
 #define MAX_NODES 20000
-/* Calls of each function of which what they called is forgotten last. */
-#define NEWEST 64
-/* Tail calls in a row, within one frame, whose newest are kept. */
+/* The newest calls in each function, whose callees are dropped last. */
+#define NR_NEWEST_CALLS 64
+/* Tail calls in a row, within one frame; the older ones of more are dropped. */
 #define MAX_CHAIN 32
 
 struct call_node *call_node_alloc(struct call_tree *tree)
@@ -124,24 +125,24 @@ void call_node_drop_oldest(struct call_tree *tree, struct call_node *node)
 	call_node_free(tree, oldest);
 }
 
-static void forget_oldest(struct call_tree *tree, struct call_node *node)
+static void drop_oldest_calls(struct call_tree *tree, struct call_node *node)
 {
 	while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->is_open)
 		call_node_drop_oldest(tree, node);
 }
 
-/* What calls that returned called is forgotten, but for the newest; of all calls, what is alike. */
-static void fold_newest(struct call_tree *tree, struct call_node *node)
+/* Drops what returned calls in node called, except in the newest of them. */
+static void drop_older_callees(struct call_tree *tree, struct call_node *node)
 {
-	call_fold_insides(tree, node, NEWEST);
+	call_fold_insides(tree, node, NR_NEWEST_CALLS);
 }
 
-static void fold_all(struct call_tree *tree, struct call_node *node)
+static void drop_all_callees(struct call_tree *tree, struct call_node *node)
 {
 	call_fold_insides(tree, node, 0);
 }
 
-static void fold_often(struct call_tree *tree, struct call_node *node)
+static void mix_frequent(struct call_tree *tree, struct call_node *node)
 {
 	call_fold_mix(tree, node, MAX_NODES / 16);
 }
@@ -156,14 +157,14 @@ static struct call_node *open_child(const struct call_node *node)
 }
 
 /*
- * Too many nodes: first, in each function that is open, from the outermost on, what those calls
- * called that returned is forgotten, then the calls themselves.
+ * Reduces the number of nodes in steps, each for all open functions, the outermost first: drops
+ * what returned calls called, groups frequent calls, drops the oldest calls.
  */
 static void prune(struct call_tree *tree)
 {
 	static void (*const steps[])(struct call_tree *,
-				     struct call_node *) = {fold_newest, fold_all, fold_often,
-							    forget_oldest};
+				     struct call_node *) = {drop_older_callees, drop_all_callees,
+							    mix_frequent, drop_oldest_calls};
 
 	call_nodes_spill(tree);
 	for (struct call_node *n = tree->current; n; n = n->parent)
@@ -187,7 +188,7 @@ struct call_node *call_node_add(struct call_tree *tree, struct call_node *parent
 	call_node_put_last(parent, node);
 	parent->nr_children++;
 	if (tree->nr_nodes > MAX_NODES) {
-		tree->current = node; /* never pruned */
+		tree->current = node; /* so that it is not pruned */
 		prune(tree);
 		node = tree->current;
 		tree->current = node->parent;
@@ -195,7 +196,6 @@ struct call_node *call_node_add(struct call_tree *tree, struct call_node *parent
 	return node;
 }
 
-/* The function that is running although the trace has no call of it. */
 struct call_node *call_node_current(struct call_tree *tree, uint64_t ip, uint64_t time)
 {
 	if (tree->current == &tree->root) {
@@ -210,7 +210,7 @@ struct call_node *call_node_current(struct call_tree *tree, uint64_t ip, uint64_
 	return tree->current;
 }
 
-/* What is known of the calls in root since the last gap were calls of outer. */
+/* Moves the calls in root since the last gap, which were made by outer, into it. */
 static void take_calls(struct call_node *root, struct call_node *outer)
 {
 	while (root->last && !root->last->loses_callers) {
@@ -231,7 +231,6 @@ static void take_calls(struct call_node *root, struct call_node *outer)
 	root->nr_children = root->nr_dropped = 0;
 }
 
-/* Returning out of the outermost known function: it gets a parent. */
 int call_node_add_caller(struct call_tree *tree, uint64_t ip, uint64_t time)
 {
 	struct call_node *outer = call_node_alloc(tree);
@@ -252,7 +251,6 @@ int call_node_add_caller(struct call_tree *tree, uint64_t ip, uint64_t time)
 	return 0;
 }
 
-/* Returning out of a function that was entered by a return: its caller takes its place. */
 int call_node_replace_with_caller(struct call_tree *tree, struct call_node *node, uint64_t ip)
 {
 	struct call_node *inner = call_node_alloc(tree);
@@ -278,9 +276,8 @@ int call_node_replace_with_caller(struct call_tree *tree, struct call_node *node
 }
 
 /*
- * The current function was entered by a tail call. A state machine or an interpreter may go on so
- * for ever, in one frame: of a long chain the oldest are forgotten, as calls of the function that
- * has the frame.
+ * A state machine or an interpreter may make tail calls for ever, in one frame. The oldest of a
+ * long chain are dropped, and count as calls of the function that owns the frame.
  */
 void call_node_limit_tail_chain(struct call_tree *tree)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Open calls of a deep recursion: the outermost and the innermost ones are nodes, those between
- * are kept as they were, but without what they called, until they are needed again.
+ * Open calls of a deep recursion: the outermost and the innermost ones are nodes; those between
+ * are stored compactly, without their callees, and become nodes again when they are needed.
  *
  *      root - main - f - f ... f [ f f f f f f f f f f ] f ... f - f
  *                         outer         spilled          inner nodes
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes kept at either end; how many of the others become nodes at a time. */
+/* Nodes kept at either end; number of spilled calls that become nodes again at a time. */
 #define NR_OUTER 32
 #define NR_INNER 2500
 #define NR_BACK	 500
@@ -74,7 +74,7 @@ static void unspill_one(const struct call_spilled *spilled, struct call_node *no
 	node->by_fall = spilled->by_fall;
 }
 
-/* Those spilled from 'first' on become nodes between 'outer' and its youngest child. */
+/* Makes nodes of nr spilled calls, from 'first' on, between 'outer' and its newest child. */
 static bool unspill(struct call_tree *tree, struct call_node *outer, size_t first, size_t nr)
 {
 	struct call_node *inner = outer->last, *parent = outer;
@@ -95,7 +95,7 @@ static bool unspill(struct call_tree *tree, struct call_node *outer, size_t firs
 	return parent != outer;
 }
 
-/* More are spilled than are kept: the outer ones are forgotten, with the nodes farther out. */
+/* Too many calls are spilled: forgets the outer half of them, and the nodes outside of them. */
 static void forget_outer(struct call_tree *tree)
 {
 	size_t drop = tree->nr_spilled / 2, most = tree->nr_spilled - NR_OUTER - 1, keep;
@@ -107,7 +107,7 @@ static void forget_outer(struct call_tree *tree)
 	while (tree->root.first)
 		call_node_drop_oldest(tree, &tree->root);
 	call_node_put_last(&tree->root, inner);
-	/* a function that was entered by a jump has the frame of the one that jumped */
+	/* do not separate a tail call from the caller whose frame it uses */
 	while (drop < most && tree->spilled[drop].by_tail_call)
 		drop++;
 	tree->spilled[drop].by_tail_call = false;
@@ -128,7 +128,7 @@ void call_nodes_spill(struct call_tree *tree)
 	for (node = tree->current; node != &tree->root && node != tree->spill_parent;
 	     node = node->parent)
 		nr++;
-	/* the first time the outermost stay nodes */
+	/* the first time, the outermost calls stay nodes */
 	skip = tree->spill_parent ? 0 : NR_OUTER;
 	if (nr <= NR_INNER + skip)
 		return;
@@ -158,7 +158,7 @@ struct call_node *call_nodes_unspill(struct call_tree *tree, const struct call_n
 {
 	size_t nr = tree->nr_spilled < NR_BACK ? tree->nr_spilled : NR_BACK;
 
-	/* no memory: what is lost is as if it had been forgotten */
+	/* no memory: treat the spilled calls as forgotten */
 	if (!unspill(tree, tree->spill_parent, tree->nr_spilled - nr, nr)) {
 		tree->nr_forgotten += tree->nr_spilled;
 		tree->forgotten_is_max = true;
@@ -236,12 +236,12 @@ size_t call_tree_open_calls(struct call_tree *tree, struct call_node *from, stru
 
 /* ---- recursions ---- */
 
-/* So many functions may call each other, in a cycle; so often at least. */
+/* Functions that may call each other in a cycle, and the least number of rounds. */
 #define MAX_CYCLE  8
 #define MIN_CYCLES 4
 
-/* From 'at' on: how many calls are those of 'period' functions in a cycle? */
-static size_t cycle(const struct call_open *open, size_t nr, size_t at, size_t period)
+/* The number of calls from 'at' on in which 'period' functions call each other in a cycle. */
+static size_t cycle_length(const struct call_open *open, size_t nr, size_t at, size_t period)
 {
 	size_t end = at + period;
 
@@ -253,14 +253,14 @@ static size_t cycle(const struct call_open *open, size_t nr, size_t at, size_t p
 size_t call_open_period(const struct call_open *open, size_t nr, size_t at, size_t *len)
 {
 	for (size_t period = 1; period <= MAX_CYCLE; period++) {
-		*len = cycle(open, nr, at, period);
+		*len = cycle_length(open, nr, at, period);
 		if (*len >= MIN_CYCLES * period)
 			return period;
 	}
 	return 0;
 }
 
-/* An open call that is no node becomes one, below the next one farther out that is. */
+/* Makes a node of the open call at 'at', unless it has one, as the parent of the next inner one. */
 static struct call_node *ensure_node(struct call_tree *tree, struct call_open *open, size_t at)
 {
 	struct call_node *node = open[at].node, *inner, *parent;
@@ -292,7 +292,7 @@ static struct call_node *ensure_node(struct call_tree *tree, struct call_open *o
 	return node;
 }
 
-/* The row of the call at 'at', and of the others every 'period' calls farther out, up to 'end'. */
+/* The row of the call at 'at' and of every 'period'-th caller of it, up to 'end'. */
 static struct call_node *ensure_row(struct call_tree *tree, struct call_open *open, size_t at,
 				    size_t end, size_t period)
 {

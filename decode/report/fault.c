@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Why a process died: the signal in words, and for memory faults which operand of the
- * faulting instruction did it, whether it read or wrote, and what is mapped there.
+ * Explains why a process died: the signal in words, and for memory faults which operand of the
+ * faulting instruction failed, whether it was read or written, and what is mapped there.
  */
 #include "fault.h"
 #include "perfdata/capture_lines.h"
@@ -63,7 +63,7 @@ const char *fault_signal_text(int signo)
 
 bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr)
 {
-	/* of AArch64: 52 bits at most, and the tag above them */
+	/* AArch64: at most 52 bits, and the tag in the top byte */
 	if (regs->arch == AUXTAP_ARCH_AARCH64)
 		return !(addr >> 52 & 0xf);
 	return addr + (1ull << 47) < (1ull << 48);
@@ -99,8 +99,8 @@ bool fault_update_writes(const struct report_facts *facts, uint64_t addr)
 }
 
 /*
- * Is addr in the guard page of the stack that sp is in? A mapping without any permission, directly
- * below the writable one; sp may have gone into it already.
+ * Is addr in the guard page of the stack that sp is in? That is a mapping without any permission,
+ * directly below the writable one; sp may already be in it.
  */
 static bool in_stack_guard(const struct report_facts *facts, const struct report_map *guard,
 			   uint64_t sp)
@@ -114,7 +114,7 @@ static bool in_stack_guard(const struct report_facts *facts, const struct report
 	       sp >= guard->start && sp < stack->end;
 }
 
-/* What is at addr if nothing is mapped there and it is small. */
+/* Describes an unmapped addr near zero. */
 static const char *near_zero(const struct fault_access *a, uint64_t addr, char *buf, size_t size)
 {
 	if (a->known && a->both_regs[0]) {
@@ -135,10 +135,7 @@ static const char *near_zero(const struct fault_access *a, uint64_t addr, char *
 	return buf;
 }
 
-/*
- * What is at addr if nothing is mapped there and the pointer of an AArch64 program has bits above
- * it.
- */
+/* Describes an unmapped addr if the AArch64 pointer has bits set above those of the address. */
 static const char *odd_pointer(const struct fault_access *a, uint64_t addr, char *buf, size_t size)
 {
 	snprintf(buf, size, "nothing is mapped there; %s is 0x%llx%s%s", a->base_reg,
@@ -150,7 +147,7 @@ static const char *odd_pointer(const struct fault_access *a, uint64_t addr, char
 	return buf;
 }
 
-/* Whether addr is in a frame that the stack has no space for: nothing is mapped from sp to it. */
+/* True if addr is in a frame that the stack has no space for: nothing is mapped from sp to addr. */
 static bool beyond_stack(const struct report_facts *facts, uint64_t sp, uint64_t addr)
 {
 	const struct report_map *above = NULL;
@@ -174,7 +171,7 @@ const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT])
 }
 
 /*
- * What is said of a pointer to nowhere, which may be a part of a text: if a register has that, not
+ * Appends to 'what' the text that a bad pointer may be a part of, if one register contains it, not
  * if only the sum of several does.
  */
 static const char *with_text(const char *what, const struct fault_access *a, uint64_t addr,
@@ -193,7 +190,7 @@ static const char *with_text(const char *what, const struct fault_access *a, uin
 	return buf;
 }
 
-/* Linux sends SIGBUS for the processor's stack fault; qemu does not distinguish it. */
+/* Linux sends SIGBUS for a stack-segment fault (#SS); qemu does not distinguish it. */
 static const char *no_address(const struct report_facts *facts, const struct fault_access *a,
 			      uint64_t addr, char *buf, size_t size)
 {
@@ -251,7 +248,7 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 	return with_text("nothing is mapped there", a, addr, buf, size);
 }
 
-/* True if ip is where no instruction can be. */
+/* Returns true if no instruction can be executed at ip. */
 static bool explain_jump(const struct report_facts *facts, const struct auxtap_regs *regs,
 			 uint64_t ip, struct fault *fault)
 {
@@ -279,8 +276,9 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 }
 
 /*
- * A SIGSEGV of the kernel's own, without an address, at an instruction that cannot have made it;
- * AArch64 has no other.
+ * True if the kernel sent SIGSEGV because it could not write a signal's frame: it has no address,
+ * and the instruction cannot have caused it. On AArch64 a SIGSEGV from the kernel without an
+ * address always means that.
  */
 static bool no_frame(const struct report_facts *facts, const struct auxtap_regs *regs,
 		     const uint8_t *bytes, size_t size)
@@ -290,9 +288,7 @@ static bool no_frame(const struct report_facts *facts, const struct auxtap_regs 
 	       (regs->arch == AUXTAP_ARCH_AARCH64 || fault_x86_harmless(regs, bytes, size));
 }
 
-/*
- * The signal came in place of one whose handler could not be started; no access to memory failed.
- */
+/* The signal replaced one whose handler could not be started; no memory access failed. */
 static bool other_frame(const struct auxtap_crash *c, struct fault *fault)
 {
 	int signo = c->frame_signo;
@@ -359,7 +355,7 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 				"before it; neither reports an address" :
 				"the processor refused the instruction: a general protection fault, "
 				"which reports no address");
-		/* not known which of them */
+		/* it is unknown which access failed */
 		fault->has_insn = !fault_after_call(facts, regs);
 		return;
 	}
@@ -387,7 +383,7 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 			"");
 }
 
-/* An undefined instruction, or a breakpoint. */
+/* Explains SIGILL and SIGTRAP: an undefined instruction, or a breakpoint. */
 static void explain_trap(const struct auxtap_crash *c, const struct auxtap_regs *regs,
 			 const uint8_t *insn, size_t insn_size, struct fault *fault)
 {
@@ -410,7 +406,7 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 
 	memset(fault, 0, sizeof(*fault));
 	if (c->limit_bytes)
-		return; /* the headline says so, also where no registers are known */
+		return; /* the headline says so, even if no registers are known */
 	if (c->si_code <= 0) {
 		fault_sender(facts, regs, fault);
 		return;

@@ -40,15 +40,15 @@ static uint64_t index_reg(const struct auxtap_regs *regs, uint32_t code)
 	}
 }
 
-/* What one instruction does in memory. */
+/* The memory access of one instruction. */
 struct access {
 	uint64_t addr;
 	unsigned int nr_bytes;
 	bool reads, writes;
-	bool no_base; /* addr is the program counter's, or has an index */
+	bool no_base; /* addr is relative to the program counter, or has an index */
 };
 
-/* Exclusives, load-acquire, store-release, compare and swap. */
+/* Load/store exclusive and ordered, compare and swap. */
 static bool ordered(uint32_t code, const struct auxtap_regs *regs, struct access *a)
 {
 	bool o2 = code >> 23 & 1, load = code >> 22 & 1, o1 = code >> 21 & 1;
@@ -125,7 +125,7 @@ static bool single(uint32_t code, const struct auxtap_regs *regs, struct access 
 	return false; /* loads by signed pointers */
 }
 
-/* Structures of vector elements. */
+/* Loads and stores of Advanced SIMD structures. */
 static bool structure(uint32_t code, const struct auxtap_regs *regs, struct access *a)
 {
 	static const uint8_t nr_regs[16] =
@@ -183,7 +183,7 @@ static bool decode(uint32_t code, const struct auxtap_regs *regs, struct access 
 	return false;
 }
 
-/* dc zva, xt: zeroes a block, whose size only the processor knows; 2048 bytes are the most. */
+/* dc zva, xt: zeroes a block, whose size is in DCZID_EL0, which is unknown; at most 2048 bytes. */
 static bool zeroes(uint32_t code, const struct report_facts *facts, const struct auxtap_regs *regs)
 {
 	uint32_t rt = bits(code, 4, 0);
@@ -195,10 +195,10 @@ static bool zeroes(uint32_t code, const struct report_facts *facts, const struct
 }
 
 /*
- * Is addr among the bytes that are left of a memory copy or memory set instruction? reg is an
- * address and left the count. Forwards they begin at the address; with option A of the
- * architecture, once begun, the count is negative and the address the end. Backwards with option B
- * it is the end, too.
+ * Is addr among the bytes that a memory copy or memory set instruction has not processed yet? reg
+ * is an address and left the count. Forwards the bytes start at the address; with option A of the
+ * architecture, once started, the count is negative and the address is the end. Backwards with
+ * option B it is the end, too.
  */
 static bool is_left(const struct auxtap_regs *regs, uint32_t code, uint32_t reg, uint64_t addr)
 {
@@ -218,7 +218,7 @@ static bool is_left(const struct auxtap_regs *regs, uint32_t code, uint32_t reg,
 	return ((addr - at) & TAG_MASK) < left;
 }
 
-/* cpyp, cpym, cpye, setp, setm, sete and their kin: known is which side of the copy it was. */
+/* cpyp, cpym, cpye, setp, setm, sete and their variants: finds which side of the copy failed. */
 static bool copies(uint32_t code, const struct report_facts *facts, const struct auxtap_regs *regs,
 		   bool *write)
 {
@@ -259,7 +259,7 @@ void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs
 	}
 	if (!decode(code, regs, &a))
 		return;
-	/* the tag replaced by bit 55, as Linux reports a fault's address */
+	/* replace the tag by bit 55, as Linux does in the address of a fault */
 	a.addr = (uint64_t)((int64_t)(a.addr << 8) >> 8);
 	{
 		struct fault_access found = {
@@ -275,7 +275,7 @@ void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs
 			strcpy(found.base_reg, "sp");
 		else if (!a.no_base)
 			snprintf(found.base_reg, sizeof(found.base_reg), "x%u", rn);
-		/* of a sum the base: an index is seldom the pointer */
+		/* if there is an index, take the base: an index is rarely the pointer */
 		snprintf(found.text_reg, sizeof(found.text_reg), rn == 31 ? "sp" : "x%u", rn);
 		found.text_value = found.base;
 		if (fault_explains(facts, regs, &found))

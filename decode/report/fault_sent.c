@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Deaths that no instruction explains: who sent the signal, or which system call was refused.
+ * Explains deaths that no instruction caused: who sent the signal, or which system call was
+ * refused.
  */
 #include "fault.h"
 
@@ -11,7 +12,7 @@
 #define CODE_SECCOMP  1 /* SYS_SECCOMP */
 #define CODE_DISPATCH 2 /* SYS_USER_DISPATCH */
 
-/* The size of the instruction that makes system calls, directly before ip; 0: there is another. */
+/* The size of the system call instruction directly before ip; 0: it is another instruction. */
 static unsigned int syscall_before(const struct report_facts *facts, const struct auxtap_regs *regs,
 				   uint64_t ip)
 {
@@ -36,7 +37,7 @@ bool fault_after_call(const struct report_facts *facts, const struct auxtap_regs
 	return report_regs_ip(regs, &ip) && syscall_before(facts, regs, ip);
 }
 
-/* The kernel restores the registers as they were at the system call before it sends this signal. */
+/* Before it sends this signal the kernel restores the registers as of the system call. */
 static bool syscall_nr(const struct auxtap_regs *regs, uint64_t *nr)
 {
 	unsigned int reg = regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_A64_X0 + 8 : AUXTAP_X86_AX;
@@ -80,8 +81,8 @@ void fault_system_call(const struct report_facts *facts, const struct auxtap_reg
 }
 
 /*
- * For a write beyond RLIMIT_FSIZE, or into a pipe without a reader, the kernel names the process
- * itself as the sender, as kill() does. Its system call then ends with this error.
+ * For a write beyond RLIMIT_FSIZE, or into a pipe without a reader, the kernel sends a signal with
+ * the process itself as the sender, as if by kill(). The system call then returns this error.
  */
 static int error_of_kernels(int signo)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which operand of an x86 instruction made it fault. */
+/* Finds the operand of an x86 instruction that faulted. */
 #include "fault.h"
 #include "zydis_insn.h"
 
 #include <signal.h>
 #include <string.h>
 
-#define LARGEST_READ 64 /* of qemu, for an operand of an instruction */
+#define LARGEST_READ 64 /* most bytes that qemu reads at once for an operand */
 
 static uint64_t next_ip(const struct auxtap_regs *regs, const struct x86_insn *insn)
 {
 	return regs->reg[AUXTAP_X86_IP] + insn->info.length;
 }
 
-/* The value of a general register of 32 or 64 bits, or of rip; 0 where there is no register. */
+/* The value of a general register of 32 or 64 bits, or of rip; 0 if there is no register. */
 static bool reg_value(const struct auxtap_regs *regs, const struct x86_insn *insn,
 		      ZydisRegister reg, uint64_t *value)
 {
@@ -35,9 +35,7 @@ static bool reg_value(const struct auxtap_regs *regs, const struct x86_insn *ins
 	return true;
 }
 
-/*
- * Address of an operand in memory; false where a register is not known, or where it has several.
- */
+/* Address of an operand in memory; false: a register is unknown, or it has several addresses. */
 static bool effective_address(const struct auxtap_regs *regs, const struct x86_insn *insn,
 			      const ZydisDecodedOperand *op, uint64_t *addr)
 {
@@ -49,7 +47,7 @@ static bool effective_address(const struct auxtap_regs *regs, const struct x86_i
 	*addr = base + index * op->mem.scale + (uint64_t)op->mem.disp.value;
 	if (insn->info.address_width == 32)
 		*addr = (uint32_t)*addr;
-	/* what push and call store is below the stack pointer that they find */
+	/* push and call store below the current stack pointer */
 	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
 	    op->mem.base == ZYDIS_REGISTER_RSP && op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 		*addr -= op->size / 8;
@@ -98,7 +96,7 @@ static void set_base(const struct auxtap_regs *regs, const struct x86_insn *insn
 			 ZydisRegisterGetString(op->mem.index), (unsigned long long)index);
 }
 
-/* False where the instruction only names the memory of an operand and does not access it. */
+/* False: the instruction only computes the address of the operand and does not access it. */
 static bool accesses(const struct x86_insn *insn, const ZydisDecodedOperand *op)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->actions &&
@@ -115,9 +113,9 @@ static bool is_one_of(const char *name, const char *const *list, size_t nr)
 }
 
 /*
- * The alignment that the instruction requires of a memory operand of 'size' bytes, 0: none. Without
- * VEX all operands of 16 bytes must be aligned but those of a few instructions; with VEX and EVEX
- * only those of the moves that say so (Intel SDM, volume 1, 14.9).
+ * The alignment that the instruction requires for a memory operand of 'size' bytes, 0: none.
+ * Without VEX all operands of 16 bytes must be aligned, except those of a few instructions; with
+ * VEX and EVEX only those of aligned moves (Intel SDM, volume 1, 14.9).
  */
 static unsigned int alignment(const char *name, unsigned int size)
 {
@@ -160,8 +158,8 @@ static bool is_aligned(const struct x86_insn *insn, const struct fault_access *a
 }
 
 /*
- * An instruction that reads and writes its operand counts as one that writes: the processor asks
- * for the permission to write first, and reports a page fault of it as a write.
+ * An instruction that reads and writes its operand counts as one that writes: the processor checks
+ * for write permission first, and reports its page fault as a write.
  */
 static void find_access(const struct report_facts *facts, const struct auxtap_regs *regs,
 			const struct x86_insn *insn, struct fault_access *found)
@@ -181,7 +179,7 @@ static void find_access(const struct report_facts *facts, const struct auxtap_re
 		set_base(regs, insn, op, &a);
 		if (!fault_explains(facts, regs, &a))
 			continue;
-		/* misaligned: refused before a byte of it is accessed */
+		/* a misaligned operand faults before any byte of it is accessed */
 		if (a.failed != a.addr && facts->crash.si_code == SI_KERNEL &&
 		    !is_aligned(insn, &a))
 			continue;
@@ -190,7 +188,7 @@ static void find_access(const struct report_facts *facts, const struct auxtap_re
 	}
 }
 
-/* The target of a near indirect call or jump; false where it is unknown. */
+/* The target of a near indirect call or jump; false: it is unknown. */
 static bool branch_target(const struct report_facts *facts, const struct auxtap_regs *regs,
 			  const struct x86_insn *insn, uint64_t *to)
 {
@@ -247,7 +245,7 @@ void fault_x86_beyond(const struct report_facts *facts, const struct auxtap_regs
 		const ZydisDecodedOperand *op = &insn.op[i];
 		struct fault_access a = {.nr_bytes = op->size / 8};
 
-		/* the first byte of a page, after the end of an operand that can be accessed */
+		/* it must be the first byte of a page, after an operand that can be accessed */
 		if (!accesses(&insn, op) || op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ||
 		    !effective_address(regs, &insn, op, &a.addr) || failed & 4095 ||
 		    failed - a.addr >= LARGEST_READ || failed - a.addr < a.nr_bytes ||
@@ -301,7 +299,7 @@ static bool is_port(const struct x86_insn *insn)
 	return is_one_of(insn->name, names, sizeof(names) / sizeof(names[0]));
 }
 
-/* Has it an operand in registers of that class? */
+/* Does it have an operand in a register of that class? */
 static bool has_register(const struct x86_insn *insn, ZydisRegisterClass class)
 {
 	for (unsigned int i = 0; i < insn->info.operand_count_visible; i++)
@@ -311,7 +309,7 @@ static bool has_register(const struct x86_insn *insn, ZydisRegisterClass class)
 	return false;
 }
 
-/* Instructions of the kernel that a program's use of makes a general protection fault. */
+/* Privileged instructions cause a general protection fault in user mode. */
 static bool is_privileged(const struct x86_insn *insn)
 {
 	/* clang-format off */
@@ -388,7 +386,7 @@ bool fault_x86_harmless(const struct auxtap_regs *regs, const uint8_t *bytes, si
 
 /* ---- division ---- */
 
-/* The value of a divisor, sign-extended; false where it is unknown. */
+/* The value of a divisor, sign-extended; false: it is unknown. */
 static bool divisor(const struct report_facts *facts, const struct auxtap_regs *regs,
 		    const struct x86_insn *insn, int64_t *value)
 {
@@ -423,8 +421,8 @@ static bool most_negative(const struct auxtap_regs *regs, const struct x86_insn 
 }
 
 /*
- * Can the quotient be too large at all? Not if the dividend fits into half of its registers: no
- * divisor but 0 (and -1, for the most negative number) makes such a division fail.
+ * True if the quotient cannot be too large, as the dividend fits into half of its registers: only a
+ * divisor of 0 (or -1, for the most negative number) makes such a division fail.
  */
 static bool quotient_fits(const struct auxtap_regs *regs, const struct x86_insn *insn)
 {

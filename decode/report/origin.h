@@ -6,12 +6,12 @@
 #include "report.h"
 
 #define ORIGIN_RUNS  48
-#define ORIGIN_INSNS 256 /* executed before the fault, that are looked at */
+#define ORIGIN_INSNS 256 /* instructions before the fault that are searched */
 
-/* Instructions in a row that were executed. */
+/* A run of instructions that were executed without a taken branch. */
 struct origin_run {
-	uint64_t first, end;		    /* end: of the next one, not executed in this run */
-	const struct report_branch *branch; /* that ended it; NULL: the fault did */
+	uint64_t first, end; /* end: address of the next instruction, which is not in the run */
+	const struct report_branch *branch; /* the branch that ended it; NULL: the fault did */
 };
 
 /* What was executed before the faulting instruction, the newest run first. */
@@ -21,14 +21,14 @@ struct origin_flow {
 	const struct auxtap_regs *regs; /* at the fault */
 	struct origin_run run[ORIGIN_RUNS];
 	int nr;
-	uint64_t insn_ip; /* that faulted, or that went to the bad address */
-	bool is_branch;	  /* it did the latter, and was executed: to 'target' */
+	uint64_t insn_ip; /* of the instruction that faulted, or that branched to a bad address */
+	bool is_branch;	  /* it was executed, and branched to 'target' */
 	uint64_t target;
 };
 
-/* Is addr in a function of a library's header, as operator*() of an iterator is? */
+/* Is addr in a function of a library's header, such as operator*() of an iterator? */
 bool origin_is_helper(const struct report_out *ro, uint64_t addr);
-/* The pointer that the instruction at insn_ip used. False: not known. */
+/* Finds the origin of the pointer that the instruction at insn_ip used. False: unknown. */
 bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
 		     struct report_origin *origin);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Backwards through the executed x86 instructions: from a register to what it was computed from.
- * Only moves, and additions of constants to a pointer, are followed; whatever else may have changed
- * a value on the way makes it unknown.
+ * Follows a value backwards through the executed x86 instructions, from a register to what it was
+ * computed from. Only moves, and additions of constants to a pointer, are followed; anything else
+ * that may have changed the value makes it unknown.
  */
 #include "origin.h"
 #include "zydis_insn.h"
@@ -10,21 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEPS 24 /* of one pointer */
-#define MAX_DEPTH 6  /* of registers that an address is computed from */
+#define MAX_STEPS 24 /* instructions that one pointer is followed through */
+#define MAX_DEPTH 6  /* nested registers that an address is computed from */
 
-/* Executed, the newest first; index -1 is the state at the fault. */
+/* An executed instruction. The newest is the first; index -1 is the state at the fault. */
 struct executed {
 	struct x86_insn insn;
 	uint64_t ip;
-	const struct report_branch *branch; /* it is this one, and was taken */
+	const struct report_branch *branch; /* the taken branch that it is; NULL: none */
 };
 
 struct trail {
 	const struct origin_flow *flow;
 	struct executed *at;
 	int nr;
-	bool called; /* the stack pointer at the fault is that after a call */
+	bool called; /* the stack pointer at the fault is that after the call at the fault */
 };
 
 /* ---- what was executed ---- */
@@ -49,7 +49,7 @@ static void reverse(struct executed *at, int nr)
 	}
 }
 
-/* False: not all of it, so that nothing before it is known. */
+/* Adds the instructions of a run. False: it is incomplete, so that nothing before it is known. */
 static bool add_run(struct trail *t, const struct origin_run *run)
 {
 	const int first = t->nr;
@@ -146,7 +146,7 @@ static bool adds_constant(const struct executed *e, const ZydisDecodedOperand *o
 
 static bool value_before(const struct trail *t, int index, int reg, int depth, uint64_t *value);
 
-/* Address of an operand of e, which is the instruction of the index, or follows all of them. */
+/* Address of an operand of e, which is the instruction at index, or the one after all of them. */
 static bool address_before(const struct trail *t, const struct executed *e, int index,
 			   const ZydisDecodedOperand *op, int depth, uint64_t *addr)
 {
@@ -164,7 +164,7 @@ static bool address_before(const struct trail *t, const struct executed *e, int 
 	     !value_before(t, index, x86_reg_index(op->mem.index), depth, &of_index)))
 		return false;
 	*addr = base + of_index * op->mem.scale + (uint64_t)op->mem.disp.value;
-	/* what push and call store is below the stack pointer that they find */
+	/* push and call store below the current stack pointer */
 	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
 	    op->mem.base == ZYDIS_REGISTER_RSP && op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 		*addr -= op->size / 8;
@@ -178,7 +178,7 @@ static bool address_before(const struct trail *t, const struct executed *e, int 
 	return true;
 }
 
-/* What the instruction adds to the stack pointer. */
+/* The constant that the instruction adds to the stack pointer; false: unknown. */
 static bool stack_moves(const struct executed *e, uint64_t *by)
 {
 	const ZydisDecodedOperand *op = writes_reg(e, AUXTAP_X86_SP);
@@ -250,7 +250,7 @@ static enum touch touches(const struct trail *t, int index, uint64_t addr, unsig
 	return TOUCH_NOT;
 }
 
-/* In the stack of the thread: other threads rarely write there. */
+/* True if addr is in the stack of the thread, where other threads rarely write. */
 static bool is_own_stack(const struct trail *t, uint64_t addr)
 {
 	const uint64_t sp = t->flow->regs->reg[AUXTAP_X86_SP];
@@ -259,7 +259,7 @@ static bool is_own_stack(const struct trail *t, uint64_t addr)
 	return map && sp >= map->start && sp < map->end;
 }
 
-/* Bytes that were read at an index, if nothing has written to them since. */
+/* The bytes at addr as of an index, if nothing has written to them since. */
 static bool memory_before(const struct trail *t, int index, uint64_t addr, unsigned int nr_bytes,
 			  int depth, uint64_t *value)
 {
@@ -285,7 +285,7 @@ static bool is_unchanged_since(const struct trail *t, int index, int reg)
 	return true;
 }
 
-/* The operand's value, of 64 bits, or of 32 with those above them 0. */
+/* The value of a source operand of 64 bits, or of 32 bits, zero-extended. */
 static bool source_before(const struct trail *t, int index, const ZydisDecodedOperand *op,
 			  int depth, uint64_t *value)
 {
@@ -316,7 +316,7 @@ static bool source_before(const struct trail *t, int index, const ZydisDecodedOp
 	return true;
 }
 
-/* What the instruction left in its first operand, a register. */
+/* The result of the instruction in its first operand, a register. */
 static bool result_of(const struct trail *t, int index, int depth, uint64_t *value)
 {
 	const struct x86_insn *insn = &t->at[index].insn;
@@ -375,7 +375,7 @@ static bool value_before(const struct trail *t, int index, int reg, int depth, u
 	if (by < 0)
 		return false;
 	op = writes_reg(&t->at[by], reg);
-	/* a result of 8 or 16 bits leaves the others as they were */
+	/* a result of 8 or 16 bits does not change the other bits */
 	if (op->size != 64 && op->size != 32)
 		return false;
 	if (op != &t->at[by].insn.op[0] || !result_of(t, by, depth, value))
@@ -388,8 +388,8 @@ static bool value_before(const struct trail *t, int index, int reg, int depth, u
 /* ---- the search ---- */
 
 /*
- * The register that was stored there before 'index'; -1: it is not known, as where other threads
- * may have written since.
+ * The register that was stored at addr before *index, which becomes that of the store; -1: unknown,
+ * for example if other threads may have written there since.
  */
 static int stored_from(const struct trail *t, int *index, uint64_t addr)
 {
@@ -421,8 +421,8 @@ static bool is_call(const struct report_branch *b)
 }
 
 /*
- * Did the function that was left at an index, by a return, write to rax? Its caller may know that
- * it does not, and keep a value there.
+ * Did the function that returned at an index write to rax? If its caller knows that it does not, it
+ * may keep a value there.
  */
 static bool wrote_result(const struct trail *t, int index)
 {
@@ -442,8 +442,8 @@ static bool wrote_result(const struct trail *t, int index)
 }
 
 /*
- * Before 'index' the register was last written by *by; or the function returned it that this branch
- * left.
+ * Finds the last write of the register before index: the instruction at *by, or -1 if it is
+ * unknown. If the register is the result of a function, returns the branch that left that.
  */
 static const struct report_branch *written_by(const struct trail *t, int index, int reg, int *by)
 {
@@ -512,7 +512,7 @@ static int base_of_access(const struct executed *e, const struct fault_access *a
 	return -1;
 }
 
-/* The target of a call or jump. */
+/* Follows the target of a call or jump. */
 static void follow_target(const struct trail *t, const struct executed *e,
 			  struct report_origin *origin)
 {

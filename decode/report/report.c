@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The report: what died and why, the faulting instruction, backtrace, the calls and branches
- * that led there, what the trace covers, the other threads, images, what to type next.
+ * that led there, what the trace covers, the other threads, images, suggested commands.
  * For a file without a crash: an overview of the same.
  */
 #include "decode/flow/branch_insn.h"
@@ -27,7 +27,7 @@ static struct thread_view *view_of(struct report *r, int32_t pid, int32_t tid)
 
 		if (found->tid != tid)
 			continue;
-		*at = found->next; /* most recent first: the search stays short */
+		*at = found->next; /* move it to the front: the search stays short */
 		found->next = r->threads;
 		r->threads = found;
 		return found;
@@ -44,7 +44,7 @@ static struct thread_view *view_of(struct report *r, int32_t pid, int32_t tid)
 	return *at;
 }
 
-/* Did the thread's process become another program before it went on here? */
+/* Notes if the thread's process has executed another program before ev. */
 static int note_exec(struct report *r, struct thread_view *view, const struct auxtap_event *ev)
 {
 	for (size_t i = 0; i < r->nr_execs; i++) {
@@ -55,7 +55,7 @@ static int note_exec(struct report *r, struct thread_view *view, const struct au
 			continue;
 		exec->done = true;
 		if (!view->has_flow)
-			continue; /* before the trace, or in a gap that it begins with */
+			continue; /* before the trace, or in the gap that it starts with */
 		snprintf(text, sizeof(text), "exec: becomes %s", exec->comm);
 		return call_tree_exec(view->calls, text);
 	}
@@ -73,8 +73,8 @@ static int note_map(struct report *r, uint64_t time)
 }
 
 /*
- * Has anything been mapped since the thread's last event? Then what the tree of calls knows of the
- * code may not be true any more.
+ * If anything has been mapped since the thread's last event, what the tree of calls knows about the
+ * code may be outdated.
  */
 static void follow_maps(const struct report *r, struct thread_view *view,
 			const struct auxtap_event *ev)
@@ -127,10 +127,10 @@ static int scan_records(struct report *r, struct auxtap_error *err)
 	if (ret)
 		return auxtap_error_set(err, ret, r->path, "out of memory");
 	auxtap_perfdata_rewind_sorted(r->pd);
-	return 0; /* the decoder reports damage */
+	return 0; /* the decoder reports damaged records */
 }
 
-/* Where the thread is after ev, if that is known. */
+/* Notes where the thread is after ev, if that is known. */
 static void note_end(struct thread_view *view, const struct auxtap_event *ev)
 {
 	if (ev->type != AUXTAP_EVENT_TRACE || ev->trace_on)
@@ -166,7 +166,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	if (!view)
 		return -ENOMEM;
 	if (ev->comm && ev->comm != view->comm_seen) {
-		view->comm_seen = ev->comm; /* the decoder's, and constant */
+		view->comm_seen = ev->comm; /* owned by the decoder, and constant */
 		snprintf(view->comm, sizeof(view->comm), "%s", ev->comm);
 	}
 	if (ev->time) {
@@ -201,7 +201,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	return call_tree_event(view->calls, ev);
 }
 
-/* Also those that have executed nothing that the trace has. */
+/* Adds the living threads, including those without trace. */
 static int add_living_threads(struct report *r)
 {
 	for (size_t i = 0; i < r->facts.nr_threads; i++)
@@ -265,7 +265,7 @@ static void print_insn(const struct report *r, const struct report_death *death)
 		n ? auxtap_disassemble_as(r->ro.images, isa, ip, code, n, text, sizeof(text)) : 0;
 
 	title(r, "Faulting instruction");
-	if (size > 0 || size == -ENOSYS) /* text: what is missing */
+	if (size > 0 || size == -ENOSYS) /* text says what is missing */
 		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s%s\n", ip, r->ro.style->bad, text,
 			r->ro.style->off,
 			!strncmp(text, ".inst ", 6) ? "  (not known to the disassembler)" : "");
@@ -315,7 +315,7 @@ static bool has_trace(const void *ctx, int32_t tid)
 	return false;
 }
 
-/* It may have been named after the last instruction that the trace shows. */
+/* The thread may have been renamed after the last instruction that the trace shows. */
 static void take_last_name(const struct report *r, struct thread_view *v)
 {
 	for (size_t i = 0; i < r->nr_names; i++) {
@@ -331,11 +331,11 @@ void report_coverage(struct report *r)
 	struct report_cover *cover = &r->cover;
 
 	report_cover_file(cover, r->pd, r->facts.capture != NULL);
-	/* Where only some CPUs are traced, what a thread does on others leaves no trace. */
+	/* if only some CPUs are traced, there is no trace of a thread on the others */
 	cover->from_start =
 		(cover->enable_on_exec || cover->of_threads) && !cover->of_unknown_offsets;
 	cover->to_end = r->pd != NULL;
-	cover->sum.threads = 0; /* the decoder counts those with nothing but gaps, too */
+	cover->sum.threads = 0; /* the decoder also counts threads that have nothing but gaps */
 	for (struct thread_view *v = r->threads; v; v = v->next) {
 		cover->sum.threads += v->has_flow;
 		if (r->facts.have_crash && v->has_flow &&
@@ -374,7 +374,7 @@ static void print_coverage(const struct report *r)
 	report_cover_print(&r->ro, &r->facts, &r->cover);
 }
 
-/* What it executed; regs: where it was when the program died, or NULL. */
+/* Prints what the thread executed; regs: its registers when the program died, or NULL. */
 static void print_thread(const struct report *r, const struct thread_view *v,
 			 const struct auxtap_regs *regs)
 {
@@ -443,7 +443,7 @@ bool report_has_thread(const struct report *r, const struct thread_view *v)
 	return v->tid >= 0 && (!r->facts.have_crash || v->pid == r->facts.crash.pid);
 }
 
-/* For the others' times to be compared with: the last calls of the thread that died. */
+/* Prints the last calls of the thread that died, to compare the times of the others with. */
 static void print_dead_thread(const struct report *r, const struct thread_view *v)
 {
 	if (!v || !v->has_flow)
@@ -490,7 +490,7 @@ static void print_threads(const struct report *r, int32_t but)
 		print_dead_thread(r, dead);
 }
 
-/* Not a death: the user wanted to see what it does. */
+/* The process did not die: the user asked for a snapshot of the running program. */
 static void print_interrupted(const struct report *r)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
@@ -591,7 +591,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 	ret = add_living_threads(r) ? auxtap_error_set(err, -ENOMEM, r->path, "out of memory") :
 				      decode_all(r, err);
 	if (ret < 0 && !r->pd && !r->cover.sum.bytes)
-		return ret; /* it was not opened */
+		return ret; /* the file could not be opened */
 	r->ro.out = out;
 	r->ro.text_ring = &text_ring;
 	/* JSON has all names in full */
@@ -676,7 +676,7 @@ int report_recording(struct auxtap_perfdata *pd, struct auxtap_image_set *images
 	const struct auxtap_trace_family *family = auxtap_family_of_file(pd);
 	int ret;
 
-	/* what came through a pipe may belong to any user */
+	/* a file that was read from a pipe may belong to any user */
 	if (!auxtap_perfdata_owner(pd, &r.ro.owner))
 		r.ro.owner = (uid_t)-1;
 	ret = report_facts_read(&r.facts, pd, err);

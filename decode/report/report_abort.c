@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Who called abort(), by the backtrace: the program, or a check of one of its libraries. */
+/* Finds in the backtrace who called abort(): the program, or a check of one of its libraries. */
 #include "decode/image/image_private.h"
 #include "report.h"
 
@@ -7,14 +7,14 @@
 
 #define NO_EXIT \
 	"an exception could not leave a function that is noexcept, or a destructor while the stack was unwound"
-/* clang's, in the program: makes the exception current and calls std::terminate() */
+/* clang adds it to the program; it makes the exception current and calls std::terminate() */
 #define HELPER	 "__clang_call_terminate"
 #define OVERFLOW "a signed integer overflowed"
 
 enum library {
 	LIB_C,
 	LIB_CXX,
-	LIB_COMPILER, /* libgcc, or another compiler's */
+	LIB_COMPILER, /* libgcc, or that of another compiler */
 };
 
 static const char *const library_names[] = {
@@ -26,7 +26,7 @@ static const char *const library_names[] = {
 struct check {
 	const char *name; /* of a function that libraries call abort() in; a prefix with '*' */
 	enum library library;
-	const char *meaning; /* what the function is for; NULL: nothing that its name proves */
+	const char *meaning; /* what a call of the function proves; NULL: nothing */
 };
 
 static const struct check checks[] = {
@@ -72,12 +72,12 @@ bool report_is_helper(const struct auxtap_location *loc)
 }
 
 struct function {
-	const char *symbol; /* "" where no symbol names it */
+	const char *symbol; /* "": it has no symbol */
 	const char *image;
 	bool is_library;
 };
 
-/* The function itself, not one that is inlined into it. */
+/* The function at pc, not one that is inlined into it. */
 static struct function function_at(const struct report_out *ro, uint64_t pc)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
@@ -103,7 +103,7 @@ static int find_abort(const struct report_out *ro, const uint64_t *pcs, int nr)
 	return -1;
 }
 
-/* By the image, or by the name in a program that contains the library. */
+/* The library of a function by its image, or by its name if the program contains the library. */
 static enum library library_of(const struct check *check, const struct function *fn)
 {
 	if (check)
@@ -118,7 +118,7 @@ static enum library library_of(const struct check *check, const struct function 
 	return LIB_C;
 }
 
-/* Library code that did not call what calls abort() for reasons of its own: it only led there. */
+/* True if fn is outside of the library whose check failed: it only called into that. */
 static bool starts_stack(const struct function *fn, enum library library)
 {
 	enum library own = library_of(NULL, fn);
@@ -129,10 +129,10 @@ static bool starts_stack(const struct function *fn, enum library library)
 	       !strcmp(fn->symbol, "__libc_start_call_main");
 }
 
-/* What the frames from abort() to the program say of an exception. */
+/* What the frames from abort() to the program show about an exception. */
 struct thrown {
 	bool by_throw, unwinding, personality;
-	bool again; /* __cxa_rethrow: also called by 'throw;' without an exception */
+	bool again; /* by __cxa_rethrow(), which 'throw;' without an exception also calls */
 };
 
 static void note_thrown(struct thrown *t, const char *symbol)
@@ -150,15 +150,15 @@ static void note_thrown(struct thrown *t, const char *symbol)
 }
 
 /*
- * Why std::terminate() was called. The personality routine calls it for a call that no entry of its
- * function's table covers; __cxa_throw itself when the unwinder comes back: it found no handler.
+ * Explains why std::terminate() was called. The personality routine calls it for a call site that
+ * is not in its function's table; __cxa_throw() calls it if the unwinder found no handler.
  */
 static const char *meaning_of(const struct thrown *t, const struct report_facts *facts)
 {
 	if (t->personality && t->unwinding)
 		return "std::terminate() was called: " NO_EXIT;
 	if (t->by_throw && !t->unwinding)
-		/* __cxa_rethrow makes the exception that it finds no handler for current again */
+		/* if it finds no handler, __cxa_rethrow() makes the exception current again */
 		return t->again && !facts->exception ?
 			       "std::terminate() was called: no handler was found for an exception, or there "
 			       "was none to throw again" :

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Who called the functions that allocated and freed a block: the file has, of each such call, the
- * caller's registers and the stack as it was then. They are unwound like a thread's.
+ * Finds who called the functions that allocated and freed a block: for each such call the file
+ * contains the caller's registers and stack, which are unwound like those of a thread.
  */
 #include "report_state.h"
 
 #include <string.h>
 
-/* The call as the file has it; NULL: it does not. */
+/* The call's record in the file; NULL: there is none. */
 static const struct auxtap_heap_call *find_call(const struct report_facts *facts,
 						const struct auxtap_crash_block *block,
 						enum auxtap_block_action action,
@@ -29,7 +29,7 @@ static void set_reg(struct auxtap_regs *regs, int nr, uint64_t value)
 	regs->valid |= 1ull << nr;
 }
 
-/* In the call itself: that is where its line and its frame are looked up. */
+/* Sets pc into the call instruction: that is where line and frame are looked up. */
 static void set_regs(struct auxtap_regs *regs, uint32_t arch, const struct auxtap_heap_call *call,
 		     uint64_t return_addr)
 {
@@ -51,13 +51,13 @@ static void set_regs(struct auxtap_regs *regs, uint32_t arch, const struct auxta
 	set_reg(regs, AUXTAP_X86_IP, return_addr - 1);
 }
 
-static void add_place(struct report_callers *callers, uint64_t pc, int level)
+static void add_caller(struct report_callers *callers, uint64_t pc, int level)
 {
 	if (callers->nr < REPORT_MAX_CALLERS)
 		callers->at[callers->nr++] = (struct report_caller){.pc = pc, .level = level};
 }
 
-/* The functions there, the innermost first, that are the program's own. */
+/* Adds the functions inlined at pc that are the program's own, innermost first. */
 static void add_own(const struct report_out *ro, uint64_t pc, struct report_callers *callers)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
@@ -67,7 +67,7 @@ static void add_own(const struct report_out *ro, uint64_t pc, struct report_call
 		return;
 	for (unsigned int i = 0; i < loc.nr_frames; i++)
 		if (!report_is_library_function(&loc, i))
-			add_place(callers, pc, (int)i);
+			add_caller(callers, pc, (int)i);
 }
 
 void report_block_callers(const struct report_out *ro, const struct report_facts *facts,
@@ -87,7 +87,7 @@ void report_block_callers(const struct report_out *ro, const struct report_facts
 		stack = (struct report_memory){.addr = call->sp,
 					       .nr_bytes = call->nr_stack,
 					       .bytes = (unsigned char *)call->stack};
-		then.memory = &stack; /* the stack is another now */
+		then.memory = &stack; /* the stack as it was then */
 		then.nr_memory = 1;
 		set_regs(&regs, arch, call, return_addr);
 		unwind_backtrace(&then, ro->images, &regs, 0, 0, &frames);
@@ -99,5 +99,5 @@ void report_block_callers(const struct report_out *ro, const struct report_facts
 		}
 	}
 	if (!callers->nr)
-		add_place(callers, return_addr - 1, 0);
+		add_caller(callers, return_addr - 1, 0);
 }

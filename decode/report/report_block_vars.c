@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which variables of the program's innermost function, and of library functions that it called,
- * point into a block that was freed: a pointer in memory when the thread died, and in no register.
- * If none does, those of its caller: what it read from such a block may be what it passed on.
+ * Finds the variables of the program's innermost function, and of library functions that it called,
+ * which point into a freed block: pointers that were in memory when the thread died, not in a
+ * register. If none does, searches those of its caller, which may have passed on a value that it
+ * read from such a block.
  */
 #include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The function at work. */
+/* State of a search of the variables of one function. */
 struct block_vars {
 	struct report_block *blocks;
 	size_t nr;
@@ -45,7 +46,7 @@ static void set_variable(struct block_vars *vars, const char *name, bool is_whol
 	}
 }
 
-/* Pointers are the hexadecimal numbers in what is shown of it; texts are left out. */
+/* Takes the hexadecimal numbers in the printed value for pointers, but not those in strings. */
 static void on_variable(void *ctx, const struct image_variable *var)
 {
 	const char *at = var->value;
@@ -61,7 +62,7 @@ static void on_variable(void *ctx, const struct image_variable *var)
 	}
 }
 
-/* The functions at frame nr, outwards, until enough of them were the program's own. */
+/* Searches the functions at frame nr, outwards, until nr_own of them were the program's own. */
 static void search_frame(const struct report_out *ro, const struct report_facts *facts,
 			 const struct unwind_frames *frames, int nr, struct block_vars *vars,
 			 int *nr_own)

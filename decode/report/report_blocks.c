@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The blocks of the heap, and mappings, that the dying thread points into: which registers do, and
- * who allocated and freed them. A return address is in the caller, after the call. What registers
- * hold when the program ends itself says nothing: then only the block counts that is just being
- * freed.
+ * The blocks of the heap, and mappings, that the dying thread points into: which registers point
+ * there, and who allocated and freed them. A return address is in the caller, after the call. If
+ * the program ends itself, the registers prove nothing: then only a block that is being freed is
+ * shown.
  */
 #include "report.h"
 #include "report_json.h"
@@ -15,14 +15,14 @@
 #include <string.h>
 
 #define MAX_POINTERS 34
-#define MAX_PAST     (256 << 10) /* bytes from the end of a block to a fault */
+#define MAX_PAST     (256 << 10) /* most bytes from the end of a block to a fault past it */
 #define NULL_AREA    0x10000
 
 struct pointers {
 	struct block_pointer {
-		const char *name; /* of the register; NULL: the address of the fault */
+		const char *name; /* the register; NULL: it is the address of the fault */
 		uint64_t offset;  /* from the block's first byte */
-		bool is_variable; /* the block's */
+		bool is_variable; /* it is the block's variable, not a register */
 	} at[MAX_POINTERS];
 	int nr;
 };
@@ -52,7 +52,7 @@ static void find_pointers(const struct report_facts *facts, const struct auxtap_
 			add_pointer(block, p, name, value);
 	if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
 		return;
-	/* a loop over the block that did not end there has its pointer in a register */
+	/* a loop that ran past the end of the block has its pointer in a register */
 	if (p->nr > has_variable && p->nr < MAX_POINTERS && block->nr_bytes &&
 	    !(block->flags & AUXTAP_BLOCK_MAPPING) &&
 	    facts->crash.fault_addr - block->addr > block->nr_bytes &&
@@ -63,7 +63,7 @@ static void find_pointers(const struct report_facts *facts, const struct auxtap_
 		add_pointer(block, p, NULL, facts->crash.fault_addr);
 }
 
-/* The call with this return address has not returned. */
+/* True if the call with this return address has not returned. */
 static bool is_on_stack(const struct unwind_frames *frames, uint64_t return_addr)
 {
 	for (int i = 0; i < frames->nr; i++)
@@ -72,7 +72,7 @@ static bool is_on_stack(const struct unwind_frames *frames, uint64_t return_addr
 	return false;
 }
 
-/* free(), or another that frees it, is running. */
+/* True if free(), or another function that frees the block, is running. */
 static bool is_being_freed(const struct auxtap_crash_block *b, const struct unwind_frames *frames)
 {
 	return b->flags & AUXTAP_BLOCK_FREED &&
@@ -80,7 +80,7 @@ static bool is_being_freed(const struct auxtap_crash_block *b, const struct unwi
 	       is_on_stack(frames, b->freed_at);
 }
 
-/* The level of inlining that is the program's own at a call; -1: a library's code. */
+/* The level of the innermost function at a call that is the program's own; -1: none. */
 static int own_level(const struct report_out *ro, uint64_t return_addr)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
@@ -91,8 +91,8 @@ static int own_level(const struct report_out *ro, uint64_t return_addr)
 }
 
 /*
- * The C library itself frees what is in a thread's cache of free blocks as the thread ends: then no
- * function of the program's is among the callers.
+ * False if no function of the program is among the callers: the C library itself frees the blocks
+ * in a thread's cache of free blocks when the thread ends.
  */
 static bool is_own_free(const struct report_out *ro, const struct report_facts *facts,
 			const struct auxtap_regs *regs, const struct auxtap_crash_block *b)
@@ -104,7 +104,10 @@ static bool is_own_free(const struct report_out *ro, const struct report_facts *
 	return own_level(ro, callers.at[0].pc + 1) >= 0;
 }
 
-/* Any of it: threads may map and unmap in an order that is not that of the events. */
+/*
+ * True if any part of the block is mapped. The events alone do not say so: threads may map and
+ * unmap in another order than they log it.
+ */
 static bool is_mapped(const struct report_facts *facts, const struct auxtap_crash_block *b)
 {
 	for (size_t i = 0; i < facts->nr_maps; i++)
@@ -113,7 +116,7 @@ static bool is_mapped(const struct report_facts *facts, const struct auxtap_cras
 	return false;
 }
 
-/* Whether the text of the instruction has the register: rdi as rdi or edi, x6 as x6 or w6. */
+/* True if the text of the instruction names the register: rdi as rdi or edi, x6 as x6 or w6. */
 static bool is_in_insn(const char *insn, const char *name)
 {
 	const bool is_number = isdigit((unsigned char)name[1]);
@@ -131,7 +134,7 @@ static bool is_in_insn(const char *insn, const char *name)
 	return false;
 }
 
-/* Its value is of calls before, often of malloc's and free's own. */
+/* True for registers whose value often is left from earlier calls, of malloc() and free() too. */
 static bool is_scratch(const char *name)
 {
 	static const char *const scratch[] = {"r8",  "r9",  "r10", "r11", "x4",	 "x5",	"x6",
@@ -144,14 +147,14 @@ static bool is_scratch(const char *name)
 	return false;
 }
 
-/* How near to the fault a block is; the lowest comes first. */
+/* How closely a block is related to the fault; the lowest comes first. */
 enum block_rank {
 	RANK_FAULT,   /* the address of the fault is in it */
 	RANK_FREEING, /* it is being freed */
-	RANK_OPERAND, /* the faulting instruction has the register */
-	RANK_FREED,   /* it is freed */
+	RANK_OPERAND, /* the faulting instruction uses a register that points to it */
+	RANK_FREED,   /* it was freed */
 	RANK_IN_USE,
-	RANK_LEFT, /* freed; only what earlier calls left in registers points to it */
+	RANK_LEFT, /* freed; only registers with values from earlier calls point to it */
 	RANK_NONE,
 };
 
@@ -178,7 +181,7 @@ static enum block_rank rank_pointers(const struct auxtap_crash_block *b, const s
 	return p->nr ? rank : RANK_NONE;
 }
 
-/* A block of the heap is in the mapping. */
+/* True if a block of the heap is in the mapping. */
 static bool has_block(const struct report_facts *facts, const struct auxtap_crash_block *mapping)
 {
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
@@ -206,7 +209,7 @@ static enum block_rank rank_block(const struct report_out *ro, const struct repo
 		return RANK_NONE;
 	find_pointers(facts, regs, block, &p);
 	rank = rank_pointers(b, &p, insn);
-	/* libraries have blocks and mappings of their own, which their calls leave in registers */
+	/* pointers to blocks and mappings of libraries are left in registers by their functions */
 	is_own = own_level(ro, is_map && is_freed ? b->freed_at : b->allocated_at) >= 0;
 	if (!is_own && ((is_map && rank > RANK_FAULT) || (!is_freed && rank > RANK_OPERAND)))
 		return RANK_NONE;
@@ -222,7 +225,7 @@ static bool is_before_at(const struct report_block *block, uint64_t addr)
 	return addr >= block->before.addr && addr - block->before.addr < block->before.nr_bytes;
 }
 
-/* The block before is of interest if the pointer that the fault is about would be in it. */
+/* Drops the earlier block unless the pointer that caused the fault would be in it. */
 static void check_before(const struct report_facts *facts, const struct report_origin *origin,
 			 struct report_block *block)
 {
@@ -262,12 +265,12 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 			is_bad = false;
 		}
 		blocks[i].being_freed = !is_bad && is_being_freed(b, frames);
-		/* a bad free was the last that the thread did */
+		/* freeing the block was the last action of the thread */
 		if ((is_bad || blocks[i].being_freed) && rank > RANK_FREEING)
 			rank = RANK_FREEING;
 		blocks[i].rank = rank;
 	}
-	/* those of the C library's malloc */
+	/* drop mappings that contain blocks: malloc() made them */
 	for (size_t i = 0; i < nr; i++)
 		if (blocks[i].record.flags & AUXTAP_BLOCK_MAPPING &&
 		    has_block(facts, &blocks[i].record))
@@ -317,7 +320,7 @@ static void print_pointers(const struct report_out *ro, const struct report_bloc
 	fputc('\n', out);
 }
 
-/* What is printed of one of a block's calls. */
+/* One of the calls that allocated or freed a block, as it is printed. */
 struct block_call {
 	const struct auxtap_crash_block *block;
 	enum auxtap_block_action action;
@@ -351,7 +354,7 @@ static struct block_call call_of(const struct auxtap_crash_block *b,
 	return call;
 }
 
-/* A call that concerns the block which was in its memory before. */
+/* A call of the earlier block in the same memory. */
 static struct block_call call_before(const struct report_block *block,
 				     enum auxtap_block_action action)
 {
@@ -391,7 +394,7 @@ static void print_call(const struct report_out *ro, const struct report_facts *f
 	}
 }
 
-/* It was freed before, not now. */
+/* True if the block was freed before, not just now. */
 static bool was_freed(const struct report_block *block)
 {
 	return block->record.flags & AUXTAP_BLOCK_FREED && !block->being_freed;
@@ -406,7 +409,7 @@ static const char *block_word(const struct report_block *block)
 	return was_freed(block) ? "freed block" : "block";
 }
 
-/* A pointer into a block in use may be older than the block. */
+/* True if the earlier block is shown: a pointer into a block in use may be older than the block. */
 static bool shows_before(const struct report_block *block)
 {
 	return block->before.size && block->rank <= RANK_OPERAND && !was_freed(block);
@@ -462,7 +465,6 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 
 /* ---- overruns ---- */
 
-/* The bytes of a word as text, if they are printable: at least four of them, then zeros. */
 bool report_word_text(uint64_t word, char text[9])
 {
 	int len = 0;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A loop's branch is one line, however often it was taken. */
+/* The branch of a loop is one entry, however often it was taken. */
 void report_branches_add(struct report_branches *branches, const struct auxtap_event *ev)
 {
 	struct report_branch branch = {
@@ -156,7 +156,7 @@ bool report_branch_enters(const struct report_out *ro, const struct report_branc
 	       loc.nr_frames && loc.frames[0].symbol && !loc.frames[0].symbol_off;
 }
 
-/* Is it the code without a symbol that a signal handler returns to? */
+/* Is it the restorer, which has no symbol, that a signal handler returns to? */
 static bool is_sigreturn(const struct report_out *ro, uint64_t addr)
 {
 	/* mov $15, %rax; syscall */

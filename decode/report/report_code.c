@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the tree of calls wants to know of code: functions, PLTs, exceptions, stack
+ * Answers the questions of the tree of calls about code: functions, PLTs, exceptions, stack
  * switches.
  */
 #include "decode/image/image_private.h"
@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-#define MAX_SWITCH 512	 /* bytes of code before a jump that are looked at */
+#define MAX_SWITCH 512	 /* bytes of code before a jump that are searched for a stack switch */
 #define MAX_RUN	   65536 /* bytes of code without a branch whose instructions are counted */
 
-/* Is the instruction at addr one that ends an entry of a PLT? */
-static bool links(const struct report_code *at, uint64_t addr)
+/* Is the instruction at addr a jump as at the end of a PLT entry? */
+static bool is_plt_jump(const struct report_code *at, uint64_t addr)
 {
 	static const uint8_t x86[3] = {0xf2, 0xff, 0x25};	/* bnd jmp *x(%rip) */
 	static const uint8_t a64[4] = {0x20, 0x02, 0x1f, 0xd6}; /* br x17 */
@@ -37,7 +37,7 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 	}
 	if (auxtap_image_set_symbol(at->images, at->pid, at->time, addr, &loc) || !loc.image ||
 	    !loc.nr_frames || !loc.frames[0].symbol) {
-		code->plt_jump = links(at, addr);
+		code->plt_jump = is_plt_jump(at, addr);
 		return;
 	}
 	name = loc.frames[0].symbol;
@@ -45,7 +45,7 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 	code->start = addr - loc.frames[0].symbol_off;
 	code->plt_stub = (len > 4 && !strcmp(name + len - 4, "@plt")) ||
 			 !strncmp(name, "_dl_runtime_resolve", 19);
-	/* the compiler's name of what it split off: "f.cold", "f() [clone .cold]" */
+	/* the compiler's names for a cold part: "f.cold", "f() [clone .cold]" */
 	code->cold_part = strstr(name, ".cold");
 }
 
@@ -56,10 +56,7 @@ static uint64_t landing_pad(void *ctx, uint64_t call)
 	return auxtap_image_set_landing_pad(at->images, at->pid, at->time, call);
 }
 
-/*
- * May these bytes be, or contain, an x86 instruction that sets rsp anew? Too often yes does no
- * harm.
- */
+/* May these bytes be, or contain, an x86 instruction that replaces rsp? A false yes is harmless. */
 static bool sets_rsp(const uint8_t *code)
 {
 	bool wide = (code[0] & 0xf8) == 0x48;
@@ -70,7 +67,7 @@ static bool sets_rsp(const uint8_t *code)
 		((code[2] & 0x38) == 0x20 || (code[2] & 0xc7) == 0xc4)); /* mov, lea, xchg */
 }
 
-/* mov sp, and add and sub of another register than sp; loads cannot have sp as their target. */
+/* mov to sp, and add and sub from another register than sp; loads cannot have sp as target. */
 static bool sets_sp(const uint8_t *code)
 {
 	uint32_t word;

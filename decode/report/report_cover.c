@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * "What the trace covers": gaps by cause, and whether the trace is complete. That is stated only
- * where it is proved: each thread's exec or fork is in the file, its trace starts there, nothing is
- * lost, each leaves trace, and each exits; of a crash, the flow of the dead thread ends where the
- * snapshot says that it died.
+ * "What the trace covers": gaps by cause, and whether the trace is complete. It is reported as
+ * complete only if that is proved: each thread's exec or fork is in the file, its trace starts
+ * there, nothing is lost, each thread has trace, and each exits; after a crash, the flow of the
+ * dead thread ends where the snapshot says that it died.
  */
 #include "report.h"
 #include "decode/flow/trace_family.h"
@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A record that says when a thread started to exist, to be another program, to be traced, or ended.
- */
+/* A record of a thread that was created, executed a program, began to be traced, or exited. */
 struct life_event {
 	enum life_event_kind { LIFE_FORK, LIFE_EXEC, LIFE_TRACED, LIFE_EXIT } kind;
 	int32_t pid, tid;
@@ -24,8 +22,8 @@ struct life_event {
 };
 
 /*
- * The kernel writes FORK on behalf of the parent. Recorders make up others for threads that exist
- * already; the sample id of those names no thread, or the new one itself.
+ * The kernel writes FORK on behalf of the parent. Recorders synthesise others for threads that
+ * exist already; the sample id of those names no thread, or the new one itself.
  */
 static bool by_parent(const struct auxtap_record *rec)
 {
@@ -108,7 +106,7 @@ void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, b
 	cover->of_threads = !auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL);
 	for (size_t i = 0; cover->of_threads && i < nr; i++)
 		cover->of_threads = aux[i].head.cpu == UINT32_MAX;
-	/* stock perf does not count the offsets of snapshots from the first byte on */
+	/* in snapshots of stock perf offsets do not start at the first byte of the trace */
 	if (ours || auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr))
 		return;
 	family = trace_family_of_type(type);
@@ -225,8 +223,8 @@ bool report_cover_emulated(const struct report_facts *facts)
 }
 
 /*
- * The last packet with a time may be long before the end; emulated time goes on until the record
- * that the emulated kernel writes there.
+ * The last packet with a time may be long before the end; the emulated kernel writes a record at
+ * the end, whose time is exact.
  */
 uint64_t report_cover_duration(const struct report_facts *facts, const struct report_cover *cover)
 {
@@ -239,8 +237,8 @@ uint64_t report_cover_duration(const struct report_facts *facts, const struct re
 }
 
 /*
- * A handler returned, and the thread died where the kernel let it go on: at a signal that was
- * pending. No instruction ran in between: the first would have started the trace again.
+ * A flow without gaps that ends with rt_sigreturn() is complete: a pending signal killed the thread
+ * there. The first instruction after it would have started the trace again.
  */
 bool report_cover_end_lost(const struct report_cover *cover)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What is known of the death: why, where, by which calls. Nothing is printed here. */
+/* Collects what is known about the death: why, where, by which calls. Prints nothing. */
 #include "report_state.h"
 #include "fault.h"
 
@@ -41,7 +41,7 @@ size_t report_read_code(const struct report *r, uint64_t ip, uint8_t *code, size
 	return size;
 }
 
-/* Where the instruction is that the signal is about: for a trap of x86 it is before ip. */
+/* The address of the instruction that caused the signal: an x86 trap is before ip. */
 static uint64_t insn_of_signal(const struct report *r, const struct auxtap_regs *regs, uint64_t ip)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
@@ -70,7 +70,7 @@ bool report_death_has_insn(const struct report_death *death)
 	return death->head.regs && death->fault.has_insn && !death->fault.bad_ip;
 }
 
-/* The cause and the backtrace, from the registers. */
+/* Finds the cause and the backtrace from the registers. */
 static void explain_regs(struct report *r, struct report_death *death, uint64_t ip)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
@@ -82,7 +82,8 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 
 	fault_explain(&r->facts, regs, insn, report_read_code(r, ip, insn, sizeof(insn)), fault);
 	if (c->signo == SIGTRAP && fault->has_insn) {
-		/* it may be the last one of its function: the next one is of another */
+		/* the trap may be the last instruction of its function: ip is in another one then
+		 */
 		report_regs_move(&trapped, ip);
 		fault->has_insn = regs->arch == AUXTAP_ARCH_AARCH64 || ip != fault->insn_ip;
 		fault->insn_ip = ip;
@@ -101,7 +102,7 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 		death->what = "the call that led to abort()";
 }
 
-/* The end of what the thread executed. */
+/* Finds how the flow of the thread ends. */
 static void explain_flow(struct report *r, struct report_death *death, uint64_t ip)
 {
 	const struct auxtap_regs *regs = death->head.regs;
@@ -110,7 +111,7 @@ static void explain_flow(struct report *r, struct report_death *death, uint64_t 
 
 	if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
 		report_branches_complete(&death->view->branches, ip);
-	/* what the C library did from there on is of no interest */
+	/* skip what the C library did from there on */
 	if (frame > 0 && frame < death->frames.nr)
 		death->before =
 			report_branches_at_calls_find(&r->at_abort, death->frames.pcs[frame] + 1);

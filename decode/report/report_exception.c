@@ -9,8 +9,8 @@
 #include <string.h>
 
 struct exception {
-	char *type;	  /* demangled; NULL: none is known. The caller frees it */
-	const char *what; /* NULL: not known */
+	char *type;	  /* demangled, the caller frees it; NULL: unknown */
+	const char *what; /* NULL: unknown */
 };
 
 #define PREFIX "typeinfo for "
@@ -47,7 +47,7 @@ static struct exception exception_of(const struct report_facts *facts)
 	return e;
 }
 
-/* Who threw it; none is known: nr is 0. */
+/* Finds who threw it; nr is 0 if that is unknown. */
 static void find_thrown(const struct report_out *ro, const struct report_facts *facts,
 			uint32_t arch, struct report_callers *callers)
 {

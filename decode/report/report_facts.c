@@ -50,7 +50,7 @@ static int add_memory(struct report_facts *facts, const void *data, size_t size)
 	return 0;
 }
 
-/* It had been in the memory of the block, which is in use. */
+/* Notes the earlier block that used the memory of a block which is in use. */
 static void set_before(struct report_block *block, const struct auxtap_crash_block *before)
 {
 	const struct auxtap_crash_block *b = &block->record;
@@ -66,7 +66,7 @@ static void add_block(struct report_facts *facts, const void *data, size_t size)
 	struct report_block block = {.rank = 0};
 	struct auxtap_crash_block *b = &block.record;
 
-	/* a file from before there were overruns has no after_end */
+	/* older files have no after_end */
 	if (size < offsetof(struct auxtap_crash_block, after_end))
 		return;
 	memcpy(b, data, size < sizeof(*b) ? size : sizeof(*b));
@@ -82,7 +82,7 @@ static void add_block(struct report_facts *facts, const void *data, size_t size)
 			facts->blocks[facts->nr_blocks++] = block;
 		return;
 	}
-	/* the next block is one of the overrun before it */
+	/* a block that follows one that was overrun belongs to it */
 	if (facts->nr_overruns < AUXTAP_MAX_OVERRUNS &&
 	    (b->flags & AUXTAP_BLOCK_OVERRUN ||
 	     (facts->nr_overruns &&
@@ -152,7 +152,7 @@ static int add_maps(struct report_facts *facts, const void *data, size_t size)
 	return ret;
 }
 
-/* A packed file without memory, or a recording that was made without. */
+/* The file was packed, or recorded, without memory. */
 static void note_redacted(struct report_facts *facts, const void *data, size_t size)
 {
 	struct auxtap_pack_head head;

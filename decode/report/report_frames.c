@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define NR_LOCALS     3	 /* of the program's own functions: the innermost ones */
-#define NR_ALL_FRAMES 20 /* more are not all printed, but NR_FRAMES of them */
+#define NR_LOCALS     3	 /* innermost functions of the program whose local variables are printed */
+#define NR_ALL_FRAMES 20 /* if there are more, only NR_FRAMES of them are printed */
 #define NR_FRAMES     16
 
 static void print_offset(const struct report_out *ro, const char *image, uint64_t off)
@@ -17,8 +17,7 @@ static void print_offset(const struct report_out *ro, const char *image, uint64_
 	fprintf(ro->out, "%s%s%s", ro->style->name, name, ro->style->off);
 }
 
-/* nr_locals: functions whose local variables are printed already. */
-/* Where in the source, or in which file. */
+/* Prints the place in the source, or the file. */
 static void print_place(const struct report_out *ro, const char *image,
 			const struct auxtap_frame *f)
 {
@@ -30,6 +29,7 @@ static void print_place(const struct report_out *ro, const char *image,
 		fprintf(ro->out, " in %s", report_text(ro, image));
 }
 
+/* nr_locals: number of functions whose local variables have been printed. */
 static void print_frame(const struct report_out *ro, const struct report_facts *facts, int nr,
 			const struct unwind_frames *frames, unsigned int *nr_locals)
 {
@@ -71,7 +71,7 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 	}
 }
 
-/* The functions that left by a jump to that of frame nr, or to one of these. */
+/* Prints the functions that made a tail call to that of frame nr, or to one of these. */
 static void print_tails(const struct report_out *ro, const struct unwind_frames *frames, int nr)
 {
 	for (int t = 0; t < frames->nr_tails; t++) {
@@ -94,7 +94,7 @@ static void print_tails(const struct report_out *ro, const struct unwind_frames 
 	}
 }
 
-/* glibc's function that a stack made by makecontext() begins with? */
+/* Is it glibc's function at the start of a stack made by makecontext()? */
 static bool is_context_start(const struct report_out *ro, uint64_t pc)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
@@ -117,7 +117,7 @@ enum report_frames_end report_frames_end(const struct report_out *ro,
 		return REPORT_FRAMES_OUTERMOST; /* the end of the stack */
 	if (frames->not_called)
 		return REPORT_FRAMES_NOT_CALLED;
-	/* where the next frame would be is computed from registers that were overwritten */
+	/* the address of the next frame was computed from registers that were overwritten */
 	if (frames->overwritten && (frames->bad_return_addr || frames->unread_addr))
 		return REPORT_FRAMES_OVERWRITTEN;
 	if (frames->bad_return_addr)
@@ -133,7 +133,7 @@ enum report_frames_end report_frames_end(const struct report_out *ro,
 	return REPORT_FRAMES_OUTERMOST;
 }
 
-/* Where the backtrace ends, if not at the outermost frame. */
+/* Prints why the backtrace ends, if not at the outermost frame. */
 static void print_end(const struct report_out *ro, const struct report_facts *facts,
 		      const struct unwind_frames *frames)
 {
@@ -198,7 +198,7 @@ static bool is_own(const struct report_out *ro, const struct unwind_frames *fram
 	return true;
 }
 
-/* Keeps 'most' more of those in 'from', the innermost or outermost ones. Returns how many. */
+/* Keeps at most 'most' more frames of the mask 'from', from either end. Returns their number. */
 static int keep_frames(int nr_frames, uint64_t from, bool outermost, int most, uint64_t *kept)
 {
 	int nr = 0;
@@ -215,8 +215,8 @@ static int keep_frames(int nr_frames, uint64_t from, bool outermost, int most, u
 }
 
 /*
- * Which of many frames are printed, 16 of them: where it died, where the thread began, and between
- * them rather the program's own functions than those of libraries.
+ * Chooses 16 of many frames: where the thread died, where it started, and between them rather the
+ * program's own functions than those of libraries.
  */
 static uint64_t choose_frames(const struct report_out *ro, const struct unwind_frames *frames)
 {
@@ -235,7 +235,7 @@ static uint64_t choose_frames(const struct report_out *ro, const struct unwind_f
 	left -= keep_frames(nr, own, false, left, &kept);
 	left -= keep_frames(nr, ~0ull, false, left < 6 ? left : 6, &kept);
 	keep_frames(nr, ~0ull, true, left, &kept);
-	/* "1 more" is no shorter than the frame */
+	/* a line "1 more" is not shorter than the frame itself */
 	for (int i = 1; i < nr - 1; i++)
 		if (!(kept >> i & 1) && kept >> (i - 1) & 1 && kept >> (i + 1) & 1)
 			kept |= 1ull << i;

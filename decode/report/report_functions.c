@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The hottest functions of a recording without a crash: what all its threads executed, by function.
+ * The hottest functions of a recording without a crash: instructions of all threads by function.
  */
 #include "report_json.h"
 #include "util/hash_map.h"
@@ -16,15 +16,15 @@
 struct hot_function {
 	struct call_function sum;
 	int32_t pid;
-	size_t image;  /* number of its name; HASH_MAP_NONE: not known */
-	uint64_t code; /* offset of the function in it; the address, where that is not known */
+	size_t image;  /* index of its image's name; HASH_MAP_NONE: unknown */
+	uint64_t code; /* offset of the function in the image; the address, if that is unknown */
 };
 
 struct hot_functions {
 	struct hot_function *at;
 	size_t nr, max;
 	struct hash_map by_code;
-	const char **images; /* names, which the set of images owns */
+	const char **images; /* names, owned by the set of images */
 	size_t nr_images, max_images;
 	struct hash_map by_name;
 	uint64_t total;
@@ -92,7 +92,7 @@ static int hot_add(struct hot_functions *hot, const struct report *r, int32_t pi
 	return 0;
 }
 
-/* Most of its own instructions first; the rest of it only so that the order is always the same. */
+/* Most own instructions first; the other keys only make the order unique. */
 static int hottest_first(const void *a, const void *b)
 {
 	const struct hot_function *x = a, *y = b;
@@ -126,7 +126,7 @@ static int hot_collect(struct hot_functions *hot, const struct report *r)
 	return 0;
 }
 
-/* What is known of the code at its address. */
+/* A report_out that looks up names as of the function's process and time. */
 static struct report_out of_function(const struct report *r, const struct hot_function *f)
 {
 	struct report_out ro = r->ro;

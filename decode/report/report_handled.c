@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Why a fault happened whose handler was still running at the death: the kernel put registers and
- * exception on the stack for it, and the backtrace found them there.
+ * Explains a fault whose handler was still running at the death: the kernel has written registers
+ * and exception to the handler's stack, where the backtrace found them.
  *
  * x86-64:  return address | struct ucontext: 40 bytes, registers, ERR, TRAPNO, OLDMASK, CR2, ...
  * AArch64: siginfo, 128 bytes | struct ucontext: 176 bytes, address of the fault, registers, ...
  *
- * The stack pointer of the code that returns from the handler is that of the second part, or the
- * first.
+ * The stack pointer of the restorer points to the second part on x86-64, and to the first on
+ * AArch64.
  */
 #include "fault.h"
 #include "report.h"
@@ -39,7 +39,7 @@ static int interrupted_frame(const struct auxtap_crash *c, const struct unwind_f
 	return -1;
 }
 
-/* The registers of a frame; those that no frame has are the dead thread's. */
+/* The registers of a frame; those that the frame does not contain are the dead thread's. */
 static void frame_regs(const struct image_frame *frame, uint64_t ip, struct auxtap_regs *regs)
 {
 	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
@@ -58,7 +58,7 @@ static void frame_regs(const struct image_frame *frame, uint64_t ip, struct auxt
 	regs->valid |= 1ull << (a64 ? AUXTAP_A64_PC : AUXTAP_X86_IP);
 }
 
-/* qemu writes no exception, but an error code and the address of a page fault. */
+/* qemu writes no exception number, only an error code and the address of a page fault. */
 static uint64_t qemu_exception(int signo, uint64_t error)
 {
 	if (signo == SIGSEGV)
@@ -66,7 +66,7 @@ static uint64_t qemu_exception(int signo, uint64_t error)
 	return signo == SIGFPE ? X86_DIVIDE : signo == SIGILL ? X86_INVALID_OPCODE : UINT64_MAX;
 }
 
-/* The processor's exception, and the address of a page fault, as the kernel put them there. */
+/* Reads the exception, and the address of a page fault, that the kernel wrote to the stack. */
 static bool x86_signal(const struct report_facts *facts, uint64_t sp, struct auxtap_crash *c)
 {
 	enum { ERR, TRAPNO, OLDMASK, CR2, NR };
@@ -123,7 +123,7 @@ static bool a64_signal(const struct report_facts *facts, uint64_t sp, struct aux
 	}
 }
 
-/* The signal that the handler got. (Its siginfo is there only if the handler asked for it.) */
+/* Finds the signal of the handler. (Its siginfo is there only if the handler asked for it.) */
 static bool frame_signal(const struct report_facts *facts, const struct image_frame *handler,
 			 bool a64, struct auxtap_crash *c)
 {

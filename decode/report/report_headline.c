@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The head of the report: who died of what, where, called from which function of the program. */
+/* The head of the report: what died, why, where, called from which function of the program. */
 #include "fault.h"
 #include "report.h"
 
 #include <signal.h>
 
-/* Is the innermost function of the program's own at pc? second: if not, code of its headers. */
+/* Is a function of the program's own at pc? If not, second is set to code of a library's header. */
 static bool is_own_frame(const struct report_out *ro, uint64_t pc, struct report_own_frame *found,
 			 struct report_own_frame *second)
 {
@@ -60,7 +60,7 @@ void report_headline_explain(const struct report_out *ro, const struct report_fa
 				    head->fault);
 }
 
-/* Where the program was, and where it came from. */
+/* Prints where the program was, and where it came from. */
 static void print_where(const struct report_out *ro, const struct report_headline *head)
 {
 	const struct report_branch *b = head->last;
@@ -68,7 +68,7 @@ static void print_where(const struct report_out *ro, const struct report_headlin
 	FILE *out = ro->out;
 
 	if (head->fault->bad_ip) {
-		/* where it came from: the trace knows, whatever became of the stack */
+		/* the trace shows where it came from, even if the stack is corrupted */
 		if (b) {
 			fputs(", from ", out);
 			report_print_location(ro, b->from);
@@ -83,7 +83,7 @@ static void print_where(const struct report_out *ro, const struct report_headlin
 		fputs(" in ", out);
 		report_print_location(ro, head->ip);
 		if (own_frame.frame > 0 || own_frame.level > 0 || own_frame.tail) {
-			/* library code between them, and calls that left no frame */
+			/* library code, or calls without a frame, are in between */
 			fputs(own_frame.frame + own_frame.level > 1 ? ",\n  reached from " :
 								      ",\n  called from ",
 			      out);
@@ -93,7 +93,7 @@ static void print_where(const struct report_out *ro, const struct report_headlin
 	fputc('\n', out);
 }
 
-/* What else is known of the signal. */
+/* Prints what else is known about the signal. */
 static void print_facts(const struct report_out *ro, const struct report_facts *facts,
 			const struct report_headline *head)
 {

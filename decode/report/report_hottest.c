@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The tree of calls by what was executed, instead of by what led to its end: the hottest calls. */
+/* The hottest calls of a tree: those that executed most, not those that led to its end. */
 #include "report.h"
 
 #include <stdlib.h>
 
-/* A call that returned, or a group of such. */
+/* A call that returned, or a group of such calls. */
 struct hot_node {
 	struct call_node *node;
 	uint64_t insns;
-	size_t order; /* callers come before what they called */
+	size_t order; /* position in the tree: callers come before their callees */
 };
 
 static struct call_node *next_node(struct call_node *root, struct call_node *n)
@@ -20,7 +20,7 @@ static struct call_node *next_node(struct call_node *root, struct call_node *n)
 	return n == root ? NULL : n->next;
 }
 
-/* Sums of all nodes, from the innermost on. */
+/* Sets inclusive_insns of all nodes, the innermost first. */
 static void sum_insns(struct call_node *root)
 {
 	struct call_node *n = root;
@@ -51,7 +51,8 @@ static int hottest_first(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* A loop that calls in its rounds now this, now that, is a line for each function. */
+/* Folds calls in node that are too many: a loop that calls varying functions gets a row for each.
+ */
 static void fold(struct call_tree *tree, struct call_node *root, unsigned int nr_rows)
 {
 	for (struct call_node *n = root; n; n = next_node(root, n)) {
@@ -64,7 +65,7 @@ static void fold(struct call_tree *tree, struct call_node *root, unsigned int nr
 	}
 }
 
-/* So many functions may call each other, in a cycle. */
+/* Functions that may call each other in a cycle. */
 #define MAX_CYCLE 8
 
 static bool is_recursion(const struct call_node *node)

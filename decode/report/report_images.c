@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which images the report found, and which it lacks. */
+/* Prints which images the report found, and which are missing. */
 #include "report.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool is_anonymous(const char *name)
 	return !strcmp(name, "//anon");
 }
 
-/* Is it an image that a directory could have? */
+/* Is it a file that was not found, or another image whose missing code caused gaps? */
 static bool is_missing(const struct auxtap_image_info *info)
 {
 	return info->state != AUXTAP_IMAGE_FOUND && !is_anonymous(info->name) &&
@@ -40,7 +40,7 @@ uint64_t report_generated_bytes(const struct report_facts *facts)
 	return nr;
 }
 
-/* Anonymous memory is in no directory: what ran there the program wrote itself. */
+/* Code in anonymous memory was written by the program itself: there is no file of it. */
 static void print_anonymous(const struct report_out *ro, const struct report_facts *facts)
 {
 	struct auxtap_image_info info = {.size = sizeof(info)};
@@ -62,7 +62,7 @@ static void print_anonymous(const struct report_out *ro, const struct report_fac
 		fputs("the snapshot holds none of it\n", ro->out);
 }
 
-/* A file with names of generated code that was not read as a whole. */
+/* Says that a file with names of generated code was not read completely. */
 static void print_code_names(const struct report_out *ro, const char *path, const char *suffix,
 			     const struct auxtap_crash_code_names *names)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The report as JSON; docs/report-json.md is its schema. What is not known is null. Names stay
- * whole; json_text.c makes whatever bytes they have harmless.
+ * The report as JSON; docs/report-json.md is its schema. Unknown values are null. Names are not
+ * shortened; json_text.c escapes their bytes.
  */
 #include "report_json.h"
 #include "decode/image/image_private.h"
@@ -54,7 +54,8 @@ static void put_source(struct report_json *json, const char *image,
 		char text[sizeof(line->text) + 1];
 
 		for (size_t k = 0; k < line->len; k++)
-			text[k] = line->text[k] ? line->text[k] : '\x01'; /* NUL would end it */
+			text[k] =
+				line->text[k] ? line->text[k] : '\x01'; /* NUL would end the text */
 		text[line->len] = '\0';
 		json_out_text(j, NULL, text);
 	}
@@ -155,7 +156,7 @@ static void put_insn(struct report_json *json, const struct report_death *death)
 	json_out_close(j, '}');
 }
 
-/* Where it was, and from where it came. */
+/* Writes where the program was, and where it came from. */
 static void put_where(struct report_json *json, const struct report_death *death)
 {
 	const struct report_headline *head = &death->head;
@@ -171,7 +172,7 @@ static void put_where(struct report_json *json, const struct report_death *death
 		put_location(json, ro, "called_from", own_frame.pc, own_frame.level, false);
 	else
 		json_out_null(j, "called_from");
-	/* else library code, or a call that left no frame, is in between */
+	/* otherwise library code, or a call without a frame, is in between */
 	json_out_bool(j, "called_directly",
 		      own_frame.frame >= 0 && own_frame.frame + own_frame.level <= 1);
 	if (head->regs && head->fault->bad_ip && head->last)
@@ -264,7 +265,7 @@ static void put_gaps(struct json_out *j, const struct report_cover *cover)
 	json_out_close(j, ']');
 }
 
-/* Threads that had ended before the snapshot, which keeps no trace of them. */
+/* Writes the threads that exited before the snapshot, which contains no trace of them. */
 static void put_ended(struct json_out *j, const struct report_facts *facts)
 {
 	char value[32];

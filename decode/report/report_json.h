@@ -7,7 +7,7 @@
 #include "util/json_out.h"
 
 #define REPORT_JSON_VERSION 1
-#define REPORT_JSON_CALLS   2000 /* lines of the tree of calls by default */
+#define REPORT_JSON_CALLS   2000 /* rows of the tree of calls by default */
 
 struct report_json {
 	struct json_out j;
@@ -15,33 +15,32 @@ struct report_json {
 	unsigned int nr_sources; /* how many more source files may be read */
 };
 
-/*
- * One of the functions at loc: members 'function' to 'source' of an object. level: 0 is the
- * innermost.
- */
+/* Writes one of the functions at loc: members 'function' to 'source'. level 0 is the innermost. */
 void report_json_place(struct report_json *json, const struct auxtap_location *loc,
 		       unsigned int level, bool source);
-/* One of the functions at loc, with its source line; level: 0 is the innermost. */
+/* Writes an object: one of the functions at loc, with its source line; level 0 is the innermost. */
 void report_json_function(struct report_json *json, const char *key,
 			  const struct auxtap_location *loc, unsigned int level, bool source);
 /*
- * Where addr is: image, function, line. called: of the function that is called there, not of those
- * inlined into it.
+ * Writes where addr is: image, function, line. called: those of the called function, not of one
+ * that is inlined into it.
  */
 void report_json_location(struct report_json *json, const struct report_out *ro, const char *key,
 			  uint64_t addr, bool called);
-/* An element of an array: the function of that level of inlining at addr. */
+/* Writes an element of an array: the function at addr of that level of inlining. */
 void report_json_level(struct report_json *json, uint64_t addr, int level);
 void report_json_signal(struct json_out *j, const char *key, int signo);
 void report_json_time(struct json_out *j, const char *key, uint64_t time);
 
-/* report_json_flow.c: the tree of calls and the last branches of a thread, members of an object. */
-/* out_of_memory: its end is missing. */
+/*
+ * report_json_flow.c: writes the tree of calls and the last branches of a thread as members of an
+ * object. out_of_memory: the end of the tree is missing.
+ */
 void report_json_calls(struct report_json *json, struct call_tree *tree, bool out_of_memory);
-/* Members of an open object: the calls in which most was executed; ro: of its process. */
+/* Writes members of an open object: the hottest calls. ro: for the thread's process. */
 void report_json_hot_calls(struct report_json *json, const struct report_out *ro,
 			   struct call_tree *tree, unsigned int nr_rows);
-/* Another thread's last calls of the program's own functions. */
+/* Writes another thread's last calls of the program's own functions. */
 void report_json_last_calls(struct report_json *json, struct call_tree *tree);
 void report_json_branches(struct report_json *json, const struct report_branches *branches);
 

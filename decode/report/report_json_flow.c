@@ -21,7 +21,7 @@ static const char *call_kind(const struct call_node *node)
 				    "call";
 }
 
-/* The function called through a PLT is meant, not the table's entry. */
+/* Writes the name of the function; for a call through a PLT stub that of the stub's target. */
 static void put_name(struct report_json *json, const struct report_out *ro,
 		     const struct call_node *node)
 {
@@ -103,7 +103,7 @@ static void put_row(void *ctx, const struct report_call_row *row)
 	json_out_close(j, '}');
 }
 
-/* Members of an open object. */
+/* Writes members of an open object. */
 static void put_calls(struct report_json *json, const struct report_out *ro,
 		      const struct report_calls *calls, bool out_of_memory)
 {

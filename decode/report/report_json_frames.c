@@ -6,13 +6,13 @@
 #include <string.h>
 
 #define MAX_VARIABLES 100 /* arguments, or local variables, of one function */
-#define MAX_OUTER     200 /* rows of frames that the trace knows */
+#define MAX_OUTER     200 /* rows of frames that only the trace shows */
 
-/* The two lists of a function; of one that is empty nothing is written. */
+/* The lists of arguments and of local variables of a function; an empty one is not written. */
 struct put_vars {
 	struct json_out *j;
-	const char *list; /* the one at work; NULL: none */
-	uint64_t nr;	  /* in it */
+	const char *list; /* the current list; NULL: none */
+	uint64_t nr;	  /* variables in it */
 };
 
 static void end_list(struct put_vars *vars)
@@ -49,7 +49,7 @@ static void put_variable(void *ctx, const struct image_variable *var)
 	json_out_close(vars->j, '}');
 }
 
-/* Those of the C and C++ libraries rarely show a bug. */
+/* Skips the C and C++ libraries, whose variables rarely show a bug. */
 static void put_variables(struct report_json *json, const struct unwind_frames *frames, int nr,
 			  const struct auxtap_location *loc, unsigned int level)
 {
@@ -62,7 +62,7 @@ static void put_variables(struct report_json *json, const struct unwind_frames *
 	end_list(&vars);
 }
 
-/* The functions that left by a jump to that of frame nr, or to one of these. */
+/* Writes the functions that made a tail call to that of frame nr, or to one of these. */
 static void put_tails(struct report_json *json, const struct unwind_frames *frames, int nr)
 {
 	const struct report_out *ro = &json->r->ro;
@@ -147,7 +147,7 @@ static void put_outer_row(void *ctx, const struct call_open *call, size_t depth,
 	json_out_close(j, '}');
 }
 
-/* Frames that the trace knows, and the stack does not show. */
+/* Writes frames that the trace shows, and the stack does not. */
 static void put_outer(struct report_json *json, const struct report_death *death)
 {
 	const struct report *r = json->r;

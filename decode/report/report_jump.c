@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How the dead thread came to where no instruction can be executed. The trace shows which branch
- * it was, and the calls that it recorded say where a return should have gone to. That a return
- * address was overwritten is printed only where nothing else can be: see overwritten().
+ * Explains how the dead thread came to where no instruction can be executed. The trace shows which
+ * branch went there, and its calls show where a return should have gone to. That a return address
+ * was overwritten is printed only if it is proved: see overwritten().
  */
 #include "report.h"
 
@@ -13,8 +13,11 @@
 #define MAX_OUTER    64	   /* callers to look for in the stack */
 #define STACK_SEARCH 65536 /* bytes of the stack to look for them in */
 
-/* A handler, or what it returns to: no call entered it, so its return goes to no known address. */
-static bool elsewhere(const struct report_returns *r, const struct auxtap_event *ev)
+/*
+ * Does the trace go on at another place than where it went off: in a signal handler, or where one
+ * returns to? No call entered that place, so that a return from it matches no known address.
+ */
+static bool resumes_elsewhere(const struct report_returns *r, const struct auxtap_event *ev)
 {
 	if (!r->trace_off_ip || !ev->has_addr)
 		return true;
@@ -44,7 +47,7 @@ int report_returns_add(struct report_returns *r, const struct auxtap_event *ev)
 				r->trace_off_ip = ev->has_ip ? ev->ip : 0;
 			return 0;
 		}
-		if (elsewhere(r, ev) && callstack_call(&r->calls, 0) == UINT32_MAX)
+		if (resumes_elsewhere(r, ev) && callstack_call(&r->calls, 0) == UINT32_MAX)
 			return -1;
 		r->trace_off_ip = 0;
 		r->trace_off_async = false;
@@ -61,8 +64,8 @@ int report_returns_add(struct report_returns *r, const struct auxtap_event *ev)
 }
 
 /*
- * Is sp in the stack of the traced calls? Then a return address of one of the outer calls is above
- * it; another stack, of a coroutine or a context, has none of them.
+ * Is sp in the stack of the traced calls? Then a return address of one of the outer calls is at a
+ * higher address; another stack, of a coroutine or a context, contains none of them.
  */
 static bool same_stack(const struct report_facts *facts, const struct report_returns *r,
 		       uint64_t sp)
@@ -87,7 +90,7 @@ static bool same_stack(const struct report_facts *facts, const struct report_ret
 }
 
 /*
- * Was the return address of the return at 'from' overwritten? Proved if the return went to no
+ * Was the return address of the return at 'from' overwritten? It is proved if the return went to no
  * return address of the calls before it, the unwind information says that the return address of
  * the call is at the top of the stack there (not so in setcontext()), the stack is that of the
  * calls (not so where a coroutine switches stacks), and the address that the call pushed is not
@@ -114,7 +117,7 @@ static void location_text(const struct report_out *ro, uint64_t addr, char *text
 		 location[0] ? ")" : "");
 }
 
-/* Why a return goes to none of the calls, and where the last call was. */
+/* Describes a return that matches none of the calls, and where the last call was. */
 static void not_its_call(const struct report_out *ro, bool proved, const struct report_returns *r,
 			 char *text, size_t size)
 {
@@ -127,7 +130,7 @@ static void not_its_call(const struct report_out *ro, bool proved, const struct 
 		 call);
 }
 
-/* What became of the code that the return goes to, or of the return address. */
+/* Explains what happened to the code that the return goes to, or to the return address. */
 static void explain_return(const struct report_out *ro, const struct report_facts *facts,
 			   const struct auxtap_regs *regs, const struct report_returns *r,
 			   uint64_t ip, struct fault *fault)
@@ -155,7 +158,7 @@ static void explain_return(const struct report_out *ro, const struct report_fact
 			     fault->why + len, sizeof(fault->why) - (size_t)len);
 }
 
-/* The processor refused the return at ip itself: the trace has no branch for it. */
+/* Explains a return at ip that faulted itself: the trace has no branch for it. */
 static void explain_refused(const struct report_out *ro, const struct report_facts *facts,
 			    const struct auxtap_regs *regs, const struct report_returns *r,
 			    uint64_t ip, struct fault *fault)
@@ -187,9 +190,7 @@ bool report_was_unloaded(const struct report_out *ro, const struct report_facts 
 	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) && loc.image;
 }
 
-/*
- * What function is at ip, for code that is mapped without the right to execute it, or was mapped
- * there.
+/* Names the function at ip, if its code is mapped without permission to execute, or was unmapped.
  */
 static void name_function(const struct report_out *ro, const struct report_facts *facts,
 			  uint64_t ip, struct fault *fault)
@@ -220,7 +221,8 @@ void report_jump_explain(const struct report_out *ro, const struct report_facts 
 	if (!fault->bad_ip)
 		return;
 	if (!b) {
-		/* by a jump, a call, a return or the kernel: the trace does not show it */
+		/* the trace does not show whether a jump, a call, a return or the kernel went there
+		 */
 		snprintf(fault->why, sizeof(fault->why), "it went on at 0x%" PRIx64 ", %s", ip,
 			 fault->where);
 	} else if (b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT) {
@@ -270,7 +272,7 @@ bool report_first_fault(const struct report_out *ro, const struct report_facts *
 	if (facts->crash.si_code > 0 || facts->crash.fault_tid != facts->crash.tid ||
 	    !report_regs_ip(regs, &ip) || ip != facts->crash.fault_ip)
 		return false;
-	/* its address was not recorded: the access that cannot succeed is the one */
+	/* the address of the fault was not recorded: find the access that cannot succeed */
 	first.crash.signo = facts->crash.fault_signo;
 	first.crash.si_code = SI_KERNEL;
 	first.crash.flags &= ~(uint32_t)AUXTAP_CRASH_ADDR_VALID;

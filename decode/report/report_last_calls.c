@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The last calls of the program's own functions in one of several threads, with their times. */
+/* Prints a thread's last calls of the program's own functions, with their times. */
 #include "call_nodes.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ static bool is_own(const struct report_out *ro, const struct call_node *node)
 	return report_own_level(&loc) == 0;
 }
 
-/* The node that was entered next; NULL: it was the last one. */
+/* The next node in preorder; NULL: it was the last one. */
 static const struct call_node *next_node(const struct call_node *node)
 {
 	if (node->first)
@@ -29,7 +29,7 @@ static const struct call_node *next_node(const struct call_node *node)
 	return node ? node->next : NULL;
 }
 
-/* Its time, from the death. The trace's times are those of the last time stamp: lower bounds. */
+/* Prints its time relative to the death. Times are those of the last timestamp: lower bounds. */
 static void print_time(const struct report_out *ro, const struct call_node *node)
 {
 	uint64_t time = call_node_newest(node), death = ro->time;
@@ -59,7 +59,7 @@ static void print_call(void *ctx, const struct call_node *node)
 		node->returned ? "" : "  ...");
 }
 
-/* last[] stays in the order of time; calls of one time stay in the order of the tree. */
+/* Keeps last[] sorted by time; calls with equal times stay in the order of the tree. */
 static unsigned int insert(const struct call_node **last, unsigned int found, unsigned int nr,
 			   const struct call_node *node)
 {

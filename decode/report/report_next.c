@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The commands with which to go on after a report. */
+/* Suggests commands at the end of a report. */
 #include "report_state.h"
 
 #include <stdio.h>
@@ -36,8 +36,8 @@ unsigned int report_next_commands(const struct report *r, struct report_command 
 	unsigned int nr = 0;
 
 	if (r->raw)
-		return 0; /* its options would have to be said again */
-	if (r->facts.have_crash && r->pd && report_family(r)->flows) { /* serves no raw traces */
+		return 0; /* the commands would need the options of the raw trace again */
+	if (r->facts.have_crash && r->pd && report_family(r)->flows) { /* gdb needs a perf.data */
 		c = add(commands, &nr);
 		put_all(c, gdb);
 		put(c, r->path);
@@ -52,7 +52,7 @@ unsigned int report_next_commands(const struct report *r, struct report_command 
 	put_all(c, r->facts.have_crash ? insns : calls);
 	put(c, r->path);
 	if (!r->pd)
-		return nr; /* perf reads no directories with a CoreSight snapshot */
+		return nr; /* perf cannot read a directory with a CoreSight snapshot */
 	c = add(commands, &nr);
 	put_all(c, perf);
 	put(c, r->path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where the bad pointer came from: the instructions that were executed last are known, so that the
- * one that read the pointer from memory is found, or the function that returned it.
+ * Finds where the bad pointer came from: among the instructions that were executed last, the one
+ * that read the pointer from memory, or the function that returned it.
  */
 #include "decode/flow/branch_insn.h"
 #include "origin.h"
@@ -11,8 +11,8 @@
 #include <inttypes.h>
 
 /*
- * The runs between the last branches. What the kernel, a gap or a loop without packets came between
- * ends them: registers may have changed there.
+ * Collects the runs between the last branches, back to where the kernel, a gap or a loop without
+ * packets may have changed registers.
  */
 static void collect_runs(const struct report_branches *branches, uint64_t end,
 			 struct origin_flow *flow)
@@ -25,7 +25,7 @@ static void collect_runs(const struct report_branches *branches, uint64_t end,
 		return;
 	last = &branches->at[(branches->nr - 1) % REPORT_BRANCHES];
 	if (last->async)
-		back = 2; /* the signal */
+		back = 2; /* skip the signal */
 	else if (!flow->is_branch)
 		return;
 	if (last->async && !flow->is_branch && last->from != end)
@@ -90,7 +90,7 @@ bool report_origin_is_in(const struct auxtap_crash_block *block, const struct re
 	       origin->addr >= block->addr && origin->addr - block->addr < block->nr_bytes;
 }
 
-/* The block of the heap that it was read from; NULL: none is known there. */
+/* The block of the heap that the pointer was read from; NULL: no known block. */
 static const struct auxtap_crash_block *block_of(const struct report_facts *facts,
 						 const struct report_origin *origin)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Frames farther out than the backtrace, which the trace knows: calls that it shows, and no return
- * from. Only if all frames of the backtrace are open calls of the trace, too.
+ * Callers outside of the backtrace that the trace shows: calls without a return. They are found
+ * only if all frames of the backtrace are open calls of the trace.
  */
 #include "report.h"
 
@@ -9,7 +9,7 @@
 
 #define NR_ROWS 16
 
-/* The begin of the function around addr; 0: not known. */
+/* The start of the function around addr; 0: unknown. */
 static uint64_t function_at(const struct report_out *ro, uint64_t addr)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
@@ -20,7 +20,7 @@ static uint64_t function_at(const struct report_out *ro, uint64_t addr)
 	return addr - loc.frames[0].symbol_off;
 }
 
-/* After the call at 'at' and those whose frame it has taken over by jumps. */
+/* The index after the call at 'at' and those whose frame it has taken over by tail calls. */
 static size_t next_frame(const struct call_open *open, size_t nr, size_t at)
 {
 	while (at < nr && open[at].by_tail_call)
@@ -28,7 +28,7 @@ static size_t next_frame(const struct call_open *open, size_t nr, size_t at)
 	return at + 1;
 }
 
-/* Which open call is the first one farther out than the frames; nr: not one, or not known. */
+/* The index of the first open call outside of the frames; nr: none, or unknown. */
 static size_t first_outer(const struct report_out *ro, const struct unwind_frames *frames,
 			  const struct call_open *open, size_t nr)
 {
@@ -52,8 +52,8 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 }
 
 /*
- * The rows from 'at' on, of a recursion one for each function: how many. fn: is called for those
- * before 'head' and those from 'tail' on.
+ * Calls fn for the rows from 'at' on that are before 'head' or from 'tail' on; a recursion has one
+ * row for each of its functions. Returns the number of all rows.
  */
 static size_t each_row(const struct report_outer *outer, size_t head, size_t tail,
 		       report_outer_fn *fn, void *ctx)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The report of a file without a crash: the trees of calls, and of which threads. */
+/* The report of a file without a crash: chooses threads, and shows their trees of calls. */
 #include "report_json.h"
 
 #include <stdio.h>
 
-/* The thread that executed most; NULL: no thread any. */
+/* The thread that executed most; NULL: none executed anything. */
 static const struct thread_view *busiest_thread(const struct report *r)
 {
 	const struct thread_view *found = NULL;
@@ -15,7 +15,7 @@ static const struct thread_view *busiest_thread(const struct report *r)
 	return found;
 }
 
-/* After v, or the first one: a thread that executed something; NULL: no further one. */
+/* The next thread after v, or the first one, that executed something; NULL: none. */
 static const struct thread_view *next_thread(const struct report *r, const struct thread_view *v)
 {
 	for (v = v ? v->next : r->threads; v && !v->nr_insns;)
@@ -23,7 +23,7 @@ static const struct thread_view *next_thread(const struct report *r, const struc
 	return v;
 }
 
-/* --calls: a tree for each of that many threads at most. */
+/* With --calls: prints a tree for each of up to REPORT_THREADS_WITH_CALLS threads. */
 void report_trees_print(const struct report *r)
 {
 	const struct thread_view *busiest = busiest_thread(r);
@@ -59,7 +59,7 @@ void report_json_trees(struct report_json *json)
 		struct report_out ro = r->ro;
 
 		if (busiest && v != busiest && left == 1)
-			continue; /* the last place is kept for the busiest one */
+			continue; /* the last place is reserved for the busiest thread */
 		if (v == busiest)
 			busiest = NULL;
 		left--;

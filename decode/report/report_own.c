@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which functions are the program's own, and which are a library's: by the image, by the source
- * file (templates and inlined functions of a library's headers), and without one by the name (a
+ * Tells the program's own functions from those of libraries: by the image, by the source file
+ * (templates and inlined functions of a library's headers), and if there is none by the name (a
  * statically linked library).
  */
 #include "report.h"
@@ -13,7 +13,7 @@ static bool begins(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* A source file of a library: a header of the system, or Rust's own library. */
+/* Is it a source file of a library: a system header, or Rust's standard library? */
 static bool is_library_source(const char *file)
 {
 	return begins(file, "/usr/include/") || strstr(file, "/include/c++/") ||
@@ -56,7 +56,7 @@ bool report_is_library(const char *image, const struct auxtap_frame *frame)
 	return is_reserved(frame->symbol) || is_static_library(frame->symbol);
 }
 
-/* Where a thread of execution begins: no function of the program's source. */
+/* Is it where a thread starts, which is not a function of the program's source? */
 static bool is_start(const char *symbol)
 {
 	static const char *const names[] =

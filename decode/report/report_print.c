@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * Printing parts of the report: names of addresses, source lines.
- */
+/* Prints parts of the report: names of addresses, source lines. */
 #include "report.h"
 
 #include <auxtap/text.h>
@@ -66,7 +64,7 @@ const char *report_base_name(const char *path)
 void report_offset(const struct report_out *ro, const char *image, uint64_t off, char *name,
 		   size_t name_size)
 {
-	/* code that a program wrote has no beginning to count from */
+	/* generated code has no image to count the offset from */
 	if (!strcmp(image, AUXTAP_GENERATED_CODE))
 		snprintf(name, name_size, "0x%" PRIx64 " %s", off, image);
 	else
@@ -80,7 +78,7 @@ static void frame_name(const struct report_out *ro, const struct auxtap_location
 {
 	const char *inlined = frame && frame->inlined ? " (inlined)" : "";
 
-	/* the end of a long name would be taken for the name's */
+	/* a truncated name would be taken for the whole name */
 	if (frame && frame->symbol &&
 	    strlen(report_symbol(ro, frame->symbol)) + strlen(inlined) >= name_size)
 		snprintf(name, name_size, "%.*s...%s", (int)(name_size - strlen(inlined) - 4),
@@ -99,7 +97,7 @@ static void frame_name(const struct report_out *ro, const struct auxtap_location
 			 report_text(ro, report_base_name(loc->image)));
 }
 
-/* False where no image is known at addr: 'name' is the address then. */
+/* False: no image is known at addr; 'name' is set to the address. */
 static bool find_location(const struct report_out *ro, uint64_t addr, struct auxtap_location *loc,
 			  char *name, size_t name_size, char *location)
 {

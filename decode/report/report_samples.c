@@ -15,7 +15,7 @@
 
 #define NR_FUNCTIONS 20
 #define MAX_CPUS     4096
-/* Buckets of a histogram: 16 of width 1, then 16 for each power of 2 of 16 bits. */
+/* Buckets of a histogram: 16 of width 1, then 16 for each power of 2 up to 16 bits. */
 #define STEPS	   16
 #define NR_BUCKETS (STEPS * 13)
 
@@ -28,7 +28,7 @@ struct latency {
 /* Samples of one function, or with data from one source. */
 struct group {
 	const char *image, *name; /* a function: strings of the image set, compared by pointer */
-	uint64_t source;	  /* a source: its number, */
+	uint64_t source;	  /* a data source: its number */
 	bool is_source;
 	uint64_t nr, nr_l1_access, nr_l1_miss, nr_tlb_access, nr_tlb_walk;
 	struct latency latency;
@@ -120,7 +120,7 @@ static int compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* The group that is like key, made if there is none; NULL: no memory. */
+/* Finds the group of key, or makes one; NULL: no memory. */
 static struct group *group_of(struct sampled *s, const struct group *key)
 {
 	struct group ***list = key->is_source ? &s->sources : &s->functions;
@@ -261,7 +261,7 @@ static int by_number(const void *a, const void *b)
 	return x->nr != y->nr ? (x->nr < y->nr ? 1 : -1) : compare(x, y);
 }
 
-/* Where most cycles went. */
+/* Sorts by cycles of latency, the most first. */
 static int by_latency(const void *a, const void *b)
 {
 	const struct group *x = *(struct group *const *)a, *y = *(struct group *const *)b;

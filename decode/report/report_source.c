@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A line of a source file that debug information names. The name is input: it may be that of a
- * device, of a FIFO, of /etc/shadow. So: regular files alone, without waiting, a bounded part of
- * them, and only what those who could choose the name may read, too.
+ * Reads lines of a source file that debug information names. The name is untrusted: it may be that
+ * of a device, of a FIFO, of /etc/shadow. So only regular files are read, without blocking, up to a
+ * limit, and only if those who could choose the name may read them, too.
  */
 #include "decode/image/packed.h"
 #include "decode/image/open_for_users.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_BYTES (64u << 20) /* how far a line is looked for */
+#define MAX_BYTES (64u << 20) /* of a file that are searched for a line */
 #define MAX_LINE  120	      /* characters of it that are shown */
 #define NR_OWNERS 2	      /* of the recording, of the image */
 
@@ -35,8 +35,8 @@ static int open_source(const char *file, const uid_t *uids, size_t nr_uids)
 }
 
 /*
- * Lines first to first + nr - 1, without what ends them, into source; how many the file has of
- * them.
+ * Reads lines first to first + nr - 1, without newlines, into source. Returns how many of them the
+ * file contains.
  */
 static unsigned int read_lines(int fd, unsigned int first, unsigned int nr,
 			       struct report_source *source)
@@ -55,7 +55,7 @@ static unsigned int read_lines(int fd, unsigned int first, unsigned int nr,
 				at >= first ? &source->lines[at - first] : NULL;
 
 			if (line && found <= at - first)
-				found = at - first + 1; /* it begins */
+				found = at - first + 1; /* the line has started */
 			if (buf[i] == '\n')
 				at++;
 			else if (line && line->len < sizeof(line->text))
@@ -77,10 +77,7 @@ static bool stat_image(const struct report_out *ro, const char *name, struct sta
 	return false;
 }
 
-/*
- * Was the source written after the image? Then its lines may be others than those that were
- * compiled.
- */
+/* Was the source written after the image? Then its lines may differ from those compiled. */
 static bool is_newer(int fd, const struct stat *image)
 {
 	struct stat st;
@@ -105,7 +102,7 @@ static void print_line(const struct report_out *ro, unsigned int line, const cha
 			ro->style->bad, ro->style->off);
 }
 
-/* A packed file has the lines that were shown when it was packed, and no others. */
+/* Prints a line from a packed file, which contains those that were shown when it was packed. */
 static bool print_packed(const struct report_out *ro, const struct auxtap_frame *frame)
 {
 	const struct image_source *source =
@@ -159,7 +156,7 @@ bool report_source_read(const struct report_out *ro, const char *image_name,
 	source->first = frame->line - before;
 	source->nr = read_lines(fd, source->first, before + 1 + around, source);
 	close(fd);
-	return source->nr > before; /* it has the line itself */
+	return source->nr > before; /* the line itself was read */
 }
 
 void report_source_line(const struct report_out *ro, const struct auxtap_location *loc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the report knows when the trace is decoded, before anything is printed: report.c collects
+ * The state of a report after the trace is decoded, before anything is printed: report.c collects
  * it, report_death.c explains the death, report.c and report_json.c print it.
  */
 #ifndef AUXTAP_REPORT_STATE_H
@@ -12,7 +12,7 @@
 #define REPORT_THREADS_WITH_CALLS 16 /* of the other threads, the newest */
 #define REPORT_LAST_CALLS	  5
 
-/* A process became another program. */
+/* A process executed another program. */
 struct exec_event {
 	int32_t tid;
 	bool done;
@@ -26,24 +26,24 @@ struct name_event {
 	char comm[16];
 };
 
-/* What was seen of one thread. */
+/* The state of one thread in the trace. */
 struct thread_view {
 	struct thread_view *next;
 	int32_t pid, tid;
 	char comm[32];
 	const char *comm_seen;
 	struct call_tree *calls;
-	struct report_code code; /* what 'calls' asks for */
+	struct report_code code; /* context of the lookups of 'calls' */
 	struct report_branches branches;
 	struct report_returns returns;
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	size_t next_map;   /* of report->map_times */
 	size_t rank;	   /* by the time of the last event, 0 is the newest */
-	uint64_t flow_end; /* where it would go on, if flow_end_known */
-	bool has_flow;	   /* more than gaps */
-	bool ended_before; /* before the snapshot */
+	uint64_t flow_end; /* the next address of the flow, if flow_end_known */
+	bool has_flow;	   /* it has other events than gaps */
+	bool ended_before; /* the thread exited before the snapshot */
 	bool flow_end_known;
-	bool in_syscall; /* the flow ends there, as that of a thread that exits */
+	bool in_syscall; /* the flow ends in a system call, like that of a thread that exits */
 };
 
 struct report {
@@ -60,40 +60,40 @@ struct report {
 	size_t nr_execs, max_execs;
 	struct name_event *names; /* by time */
 	size_t nr_names, max_names;
-	uint64_t *map_times; /* of records of mappings, ascending */
+	uint64_t *map_times; /* times of records of mappings, ascending */
 	size_t nr_maps, max_maps;
 };
 
 /* ---- the death (report_death.c) ---- */
 
 struct report_death {
-	struct report_headline head; /* of the next two */
+	struct report_headline head; /* points to fault and frames */
 	struct fault fault;
 	struct unwind_frames frames;
-	struct thread_view *view; /* of the thread that died; NULL: it left no trace */
+	struct thread_view *view; /* of the thread that died; NULL: it has no trace */
 	bool unloaded;		  /* nothing is mapped any more where it died */
 	bool out_of_memory;	  /* the end of the tree of calls is missing */
-	/* abort(): the branches up to the call 'what', instead of the last ones; NULL */
+	/* of abort(): the branches before the call 'what', to be shown instead of the last; NULL */
 	const struct report_branches *before;
 	const char *what;
 };
 
-/* Once, after the trace is decoded. */
+/* To be called once, after the trace is decoded. */
 void report_death_explain(struct report *r, struct report_death *death);
-/* Did an instruction cause it, at death->fault.insn_ip? */
+/* Did the instruction at death->fault.insn_ip cause the death? */
 bool report_death_has_insn(const struct report_death *death);
 
 /* ---- the hottest functions (report_functions.c) ---- */
 
-/* The functions of all threads, whose trees of calls have counted them. */
+/* Prints the functions of all threads, whose trees of calls have counted them. */
 void report_functions_print(const struct report *r);
 
 /* ---- the calls of threads of a file without a crash (report_overview.c) ---- */
 
-/* The calls of the busiest thread; with --calls those of up to 16. */
+/* Prints the calls of the busiest thread; with --calls those of up to 16 threads. */
 void report_trees_print(const struct report *r);
 
-/* ---- the commands with which to go on (report_next.c) ---- */
+/* ---- suggested commands (report_next.c) ---- */
 
 #define REPORT_NEXT_MAX 3
 
@@ -103,31 +103,34 @@ struct report_command {
 	char tid[16];
 };
 
-/* How many, at most REPORT_NEXT_MAX; 0 of a raw stream. They point into r and themselves. */
+/*
+ * Fills in at most REPORT_NEXT_MAX commands, which point into r and themselves. Returns their
+ * number; 0 for a raw stream.
+ */
 unsigned int report_next_commands(const struct report *r, struct report_command *commands);
 void report_next_print(const struct report *r);
 
 /* ---- what is common to both kinds of report (report.c) ---- */
 
-/* What the trace covers: completes r->cover. Once, after the trace is decoded. */
+/* Completes r->cover. To be called once, after the trace is decoded. */
 void report_coverage(struct report *r);
-/* By thread id; v->rank becomes the rank by time. Without memory the order stays. */
+/* Sorts by thread id, and sets v->rank to the rank by time. Without memory the order stays. */
 void report_sort_threads(struct report *r);
-/* Is the thread of the process that died, if one did? */
+/* Is the thread in the process that died, if one did? */
 bool report_has_thread(const struct report *r, const struct thread_view *v);
-/* What the snapshot has of a thread; NULL: nothing. */
+/* The snapshot's record of a thread; NULL: none. */
 const struct report_thread *report_find_thread(const struct report *r, int32_t tid);
-/* The trace's family; without trace, or with none that is decoded, the default of raw streams. */
+/* The trace's family; without a trace that can be decoded, the default for raw streams. */
 const struct trace_family *report_family(const struct report *r);
 
-/* Registers of the thread that died; NULL: not known. */
+/* Registers of the thread that died; NULL: unknown. */
 const struct auxtap_regs *report_dying_regs(const struct report *r);
 struct thread_view *report_dying_view(const struct report *r);
 /* Was the signal sent by the process to itself? */
 bool report_is_abort(const struct auxtap_crash *c);
-/* Not a death: the user asked for a snapshot. */
+/* Is it not a death, but a snapshot that the user asked for? */
 bool report_is_interrupted(const struct report *r);
-/* Code at ip: of its image, else what the snapshot has of the memory. How many bytes. */
+/* Reads code at ip from its image, else from the snapshot's memory. Returns the number of bytes. */
 size_t report_read_code(const struct report *r, uint64_t ip, uint8_t *code, size_t size);
 enum auxtap_isa report_isa(const struct auxtap_regs *regs);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Tail frames of the backtrace: functions that left their frame to the one that they jumped to. The
- * stack has nothing of them; the trace has the jump. Frames and calls of the trace are followed
- * together, from the innermost on, as long as both agree.
+ * Tail frames of the backtrace: functions that left their frame by a tail call. The stack does not
+ * show them; the trace contains the jump. The frames of the stack and the open calls of the trace
+ * are compared, from the innermost on, as long as both agree.
  */
 #include "report.h"
 
@@ -11,7 +11,7 @@
 
 #define MAX_INSN 15
 
-/* The entry of the function around addr by its symbol; 0: not known. */
+/* The entry of the function around addr by its symbol; 0: unknown. */
 static uint64_t function_of(const struct report_out *ro, uint64_t addr)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
@@ -22,7 +22,7 @@ static uint64_t function_of(const struct report_out *ro, uint64_t addr)
 	return addr - loc.frames[0].symbol_off;
 }
 
-/* Did the function of 'from' jump to the first instruction of the one of 'to', as its last act? */
+/* Did the function of 'from' make a tail call to that of 'to'? */
 static bool is_tail_call(const struct report_out *ro, const struct call_open *to,
 			 const struct call_open *from)
 {
@@ -31,7 +31,8 @@ static bool is_tail_call(const struct report_out *ro, const struct call_open *to
 	       function_of(ro, to->addr) == to->addr && function_of(ro, to->site) == from->addr;
 }
 
-/* Adds the functions that path[at] was reached from by jumps; the place of the outermost one. */
+/* Adds the functions that reached open[at] by tail calls; returns the index of the outermost one.
+ */
 static size_t add_tails(const struct report_out *ro, const struct call_open *open, size_t nr,
 			size_t at, int frame, struct unwind_frames *frames)
 {
@@ -43,7 +44,7 @@ static size_t add_tails(const struct report_out *ro, const struct call_open *ope
 	return at;
 }
 
-/* Is it the call that frame nr returns to? */
+/* Is it the call that returns to frame nr? */
 static bool is_call_of(const struct call_open *open, const struct unwind_frames *frames, int nr)
 {
 	return !open->by_tail_call && !open->async && open->known_caller &&
@@ -52,8 +53,8 @@ static bool is_call_of(const struct call_open *open, const struct unwind_frames 
 }
 
 /*
- * The stack says that the frame was called from elsewhere: recursion by direct calls has no
- * packets, and the trace's call is another one than the frame's.
+ * True if the stack shows that the frame was called from another place: a recursion by direct calls
+ * has no packets, so that the trace may show a different call of the function than the frame.
  */
 static bool contradicts(const struct call_open *open, const struct unwind_frames *frames, int nr)
 {
@@ -61,7 +62,7 @@ static bool contradicts(const struct call_open *open, const struct unwind_frames
 	       frames->call_mask >> nr & 1 && !is_call_of(open, frames, nr);
 }
 
-/* Such a recursion may have gone on here. */
+/* Such a recursion may have gone on in the node. */
 static bool is_uncounted(const struct call_node *node)
 {
 	return node->last && node->last->gap && !node->last->loses_callers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Arguments and local variables below a function of the backtrace. */
+/* Prints arguments and local variables below a function of the backtrace. */
 #include "report.h"
 
 #include <auxtap/text.h>
@@ -7,18 +7,18 @@
 #include <string.h>
 
 #define MAX_SHOWN 12 /* arguments, or local variables, of one function */
-#define MAX_NAMES 8  /* of variables without a value */
+#define MAX_NAMES 8  /* names of variables without a value */
 #define INDENT	  8
 #define MAX_ITEM  1024
 
-/* What is collected of one function. */
+/* The variables of one function. */
 struct vars_list {
 	const struct report_out *ro;
-	const char *label; /* of the list at work; NULL: none */
+	const char *label; /* of the current list; NULL: none */
 	unsigned int column;
 	unsigned int nr, nr_left_out;
 	unsigned int nr_optimized, nr_names;
-	char optimized[512]; /* names of local variables */
+	char optimized[512]; /* names of local variables that were optimized out */
 };
 
 static bool snapshot_read(void *ctx, uint64_t addr, void *buf, size_t size)
@@ -33,7 +33,7 @@ static bool is_writable(void *ctx, uint64_t addr)
 	return !map || map->perms[1] == 'w';
 }
 
-/* The next word of a list; a line that would become too long ends before it. */
+/* Prints the next item of a list; starts a new line if it does not fit. */
 static void put_item(struct vars_list *list, const char *text)
 {
 	const struct report_out *ro = list->ro;

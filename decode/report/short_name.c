@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Long names of C++ and Rust, shortened to fit: what is in the innermost brackets goes first. Two
- * functions of one report never have the same short name.
+ * Shortens long names of C++ and Rust: the innermost brackets are abbreviated first. Two functions
+ * of one report never have the same short name.
  */
 #include "report.h"
 #include "util/hash_map.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAMES 4096 /* that are remembered: few reports have more long names */
+#define MAX_NAMES 4096 /* names that are remembered; few reports have more long ones */
 #define MAX_DEPTH 64
 
 struct short_name {
@@ -29,7 +29,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* The length of "operator<<" and the like at s, whose brackets are no brackets; 0: not there. */
+/* The length of "operator<<" and the like at s, whose "<" is not a bracket; 0: it is not there. */
 static size_t operator_length(const char *name, const char *s)
 {
 	static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "()", "<<",
@@ -43,7 +43,7 @@ static size_t operator_length(const char *name, const char *s)
 	return 0;
 }
 
-/* Is there a part of the name at s that is no list: "(anonymous namespace)", "{lambda(int)#1}"? */
+/* The length of a part in brackets at s that is not a list: "(anonymous namespace)"; 0: none. */
 static size_t part_length(const char *name, const char *s)
 {
 	static const char anonymous[] = "(anonymous namespace)";
@@ -53,7 +53,7 @@ static size_t part_length(const char *name, const char *s)
 	return operator_length(name, s);
 }
 
-/* After the bracket that closes the one at s; NULL: none does. */
+/* The position after the bracket that closes the one at s; NULL: none does. */
 static const char *after_list(const char *name, const char *s)
 {
 	char open[MAX_DEPTH];
@@ -69,7 +69,7 @@ static const char *after_list(const char *name, const char *s)
 				return NULL;
 			open[depth++] = *s;
 		} else if (*s == '>' && s > name && s[-1] == '-') {
-			continue; /* the arrow of a type */
+			continue; /* the ">" of an arrow "->" */
 		} else if (*s == '>' || *s == ')' || *s == '}' || *s == ']') {
 			if (!depth || open[--depth] != (*s == '>' ? '<' :
 							*s == ')' ? '(' :
@@ -84,9 +84,9 @@ static const char *after_list(const char *name, const char *s)
 }
 
 /*
- * The name with "..." for all lists of template arguments that are farther in than 'templates'
- * brackets, and for all lists of parameters farther in than 'parameters'. False: its brackets make
- * no sense, or it does not fit.
+ * Writes the name with "..." for all lists of template arguments that are nested deeper than
+ * 'templates' brackets, and for all lists of parameters deeper than 'parameters'. False: its
+ * brackets are not balanced, or it does not fit.
  */
 static bool abbreviate(const char *name, unsigned int templates, unsigned int parameters, char *out,
 		       size_t size)
@@ -126,7 +126,7 @@ static bool abbreviate(const char *name, unsigned int templates, unsigned int pa
 	return true;
 }
 
-/* Has another function that short name? */
+/* Does another function have that short name? */
 static bool is_taken(const struct report_names *names, const char *text)
 {
 	uint64_t hash = hash_text(text);
@@ -156,7 +156,7 @@ static bool keep(struct report_names *names, const char *full, const char *text)
 	if (name.full && name.text && names->nr < MAX_NAMES &&
 	    !vector_grow(names->names, names->nr, names->max) &&
 	    !hash_map_add(&names->by_full, hash_text(full), names->nr)) {
-		/* without memory it may be given twice: not taken, then */
+		/* if it cannot be remembered, it might be used twice: do not use it */
 		if (!hash_map_add(&names->by_text, hash_text(text), names->nr)) {
 			names->names[names->nr++] = name;
 			return true;
@@ -169,10 +169,10 @@ static bool keep(struct report_names *names, const char *full, const char *text)
 	return false;
 }
 
-/* The least abbreviated form of it that fits and that no other function has. */
+/* Finds the least abbreviated form that fits and that no other function has. */
 static bool find_form(const struct report_names *names, const char *full, char *out, size_t size)
 {
-	/* template arguments and parameters inside more brackets than this are left out */
+	/* template arguments and parameters nested deeper than this are abbreviated */
 	static const unsigned char forms[][2] = {{2, 2}, {1, 2}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
@@ -181,7 +181,7 @@ static bool find_form(const struct report_names *names, const char *full, char *
 	return false;
 }
 
-/* No character begins before 'at' and ends after it. */
+/* Moves 'at' so that it does not split a UTF-8 character. */
 static size_t between_characters(const char *text, size_t at)
 {
 	while (at && ((unsigned char)text[at] & 0xc0) == 0x80)
@@ -189,7 +189,7 @@ static size_t between_characters(const char *text, size_t at)
 	return at;
 }
 
-/* Its begin and its end; with a number, if that is another function's name. */
+/* Keeps start and end of the name; with a number, if another function has the result. */
 static void cut(const struct report_names *names, const char *full, char *out, size_t size)
 {
 	const size_t len = strlen(full), tail = size / 3;
@@ -238,7 +238,7 @@ static bool shorten(struct report_names *names, const char *full, char *out, siz
 		snprintf(out, size, "%s", before);
 		return true;
 	}
-	/* one that looks like a short name is one, if no other function has it */
+	/* a name that already is short stays, if no other function has it */
 	if (strlen(full) <= REPORT_NAME_WIDTH && !is_taken(names, full))
 		snprintf(text, sizeof(text), "%s", full);
 	else if (!find_form(names, full, text, REPORT_NAME_WIDTH + 1) &&
@@ -259,7 +259,7 @@ bool report_short_name(struct report_names *names, const char *full, char *out, 
 
 	if (!names || (len <= REPORT_NAME_WIDTH && !strstr(full, "...") && !strchr(full, '[')))
 		return false;
-	/* the entry of a PLT has the name of its function */
+	/* a PLT stub has the name of its function */
 	if (len <= suffix || strcmp(full + len - suffix, stub) != 0)
 		return shorten(names, full, out, size);
 	plain = strndup(full, len - suffix);

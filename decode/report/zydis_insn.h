@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One x86 instruction, taken apart by Zydis. */
+/* One x86 instruction, decoded by Zydis. */
 #ifndef AUXTAP_ZYDIS_INSN_H
 #define AUXTAP_ZYDIS_INSN_H
 
@@ -13,7 +13,7 @@ struct x86_insn {
 	const char *name;
 };
 
-/* False where the bytes are no whole instruction. */
+/* False: the bytes are not a complete instruction. */
 bool x86_disassemble(const uint8_t *bytes, size_t size, struct x86_insn *insn);
 /* Index in struct auxtap_regs of a general register of 32 or 64 bits; -1: another register. */
 int x86_reg_index(ZydisRegister reg);
