@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * See core_check.h. A process may be dumped several times (gcore), its number is reused, and a core
- * file is named by hand: so all that both files contain is compared, and the first difference
- * refuses the core file.
+ * See core_check.h. A process may be dumped several times (gcore), its pid may be reused, and the
+ * user names the core file: so all that both files contain is compared. The core file is refused at
+ * the first difference.
  */
 #include "core_check.h"
 
@@ -48,7 +48,7 @@ static int check_process(const struct check *c)
 
 /* ---- the moment ---- */
 
-/* Not the flags: the processor steps through a program that is traced with its trap flag. */
+/* The flags are not compared: an engine that single-steps the program sets the trap flag. */
 static int check_regs(const struct check *c, const struct core_thread *t,
 		      const struct auxtap_regs *regs)
 {
@@ -67,7 +67,7 @@ static int check_regs(const struct check *c, const struct core_thread *t,
 	return 0;
 }
 
-/* The signals that dump core. */
+/* Is it a signal that dumps core? */
 static bool is_deadly(int signo)
 {
 	static const int deadly[] = {SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
@@ -79,7 +79,7 @@ static bool is_deadly(int signo)
 	return false;
 }
 
-/* Without registers in the recording: a death, where the trace ends. */
+/* If the recording has no registers, the core must be of a death where the trace ends. */
 static int check_end(const struct check *c, const struct core_thread *t, const uint64_t *end)
 {
 	uint64_t pc;
@@ -128,7 +128,8 @@ static bool is_shared(const struct recording *rec, uint64_t addr)
 {
 	const struct report_map *map = report_facts_map(&rec->facts, addr);
 
-	return map && map->perms[3] == 's'; /* others write there, even after the death */
+	return map &&
+	       map->perms[3] == 's'; /* other processes may write there, even after the death */
 }
 
 static int check_memory(const struct check *c)
@@ -156,7 +157,7 @@ static int check_memory(const struct check *c)
 
 /* ---- mappings ---- */
 
-/* The recording's mappings of files at the death are all that the core file has. */
+/* Checks that the mappings of files at the death are the same in both. */
 static int check_maps(const struct check *c)
 {
 	for (size_t i = 0; i < c->core->nr_maps; i++) {
@@ -173,7 +174,7 @@ static int check_maps(const struct check *c)
 	return 0;
 }
 
-/* The start of the file that is mapped at an address; NULL: it is not in the list. */
+/* The mapping of the start of the file that is mapped at an address; NULL: not in the list. */
 static const struct core_map *first_of_file(const struct core_dump *core, uint64_t addr)
 {
 	const struct core_map *of = core_dump_map(core, addr), *first = NULL;
@@ -184,7 +185,7 @@ static const struct core_map *first_of_file(const struct core_dump *core, uint64
 	return first;
 }
 
-/* The build-id among notes; NULL. */
+/* Finds the build-id in notes; NULL: none. */
 static const uint8_t *build_id_in(const uint8_t *notes, size_t size, size_t *id_size)
 {
 	while (size >= sizeof(Elf64_Nhdr)) {
@@ -207,7 +208,7 @@ static const uint8_t *build_id_in(const uint8_t *notes, size_t size, size_t *id_
 	return NULL;
 }
 
-/* Of the file whose start is mapped there; true, too, where the core file does not contain it. */
+/* Compares that of the file whose start is mapped there; true if the core does not contain it. */
 static bool same_build_id(const struct core_dump *core, uint64_t start,
 			  const struct auxtap_image_info *info)
 {
@@ -244,7 +245,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A mapping of code in the recording, whose image is known. */
+/* Checks a mapping of code in the recording, whose image is known. */
 static int check_image(void *ctx, const struct auxtap_mapping *mapping)
 {
 	struct auxtap_image_info info = {.size = sizeof(info)};
@@ -261,7 +262,7 @@ static int check_image(void *ctx, const struct auxtap_mapping *mapping)
 	return 0;
 }
 
-/* The program is where the recording has it. */
+/* Checks that the program is at the same address as in the recording. */
 static int check_program(const struct check *c)
 {
 	const struct recording_program *program = recording_program(c->rec);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Branch trace for gdb's 'record' commands (qXfer:btrace, Qbtrace), if --btrace asks for it: the
- * blocks before the position of the current thread, in the form of Intel BTS. gdb's own decoder
- * makes functions of them.
+ * Branch trace for gdb's 'record' commands (qXfer:btrace, Qbtrace) with --btrace: the blocks before
+ * the position of the current thread, in the form of Intel BTS, from which gdb derives functions.
  */
 #include "gdb_private.h"
 
@@ -10,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BTS_RECORD 24 /* bytes: gdb counts in those of a BTS buffer */
+#define BTS_RECORD 24 /* bytes; gdb gives sizes in bytes of a BTS buffer */
 
 bool gdb_write_btrace_conf(struct gdb_session *s, FILE *out)
 {
@@ -27,15 +26,15 @@ static void put_block(FILE *out, uint64_t begin, uint64_t end)
 	fprintf(out, "<block begin=\"0x%" PRIx64 "\" end=\"0x%" PRIx64 "\"/>\n", begin, end);
 }
 
-/* gdb takes a block that ends before it begins for a gap, which it shows. */
+/* gdb shows a block that ends before its start as a gap. */
 static void put_gap(FILE *out)
 {
 	put_block(out, 1, 0);
 }
 
 /*
- * The block with the instruction that is executed next, which gdb expects to be the last one.
- * False: where that is, is unknown.
+ * Writes the block with the next instruction, which gdb expects to be the last one. False: its
+ * address is unknown.
  */
 static bool put_current(struct gdb_session *s, int32_t tid, uint32_t thread, FILE *out)
 {
@@ -83,12 +82,12 @@ static void put_blocks(struct gdb_session *s, int32_t tid, uint32_t thread, FILE
 
 bool gdb_write_btrace(struct gdb_session *s, FILE *out)
 {
-	int32_t tid = gdb_current(s, s->general);
+	int32_t tid = gdb_current(s, s->general_tid);
 	int thread;
 
 	if (!s->btrace || gdb_decode(s))
 		return false;
-	thread = gdb_thread(s, tid);
+	thread = gdb_thread_index(s, tid);
 	fputs("<!DOCTYPE btrace SYSTEM \"btrace.dtd\">\n<btrace version=\"1.0\">\n", out);
 	if (thread >= 0)
 		put_blocks(s, tid, (uint32_t)thread, out);
@@ -96,7 +95,7 @@ bool gdb_write_btrace(struct gdb_session *s, FILE *out)
 	return true;
 }
 
-/* What is new since it was read: nothing is ever executed. */
+/* Writes the blocks since the last read: none, because nothing is executed. */
 bool gdb_write_no_btrace(struct gdb_session *s, FILE *out)
 {
 	fputs("<!DOCTYPE btrace SYSTEM \"btrace.dtd\">\n<btrace version=\"1.0\"></btrace>\n", out);
@@ -107,7 +106,7 @@ void gdb_btrace(struct gdb_session *s, const char *args)
 {
 	if (!s->opts.btrace)
 		return;
-	/* what gdb enables itself begins where it is: that would be empty */
+	/* a trace that gdb enables starts at the current position: it would be empty */
 	if (strcmp(args, "off") != 0) {
 		gdb_reply_text(&s->reply, "E.connect again to record the branch trace");
 		return;

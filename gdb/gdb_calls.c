@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Backtraces in the past, for "monitor calls" and for the unwinder that 'auxtap gdb' gives to gdb
- * (unwinder.py). An unwinder of gdb may send no packet of its own, but it may read memory: so the
- * frames are where no program has any.
+ * Backtraces in the past, for "monitor calls" and for the unwinder that 'auxtap gdb' passes to gdb
+ * (unwinder.py). An unwinder cannot send packets, but it can read memory: so the frames can be read
+ * at addresses where no program has memory.
  */
 #include "gdb_private.h"
 #include "history_calls.h"
@@ -15,7 +15,7 @@
 static size_t frames_of(struct gdb_session *s, int32_t tid, struct history_frame *frames,
 			size_t max)
 {
-	int thread = gdb_thread(s, tid);
+	int thread = gdb_thread_index(s, tid);
 	uint64_t pc;
 
 	if (thread < 0 || !replay_pc(&s->replay, (uint32_t)thread, &pc))
@@ -36,7 +36,7 @@ size_t gdb_read_frames(struct gdb_session *s, uint64_t addr, void *buf, size_t s
 	/* at the end gdb's own unwinder has registers and memory */
 	if (!gdb_thread_at_end(s, tid) || !recording_regs(&s->rec, tid))
 		nr = frames_of(s, tid, frames, MAX_FRAMES);
-	words[0] = s->nr_motions;
+	words[0] = s->nr_resumes;
 	words[1] = nr;
 	for (size_t i = 0; i < nr; i++) {
 		words[2 + 3 * i] = frames[i].pc;
@@ -57,7 +57,7 @@ static void print_frame(struct gdb_session *s, const struct history_frame *frame
 			FILE *out)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
-	/* a call is before the address that it returns to */
+	/* the call is before its return address */
 	uint64_t addr = frame->pc - (nr && !frame->interrupted);
 
 	fprintf(out, "#%-3zu 0x%016" PRIx64, nr, frame->pc);
@@ -75,7 +75,7 @@ static void print_frame(struct gdb_session *s, const struct history_frame *frame
 void gdb_print_calls(struct gdb_session *s, FILE *out)
 {
 	struct history_frame frames[MAX_FRAMES];
-	size_t nr = frames_of(s, gdb_current(s, s->general), frames, MAX_FRAMES);
+	size_t nr = frames_of(s, gdb_current(s, s->general_tid), frames, MAX_FRAMES);
 
 	for (size_t i = 0; i < nr; i++)
 		print_frame(s, &frames[i], i, out);

@@ -27,7 +27,7 @@ static int damaged(const struct core_dump *core, struct auxtap_error *err, const
 	return auxtap_error_set(err, -EINVAL, core->path, "not a usable core file: %s", what);
 }
 
-/* All of the bytes, or false. */
+/* Reads all size bytes, or returns false. */
 static bool read_at(const struct core_dump *core, uint64_t off, void *buf, size_t size)
 {
 	uint8_t *to = buf;
@@ -94,7 +94,7 @@ static unsigned int x87_tag(const uint8_t *fx, unsigned int physical)
 	return !exponent || exponent == 0x7fff || !(mantissa >> 63) ? 2 : 0;
 }
 
-/* What FXSAVE stores, as gdb wants it: st0 ..., fctrl ... fop, xmm0 ..., mxcsr. */
+/* Converts the FXSAVE area to gdb's order: st0 ..., fctrl ... fop, xmm0 ..., mxcsr. */
 static void take_x86_other(struct core_thread *t, const uint8_t *fx)
 {
 	uint8_t *to = t->other + 8;
@@ -142,7 +142,7 @@ static int take_status(struct core_dump *core, const uint8_t *desc, size_t size)
 	return 0;
 }
 
-/* Of the thread whose status came before. */
+/* Floating-point registers of the thread whose status came last. */
 static void take_fp(struct core_dump *core, const uint8_t *desc, size_t size)
 {
 	struct core_thread *t = core->nr_threads ? &core->threads[core->nr_threads - 1] : NULL;
@@ -157,7 +157,7 @@ static void take_fp(struct core_dump *core, const uint8_t *desc, size_t size)
 	}
 }
 
-/* Count, size of a page; start, end, page of each, ascending; then the names. */
+/* NT_FILE: count, page size; start, end, page offset of each, ascending; then the names. */
 static int take_files(struct core_dump *core, const uint8_t *desc, size_t size)
 {
 	const char *name, *end = (const char *)desc + size;
@@ -214,7 +214,7 @@ static int take_note(struct core_dump *core, uint32_t type, const uint8_t *desc,
 	}
 }
 
-/* size without the padding that follows the last note */
+/* size: without the padding after the last note. */
 static int take_notes(struct core_dump *core, const uint8_t *notes, size_t size)
 {
 	while (size >= sizeof(Elf64_Nhdr)) {
@@ -286,7 +286,7 @@ static bool add_segment(struct core_dump *core, const Elf64_Phdr *ph)
 	s->size = ph->p_memsz;
 	s->off = ph->p_offset;
 	s->code = ph->p_flags & PF_X;
-	/* what a limit or a full disk cut off is unknown */
+	/* bytes that a limit or a full disk cut off are unknown */
 	s->in_file = ph->p_offset > core->size ? 0 : core->size - ph->p_offset;
 	if (s->in_file > ph->p_filesz)
 		s->in_file = ph->p_filesz;
@@ -355,7 +355,7 @@ static int open_file(struct core_dump *core, struct auxtap_error *err)
 {
 	struct stat st;
 
-	/* a FIFO without a writer is not waited for */
+	/* do not wait for the writer of a FIFO */
 	core->fd = open(core->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (core->fd < 0 || fstat(core->fd, &st)) {
 		int code = errno;

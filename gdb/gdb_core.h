@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A core file, as the kernel, gdb's gcore or 'auxtap crash --core' writes it: threads, registers,
- * memory. Its contents are untrusted: a file that is damaged is refused.
+ * A core file, as written by the kernel, gdb's gcore or 'auxtap crash --core': threads, registers,
+ * memory. Its contents are untrusted: a damaged file is refused.
  */
 #ifndef GDB_CORE_H
 #define GDB_CORE_H
@@ -9,7 +9,7 @@
 #include <auxtap/crash.h>
 #include <stdbool.h>
 
-#define CORE_OTHER_MAX 520 /* bytes of the registers that struct auxtap_regs lacks */
+#define CORE_OTHER_MAX 520 /* bytes of the registers that are not in struct auxtap_regs */
 #define CORE_SIGINFO   128
 
 struct core_thread {
@@ -22,11 +22,11 @@ struct core_thread {
 
 struct core_segment {
 	uint64_t addr, size;
-	uint64_t in_file, off; /* how many bytes of it are in the file, from off on */
+	uint64_t in_file, off; /* the number of its bytes that are in the file, from off on */
 	bool code;
 };
 
-/* A file's mapping (NT_FILE). */
+/* A mapping of a file (NT_FILE). */
 struct core_map {
 	uint64_t start, end, pgoff;
 	const char *name;
@@ -38,16 +38,16 @@ struct core_dump {
 	uint64_t size; /* of the file */
 	enum auxtap_arch arch;
 	int32_t pid;
-	int signo;		     /* that dumped core; 0: none, or unknown */
-	struct core_thread *threads; /* the one that died first */
+	int signo;		     /* the signal that dumped core; 0: none, or unknown */
+	struct core_thread *threads; /* threads[0] is the thread that died */
 	size_t nr_threads, max_threads;
 	struct core_segment *segments; /* by address; they do not overlap */
 	size_t nr_segments;
-	struct core_map *maps; /* by address, as segments */
+	struct core_map *maps; /* by address, like segments */
 	size_t nr_maps, max_maps;
 	const uint8_t *auxv; /* in 'notes' */
 	size_t auxv_size;
-	const uint8_t *siginfo; /* CORE_SIGINFO bytes; NULL */
+	const uint8_t *siginfo; /* CORE_SIGINFO bytes; NULL: none */
 	uint8_t *notes;
 	size_t nr_notes; /* bytes */
 };
@@ -55,9 +55,9 @@ struct core_dump {
 /* 0 or negative errno. */
 int core_dump_open(struct core_dump *core, const char *path, struct auxtap_error *err);
 void core_dump_close(struct core_dump *core);
-/* Bytes of memory: how many from addr on the file has. */
+/* Reads memory. Returns the number of bytes from addr on that the file contains. */
 size_t core_dump_memory(const struct core_dump *core, uint64_t addr, void *buf, size_t size);
-/* NULL: it has none of it. */
+/* NULL: the core file does not contain it. */
 const struct core_thread *core_dump_thread(const struct core_dump *core, int32_t tid);
 const struct core_segment *core_dump_segment(const struct core_dump *core, uint64_t addr);
 const struct core_map *core_dump_map(const struct core_dump *core, uint64_t addr);

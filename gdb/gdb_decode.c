@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From the recording to the history: when the client first moves, for a crash; else at once. */
+/*
+ * Decodes the recording into the history: for a crash when the client first resumes, otherwise at
+ * the start.
+ */
 #include "gdb_private.h"
 
 #include <errno.h>
@@ -10,7 +13,7 @@
 #define EVENTS_PER_LOOK 4096
 #define EXEC_WHY	"before, the process ran another program"
 
-/* ---- what the history asks of the code ---- */
+/* ---- questions of the history about code ---- */
 
 static uint32_t x86_sizes(struct gdb_session *s, const struct history_entry *block,
 			  const uint8_t *code, size_t size, uint8_t *sizes)
@@ -71,7 +74,7 @@ void gdb_code_init(struct gdb_session *s)
 
 /* ---- decoding ---- */
 
-/* Did the process of the event become another program before it went on here? */
+/* Notes if the process of the event has executed another program before it. */
 static void note_exec(struct gdb_session *s, const struct auxtap_event *ev)
 {
 	for (size_t i = 0; i < s->rec.nr_execs; i++) {
@@ -120,7 +123,7 @@ static int add_events(struct gdb_session *s)
 		if (history_add(&s->history, &ev))
 			return auxtap_error_set(s->err, -ENOMEM, "history", "out of memory");
 	}
-	/* damage ends the trace, and what was decoded before it is true */
+	/* damage ends the trace, but events that were decoded before it are valid */
 	return ret == -ENOMEM ? ret : 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Files for the client (vFile): the images of the recording, by the names that it has for them, and
- * nothing else of this machine. Their bytes are those that the decoder uses.
+ * Files for the client (vFile): only the images of the recording, by the names in the recording;
+ * no other files of this machine. Their contents are those that the decoder uses.
  */
 #include "gdb_private.h"
 
@@ -21,7 +21,7 @@ static void fail(struct gdb_session *s, int code)
 	gdb_reply_text(&s->reply, "F-1,%x", (unsigned int)code);
 }
 
-/* The image of that name that was found; false: none was found. */
+/* Index of the image of that name; false: it was not found. */
 static bool find_image(struct gdb_session *s, const char *name, size_t *index)
 {
 	size_t nr = auxtap_image_set_count(s->rec.images);
@@ -73,7 +73,7 @@ static void do_open(struct gdb_session *s, const char *args)
 	fail(s, FILE_ENFILE);
 }
 
-/* Takes a descriptor; *data, *size: its file. False: it is not open (and the reply says so). */
+/* Parses a descriptor; *data, *size: its file. False: it is not open (and the reply says so). */
 static bool take_file(struct gdb_session *s, const char **args, uint64_t *fd, const void **data,
 		      size_t *size)
 {
@@ -157,7 +157,7 @@ static void do_close(struct gdb_session *s, const char *args)
 static void do_setfs(struct gdb_session *s, const char *args)
 {
 	(void)args;
-	gdb_reply_text(&s->reply, "F0"); /* all processes see the same images */
+	gdb_reply_text(&s->reply, "F0"); /* all processes have the same images */
 }
 
 static void do_readlink(struct gdb_session *s, const char *args)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Memory: where all threads are at their end, what the recording or a core file contains of it.
- * Everywhere, what the program cannot have changed, and what 'crash --values' recorded. The rest is
- * unknown.
+ * Reads memory: what the program cannot have changed, and what 'crash --values' recorded; if all
+ * threads are at their end, also what the recording or a core file contains. The rest is unknown.
  */
 #include "gdb_private.h"
 

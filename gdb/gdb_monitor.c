@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Commands of the user: "monitor ..." in gdb. */
+/* User commands: "monitor ..." in gdb. */
 #include "gdb_private.h"
 
 #include <auxtap/text.h>
@@ -10,14 +10,14 @@
 
 static void do_help(struct gdb_session *s, const char *args, FILE *out);
 
-/* Where each thread is in the history. */
+/* Prints the position of each thread in the history. */
 static void do_position(struct gdb_session *s, const char *args, FILE *out)
 {
 	int32_t tid;
 
 	(void)args;
 	for (size_t i = 0; (tid = gdb_thread_listed(s, i)); i++) {
-		int thread = gdb_thread(s, tid);
+		int thread = gdb_thread_index(s, tid);
 
 		if (thread < 0)
 			fprintf(out, "thread %d: no trace\n", tid);
@@ -44,7 +44,7 @@ static void do_calls(struct gdb_session *s, const char *args, FILE *out)
 	gdb_print_calls(s, out);
 }
 
-/* How far values of the past reach, and why not further. */
+/* Prints how far back the recorded values reach, and why not further. */
 static void do_values(struct gdb_session *s, const char *args, FILE *out)
 {
 	(void)args;
@@ -57,13 +57,13 @@ static void do_values(struct gdb_session *s, const char *args, FILE *out)
 		const struct history_thread *t = &s->history.threads[v->thread];
 
 		fprintf(out, "thread %d: ", t->tid);
-		if (v->any)
+		if (v->has_values)
 			fprintf(out,
 				"instructions %" PRIu64 " to %" PRIu64
 				": registers at %zu of them%s",
 				v->first, t->nr_insns, v->has_regs ? v->nr_regs : 0,
 				v->memory ? ", memory" : "");
-		fprintf(out, "%s%s\n", v->any && v->why_none ? "; " : "",
+		fprintf(out, "%s%s\n", v->has_values && v->why_none ? "; " : "",
 			v->why_none ? v->why_none : "");
 	}
 }
@@ -104,7 +104,7 @@ static void run(struct gdb_session *s, const char *command, FILE *out)
 	fputs("No such command; 'monitor help' lists them.\n", out);
 }
 
-/* Names from the recording are printed here: line by line, with escapes. */
+/* Sends the output line by line, with escapes: it contains names from the recording. */
 static void put_output(struct gdb_session *s, const char *text, size_t size)
 {
 	const size_t most = GDB_PACKET_MAX / 2 - 16;
@@ -121,7 +121,7 @@ static void put_output(struct gdb_session *s, const char *text, size_t size)
 			safe[nr++] = '\n';
 		at += len;
 	}
-	/* all but the last part are console output, then comes the reply */
+	/* all parts but the last are console output; the last is the reply */
 	for (size_t at = 0; at < nr; at += most) {
 		gdb_reply_reset(reply);
 		gdb_reply_text(reply, "O");

@@ -84,7 +84,7 @@ enum gdb_input gdb_packet_take(const uint8_t *in, size_t size, size_t *used,
 		return GDB_INPUT_NAK;
 	case 0x03:
 		return GDB_INPUT_BREAK;
-	default: /* all up to what may be the next packet */
+	default: /* skip everything up to the next possible packet */
 		while (*used < size && !strchr("$+-\003", in[*used]))
 			++*used;
 		return GDB_INPUT_DAMAGED;

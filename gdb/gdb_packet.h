@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Packets of gdb's remote serial protocol (gdb's manual, "Overview"): pure functions on buffers.
- * What comes from the client is untrusted.
+ * Input from the client is untrusted.
  */
 #ifndef GDB_PACKET_H
 #define GDB_PACKET_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes between $ and #, escapes not counted twice, of the longest packet in either direction. */
+/* Bytes between $ and #, after removing escapes, of the longest packet in either direction. */
 #define GDB_PACKET_MAX 16384
 
 enum gdb_input {
@@ -29,15 +29,15 @@ struct gdb_packet {
 };
 
 /*
- * Takes what is at the front of in[0..size). *used: how many bytes to remove from it; with
- * GDB_INPUT_MORE none, and never more than 2 * GDB_PACKET_MAX + 4 bytes are needed for an answer.
+ * Parses the item at the front of in[0..size). *used: the number of bytes to remove; with
+ * GDB_INPUT_MORE none. At most 2 * GDB_PACKET_MAX + 4 bytes are needed for another result.
  */
 enum gdb_input gdb_packet_take(const uint8_t *in, size_t size, size_t *used,
 			       struct gdb_packet *packet);
 
 /*
- * A reply that grows. What does not fit is left out, and 'cut' is set: a reply is then replaced by
- * an error, never sent in part.
+ * A reply that is being built. If it does not fit, 'cut' is set: it is then replaced by an error,
+ * never sent in part.
  */
 struct gdb_reply {
 	size_t size;
@@ -47,11 +47,12 @@ struct gdb_reply {
 
 void gdb_reply_reset(struct gdb_reply *reply);
 void gdb_reply_text(struct gdb_reply *reply, const char *fmt, ...) AUXTAP_PRINTF(2, 3);
-/* Two hexadecimal digits for each byte. */
+/* Appends two hexadecimal digits for each byte. */
 void gdb_reply_hex(struct gdb_reply *reply, const void *bytes, size_t size);
-/* Bytes as they are, with escapes for those that mean something in a packet. */
+/* Appends bytes as they are, but escapes those with a meaning in a packet. */
 void gdb_reply_binary(struct gdb_reply *reply, const void *bytes, size_t size);
-/* '$', the reply, '#', checksum: the bytes to send, at most max; 0 if there are more. */
+/* Writes '$', the reply, '#', checksum. Returns the number of bytes; 0 if there are more than max.
+ */
 size_t gdb_reply_frame(const struct gdb_reply *reply, uint8_t *out, size_t max);
 
 /*
@@ -61,7 +62,7 @@ size_t gdb_reply_frame(const struct gdb_reply *reply, uint8_t *out, size_t max);
 bool gdb_take_hex(const char **text, uint64_t *value);
 /* The same, and the character 'end' after it, which is skipped, too. */
 bool gdb_take_hex_until(const char **text, char end, uint64_t *value);
-/* Bytes from pairs of digits. How many; -1: something else than pairs of digits, or too many. */
+/* Decodes pairs of hexadecimal digits. Returns the number of bytes; -1: invalid, or too many. */
 long gdb_unhex(const char *text, size_t len, void *out, size_t max);
 
 #endif

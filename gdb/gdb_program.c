@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where the program and its libraries are, as gdb asks for it: an auxiliary vector, made of what
- * the mappings and the ELF headers say, and the list of libraries that ld.so would have.
+ * Tells gdb where the program and its libraries are: by an auxiliary vector, made from the mappings
+ * and the ELF headers, and by the list of libraries as ld.so would have it.
  */
 #include "gdb_private.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An ELF file as it is mapped. */
+/* An ELF file that is mapped. */
 struct mapped_elf {
 	const uint8_t *data;
 	size_t size;
@@ -50,7 +50,7 @@ static bool segment_of(const struct mapped_elf *elf, unsigned int nr, Elf64_Phdr
 	return true;
 }
 
-/* Run-time address of the first segment of a type; false: it has none. */
+/* Run-time address of the first segment of a type; false: there is none. */
 static bool segment_address(const struct mapped_elf *elf, uint32_t type, uint64_t *addr)
 {
 	Elf64_Phdr phdr;
@@ -64,7 +64,7 @@ static bool segment_address(const struct mapped_elf *elf, uint32_t type, uint64_
 	return false;
 }
 
-/* Run-time address of the program headers: those of the segment that contains them. */
+/* Run-time address of the program headers, by the segment that contains them. */
 static bool headers_address(const struct mapped_elf *elf, uint64_t *addr)
 {
 	Elf64_Phdr phdr;
@@ -81,7 +81,7 @@ static bool headers_address(const struct mapped_elf *elf, uint64_t *addr)
 	return false;
 }
 
-/* Name of ld.so in the program's headers; NULL: it has none. */
+/* Name of the interpreter (ld.so) in the program's headers; NULL: none. */
 static const char *interpreter_of(const struct mapped_elf *elf)
 {
 	Elf64_Phdr phdr;
@@ -148,7 +148,7 @@ static int find_base(void *ctx, const struct auxtap_mapping *mapping)
 		auxv->base = elf.bias;
 		auxv->has_base = true;
 	}
-	/* the recorder saved its bytes; no file is mapped */
+	/* it is not a file: the recorder saved its contents */
 	if (elf.info.name[0] == '[' || strstr(elf.info.name, ".vdso")) {
 		auxv->vdso = mapping->start;
 		auxv->has_vdso = true;

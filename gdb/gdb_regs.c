@@ -11,7 +11,7 @@
 /* nr registers in a row, of 'bytes' bytes each; from: the index of the first in auxtap_regs. */
 struct reg_group {
 	unsigned int nr, bytes;
-	int from; /* -1: they are not recorded; a core file has them (core_thread.other) */
+	int from; /* OTHER: not recorded; a core file may contain them (core_thread.other) */
 };
 
 #define OTHER (-1)
@@ -27,7 +27,7 @@ static const struct reg_group x86_groups[] = {
 	{8, 10, OTHER}, {8, 4, OTHER},	/* st0 ... fop */
 	{16, 16, OTHER}, {1, 4, OTHER},	/* xmm0 ... mxcsr */
 	{1, 8, OTHER},		/* orig_rax */
-	{1, 8, AUXTAP_X86_FS}, {1, 8, AUXTAP_X86_GS}, /* the bases */
+	{1, 8, AUXTAP_X86_FS}, {1, 8, AUXTAP_X86_GS}, /* fs_base, gs_base */
 	{0},
 };
 
@@ -70,7 +70,7 @@ static const char x86_description[] =
 	XMM("xmm0") XMM("xmm1") XMM("xmm2") XMM("xmm3") XMM("xmm4") XMM("xmm5") XMM("xmm6")
 	XMM("xmm7") XMM("xmm8") XMM("xmm9") XMM("xmm10") XMM("xmm11") XMM("xmm12") XMM("xmm13")
 	XMM("xmm14") XMM("xmm15") FPU("mxcsr") "</feature>"
-	/* without this one gdb does not know Linux's signals and libraries */
+	/* without this feature gdb does not handle Linux's signals and libraries */
 	"<feature name=\"org.gnu.gdb.i386.linux\">" INT64("orig_rax") "</feature>"
 	"<feature name=\"org.gnu.gdb.i386.segments\">" INT64("fs_base") INT64("gs_base")
 	"</feature></target>";
@@ -126,7 +126,7 @@ static int pc_index(enum auxtap_arch arch)
 	return arch == AUXTAP_ARCH_AARCH64 ? (int)AUXTAP_A64_PC : (int)AUXTAP_X86_IP;
 }
 
-/* Number nr of a group; other: where the group begins in core_thread.other. */
+/* Writes register nr of a group; other: offset of the group in core_thread.other. */
 static void put_reg(struct gdb_reply *reply, const struct gdb_reg_values *v,
 		    const struct reg_group *g, unsigned int nr, unsigned int other)
 {
@@ -140,7 +140,7 @@ static void put_reg(struct gdb_reply *reply, const struct gdb_reg_values *v,
 	else if (v->core && v->core->has_other)
 		value = v->core->other + other + nr * g->bytes;
 	if (value)
-		gdb_reply_hex(reply, value, g->bytes); /* little-endian, as both are */
+		gdb_reply_hex(reply, value, g->bytes); /* both are little-endian */
 	else
 		for (unsigned int i = 0; i < g->bytes; i++)
 			gdb_reply_text(reply, "xx");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See gdb_replay.h. Motion to breakpoints is in replay_go.c. */
+/* See gdb_replay.h. replay_go.c moves to breakpoints. */
 #include "replay_private.h"
 
 #include <errno.h>
@@ -108,14 +108,14 @@ bool replay_seek_forward(struct replay *r, uint32_t thread)
 	return false;
 }
 
-/* ---- where a thread is ---- */
+/* ---- position of a thread ---- */
 
 static bool is_location(const struct history_entry *t)
 {
 	return t->kind == ENTRY_BLOCK || t->kind == ENTRY_GAP;
 }
 
-/* The next block or gap at or after a position; the number of entries: there is no more. */
+/* The position of the next block or gap at or after pos; the number of entries: none. */
 static uint64_t next_location(struct replay *r, uint32_t thread, uint64_t pos,
 			      const struct history_entry **entry)
 {
@@ -146,7 +146,7 @@ bool replay_address(struct replay *r, uint32_t id, uint32_t insn, uint64_t *pc)
 	return true;
 }
 
-/* The last instruction of the last block before a position. */
+/* The address of the last instruction of the last block before a position. */
 static bool last_before(struct replay *r, uint32_t thread, uint64_t pos, uint64_t *pc)
 {
 	while (pos > r->h->threads[thread].first) {
@@ -260,7 +260,7 @@ enum replay_stop replay_step_back(struct replay *r, uint32_t thread)
 	}
 }
 
-/* A thread moves forward to a position, and the others past what is before it. */
+/* Moves a thread forward to a position, and the others past their entries before it. */
 static void advance_to(struct replay *r, uint32_t thread, uint64_t pos)
 {
 	while (r->threads[thread].pos < pos && replay_seek_forward(r, thread)) {
@@ -272,7 +272,7 @@ static void advance_to(struct replay *r, uint32_t thread, uint64_t pos)
 	}
 }
 
-/* Leaves a block by its last instruction: where is the next one? */
+/* Leaves a block after its last instruction, and finds the next location. */
 static enum replay_stop leave_block(struct replay *r, uint32_t thread, uint64_t pos)
 {
 	const struct history_thread *history = &r->h->threads[thread];
@@ -328,7 +328,7 @@ const char *replay_gap_text(struct replay *r, uint32_t thread, unsigned int nr)
 	uint64_t shown = r->threads[thread].gap_reported;
 	const struct history_entry *entry;
 
-	/* gaps that touch: those before it, and those after it */
+	/* adjacent gaps are shown together: those before it, and those after it */
 	while (shown > r->h->threads[thread].first + 1) {
 		entry = history_entry_at(r->h, thread, shown - 2);
 		if (!entry || entry->kind != ENTRY_GAP)

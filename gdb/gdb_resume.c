@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Motion, and what the client is said of where it ended. */
+/* Step and continue, and the stop replies. */
 #include "gdb_private.h"
 
 #include <inttypes.h>
 
-/* gdb's numbers of signals (its gdb/signals.def), by Linux's of x86-64 and AArch64. */
+/* gdb's signal numbers (gdb/signals.def), by Linux's of x86-64 and AArch64. */
 static unsigned int gdb_signal(int signo)
 {
 	static const uint8_t numbers[] = {0,  1,  2,  3,  4,  5,  6,  10, 8,  9,  30,
@@ -26,18 +26,19 @@ static unsigned int gdb_signal(int signo)
 void gdb_put_stop(struct gdb_session *s)
 {
 	bool died = s->rec.has_crash && s->rec.facts.crash.signo &&
-		    s->stopped == s->rec.facts.crash.tid && gdb_at_end(s);
+		    s->stopped_tid == s->rec.facts.crash.tid && gdb_at_end(s);
 
 	gdb_reply_text(&s->reply, "T%02x", died ? gdb_signal(s->rec.facts.crash.signo) : 5);
-	gdb_put_pc(s, s->stopped);
-	gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped);
+	gdb_put_pc(s, s->stopped_tid);
+	gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped_tid);
 }
 
 static void put_wall(struct gdb_session *s, const char *wall)
 {
 	gdb_reply_text(&s->reply, "T05");
-	gdb_put_pc(s, s->stopped);
-	gdb_reply_text(&s->reply, "replaylog:%s;thread:%" PRIx32 ";", wall, (uint32_t)s->stopped);
+	gdb_put_pc(s, s->stopped_tid);
+	gdb_reply_text(&s->reply, "replaylog:%s;thread:%" PRIx32 ";", wall,
+		       (uint32_t)s->stopped_tid);
 }
 
 static void put_gap(struct gdb_session *s, uint32_t thread, bool reverse)
@@ -68,8 +69,8 @@ static void put_moved(struct gdb_session *s, enum replay_stop stop, uint32_t thr
 		return;
 	case REPLAY_BREAKPOINT:
 		gdb_reply_text(&s->reply, "T05swbreak:;");
-		gdb_put_pc(s, s->stopped);
-		gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped);
+		gdb_put_pc(s, s->stopped_tid);
+		gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped_tid);
 		return;
 	case REPLAY_BEGIN:
 		put_begin(s, thread);
@@ -89,11 +90,11 @@ static void put_moved(struct gdb_session *s, enum replay_stop stop, uint32_t thr
 
 void gdb_resume(struct gdb_session *s, bool reverse, bool cont)
 {
-	/* gdb says "any" of the thread that it has selected: Hg before may be for reading alone */
-	int32_t tid = gdb_current(s, s->resumed > 0 ? s->resumed : 0);
+	/* "any" is the thread that gdb has selected; the last Hg may have been for reading only */
+	int32_t tid = gdb_current(s, s->cont_tid > 0 ? s->cont_tid : 0);
 	struct replay_request req = {.reverse = reverse,
 				     .cont = cont,
-				     .all_threads = s->resumed <= 0};
+				     .all_threads = s->cont_tid <= 0};
 	enum replay_stop stop;
 	struct gdb_hit hit;
 	uint32_t stopped;
@@ -105,19 +106,19 @@ void gdb_resume(struct gdb_session *s, bool reverse, bool cont)
 		s->done = true;
 		return;
 	}
-	s->stopped = tid;
-	thread = gdb_thread(s, tid);
+	s->stopped_tid = tid;
+	thread = gdb_thread_index(s, tid);
 	if (thread < 0) {
 		gdb_console(s, "auxtap: the recording has no trace of this thread\n");
 		put_wall(s, reverse ? "begin" : "end");
 		return;
 	}
 	req.thread = (uint32_t)thread;
-	s->nr_motions++;
+	s->nr_resumes++;
 	gdb_watch_find(s, req.thread, reverse, &hit);
 	stop = replay_resume(&s->replay, &req, &stopped);
-	s->stopped = s->history.threads[stopped].tid;
-	s->any = s->stopped;
+	s->stopped_tid = s->history.threads[stopped].tid;
+	s->any_tid = s->stopped_tid;
 	if (stop == REPLAY_FAILED || !gdb_watch_stop(s, req.thread, reverse, &hit))
 		put_moved(s, stop, stopped, reverse);
 }

@@ -60,7 +60,7 @@ void gdb_send(struct gdb_session *s, const struct gdb_reply *reply)
 void gdb_keep_alive(struct gdb_session *s)
 {
 	if (now_ns() - s->last_sent_ns >= KEEP_ALIVE_NS)
-		put_bytes(s, "+", 1); /* clients skip it, and wait on */
+		put_bytes(s, "+", 1); /* clients skip it, and keep waiting */
 }
 
 void gdb_console(struct gdb_session *s, const char *fmt, ...)
@@ -86,12 +86,12 @@ void gdb_console(struct gdb_session *s, const char *fmt, ...)
 
 /* ---- packets ---- */
 
-static void ok(struct gdb_session *s)
+static void reply_ok(struct gdb_session *s)
 {
 	gdb_reply_text(&s->reply, "OK");
 }
 
-static void bad(struct gdb_session *s)
+static void reply_error(struct gdb_session *s)
 {
 	gdb_reply_text(&s->reply, "E01");
 }
@@ -116,14 +116,14 @@ static void do_no_acks(struct gdb_session *s, const char *args, size_t size)
 	(void)args;
 	(void)size;
 	s->no_acks = true;
-	ok(s);
+	reply_ok(s);
 }
 
-static void do_why(struct gdb_session *s, const char *args, size_t size)
+static void do_halt_reason(struct gdb_session *s, const char *args, size_t size)
 {
 	(void)args;
 	(void)size;
-	if (!gdb_thread_exists(s, s->stopped))
+	if (!gdb_thread_exists(s, s->stopped_tid))
 		gdb_reply_text(&s->reply, "W00");
 	else
 		gdb_put_stop(s);
@@ -133,7 +133,7 @@ static void do_read_regs(struct gdb_session *s, const char *args, size_t size)
 {
 	(void)args;
 	(void)size;
-	gdb_put_regs(s, gdb_current(s, s->general));
+	gdb_put_regs(s, gdb_current(s, s->general_tid));
 }
 
 static void do_read_reg(struct gdb_session *s, const char *args, size_t size)
@@ -142,8 +142,8 @@ static void do_read_reg(struct gdb_session *s, const char *args, size_t size)
 
 	(void)size;
 	if (!gdb_take_hex(&args, &number) || *args ||
-	    !gdb_put_reg(s, gdb_current(s, s->general), number))
-		bad(s);
+	    !gdb_put_reg(s, gdb_current(s, s->general_tid), number))
+		reply_error(s);
 }
 
 static void do_refuse(struct gdb_session *s, const char *args, size_t size)
@@ -161,18 +161,18 @@ static void do_read_memory(struct gdb_session *s, const char *args, size_t size)
 
 	(void)size;
 	if (!gdb_take_hex_until(&args, ',', &addr) || !gdb_take_hex(&args, &wanted) || *args) {
-		bad(s);
+		reply_error(s);
 		return;
 	}
 	if (wanted > sizeof(bytes))
 		wanted = sizeof(bytes);
 	nr = gdb_read_memory(s, addr, bytes, wanted);
 	if (!nr && wanted)
-		bad(s);
+		reply_error(s);
 	gdb_reply_hex(&s->reply, bytes, nr);
 }
 
-/* A thread as of the packets H and T: -1 all, 0 any. */
+/* Parses a thread of packets H and T: -1 all, 0 any. */
 static bool take_thread(const char *text, int32_t *tid)
 {
 	uint64_t value;
@@ -191,30 +191,30 @@ static void do_set_thread(struct gdb_session *s, const char *args, size_t size)
 	int32_t tid;
 
 	if (!size || !take_thread(args + 1, &tid) || (tid > 0 && !gdb_thread_exists(s, tid))) {
-		bad(s);
+		reply_error(s);
 		return;
 	}
 	if (args[0] == 'g')
-		s->general = tid;
+		s->general_tid = tid;
 	else
-		s->resumed = tid;
+		s->cont_tid = tid;
 	if (args[0] == 'g' && tid > 0)
-		s->any = tid;
-	ok(s);
+		s->any_tid = tid;
+	reply_ok(s);
 }
 
-/* Not gdb's: unwinder.py says which thread the user has selected. */
+/* A packet of unwinder.py, not of gdb: the user has selected a thread. */
 static void do_select_thread(struct gdb_session *s, const char *args, size_t size)
 {
 	int32_t tid;
 
 	(void)size;
 	if (!take_thread(args, &tid) || tid <= 0 || !gdb_thread_exists(s, tid)) {
-		bad(s);
+		reply_error(s);
 		return;
 	}
-	s->any = tid;
-	ok(s);
+	s->any_tid = tid;
+	reply_ok(s);
 }
 
 static void do_alive(struct gdb_session *s, const char *args, size_t size)
@@ -223,16 +223,16 @@ static void do_alive(struct gdb_session *s, const char *args, size_t size)
 
 	(void)size;
 	if (take_thread(args, &tid) && gdb_thread_exists(s, tid))
-		ok(s);
+		reply_ok(s);
 	else
-		bad(s);
+		reply_error(s);
 }
 
 static void do_current(struct gdb_session *s, const char *args, size_t size)
 {
 	(void)args;
 	(void)size;
-	gdb_reply_text(&s->reply, "QC%" PRIx32, (uint32_t)gdb_current(s, s->general));
+	gdb_reply_text(&s->reply, "QC%" PRIx32, (uint32_t)gdb_current(s, s->general_tid));
 }
 
 static void do_thread_list(struct gdb_session *s, const char *args, size_t size)
@@ -279,14 +279,14 @@ static void do_monitor(struct gdb_session *s, const char *args, size_t size)
 	gdb_monitor(s, args, size);
 }
 
-static void do_back_step(struct gdb_session *s, const char *args, size_t size)
+static void do_reverse_step(struct gdb_session *s, const char *args, size_t size)
 {
 	(void)args;
 	(void)size;
 	gdb_resume(s, true, false);
 }
 
-static void do_back_go(struct gdb_session *s, const char *args, size_t size)
+static void do_reverse_continue(struct gdb_session *s, const char *args, size_t size)
 {
 	(void)args;
 	(void)size;
@@ -300,14 +300,17 @@ static void do_step(struct gdb_session *s, const char *args, size_t size)
 	gdb_resume(s, false, false);
 }
 
-static void do_go(struct gdb_session *s, const char *args, size_t size)
+static void do_continue(struct gdb_session *s, const char *args, size_t size)
 {
 	(void)args;
 	(void)size;
 	gdb_resume(s, false, true);
 }
 
-/* Without values there are none: the client is to know that it cannot have them. */
+/*
+ * Watchpoints need the recorded memory writes ('auxtap crash --values'). Without them the reply is
+ * empty: unsupported packet.
+ */
 static void watchpoint(struct gdb_session *s, const char *args, uint64_t addr, bool set)
 {
 	uint64_t nr_bytes;
@@ -315,16 +318,16 @@ static void watchpoint(struct gdb_session *s, const char *args, uint64_t addr, b
 	if (!gdb_values_memory(s))
 		return;
 	if (!gdb_take_hex(&args, &nr_bytes)) {
-		bad(s);
+		reply_error(s);
 		return;
 	}
 	if (!set)
 		gdb_watch_remove(s, addr, nr_bytes);
 	else if (!gdb_watch_set(s, addr, nr_bytes)) {
-		bad(s);
+		reply_error(s);
 		return;
 	}
-	ok(s);
+	reply_ok(s);
 }
 
 /* Z and z: "type,addr,kind" */
@@ -333,13 +336,13 @@ static void breakpoint(struct gdb_session *s, const char *args, bool set)
 	uint64_t type, addr;
 
 	if (!gdb_take_hex_until(&args, ',', &type) || !gdb_take_hex_until(&args, ',', &addr)) {
-		bad(s);
+		reply_error(s);
 		return;
 	}
 	if (type > 2)
-		return; /* reads are not recorded */
+		return; /* read watchpoints are unsupported: reads are not recorded */
 	if (gdb_decode(s)) {
-		bad(s);
+		reply_error(s);
 		return;
 	}
 	if (type == 2) {
@@ -349,10 +352,10 @@ static void breakpoint(struct gdb_session *s, const char *args, bool set)
 	if (!set)
 		replay_breakpoint_remove(&s->replay, addr);
 	else if (replay_breakpoint_add(&s->replay, addr)) {
-		bad(s);
+		reply_error(s);
 		return;
 	}
-	ok(s);
+	reply_ok(s);
 }
 
 static void do_set_breakpoint(struct gdb_session *s, const char *args, size_t size)
@@ -372,7 +375,7 @@ static void do_detach(struct gdb_session *s, const char *args, size_t size)
 	(void)args;
 	(void)size;
 	s->done = true;
-	ok(s);
+	reply_ok(s);
 }
 
 static void do_kill(struct gdb_session *s, const char *args, size_t size)
@@ -388,7 +391,7 @@ struct command {
 	void (*run)(struct gdb_session *s, const char *args, size_t size);
 };
 
-/* In this order: the first that fits answers. An unknown packet gets an empty reply. */
+/* The first command that matches is run. An unknown packet gets an empty reply. */
 static const struct command commands[] = {
 	{"qSupported", false, do_supported},
 	{"QStartNoAckMode", true, do_no_acks},
@@ -402,9 +405,9 @@ static const struct command commands[] = {
 	{"qRcmd,", false, do_monitor},
 	{"vFile:", false, gdb_file},
 	{"vKill", false, do_detach},
-	{"bs", true, do_back_step},
-	{"bc", true, do_back_go},
-	{"?", true, do_why},
+	{"bs", true, do_reverse_step},
+	{"bc", true, do_reverse_continue},
+	{"?", true, do_halt_reason},
 	{"g", true, do_read_regs},
 	{"p", false, do_read_reg},
 	{"m", false, do_read_memory},
@@ -416,8 +419,8 @@ static const struct command commands[] = {
 	{"T", false, do_alive},
 	{"s", false, do_step},
 	{"S", false, do_step},
-	{"c", false, do_go},
-	{"C", false, do_go},
+	{"c", false, do_continue},
+	{"C", false, do_continue},
 	{"Z", false, do_set_breakpoint},
 	{"z", false, do_remove_breakpoint},
 	{"D", false, do_detach},
@@ -443,7 +446,7 @@ static void answer(struct gdb_session *s, const struct gdb_packet *packet)
 
 /* ---- the session ---- */
 
-/* One item of the input. How many bytes it took; 0: more are needed. */
+/* Handles one item of the input. Returns the number of bytes it took; 0: more are needed. */
 static size_t take_input(struct gdb_session *s, const uint8_t *in, size_t size,
 			 struct gdb_packet *packet)
 {
@@ -466,13 +469,13 @@ static size_t take_input(struct gdb_session *s, const uint8_t *in, size_t size,
 			put_bytes(s, "-", 1);
 		break;
 	case GDB_INPUT_ACK:
-	case GDB_INPUT_BREAK: /* motions end by themselves */
+	case GDB_INPUT_BREAK: /* a resume ends by itself */
 		break;
 	}
 	return used;
 }
 
-static int converse(struct gdb_session *s)
+static int serve_packets(struct gdb_session *s)
 {
 	size_t max = 4 * GDB_PACKET_MAX, nr = 0;
 	struct gdb_packet *packet = malloc(sizeof(*packet));
@@ -502,10 +505,10 @@ static int converse(struct gdb_session *s)
 	return ret ? ret : s->error;
 }
 
-/* Where the history of a thread ends. False: unknown. */
+/* The program counter at the end of a thread's history. False: unknown. */
 static bool end_of(const struct gdb_session *s, int32_t tid, uint64_t *pc)
 {
-	int thread = gdb_thread(s, tid);
+	int thread = gdb_thread_index(s, tid);
 
 	if (thread < 0 || !s->history.threads[thread].end_known)
 		return false;
@@ -513,7 +516,7 @@ static bool end_of(const struct gdb_session *s, int32_t tid, uint64_t *pc)
 	return true;
 }
 
-/* The core file of the death, if there is one. */
+/* Opens the core file of the death, if one was given, and checks that it matches. */
 static int take_core(struct gdb_session *s)
 {
 	uint64_t pc, end;
@@ -523,7 +526,7 @@ static int take_core(struct gdb_session *s)
 		return 0;
 	ret = core_dump_open(&s->core, s->opts.core, s->err);
 	s->has_core = !ret;
-	/* only the trace says where a death without registers was */
+	/* without registers only the trace shows where the process died */
 	if (!ret && !recording_pc(recording_regs(&s->rec, s->core.threads[0].tid), &pc))
 		ret = gdb_decode(s);
 	if (!ret)
@@ -534,8 +537,8 @@ static int take_core(struct gdb_session *s)
 	return ret;
 }
 
-/* The first thread that is shown. */
-static int begin(struct gdb_session *s)
+/* Opens what the session needs, and selects the thread that is shown first. */
+static int session_start(struct gdb_session *s)
 {
 	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = HISTORY_EVENTS};
 	const char *path = auxtap_perfdata_path(s->rec.pd);
@@ -546,18 +549,18 @@ static int begin(struct gdb_session *s)
 					"gdb is served x86-64 (Intel PT) and AArch64 (CoreSight) "
 					"alone");
 	ret = auxtap_decoder_open(&s->decoder, s->rec.pd, s->rec.images, &opts, s->err);
-	/* without a crash only the trace says which threads there are */
+	/* without a crash only the trace shows which threads there are */
 	if (!ret && !s->rec.has_crash)
 		ret = gdb_decode(s);
 	if (!ret)
 		ret = take_core(s);
 	if (ret)
 		return ret;
-	s->stopped = s->rec.has_crash ? s->rec.facts.crash.tid : gdb_thread_listed(s, 0);
-	if (!gdb_thread_exists(s, s->stopped))
-		s->stopped = gdb_thread_listed(s, 0);
-	s->any = s->stopped;
-	if (!s->stopped)
+	s->stopped_tid = s->rec.has_crash ? s->rec.facts.crash.tid : gdb_thread_listed(s, 0);
+	if (!gdb_thread_exists(s, s->stopped_tid))
+		s->stopped_tid = gdb_thread_listed(s, 0);
+	s->any_tid = s->stopped_tid;
+	if (!s->stopped_tid)
 		return auxtap_error_set(s->err, -ENODATA, path, "it has no trace of %s",
 					s->opts.pid ? "that process" : "any process");
 	return 0;
@@ -599,9 +602,9 @@ int auxtap_gdb_serve(struct auxtap_perfdata *pd, struct auxtap_image_set *images
 	if (!ret && s->opts.pid)
 		recording_choose(&s->rec, s->opts.pid);
 	if (!ret)
-		ret = begin(s);
+		ret = session_start(s);
 	if (!ret)
-		ret = converse(s);
+		ret = serve_packets(s);
 	session_free(s);
 	return ret;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The threads that the client is shown: those that were alive at the end, which the metadata of a
- * crash lists, and those of the history while they are not at their end.
+ * The threads that the client is shown: those that were alive at the end, which a crash recording
+ * lists, and those of the history while they are not at their end.
  */
 #include "gdb_private.h"
 #include "gdb_regs.h"
 
-int gdb_thread(const struct gdb_session *s, int32_t tid)
+int gdb_thread_index(const struct gdb_session *s, int32_t tid)
 {
 	int found = s->has_history ? history_find(&s->history, tid) : -1;
 
@@ -26,7 +26,7 @@ static bool alive_at_end(const struct gdb_session *s, int32_t tid)
 
 bool gdb_thread_at_end(const struct gdb_session *s, int32_t tid)
 {
-	int thread = gdb_thread(s, tid);
+	int thread = gdb_thread_index(s, tid);
 
 	return thread < 0 || replay_at_end(&s->replay, (uint32_t)thread);
 }
@@ -38,9 +38,9 @@ bool gdb_at_end(const struct gdb_session *s)
 
 bool gdb_thread_exists(const struct gdb_session *s, int32_t tid)
 {
-	if (gdb_thread(s, tid) >= 0 && !gdb_thread_at_end(s, tid))
+	if (gdb_thread_index(s, tid) >= 0 && !gdb_thread_at_end(s, tid))
 		return true;
-	return alive_at_end(s, tid) && (s->rec.facts.nr_threads || gdb_thread(s, tid) >= 0);
+	return alive_at_end(s, tid) && (s->rec.facts.nr_threads || gdb_thread_index(s, tid) >= 0);
 }
 
 int32_t gdb_thread_listed(const struct gdb_session *s, size_t nr)
@@ -61,7 +61,7 @@ int32_t gdb_thread_listed(const struct gdb_session *s, size_t nr)
 
 const char *gdb_thread_name(const struct gdb_session *s, int32_t tid)
 {
-	int thread = gdb_thread(s, tid);
+	int thread = gdb_thread_index(s, tid);
 
 	for (size_t i = 0; i < s->rec.facts.nr_threads; i++)
 		if (s->rec.facts.threads[i].record.tid == tid &&
@@ -75,13 +75,13 @@ int32_t gdb_current(const struct gdb_session *s, int32_t tid)
 {
 	if (tid > 0 && gdb_thread_exists(s, tid))
 		return tid;
-	return gdb_thread_exists(s, s->any) ? s->any : s->stopped;
+	return gdb_thread_exists(s, s->any_tid) ? s->any_tid : s->stopped_tid;
 }
 
 static struct gdb_reg_values values_of(struct gdb_session *s, int32_t tid)
 {
 	struct gdb_reg_values v = {.arch = s->rec.arch};
-	int thread = gdb_thread(s, tid);
+	int thread = gdb_thread_index(s, tid);
 
 	if (gdb_thread_at_end(s, tid)) {
 		v.regs = recording_regs(&s->rec, tid);
@@ -92,8 +92,8 @@ static struct gdb_reg_values values_of(struct gdb_session *s, int32_t tid)
 		const struct values *past = gdb_values(s, (uint32_t)thread);
 
 		if (past &&
-		    values_regs(past, replay_icount(&s->replay, (uint32_t)thread), &s->past))
-			v.regs = &s->past;
+		    values_regs(past, replay_icount(&s->replay, (uint32_t)thread), &s->past_regs))
+			v.regs = &s->past_regs;
 	}
 	if (!v.has_pc && thread >= 0)
 		v.has_pc = replay_pc(&s->replay, (uint32_t)thread, &v.pc);

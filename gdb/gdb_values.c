@@ -69,8 +69,7 @@ struct range {
 	size_t size, nr_open;
 };
 
-/* The event decides the bytes of the range that are still open; with 'hide' it makes them unknown.
- */
+/* Sets bytes of the range that are still open from an event; with 'hide' they become unknown. */
 static void decide(struct range *r, const struct value_event *ev, bool hide)
 {
 	uint64_t from = ev->addr > r->addr ? ev->addr - r->addr : 0;
@@ -85,7 +84,7 @@ static void decide(struct range *r, const struct value_event *ev, bool hide)
 	}
 }
 
-/* Other processes write there, too. */
+/* True if other processes may write there. */
 static bool is_shared(const struct recording *rec, uint64_t addr)
 {
 	const struct report_map *map = report_facts_map(&rec->facts, addr);
@@ -93,7 +92,7 @@ static bool is_shared(const struct recording *rec, uint64_t addr)
 	return map && map->perms[3] == 's';
 }
 
-/* What events before did not show may be known from what is after. */
+/* Bytes that earlier events made unknown may be known from later ones. */
 static void open_unknown(struct range *r)
 {
 	r->nr_open = 0;
@@ -104,7 +103,7 @@ static void open_unknown(struct range *r)
 	}
 }
 
-/* Within a page. */
+/* Reads a range within a page. */
 static size_t read_page(const struct values *v, const struct recording *rec, uint64_t at,
 			struct range *r)
 {
@@ -116,7 +115,7 @@ static size_t read_page(const struct values *v, const struct recording *rec, uin
 		return 0;
 	for (size_t i = now; i > 0 && r->nr_open; i--)
 		decide(r, &v->events[i - 1], false);
-	/* else as it was at the end, if not written after */
+	/* otherwise it is as it was at the end, if it was not written later */
 	open_unknown(r);
 	for (size_t i = now; i < v->nr_events && r->nr_open; i++)
 		decide(r, &v->events[i], true);
@@ -153,7 +152,7 @@ size_t values_memory(const struct values *v, const struct recording *rec, uint64
 	return done;
 }
 
-/* ---- who wrote ---- */
+/* ---- searching for writes ---- */
 
 static bool touches(const struct value_event *ev, uint64_t addr, uint64_t nr_bytes, size_t *nr_all)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registers and memory of a thread in the past: the entries of its ring of values
- * (auxtap/values.h), each at the instruction of the history that it belongs to. The two are
- * compared from the end backwards, instruction by instruction; where they differ, the values end.
+ * Registers and memory of a thread in the past, from its ring of recorded values (auxtap/values.h).
+ * Each entry of the ring is assigned to the instruction of the history that it belongs to: the two
+ * are compared backwards from the end, instruction by instruction; the values start where they
+ * first differ.
  */
 #ifndef GDB_VALUES_H
 #define GDB_VALUES_H
@@ -23,10 +24,10 @@ struct value_regs {
 };
 
 struct values {
-	bool any;    /* the history has a part with values */
-	bool memory; /* memory, too */
+	bool has_values; /* there are values for the last part of the history */
+	bool memory;	 /* they include writes to memory */
 	uint32_t thread;
-	uint64_t first;		    /* the oldest instruction of that part */
+	uint64_t first;		    /* the oldest instruction with values */
 	struct value_event *events; /* ascending */
 	size_t nr_events, max_events;
 	struct value_regs *regs; /* ascending, if has_regs */
@@ -42,12 +43,13 @@ void values_free(struct values *v);
 
 /* The general registers before an instruction. False: unknown. */
 bool values_regs(const struct values *v, uint64_t at, struct auxtap_regs *regs);
-/* Bytes of memory before an instruction: how many from addr on are known. */
+/* Reads memory as before an instruction. Returns the number of bytes from addr on that are known.
+ */
 size_t values_memory(const struct values *v, const struct recording *rec, uint64_t at,
 		     uint64_t addr, void *buf, size_t size);
 /*
  * The newest event before instruction 'at', or the oldest at or after it, that touches the range;
- * NULL: none. *nr_all: how many that may have changed all memory were passed.
+ * NULL: none. *nr_all: the number of skipped events that may have changed all memory.
  */
 const struct value_event *values_before(const struct values *v, uint64_t at, uint64_t addr,
 					uint64_t nr_bytes, size_t *nr_all);

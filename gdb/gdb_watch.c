@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Write watchpoints: motions stop at the stores that the recording contains (gdb_values.h). The
- * client compares values, and passes a stop by where it knows none; there the server makes it an
- * ordinary stop, and says why.
+ * Write watchpoints: a resume stops at the stores that the recording contains (gdb_values.h). The
+ * client compares the old and the new value, and ignores the stop if it cannot read them; then the
+ * server reports an ordinary stop, and says why.
  */
 #include "gdb_private.h"
 
@@ -12,7 +12,7 @@
 const struct values *gdb_values(const struct gdb_session *s, uint32_t thread)
 {
 	for (size_t i = 0; i < s->nr_values; i++)
-		if (s->values[i].thread == thread && s->values[i].any)
+		if (s->values[i].thread == thread && s->values[i].has_values)
 			return &s->values[i];
 	return NULL;
 }
@@ -63,7 +63,7 @@ void gdb_watch_find(struct gdb_session *s, uint32_t thread, bool reverse, struct
 			reverse ? values_before(v, hit->from, w->addr, w->nr_bytes, &nr_all) :
 				  values_after(v, hit->from, w->addr, w->nr_bytes, &nr_all);
 
-		hit->any = true;
+		hit->has_watches = true;
 		if (!ev ||
 		    (hit->event && (reverse ? ev->at <= hit->event->at : ev->at >= hit->event->at)))
 			continue;
@@ -72,7 +72,7 @@ void gdb_watch_find(struct gdb_session *s, uint32_t thread, bool reverse, struct
 	}
 }
 
-/* How often all of memory became unknown between two instructions. */
+/* How often all memory became unknown between two instructions. */
 static size_t nr_unseen(const struct values *v, uint64_t from, uint64_t to)
 {
 	size_t nr = 0;
@@ -109,8 +109,8 @@ static void say_unseen(struct gdb_session *s, const struct values *v, uint64_t a
 static void put_plain(struct gdb_session *s)
 {
 	gdb_reply_text(&s->reply, "T05");
-	gdb_put_pc(s, s->stopped);
-	gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped);
+	gdb_put_pc(s, s->stopped_tid);
+	gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped_tid);
 }
 
 bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool reverse, const struct gdb_hit *hit)
@@ -118,7 +118,7 @@ bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool reverse, const 
 	const struct values *v = gdb_values(s, thread);
 	uint64_t now = replay_icount(&s->replay, thread), at;
 
-	if (!hit->any || !v)
+	if (!hit->has_watches || !v)
 		return false;
 	if (!hit->event || (reverse ? hit->event->at < now : hit->event->at + 1 > now)) {
 		if (!reverse || hit->event || now >= hit->first || hit->from <= hit->first)
@@ -136,8 +136,8 @@ bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool reverse, const 
 	if (hit->event->bytes && is_known(s, v, hit, hit->event->at) &&
 	    is_known(s, v, hit, hit->event->at + 1)) {
 		gdb_reply_text(&s->reply, "T05watch:%" PRIx64 ";", hit->watch->addr);
-		gdb_put_pc(s, s->stopped);
-		gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped);
+		gdb_put_pc(s, s->stopped_tid);
+		gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped_tid);
 		return true;
 	}
 	if (hit->event->bytes)

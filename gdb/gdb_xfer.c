@@ -16,7 +16,7 @@ static bool write_features(struct gdb_session *s, FILE *out)
 	return true;
 }
 
-/* A name from the recording, as the value of an attribute. */
+/* Writes a name from the recording as the value of an XML attribute. */
 static void put_attribute(FILE *out, const char *text)
 {
 	char safe[4096];
@@ -70,8 +70,8 @@ static bool write_exec_file(struct gdb_session *s, FILE *out)
 }
 
 /*
- * Of the thread that died, and without a core file only for a fault: of other signals the recording
- * does not have all that the kernel wrote.
+ * Writes the siginfo of the thread that died; without a core file only for a fault: for other
+ * signals the recording does not contain all that the kernel wrote.
  */
 static bool write_siginfo(struct gdb_session *s, FILE *out)
 {
@@ -79,7 +79,7 @@ static bool write_siginfo(struct gdb_session *s, FILE *out)
 	uint8_t info[128] = {0};
 	int32_t words[3] = {crash->signo, 0, crash->si_code};
 
-	if (!s->rec.has_crash || gdb_current(s, s->general) != crash->tid || !gdb_at_end(s))
+	if (!s->rec.has_crash || gdb_current(s, s->general_tid) != crash->tid || !gdb_at_end(s))
 		return false;
 	if (s->has_core && s->core.siginfo)
 		return fwrite(s->core.siginfo, CORE_SIGINFO, 1, out) == 1;
@@ -107,7 +107,7 @@ static const struct object {
 	{"btrace-conf:read::", gdb_write_btrace_conf},
 };
 
-/* The object, as it is now. */
+/* Stores the object as it is now. */
 static bool begin_object(struct gdb_session *s, const struct object *object)
 {
 	FILE *out;

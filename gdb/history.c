@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See history.h. What builds the sequence from events is in history_build.c. */
+/* See history.h. history_build.c builds the sequence from events. */
 #include "history_private.h"
 
 #include <errno.h>
@@ -80,13 +80,11 @@ uint32_t history_intern(struct history *h, const struct history_entry *wanted)
 	return (uint32_t)h->nr_entries++;
 }
 
-/* ---- chunks: a slot number for each entry after the first; ESCAPE and four bytes for others ----
- */
+/* ---- chunks: each entry after the first is a slot number, or ESCAPE and a 4-byte number ---- */
 
 #define SLOT_ESCAPE 255
 
-/* The slot of 'next' among the successors of an entry; SLOT_ESCAPE: it has no slot. -1: no memory
- */
+/* The slot of 'next' among the successors of an entry; SLOT_ESCAPE: none. -1: out of memory */
 static int slot_of(struct history_entry *t, uint32_t next)
 {
 	for (unsigned int i = 0; i < t->nr_next; i++)
@@ -150,7 +148,7 @@ static void chunk_unpack(const struct history *h, const struct history_chunk *ch
 	}
 }
 
-/* The decoded entries of a chunk, in place of those that were used longest ago. */
+/* The unpacked entries of a chunk; replaces the least recently used view. */
 static const uint32_t *chunk_view(struct history *h, uint32_t thread, size_t chunk)
 {
 	const struct history_thread *t = &h->threads[thread];
@@ -211,7 +209,7 @@ int history_find(const struct history *h, int32_t tid)
 
 #define SIZES_UNKNOWN UINT32_MAX
 
-/* Whether these instructions begin at ip, and the last of them at last. */
+/* Whether instructions of these sizes from ip on end with one that starts at last. */
 static bool sizes_fit(const struct history_entry *block, const uint8_t *sizes, uint32_t nr)
 {
 	uint64_t ip = block->ip;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From the decoder's events to a thread's sequence of entries; see history.h. */
+/* Builds each thread's sequence of entries from the decoder's events; see history.h. */
 #include "decode/flow/branch_insn.h"
 #include "history_private.h"
 
@@ -11,8 +11,8 @@
 
 #include "util/vector.h"
 
-#define MAX_CALLS	  (1u << 20) /* of a deeper recursion the outermost are forgotten */
-#define MAX_SEARCH	  4096	     /* frames that one return may leave (longjmp, exceptions) */
+#define MAX_CALLS	  (1u << 20) /* open calls; of more the outermost are dropped */
+#define MAX_SEARCH	  4096	     /* calls that one return may leave (longjmp, exceptions) */
 #define DEPTHS_PER_SPAN	  (1ll << 32)
 #define X86_SYSCALL_BYTES 2
 
@@ -21,7 +21,7 @@ static struct history_thread *thread_of(struct history *h, const struct auxtap_e
 	struct history_thread *t;
 	int found;
 
-	/* usually the one that the last event was of */
+	/* usually it is the thread of the last event */
 	if (h->nr_slices && h->threads[h->slices[h->nr_slices - 1].thread].tid == ev->tid)
 		return &h->threads[h->slices[h->nr_slices - 1].thread];
 	found = history_find(h, ev->tid);
@@ -45,7 +45,7 @@ static bool has_chunk(const struct history_thread *t)
 	return t->first_kept / HISTORY_CHUNK < t->nr_chunks;
 }
 
-/* Drops the oldest chunks of whichever thread has the most, until the rest fits. */
+/* Drops the oldest chunk of the thread with the most, until the rest fits. */
 static void enforce_limit(struct history *h)
 {
 	while (h->nr_bytes > h->max_bytes) {
@@ -150,7 +150,7 @@ static int push_call(struct history *h, struct history_thread *t, enum history_k
 
 	if (append(h, t, &entry))
 		return -ENOMEM;
-	if (t->nr_calls == MAX_CALLS) { /* the outermost quarter */
+	if (t->nr_calls == MAX_CALLS) { /* drop the outermost quarter */
 		t->nr_calls -= MAX_CALLS / 4;
 		memmove(t->calls, t->calls + MAX_CALLS / 4, t->nr_calls * sizeof(*t->calls));
 	}
@@ -168,7 +168,7 @@ static int pop_calls(struct history *h, struct history_thread *t, size_t nr, uin
 	return append(h, t, &entry);
 }
 
-static int forget_calls(struct history *h, struct history_thread *t, uint64_t to)
+static int reset_stack(struct history *h, struct history_thread *t, uint64_t to)
 {
 	struct history_entry entry = {.kind = ENTRY_STACK_RESET, .ip = to};
 
@@ -176,8 +176,8 @@ static int forget_calls(struct history *h, struct history_thread *t, uint64_t to
 	return append(h, t, &entry);
 }
 
-/* How many calls are left by a return, or by the end of a handler, to 'back'; 0: it is none's. */
-static size_t calls_to(const struct history_thread *t, uint64_t return_addr, bool signal)
+/* The number of calls that a return, or the end of a handler, leaves; 0: it matches none. */
+static size_t nr_returned_calls(const struct history_thread *t, uint64_t return_addr, bool signal)
 {
 	for (size_t nr = 1; nr <= t->nr_calls && nr <= MAX_SEARCH; nr++) {
 		const struct history_open_call *call = &t->calls[t->nr_calls - nr];
@@ -185,7 +185,7 @@ static size_t calls_to(const struct history_thread *t, uint64_t return_addr, boo
 		if (call->signal == signal && (signal || call->return_addr == return_addr))
 			return nr;
 		if (call->signal)
-			return 0; /* a handler does not return into what it interrupted */
+			return 0; /* a handler does not return into the interrupted function */
 	}
 	return 0;
 }
@@ -206,23 +206,23 @@ static int add_return(struct history *h, struct history_thread *t, const struct 
 	size_t nr;
 
 	if (!ev->has_addr)
-		return forget_calls(h, t, 0);
-	nr = calls_to(t, ev->addr, false);
+		return reset_stack(h, t, 0);
+	nr = nr_returned_calls(t, ev->addr, false);
 	if (nr)
 		return pop_calls(h, t, nr, ev->addr);
-	nr = calls_to(t, 0, true);
-	if (nr) { /* to the code that the kernel makes handlers return to */
+	nr = nr_returned_calls(t, 0, true);
+	if (nr) { /* to the restorer */
 		t->in_sigreturn = true;
 		return nr > 1 ? pop_calls(h, t, nr - 1, ev->addr) : 0;
 	}
 	if (t->nr_calls)
-		return forget_calls(h, t, ev->addr);
+		return reset_stack(h, t, ev->addr);
 	return append(h, t, &out);
 }
 
 /*
- * An indirect jump out of a function to where a call returned to, or would: longjmp() to what
- * called setjmp(), or another stack.
+ * An indirect jump out of a function to the return address of a call is longjmp() to the caller of
+ * setjmp(), or a switch to another stack.
  */
 static int add_jump(struct history *h, struct history_thread *t, const struct auxtap_event *ev)
 {
@@ -230,14 +230,14 @@ static int add_jump(struct history *h, struct history_thread *t, const struct au
 		return 0;
 	if (h->code && h->code->same_function(h->code->ctx, ev->ip, ev->addr, ev->time))
 		return 0;
-	return forget_calls(h, t, ev->addr);
+	return reset_stack(h, t, ev->addr);
 }
 
 /*
  * ---- tracing off and on: system calls, signals ----
  *
- * Where the kernel runs, tracing is off. If it goes on elsewhere than after the system call, or
- * where it stopped, a signal handler was entered: that is a call, and the system call at the
+ * While the kernel runs, tracing is off. If it resumes neither after the system call nor at the
+ * interrupted instruction, a signal handler was entered: that is a call, and rt_sigreturn() at the
  * handler's end returns from it.
  */
 
@@ -253,7 +253,7 @@ static int trace_resumes(struct history *h, struct history_thread *t, const stru
 {
 	uint64_t expected = after_stop(t, ev->isa);
 	bool stopped = t->stopped, in_sigreturn = t->in_sigreturn;
-	size_t nr = in_sigreturn ? calls_to(t, 0, true) : 0;
+	size_t nr = in_sigreturn ? nr_returned_calls(t, 0, true) : 0;
 
 	t->stopped = t->in_sigreturn = false;
 	if (nr)
@@ -291,7 +291,7 @@ static int add_branch(struct history *h, struct history_thread *t, const struct 
 {
 	if (branch_enters_kernel(ev->kind)) {
 		trace_stops(t, ev->ip, true);
-		/* an ETM traces the kernel's exception and no stop */
+		/* an ETM traces the exception that enters the kernel, without a stop */
 		return ev->has_addr ? trace_resumes(h, t, ev, ev->addr) : 0;
 	}
 	return ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT ? add_jump(h, t, ev) : 0;
@@ -344,7 +344,7 @@ static int add_gap(struct history *h, struct history_thread *t, const struct aux
 	return append(h, t, &entry);
 }
 
-/* Where the thread is after the event. */
+/* Notes where the thread is after the event. */
 static void note_end(struct history_thread *t, const struct auxtap_event *ev)
 {
 	switch (ev->type) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * See history_calls.h. Chunks in which no call of the wanted depth begins or ends are skipped, so
- * the number of calls and returns between does not matter.
+ * See history_calls.h. Chunks in which no call of the wanted depth starts or ends are skipped, so
+ * the number of calls and returns in between does not matter.
  */
 #include "history_calls.h"
 
@@ -10,7 +10,7 @@ struct call_search {
 	uint32_t thread;
 	const struct history_thread *t;
 	uint64_t pos;
-	int64_t depth; /* at 'at' */
+	int64_t depth; /* before entry pos */
 };
 
 static bool ends_search(const struct history_entry *entry)
@@ -18,13 +18,13 @@ static bool ends_search(const struct history_entry *entry)
 	return entry->kind == ENTRY_GAP || entry->kind == ENTRY_STACK_RESET;
 }
 
-/* The depth before entry 'at' of the chunk that it is in. */
+/* Sets s->depth to the depth before entry s->pos. */
 static bool depth_at(struct call_search *s)
 {
 	uint64_t i = s->pos - s->pos % HISTORY_CHUNK;
 
 	if (s->pos == s->t->nr && s->pos && i == s->pos)
-		i -= HISTORY_CHUNK; /* the end, after a full chunk */
+		i -= HISTORY_CHUNK; /* at the end, after a full chunk */
 	if (!s->t->nr)
 		return false;
 	s->depth = s->t->chunks[i / HISTORY_CHUNK].depth;
@@ -38,7 +38,7 @@ static bool depth_at(struct call_search *s)
 	return true;
 }
 
-/* Back to the call that made 'depth' the depth; NULL: it is not in the history. */
+/* Searches backwards for the call that increased the depth to 'depth'; NULL: not in the history. */
 static const struct history_entry *call_before(struct call_search *s, int64_t depth)
 {
 	while (s->pos > s->t->first) {
@@ -47,7 +47,7 @@ static const struct history_entry *call_before(struct call_search *s, int64_t de
 
 		if (!(s->pos % HISTORY_CHUNK)) {
 			chunk = &s->t->chunks[s->pos / HISTORY_CHUNK - 1];
-			if (chunk->min_depth >= depth) { /* all of it is within the call */
+			if (chunk->min_depth >= depth) { /* the whole chunk is within the call */
 				s->pos -= HISTORY_CHUNK;
 				s->depth = chunk->depth;
 				continue;
@@ -76,7 +76,7 @@ static const struct history_entry *call_before(struct call_search *s, int64_t de
 	return NULL;
 }
 
-/* On to where the function of that depth returns to a caller whose call is not in the history. */
+/* Searches forward for the return of that depth to a caller whose call is not in the history. */
 static const struct history_entry *out_after(struct call_search *s, int64_t depth)
 {
 	while (s->pos < s->t->nr) {

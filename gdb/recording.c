@@ -23,7 +23,7 @@ static int add_values(struct recording *rec, const void *data, size_t size)
 	if (head.size < sizeof(head) || head.size > size || head.arch != AUXTAP_ARCH_X86_64)
 		return 0;
 	size -= head.size;
-	/* what is missing is missing at the end: then nothing can be read */
+	/* a truncated ring lacks its end, from which it is read: it is useless */
 	if (!head.nr_words || head.nr_words > size / sizeof(uint64_t))
 		return 0;
 	if (vector_grow(rec->values, rec->nr_values, rec->max_values))

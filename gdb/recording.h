@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording says of the process that gdb is shown: its death, threads, memory and mappings
- * (crash.h), its programs and their images. Its contents are untrusted.
+ * What a recording says about the process that gdb is shown: its death, threads, memory and
+ * mappings (crash.h), its programs and their images. Its contents are untrusted.
  */
 #ifndef GDB_RECORDING_H
 #define GDB_RECORDING_H
@@ -12,13 +12,13 @@
 #include <auxtap/values.h>
 #include <stdbool.h>
 
-/* The ring of values of a thread. */
+/* A thread's ring of recorded memory writes and registers (auxtap/values.h). */
 struct recording_values {
-	struct auxtap_values head; /* its nr_words: of 'words' */
+	struct auxtap_values head; /* nr_words: the number of 'words' */
 	uint64_t *words;
 };
 
-/* A process became another program. */
+/* A process executed another program. */
 struct recording_exec {
 	int32_t pid;
 	bool done;
@@ -28,7 +28,7 @@ struct recording_exec {
 /* The first mapping of a process's newest program. */
 struct recording_program {
 	int32_t pid;
-	bool expected; /* an exec was seen, its first mapping not yet */
+	bool expected; /* an exec was seen, but not its first mapping */
 	uint64_t start;
 	char *name;
 };
@@ -39,7 +39,7 @@ struct recording {
 	enum auxtap_arch arch;
 	int32_t pid;	/* of the process that is shown; -1: not decided yet */
 	bool has_crash; /* facts.crash is of that process */
-	uint64_t time;	/* of its end; UINT64_MAX: after all records */
+	uint64_t time;	/* when it ended; UINT64_MAX: after all records */
 	struct report_facts facts;
 	struct recording_values *values;
 	size_t nr_values, max_values;
@@ -52,9 +52,9 @@ struct recording {
 /* pd and images must outlive it. 0 or negative errno. */
 int recording_read(struct recording *rec, struct auxtap_perfdata *pd,
 		   struct auxtap_image_set *images, struct auxtap_error *err);
-/* Shows that process: what is known of another one's death is dropped. */
+/* Selects the process to be shown; drops what is known about the death of another one. */
 void recording_choose(struct recording *rec, int32_t pid);
-/* Takes from a core file of its death what the recording lacks. 0 or -ENOMEM. */
+/* Takes what the recording lacks from a core file of the same death. 0 or -ENOMEM. */
 struct core_dump;
 int recording_take_core(struct recording *rec, const struct core_dump *core);
 void recording_free(struct recording *rec);
@@ -64,11 +64,12 @@ const struct auxtap_regs *recording_regs(const struct recording *rec, int32_t ti
 bool recording_pc(const struct auxtap_regs *regs, uint64_t *pc);
 /* The program that the process ran last; NULL: unknown. */
 const struct recording_program *recording_program(const struct recording *rec);
-/* Bytes of the process's memory at its end: how many from addr on are known. */
+/* Reads the process's memory at its end. Returns the number of bytes from addr on that are known.
+ */
 size_t recording_memory(const struct recording *rec, uint64_t addr, void *buf, size_t size);
 /*
- * Bytes at addr that the process cannot have changed: code, and data of segments without
- * permission to write. How many.
+ * Reads bytes at addr that the process cannot have changed: code, and read-only data. Returns their
+ * number.
  */
 size_t recording_constant(const struct recording *rec, uint64_t addr, void *buf, size_t size);
 

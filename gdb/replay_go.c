@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Motion of threads to the next breakpoint in either direction; see gdb_replay.h. */
+/* Moves threads to the next breakpoint in either direction; see gdb_replay.h. */
 #include "replay_private.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 /* ---- breakpoints ---- */
 
-/* The first one at or after addr. */
+/* Index of the first breakpoint at or after addr. */
 static size_t breakpoint_from(const struct replay *r, uint64_t addr)
 {
 	size_t lo = 0, hi = r->nr_breakpoints;
@@ -63,7 +63,7 @@ void replay_breakpoint_remove(struct replay *r, uint64_t addr)
 	r->may_hit = NULL;
 }
 
-/* Which entries may contain a breakpoint: computed once, not in each block. */
+/* Finds the entries that may contain a breakpoint: once, not whenever a block is reached. */
 static int find_may_hit(struct replay *r)
 {
 	if (r->may_hit)
@@ -107,11 +107,11 @@ static long first_hit(struct replay *r, uint32_t id, uint32_t begin)
 
 struct scan {
 	const struct replay_request *req;
-	bool crossing; /* a gap at which the request before has stopped */
+	bool crossing; /* it crosses a gap at which the previous request has stopped */
 	uint32_t thread;
 };
 
-/* One entry of a thread back. */
+/* Moves a thread back by one entry. */
 static enum replay_stop entry_back(struct replay *r, struct scan *s)
 {
 	struct replay_thread *t = &r->threads[s->thread];
@@ -122,7 +122,7 @@ static enum replay_stop entry_back(struct replay *r, struct scan *s)
 	long hit;
 
 	if (at < r->h->threads[s->thread].first) {
-		replay_rewind(r, s->thread, 1); /* dropped, or before an exec */
+		replay_rewind(r, s->thread, 1); /* the entry was dropped, or is before an exec */
 		return REPLAY_STEPPED;
 	}
 	id = history_entry_id(r->h, s->thread, at);
@@ -151,7 +151,7 @@ static enum replay_stop entry_back(struct replay *r, struct scan *s)
 	return REPLAY_BREAKPOINT;
 }
 
-/* Finds whose entry is the one before; false: nothing is before. */
+/* Finds the thread of the previous entry; false: there is none. */
 static bool thread_before(struct replay *r, struct scan *s)
 {
 	const struct history_thread *t = &r->h->threads[s->req->thread];
@@ -184,7 +184,7 @@ static enum replay_stop go_back(struct replay *r, struct scan *s)
 
 /* ---- forwards ---- */
 
-/* Whether a gap, not a block, comes next after a position. */
+/* Whether the next entry after a position that is a gap or a block is a gap. */
 static bool gap_follows(struct replay *r, uint32_t thread, uint64_t at)
 {
 	const struct history_thread *t = &r->h->threads[thread];
@@ -257,20 +257,20 @@ static enum replay_stop go_forward(struct replay *r, struct scan *s)
 	enum replay_stop stop;
 	uint64_t pc;
 
-	/* a breakpoint where the motion begins does not count */
+	/* a breakpoint where the resume starts does not count */
 	if (!thread_after(r, s))
 		return REPLAY_END;
 	if (!s->req->all_threads)
 		s->thread = s->req->thread;
 	stop = replay_step_forward(r, s->thread);
-	/* the others go on where this one has ended; gaps of theirs stop no motion of this one */
+	/* others continue when this thread has ended; their gaps do not stop it */
 	if (s->req->all_threads &&
 	    (stop == REPLAY_END || (stop == REPLAY_GAP && s->thread != s->req->thread))) {
 		replay_advance(r, s->thread, 1);
 		stop = REPLAY_STEPPED;
 	} else if (stop == REPLAY_STEPPED && r->threads[s->thread].insn &&
 		   replay_pc(r, s->thread, &pc) && is_breakpoint(r, pc)) {
-		/* in the same block; whether another thread is before the next one is seen below */
+		/* it is in the same block: no other thread can come first */
 		return REPLAY_BREAKPOINT;
 	}
 	while (stop == REPLAY_STEPPED)

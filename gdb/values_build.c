@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From a ring of values to instructions of the history; see gdb_values.h. */
+/* Assigns the entries of a ring of values to instructions of the history; see gdb_values.h. */
 #include "gdb_values.h"
 #include "replay_private.h"
 
@@ -9,20 +9,20 @@
 
 #include "util/vector.h"
 
-#define ENTRIES_MAX 65536 /* stores of one block: of a REP instruction */
+#define ENTRIES_MAX 65536 /* stores of one block, which may have a REP instruction */
 #define INSN_MAX    15
 
-/* A position in the history, which moves back by instructions. */
+/* A position in the history, which moves backwards by instructions. */
 struct cursor {
 	struct replay *r;
 	uint32_t thread;
-	uint64_t at;   /* entry */
-	uint32_t insn; /* instructions of it before the cursor */
-	uint64_t *pcs; /* of the entry */
+	uint64_t at;   /* index of the entry */
+	uint32_t insn; /* instructions of the entry before the cursor */
+	uint64_t *pcs; /* addresses of the entry's instructions */
 	size_t max_pcs;
 };
 
-/* The instruction before the cursor, which moves there. False: none, or a gap. */
+/* Moves the cursor to the previous instruction. False: there is none, or a gap. */
 static bool cursor_back(struct cursor *c, uint64_t *pc)
 {
 	const struct history_thread *t = &c->r->h->threads[c->thread];
@@ -70,7 +70,7 @@ struct build {
 	const struct recording_values *from;
 	struct cursor cursor;
 	struct pending pending;
-	uint64_t at; /* instruction before which the block ends that is looked at */
+	uint64_t at; /* number of the instruction after the block that is being matched */
 	uint64_t end;
 	struct value_regs regs;
 };
@@ -86,8 +86,8 @@ static size_t words_of(uint64_t tag)
 }
 
 /*
- * How many instructions of the block were executed, if those before the cursor are they; -1: they
- * are not.
+ * Matches a block with the instructions before the cursor. Returns how many instructions of the
+ * block were executed; -1: they differ.
  */
 static int executed(struct build *b, uint64_t ip, uint32_t nr)
 {
@@ -98,7 +98,7 @@ static int executed(struct build *b, uint64_t ip, uint32_t nr)
 	uint32_t done = 0;
 
 	if (left && p->left_ip == ip)
-		/* one time less around a loop would look the same: only where the history ends */
+		/* one round of a loop less would look the same: only at the end of the history */
 		return b->at == b->end ? 0 : -1;
 	do {
 		if (done == nr || !cursor_back(&b->cursor, &pc))
@@ -131,7 +131,10 @@ static int add_event(struct build *b, size_t tag_at, uint64_t start, uint32_t do
 	} else {
 		ev.nr_bytes = words_of(tag) > 1 ? word[1] : 0;
 	}
-	/* what came after the block, or of an instruction that was not completed: with its last */
+	/*
+	 * writes after the block, or of an instruction that was not completed, are assigned to the
+	 * last instruction that was executed
+	 */
 	ev.at = start + insn;
 	if (insn >= done)
 		ev.at = start + done ? start + done - 1 : 0;
@@ -141,7 +144,7 @@ static int add_event(struct build *b, size_t tag_at, uint64_t start, uint32_t do
 	return 0;
 }
 
-/* 1: goes on; 0: the values end here; or -ENOMEM. */
+/* Returns 1 to go on; 0 if the values start here; or -ENOMEM. */
 static int take_block(struct build *b, uint64_t tag, const uint64_t *word)
 {
 	uint32_t nr = tag >> 16 & 0xffff, mask = (uint32_t)(tag >> 32);
@@ -166,7 +169,7 @@ static int take_block(struct build *b, uint64_t tag, const uint64_t *word)
 		if (mask & 1u << i)
 			b->regs.reg[i] = *word++;
 	b->at = b->v->first = start;
-	b->v->any = true;
+	b->v->has_values = true;
 	b->pending.nr = 0;
 	b->pending.left = b->pending.called = false;
 	return 1;
@@ -183,7 +186,7 @@ static int take_entries(struct build *b)
 		const uint64_t *word = &b->from->words[at];
 
 		if (words_of(tag) > at)
-			return 0; /* cut off */
+			return 0; /* the rest was overwritten */
 		word -= words_of(tag);
 		switch (kind_of(tag)) {
 		case AUXTAP_VALUES_BLOCK:
@@ -203,7 +206,7 @@ static int take_entries(struct build *b)
 			b->pending.called = true;
 			break;
 		default:
-			return 0; /* LOST, or unknown */
+			return 0; /* LOST, or an unknown kind */
 		}
 		at -= words_of(tag);
 	}
@@ -213,8 +216,8 @@ static int take_entries(struct build *b)
 /* ---- memory at the end ---- */
 
 /*
- * The newest value of each byte must be what the recording contains of it: else something wrote
- * that the ring does not know of, and its values are not to be trusted.
+ * The newest value of each byte must be the one in the recording's memory. Otherwise something
+ * wrote there that is not in the ring, and its values cannot be trusted.
  */
 static int check_memory(struct values *v, const struct recording *rec)
 {
@@ -260,7 +263,7 @@ static void reverse(void *items, size_t nr, size_t size)
 	}
 }
 
-/* Whether the history of the thread ends where the recording says that it was. */
+/* Whether the history of the thread ends at its program counter in the recording. */
 static bool ends_there(const struct recording *rec, const struct history_thread *t)
 {
 	uint64_t pc;
@@ -268,7 +271,7 @@ static bool ends_there(const struct recording *rec, const struct history_thread 
 	return t->end_known && recording_pc(recording_regs(rec, t->tid), &pc) && pc == t->end_ip;
 }
 
-/* Another thread could have written, between any two instructions. */
+/* False: another thread may have written between any two instructions. */
 static bool is_alone(const struct recording *rec, const struct history *h, uint32_t thread,
 		     const struct recording_values *from)
 {
@@ -303,10 +306,10 @@ int values_build(struct values *v, const struct recording *rec, struct replay *r
 	ret = take_entries(b);
 	reverse(v->events, v->nr_events, sizeof(*v->events));
 	reverse(v->regs, v->nr_regs, sizeof(*v->regs));
-	v->memory = v->any && is_alone(rec, r->h, thread, from);
+	v->memory = v->has_values && is_alone(rec, r->h, thread, from);
 	if (!ret && v->memory)
 		ret = check_memory(v, rec);
-	if (!v->any)
+	if (!v->has_values)
 		v->why_none = "the recorded values do not fit the trace";
 	else if (!is_alone(rec, r->h, thread, from))
 		v->why_none = "the process had more than one thread: when each wrote is unknown";
