@@ -528,7 +528,7 @@ static int read_heap(struct emu_link *link, pid_t tid, uint64_t off, void *buf, 
 
 static int qemu_heap(void *ctx, pid_t tid, struct auxtap_heap_event **events, size_t *nr)
 {
-	const size_t head = offsetof(struct qemu_heap, event);
+	const size_t head = offsetof(struct qemu_heap_log, event);
 	uint64_t count, begin, first;
 	struct auxtap_heap_event *all;
 	struct qemu_heap_ring ring;
@@ -571,10 +571,10 @@ static int qemu_heap_call(void *ctx, pid_t tid, size_t nth, const struct auxtap_
 	if (ring.magic != QEMU_HEAP_MAGIC || ring.head <= nth || nth >= QEMU_HEAP_EVENTS)
 		return -ENODATA;
 	nth = (ring.head - 1 - nth) % QEMU_HEAP_EVENTS;
-	ret = read_heap(ctx, tid, offsetof(struct qemu_heap, call) + nth * sizeof(*call), call,
+	ret = read_heap(ctx, tid, offsetof(struct qemu_heap_log, call) + nth * sizeof(*call), call,
 			sizeof(*call));
 	if (!ret) /* read after the call, because threads may still run */
-		ret = read_heap(ctx, tid, offsetof(struct qemu_heap, event) + nth * sizeof(now),
+		ret = read_heap(ctx, tid, offsetof(struct qemu_heap_log, event) + nth * sizeof(now),
 				&now, sizeof(now));
 	if (ret)
 		return ret;

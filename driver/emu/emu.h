@@ -263,7 +263,7 @@ struct emu_engine_ops {
 	ssize_t (*maps)(struct emu *emu, pid_t pid, char **text); /* malloc'd */
 	/* Bytes of a stopped thread's ring of values (qemu_values.h). NULL: not supported. */
 	ssize_t (*values)(struct emu_task *task, u64 off, void *buf, size_t size);
-	/* Bytes of the process's struct qemu_heap, from an offset on. NULL: not supported. */
+	/* Bytes of the process's struct qemu_heap_log, from an offset on. NULL: not supported. */
 	ssize_t (*heap)(struct emu_task *task, u64 off, void *buf, size_t size);
 	/* The task's unresolved block, whose code is not NULL, is about to be encoded. */
 	void (*before_encoding)(struct emu_task *task, const struct emu_block *block);

@@ -89,7 +89,7 @@ enum emu_call {
 	EMU_REGSET,
 	/* arg0 tid, arg1 offset, arg2 size -> data: of struct qemu_values; ENODATA: none */
 	EMU_VALUES,
-	EMU_HEAP,  /* the same for struct qemu_heap */
+	EMU_HEAP,  /* the same for struct qemu_heap_log */
 	EMU_FACTS, /* arg0 tid -> data: struct auxtap_target_facts; ENODATA: not supported */
 	EMU_CODE,  /* as EMU_MAPS -> data: records of struct auxtap_crash_code */
 };

@@ -118,7 +118,7 @@ int code_store_copy(struct code_store *to, const struct code_store *from)
 	return 0;
 }
 
-/* How many bytes from 'at' on are known and have the same time. */
+/* The number of bytes from 'at' on that are known and have the same time. */
 static u32 run_length(const struct code_store_page *page, u32 at)
 {
 	u64 since = page->since[at / CODE_STORE_GRANULE];

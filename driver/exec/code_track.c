@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Code that a program writes at run time, for all engines. Each block of it comes with its bytes
- * (struct emu_code), and what was executed last at an address is kept. Threads may have run old and
- * new code at the same time; in the trace all blocks have one order, that in which they are
- * encoded. So that is where bytes are compared: if others were executed there before, the trace
- * gets a newer TSC, and the bytes have been there since that time.
+ * Tracks code that a program writes at run time, for all engines. Each block of it comes with its
+ * bytes (struct emu_code), and the bytes that were last executed at an address are kept. Threads
+ * may have run old and new code at the same time; in the trace all blocks have one order, that in
+ * which they are encoded. So bytes are compared when a block is encoded: if different ones were
+ * executed there before, the trace gets a newer TSC, and the bytes have been there since that time.
  */
 #include "code_store.h"
 
-/* No space for more: what is known is forgotten. It must not be taken for older trace's. */
-static void start_again(struct code_store *s, struct emu_task *task)
+/* There is no more space: clears the store. Code seen later must not be used for older trace. */
+static void reset_store(struct code_store *s, struct emu_task *task)
 {
 	code_store_clear(s, emu_task_new_code(task));
 }
 
-static void unknown(struct code_store *s, u64 *stamps, struct emu_task *task,
-		    const struct emu_block *b)
+static void note_unknown(struct code_store *s, u64 *stamps, struct emu_task *task,
+			 const struct emu_block *b)
 {
 	u32 size = (u32)(b->last_ip - b->ip) + b->last_len;
 
 	if (code_store_forget(s, b->ip, size)) {
-		start_again(s, task);
+		reset_store(s, task);
 		if (code_store_forget(s, b->ip, size))
 			code_store_clear(s, CODE_STORE_UNKNOWN);
 	}
@@ -34,14 +34,14 @@ void code_store_executes(struct code_store *s, u64 *stamps, struct emu_task *tas
 	struct emu_code *code = b->code;
 	u64 now = 0;
 
-	if (!s->stamp) /* the first one of this program */
+	if (!s->stamp) /* the first block of this program with code */
 		s->stamp = ++*stamps;
 	emu_task_disable_ret_compression(task);
 	if (code->size && code->stamp == s->stamp)
 		return;
-	/* of a block that was left in the middle this is the beginning */
+	/* b may be the start of a block that was left in the middle */
 	if (!code->size || size > code->size) {
-		unknown(s, stamps, task, b);
+		note_unknown(s, stamps, task, b);
 		return;
 	}
 	if (code_store_differs(s, b->ip, code->bytes, size)) {
@@ -49,7 +49,7 @@ void code_store_executes(struct code_store *s, u64 *stamps, struct emu_task *tas
 		s->stamp = ++*stamps;
 	}
 	if (code_store_put(s, b->ip, code->bytes, size, now)) {
-		start_again(s, task);
+		reset_store(s, task);
 		s->stamp = ++*stamps;
 		if (code_store_put(s, b->ip, code->bytes, size, now))
 			code_store_clear(s, CODE_STORE_UNKNOWN);

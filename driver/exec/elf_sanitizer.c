@@ -45,8 +45,9 @@ static const char *name_of(const char *table, size_t size, bool is_dynamic)
 	return NULL;
 }
 
-/* The string table that belongs to section i, if that is a table of symbols. */
-static const char *look_at(const char *file, size_t size, const Elf64_Ehdr *eh, unsigned int i)
+/* Looks for a sanitizer in the string table of section i, if that is a symbol table. */
+static const char *sanitizer_of_section(const char *file, size_t size, const Elf64_Ehdr *eh,
+					unsigned int i)
 {
 	Elf64_Shdr section, strings;
 	size_t offset = eh->e_shoff + (size_t)i * sizeof(section);
@@ -62,7 +63,7 @@ static const char *look_at(const char *file, size_t size, const Elf64_Ehdr *eh, 
 	return name_of(file + strings.sh_offset, strings.sh_size, section.sh_type == SHT_DYNSYM);
 }
 
-static const char *look(const char *file, size_t size)
+static const char *find_sanitizer(const char *file, size_t size)
 {
 	const char *found = NULL;
 	Elf64_Ehdr eh;
@@ -75,7 +76,7 @@ static const char *look(const char *file, size_t size)
 	    eh.e_shoff > size || (size - eh.e_shoff) / sizeof(Elf64_Shdr) < eh.e_shnum)
 		return NULL;
 	for (unsigned int i = 0; i < eh.e_shnum && !found; i++)
-		found = look_at(file, size, &eh, i);
+		found = sanitizer_of_section(file, size, &eh, i);
 	return found;
 }
 
@@ -91,7 +92,7 @@ const char *elf_sanitizer(const char *path)
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
 		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (file != MAP_FAILED) {
-			found = look(file, (size_t)st.st_size);
+			found = find_sanitizer(file, (size_t)st.st_size);
 			munmap(file, (size_t)st.st_size);
 		}
 	}

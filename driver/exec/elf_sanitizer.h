@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether a program is built with a sanitizer. Used by the qemu engine, its plugin, and capture. */
+/* Detects programs built with a sanitizer. Used by the qemu engine, its plugin, and capture. */
 #ifndef AUXTAP_ELF_SANITIZER_H
 #define AUXTAP_ELF_SANITIZER_H
 

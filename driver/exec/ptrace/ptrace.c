@@ -152,7 +152,7 @@ static inline void report_insn(struct ptrace_thread *t, u64 ip)
 	t->reported = true;
 }
 
-/* The kernel executes the page of old system calls: as a call that returns at once. */
+/* The kernel emulates the vsyscall page: as a call that returns at once. */
 static bool vsyscall_return(struct ptrace_thread *t, u64 *ip)
 {
 	struct user_regs_struct regs;
@@ -166,11 +166,11 @@ static void __attribute__((noinline)) go_nowhere(struct ptrace_thread *t, u64 ip
 {
 	u64 back = ip;
 
-	/* nothing to execute at ip: what comes before it is known, a fault will follow */
+	/* nothing can be executed at ip: the flow ends there, a fault will follow */
 	emu_task_leave_async(t->task, ip, false);
 	t->reported = false;
 	t->slow = true;
-	t->foreseen = false;
+	t->target_known = false;
 	t->late_ip = 0;
 	if (vsyscall_return(t, &back) && ptrace_code_at(t, back, &t->insn)) {
 		/*
@@ -199,10 +199,10 @@ static void __attribute__((noinline)) prepare(struct ptrace_thread *t)
 }
 
 /*
- * Whether to compute before the step where the instruction leads: if the target is not encoded in
- * it; also for a branch over a single instruction, which ends where that instruction does.
+ * Whether to compute the target of the branch before the step: if it is not encoded in the
+ * instruction, or if the branch may skip a single instruction, whose end is the target, too.
  */
-static inline bool worth_foreseeing(const struct x86_insn *insn)
+static inline bool needs_target(const struct x86_insn *insn)
 {
 	switch (insn->cls) {
 	case X86_JCC:
@@ -218,7 +218,7 @@ static inline bool worth_foreseeing(const struct x86_insn *insn)
 }
 
 /* The thread is stopped and its next instruction is at ip. */
-void ptrace_go(struct ptrace_thread *t, u64 ip)
+void ptrace_continue_at(struct ptrace_thread *t, u64 ip)
 {
 	t->ip = ip;
 	t->late_ip = 0;
@@ -228,9 +228,9 @@ void ptrace_go(struct ptrace_thread *t, u64 ip)
 	}
 	report_insn(t, ip);
 	t->slow = t->own_tf;
-	t->foreseen = false;
-	if (unlikely(worth_foreseeing(&t->insn)))
-		ptrace_foresee(t);
+	t->target_known = false;
+	if (unlikely(needs_target(&t->insn)))
+		ptrace_compute_target(t);
 	if (unlikely((t->insn.flags & (X86_INSN_PUSHF | X86_INSN_POPF)) ||
 		     t->insn.cls >= X86_SYSCALL))
 		prepare(t);
@@ -243,7 +243,7 @@ void ptrace_report_late(struct ptrace_thread *t)
 	u64 ip = t->late_ip;
 
 	t->late_ip = 0;
-	t->foreseen = false;
+	t->target_known = false;
 	if (!ptrace_code_at(t, ip, &t->insn))
 		return;
 	t->ip = ip;
@@ -253,7 +253,7 @@ void ptrace_report_late(struct ptrace_thread *t)
 }
 
 /* The thread stopped in the kernel with this ip: resolves the reported instruction. */
-void ptrace_settle(struct ptrace_thread *t, u64 ip)
+void ptrace_resolve(struct ptrace_thread *t, u64 ip)
 {
 	struct user_regs_struct regs;
 
@@ -291,7 +291,7 @@ static void on_status(struct ptrace_engine *e, pid_t tid, int status)
 			if (unlikely(t->proc->detaching))
 				ptrace_detach_thread(t, 0);
 			else
-				ptrace_go(t, ip);
+				ptrace_continue_at(t, ip);
 			return;
 		}
 	}
@@ -301,8 +301,8 @@ static void on_status(struct ptrace_engine *e, pid_t tid, int status)
 }
 
 /*
- * There is nothing left to wait for, so threads whose exit was not seen never will be: capture must
- * not wait for them either. True: there were such threads or processes.
+ * There is nothing left to wait for, so exits that were not seen never will be: capture must not
+ * wait for these threads either. True: there were such threads or processes.
  */
 static bool forget_vanished(struct ptrace_engine *e)
 {
@@ -335,8 +335,8 @@ static int run(struct emu *emu)
 	for (;;) {
 		if (unlikely(emu_has_requests(emu)))
 			emu_serve(emu);
-		if (unlikely(emu_hung_up(emu)) && !e->letting_go) {
-			e->letting_go = true;
+		if (unlikely(emu_hung_up(emu)) && !e->detaching_all) {
+			e->detaching_all = true;
 			ptrace_detach_all(e);
 		}
 		if (unlikely(!e->nr_threads)) {

@@ -54,7 +54,7 @@ struct ptrace_mm {
 	int nr_pages;
 	struct ptrace_map *maps; /* executable ones, ascending */
 	int nr_maps;
-	struct code_store code; /* that the program wrote */
+	struct code_store code; /* code that the program wrote */
 };
 
 /* An instruction of code that the program wrote: an emu_code with space for its bytes. */
@@ -69,7 +69,7 @@ struct ptrace_process {
 	pid_t pid;
 	struct ptrace_mm *mm;
 	int nr_threads;	 /* traced threads */
-	bool child;	 /* our child: we get its exit status even when it is not traced */
+	bool child;	 /* our child: we get its exit status even if it is not traced */
 	bool one_thread; /* attached to one thread only */
 	bool passive;	 /* not traceable: continues untraced, only its children are followed */
 	bool detaching;
@@ -78,7 +78,7 @@ struct ptrace_process {
 
 enum ptrace_state {
 	PTRACE_TASK_RUNNING,   /* stepping, or in a system call */
-	PTRACE_TASK_NEW,       /* attached, first stop still to come */
+	PTRACE_TASK_NEW,       /* attached, its first stop has not come yet */
 	PTRACE_TASK_ORPHAN,    /* stopped; its first stop came before its parent's event */
 	PTRACE_TASK_HELD,      /* stopped until capture resumes it */
 	PTRACE_TASK_LISTENING, /* group stop */
@@ -90,16 +90,16 @@ struct ptrace_thread {
 	struct emu_task *task;
 	struct ptrace_mm *mm;
 	u64 ip; /* of the instruction being stepped */
-	/* it was reported to the emulated kernel, and is not resolved yet */
+	/* that instruction was reported to the emulated kernel, and is not resolved yet */
 	bool reported;
-	bool slow;     /* the next stop needs more than a check of the ip */
-	bool foreseen; /* the instruction being stepped goes to target */
+	bool slow;	   /* the next stop needs more than a check of the ip */
+	bool target_known; /* the instruction being stepped goes to target */
 	pid_t tid;
 	enum ptrace_state state;
 	struct x86_insn insn;
 	u64 target;
-	bool generated; /* what ptrace_code_at() found last; its bytes are in code[code_at] */
-	u8 code_at;	/* the other one's may be pending in emu */
+	bool generated; /* ptrace_code_at() found generated code; its bytes are in code[code_at] */
+	u8 code_at;	/* the other code[] may be pending in emu */
 	union ptrace_generated code[2];
 
 	struct ptrace_engine *engine;
@@ -114,7 +114,7 @@ struct ptrace_thread {
 	bool own_tf;	   /* the program single-steps itself */
 	bool trap_blocked; /* the program blocks SIGTRAP; the kernel's mask must not */
 	bool pinned;
-	u8 opcode;	/* X86_SYSCALL: its first byte */
+	u8 opcode;	/* X86_SYSCALL: the first byte of its code */
 	int resume_sig; /* PTRACE_TASK_HELD: signal to deliver */
 	int died_code;	/* si_code for died_of */
 	/* killed without a signal stop: by seccomp, or because a frame could not be written */
@@ -122,7 +122,7 @@ struct ptrace_thread {
 	bool resume_in_user;	     /* PTRACE_TASK_HELD: user code continues at its ip */
 	u64 pushed;		     /* PUSHF: address it stored to */
 	int entering;		     /* signal whose handler is entered by the next stop; 0: none */
-	bool entering_fault;	     /* caused by a fault of the program's own */
+	bool entering_fault;	     /* a fault of the program caused that signal */
 	u64 entering_ip;	     /* where the program was interrupted */
 	struct user_regs_struct sys; /* registers at the system call's entry */
 	bool whole_call;	     /* the call runs from entry to exit without a step */
@@ -139,7 +139,7 @@ struct ptrace_engine {
 	cpu_set_t affinity; /* the tracer's own, before pinning */
 	int cpu;	    /* pinned to; -1: not */
 	bool affinity_known;
-	bool letting_go;
+	bool detaching_all;
 	u64 code_stamps;  /* see code_store_executes() */
 	bool orphans_due; /* a parent of new threads has exited: ptrace_orphans() */
 };
@@ -158,8 +158,9 @@ struct ptrace_process *ptrace_process_find(struct ptrace_engine *e, pid_t pid);
 struct ptrace_process *ptrace_process_new(struct ptrace_engine *e, pid_t pid, struct ptrace_mm *mm);
 void ptrace_process_free(struct ptrace_process *proc);
 void ptrace_step(struct ptrace_thread *t, int sig);
-void ptrace_go(struct ptrace_thread *t, u64 ip); /* user code continues at ip: report, and step */
-void ptrace_settle(struct ptrace_thread *t, u64 ip);
+void ptrace_continue_at(struct ptrace_thread *t,
+			u64 ip); /* user code continues at ip: report, and step */
+void ptrace_resolve(struct ptrace_thread *t, u64 ip);
 void ptrace_next_thread_each(struct ptrace_process *proc, void (*fn)(struct ptrace_thread *t));
 
 void ptrace_report_late(struct ptrace_thread *t);
@@ -195,14 +196,14 @@ void ptrace_before_syscall(struct ptrace_thread *t);
 void ptrace_after_syscall(struct ptrace_thread *t, struct user_regs_struct *regs);
 bool ptrace_will_restart(const struct user_regs_struct *regs);
 void ptrace_clear_r11(struct ptrace_thread *t, struct user_regs_struct *regs);
-void ptrace_put_back_mask(struct ptrace_thread *t);
-void ptrace_take_mask(struct ptrace_thread *t);
+void ptrace_restore_mask(struct ptrace_thread *t);
+void ptrace_save_mask(struct ptrace_thread *t);
 
 /* ptrace_code.c */
 struct ptrace_mm *ptrace_mm_new(void);
 struct ptrace_mm *ptrace_mm_get(struct ptrace_mm *mm);
 void ptrace_mm_put(struct ptrace_mm *mm);
-/* Copies the maps, and what is known of code that the program wrote. */
+/* Copies the maps, and the store of code that the program wrote. */
 struct ptrace_mm *ptrace_mm_copy(struct ptrace_engine *e, const struct ptrace_mm *mm);
 /* False: not an instruction, or not readable. Sets 'generated' and its bytes, too. */
 bool ptrace_code_at(struct ptrace_thread *t, u64 ip, struct x86_insn *insn);
@@ -224,7 +225,7 @@ bool ptrace_target(struct ptrace_thread *t, u64 ip, const struct x86_insn *insn,
 		   const struct user_regs_struct *regs, u64 *target);
 
 /* ptrace_lost.c */
-void ptrace_foresee(struct ptrace_thread *t);
+void ptrace_compute_target(struct ptrace_thread *t);
 bool ptrace_stack_top(struct ptrace_thread *t, unsigned long long *rsp);
 /*
  * The reported instruction does not lead to the ip: another one ran after it. True: it was found
@@ -237,7 +238,7 @@ static inline bool ptrace_plausible(const struct ptrace_thread *t, u64 ip)
 {
 	u64 fall_through = t->ip + t->insn.len;
 
-	if (t->foreseen)
+	if (t->target_known)
 		return ip == t->target;
 	switch (t->insn.cls) {
 	case X86_PLAIN:

@@ -90,7 +90,7 @@ ssize_t ptrace_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
 	n = process_vm_readv(pid, &local, 1, remote, (unsigned long)nr, 0);
 	if (n > 0 || !size)
 		return n;
-	/* execute-only pages, and everything else that a debugger may read */
+	/* this also reads execute-only pages, as a debugger may */
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -285,7 +285,7 @@ void ptrace_code_forget(struct ptrace_mm *mm, u64 addr, u64 len)
 	mm->last = NULL;
 }
 
-/* No file backs the mapping (the decoder's image_map_is_anonymous()). */
+/* True if no file backs the mapping (the decoder's image_map_is_anonymous()). */
 static bool is_generated(const struct ptrace_map *map)
 {
 	static const char *const names[] = {"//anon", "/memfd:", "[heap]", "[stack", "[anon:"};
@@ -306,7 +306,7 @@ static void set_generated(struct ptrace_thread *t, const u8 *bytes, u32 size)
 	memcpy(to->space + offsetof(struct emu_code, bytes), bytes, size);
 }
 
-/* The bytes that are decoded are those that count as executed. */
+/* The bytes that are decoded here are recorded as those that were executed. */
 static bool decode_uncached(struct ptrace_thread *t, u64 ip, struct x86_insn *insn, bool generated)
 {
 	u8 code[INSN_MAX];
@@ -333,7 +333,7 @@ static struct ptrace_page *page_load(struct ptrace_thread *t, u64 addr, bool *ge
 		map = map_at(mm, addr);
 	}
 	*generated = is_generated(map);
-	/* a private mapping of a file of memory shows the changes of its file */
+	/* a private mapping of a memfd shows changes of that */
 	if (!map || (map->prot & PROT_WRITE) || map->shared || (*generated && map->ino))
 		return NULL;
 	if (mm->nr_pages >= MAX_PAGES)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How traced threads end: by exit, by a signal, by a core-dumping one that capture must see
- * before the kernel acts on it. Called from ptrace_stop.c.
+ * Handles the end of traced threads: by exit, by a signal, by a core-dumping one that capture must
+ * see before the kernel acts on it. Called from ptrace_stop.c.
  */
 #include "ptrace.h"
 #include <errno.h>
@@ -18,7 +18,7 @@
 	 SIGNAL_BIT(SIGXFSZ) | SIGNAL_BIT(SIGSYS))
 
 #define HALT_NS	     500000000ull
-#define SECCOMP_DEAD 3 /* of a thread that a filter has killed: kernels from 5.17 on */
+#define SECCOMP_DEAD 3 /* mode of a thread that a filter has killed, since Linux 5.17 */
 #define CODE_SECCOMP 1 /* SYS_SECCOMP of <asm-generic/siginfo.h>, which glibc lacks */
 
 static u64 now_ns(void)
@@ -55,7 +55,7 @@ static void halt(struct ptrace_thread *t, u64 until_ns)
 				return;
 			}
 			if (!ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-				ptrace_settle(t, regs.rip);
+				ptrace_resolve(t, regs.rip);
 			t->state = PTRACE_TASK_HELD;
 			t->resume_sig = 0;
 			return;
@@ -64,14 +64,14 @@ static void halt(struct ptrace_thread *t, u64 until_ns)
 			return;
 		nanosleep(&ms, NULL);
 	} while (now_ns() < until_ns);
-	/* blocked in the kernel for good: the reported system call did begin */
+	/* it is blocked in the kernel for good: the reported system call has started */
 	if (t->reported) {
 		t->reported = false;
 		emu_task_enter_kernel(t->task);
 	}
 }
 
-/* All threads of the process except one; 0: all. */
+/* Stops all threads of the process except one; 0: all. */
 static void halt_others(pid_t but, const struct ptrace_process *proc)
 {
 	/* one limit for all of them: capture's requests wait meanwhile */
@@ -126,8 +126,8 @@ void ptrace_gone(struct ptrace_thread *t, int status)
 }
 
 /*
- * The kernel ended it with a core-dumping signal that no tracer sees. seccomp does so, and has
- * restored the registers of the system call: rax contains its number again, while in any other
+ * The kernel killed the thread with a core-dumping signal that no tracer sees. seccomp does so, and
+ * has restored the registers of the system call: rax contains its number again, while in any other
  * death it contains its result, initially -ENOSYS.
  */
 static int code_of_unseen(const struct ptrace_thread *t)
@@ -186,7 +186,7 @@ void ptrace_exit_event(struct ptrace_thread *t)
 
 	if (t->task) {
 		if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-			ptrace_settle(t, regs.rip);
+			ptrace_resolve(t, regs.rip);
 		t->reported = false;
 		emu_task_learn_comm(t->task);
 		emu_task_offline(t->task);
@@ -225,7 +225,7 @@ void ptrace_over_memory(struct ptrace_engine *e)
 
 	if (!proc || proc->exiting || proc->detaching || proc->passive)
 		return;
-	/* a thread waits for an answer of capture: retry soon, at the next check */
+	/* if a thread waits for a reply of capture, retry at the next check */
 	while ((task = emu_task_next(e->emu, pid, task))) {
 		t = emu_task_priv(task);
 		if (t && t->state == PTRACE_TASK_HELD)

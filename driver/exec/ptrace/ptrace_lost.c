@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Steps of two instructions: 'mov ss' and 'pop ss' delay the trap of a step by one instruction, and
- * a virtual machine occasionally loses one. The end of the step shows it, and the instruction in
- * between is the one that leads from the first one's target to there. For that the targets of
- * indirect branches are computed before the step (ptrace_target.c).
+ * Handles steps of two instructions: 'mov ss' and 'pop ss' delay the trap of a step by one
+ * instruction, and a virtual machine occasionally loses one. The end of the step shows it: the
+ * instruction in between is the one that leads from the first one's target to there. To find it,
+ * targets of indirect branches are computed before the step (ptrace_target.c).
  */
 #include "ptrace.h"
 #include <errno.h>
@@ -16,7 +16,7 @@ bool ptrace_stack_top(struct ptrace_thread *t, unsigned long long *rsp)
 	return !errno;
 }
 
-void ptrace_foresee(struct ptrace_thread *t)
+void ptrace_compute_target(struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
 
@@ -26,13 +26,10 @@ void ptrace_foresee(struct ptrace_thread *t)
 	} else if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs)) {
 		return;
 	}
-	t->foreseen = ptrace_target(t, t->ip, &t->insn, &regs, &t->target);
+	t->target_known = ptrace_target(t, t->ip, &t->insn, &regs, &t->target);
 }
 
-/*
- * Number of bytes that a return pops from the stack. 0: it changes the stack pointer otherwise,
- * too.
- */
+/* Number of bytes that a return pops; 0: it also changes the stack pointer in another way. */
 static u64 popped(struct ptrace_thread *t, u64 at, const struct x86_insn *insn)
 {
 	const u8 *end;
@@ -72,7 +69,7 @@ static bool was_last(struct ptrace_thread *t, u64 at, const struct x86_insn *ins
 	case X86_FAR:
 		target = popped(t, at, insn);
 		if (!target)
-			return true; /* iret: can have led anywhere */
+			return true; /* iret may have led anywhere */
 		before.rsp -= target;
 		break;
 	case X86_CALL_INDIRECT:
@@ -86,11 +83,11 @@ static bool was_last(struct ptrace_thread *t, u64 at, const struct x86_insn *ins
 	return ptrace_target(t, at, insn, &before, &target) && regs->rip == target;
 }
 
-static int ways_on(const struct ptrace_thread *t, u64 ways[2])
+static int possible_next(const struct ptrace_thread *t, u64 ways[2])
 {
 	u64 fall_through = t->ip + t->insn.len, target = fall_through + (u64)(s64)t->insn.disp;
 
-	if (t->foreseen) {
+	if (t->target_known) {
 		ways[0] = t->target;
 		return 1;
 	}
@@ -110,8 +107,8 @@ static int ways_on(const struct ptrace_thread *t, u64 ways[2])
 	}
 }
 
-/* A system call for which nothing was prepared; its arguments are still in the registers. */
-static void begin_late(struct ptrace_thread *t, const struct user_regs_struct *regs)
+/* Notes a system call that was not prepared for; its arguments are still in the registers. */
+static void note_late_syscall(struct ptrace_thread *t, const struct user_regs_struct *regs)
 {
 	t->in_syscall = true;
 	t->sys = *regs;
@@ -120,7 +117,7 @@ static void begin_late(struct ptrace_thread *t, const struct user_regs_struct *r
 	if (ptrace_mem_read(t->tid, t->ip, &t->opcode, 1) != 1 || t->opcode != 0x0f)
 		t->in_syscall = false;
 	else if ((long)t->sys.rax == SYS_rt_sigprocmask)
-		ptrace_take_mask(t);
+		ptrace_save_mask(t);
 }
 
 /*
@@ -159,7 +156,7 @@ bool ptrace_find_lost(struct ptrace_thread *t, const struct user_regs_struct *re
 	u64 ways[2], at = 0;
 	int nr = 0;
 
-	for (int i = ways_on(t, ways) - 1; i >= 0; i--) {
+	for (int i = possible_next(t, ways) - 1; i >= 0; i--) {
 		if (!ptrace_code_at(t, ways[i], &next) || !was_last(t, ways[i], &next, regs))
 			continue;
 		at = ways[i];
@@ -172,11 +169,11 @@ bool ptrace_find_lost(struct ptrace_thread *t, const struct user_regs_struct *re
 		if (pushf)
 			hide_tf(t, t->pushed, regs);
 		if (between.cls == X86_SYSCALL)
-			begin_late(t, regs);
+			note_late_syscall(t, regs);
 		return true;
 	}
 	/* another thread may have changed the operand since it was read */
-	if (t->foreseen && was_last(t, t->ip, &t->insn, regs))
+	if (t->target_known && was_last(t, t->ip, &t->insn, regs))
 		return true;
 	emu_report_problem(t->engine->emu, t->proc->pid,
 			   "a single step went further than one instruction");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Starts and ends tracing: spawn, attach, detach; and pins tracer and tracee to one CPU: without
- * that a step costs two to five times as much.
+ * Starts and ends tracing: spawn, attach, detach. Pins tracer and tracee to one CPU: otherwise a
+ * step costs two to five times as much.
  */
 #include "ptrace.h"
 #include <dirent.h>
@@ -175,7 +175,7 @@ static int make_pipes(struct start_pipes *p)
 	return 0;
 }
 
-/* Kills it, unless it ended by itself, and reaps it. */
+/* Kills the process, unless it exited by itself, and reaps it. */
 static void reap(struct ptrace_engine *e, pid_t pid, bool kill_it)
 {
 	int status;
@@ -261,7 +261,7 @@ int ptrace_spawn(struct emu *emu, char *const *argv, char *const *envp, const ch
 	pid_t pid;
 	int ret = make_pipes(&p);
 
-	(void)engine; /* it has no version */
+	(void)engine; /* this engine has no version */
 	if (ret) {
 		snprintf(why, WHY_SIZE, "pipe: %s", strerror(-ret));
 		return ret;
@@ -445,13 +445,13 @@ int ptrace_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 /* The thread is in a stop that is not a trap of ours; sig is the program's own, or 0. */
 void ptrace_detach_thread(struct ptrace_thread *t, int sig)
 {
-	ptrace_put_back_mask(t);
+	ptrace_restore_mask(t);
 	ptrace_unpin(t);
 	if (t->task) {
 		struct user_regs_struct regs;
 
 		if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-			ptrace_settle(t, regs.rip);
+			ptrace_resolve(t, regs.rip);
 		emu_task_exit(t->task);
 	}
 	ptrace(PTRACE_DETACH, t->tid, 0, sig);

@@ -53,7 +53,7 @@ static void read_signal_sets(pid_t tid, struct signal_sets *sets)
 }
 
 /* User code continues, unless a signal comes first: at once, or by restarting a system call. */
-static void go_on(struct ptrace_thread *t, const struct user_regs_struct *regs)
+static void resume_user_code(struct ptrace_thread *t, const struct user_regs_struct *regs)
 {
 	if (ptrace_will_restart(regs)) {
 		t->late_ip = regs->rip - 2;
@@ -62,7 +62,7 @@ static void go_on(struct ptrace_thread *t, const struct user_regs_struct *regs)
 		ptrace_step(t, 0);
 		return;
 	}
-	ptrace_go(t, regs->rip);
+	ptrace_continue_at(t, regs->rip);
 }
 
 /* ---- signals ---- */
@@ -72,14 +72,14 @@ static void signal_stop(struct ptrace_thread *t, int sig, struct user_regs_struc
 {
 	struct signal_sets sets;
 
-	ptrace_settle(t, regs->rip);
+	ptrace_resolve(t, regs->rip);
 	t->late_ip = 0;
 	t->slow = true;
 	if (t->whole_call) {
 		/* before the call started */
 		t->whole_call = false;
 		t->in_syscall = false;
-		ptrace_take_mask(t);
+		ptrace_save_mask(t);
 	}
 	if (t->in_syscall)
 		ptrace_clear_r11(t, regs);
@@ -92,11 +92,11 @@ static void signal_stop(struct ptrace_thread *t, int sig, struct user_regs_struc
 		t->entering = sig;
 		t->entering_fault = (SYNC_SIGNALS & SIGNAL_BIT(sig)) && info->si_code > 0;
 		t->entering_ip = regs->rip;
-		ptrace_put_back_mask(t);
+		ptrace_restore_mask(t);
 		t->in_syscall = false;
 		ptrace_step(t, sig); /* stops at the handler's first instruction */
 	} else if ((sets.ignored | IGNORE_SIGNALS) & SIGNAL_BIT(sig)) {
-		go_on(t, regs);
+		resume_user_code(t, regs);
 	} else if (STOP_SIGNALS & SIGNAL_BIT(sig)) {
 		/* ignored after all, in an orphaned process group */
 		t->late_ip = ptrace_will_restart(regs) ? regs->rip - 2 : regs->rip;
@@ -108,7 +108,7 @@ static void signal_stop(struct ptrace_thread *t, int sig, struct user_regs_struc
 
 /* ---- steps that need further checks ---- */
 
-static bool ours(const struct ptrace_thread *t, const siginfo_t *info)
+static bool is_our_trap(const struct ptrace_thread *t, const siginfo_t *info)
 {
 	switch (info->si_code) {
 	case TRAP_TRACE:
@@ -122,7 +122,7 @@ static bool ours(const struct ptrace_thread *t, const siginfo_t *info)
 	}
 }
 
-/* PUSHF wrote our TF into the program's memory. */
+/* Clears our TF, which PUSHF wrote to the program's memory. */
 void ptrace_clear_tf(struct ptrace_thread *t, u64 addr, const struct user_regs_struct *regs)
 {
 	long word;
@@ -138,20 +138,20 @@ void ptrace_clear_tf(struct ptrace_thread *t, u64 addr, const struct user_regs_s
 }
 
 /*
- * Before it steps over POPF or IRET the kernel forgets that TF is ours, and from then on shows it
- * to the program. A CONT that ends before user code resets that. False: the thread stopped for
- * another reason, which has been handled.
+ * Before it steps over POPF or IRET the kernel clears the note that TF is ours (TIF_FORCED_TF), and
+ * from then on shows it to the program. A CONT that ends before user code resets that. False: the
+ * thread stopped for another reason, which has been handled.
  */
-static bool begin_anew(struct ptrace_thread *t)
+static bool reset_step_state(struct ptrace_thread *t)
 {
 	int status;
 
 	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) || ptrace(PTRACE_CONT, t->tid, 0, 0))
 		return false;
 	if (ptrace_await(t->engine, t->tid, &status, AWAIT_MS))
-		return false; /* frozen: when it stops, the loop continues from there */
+		return false; /* it is frozen: when it stops, the loop continues from there */
 	if (!WIFSTOPPED(status)) {
-		ptrace_defer(t, status); /* after the ends of its threads, which were deferred */
+		ptrace_defer(t, status); /* handle it after the exits of its threads */
 		return false;
 	}
 	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
@@ -196,14 +196,14 @@ static void step_stop(struct ptrace_thread *t, struct user_regs_struct *regs, co
 		ptrace_clear_tf(t, regs->rsp, regs);
 	if (ran && ((flags | t->insn.flags) & X86_INSN_POPF)) {
 		t->own_tf = regs->eflags & TF;
-		if (!t->own_tf && !begin_anew(t))
+		if (!t->own_tf && !reset_step_state(t))
 			return;
 	}
 	was_syscall = t->in_syscall;
 	if (was_syscall)
 		ptrace_after_syscall(t, regs);
 	if (regs->cs == USER32_CS) {
-		ptrace_settle(t, regs->rip);
+		ptrace_resolve(t, regs->rip);
 		become_passive(t, "32-bit code is not traced");
 		return;
 	}
@@ -218,14 +218,14 @@ static void step_stop(struct ptrace_thread *t, struct user_regs_struct *regs, co
 		return;
 	}
 	if (was_syscall && ptrace_will_restart(regs)) {
-		ptrace_settle(t, regs->rip);
-		go_on(t, regs);
+		ptrace_resolve(t, regs->rip);
+		resume_user_code(t, regs);
 		return;
 	}
-	ptrace_go(t, regs->rip);
+	ptrace_continue_at(t, regs->rip);
 }
 
-/* A system call that runs from entry to exit without a step: its entry and exit stops. */
+/* Handles entry and exit stops of a system call that runs without a step. */
 static void whole_call_stop(struct ptrace_thread *t)
 {
 	struct user_regs_struct regs;
@@ -233,22 +233,22 @@ static void whole_call_stop(struct ptrace_thread *t)
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return;
 	if (t->reported) {
-		/* entered: it did start */
+		/* this is the entry stop: the call has started */
 		t->reported = false;
 		emu_task_enter_kernel(t->task);
 		ptrace_step(t, 0);
 		return;
 	}
 	t->whole_call = false;
-	ptrace_take_mask(t);
+	ptrace_save_mask(t);
 	ptrace_after_syscall(t, &regs);
 	if (t->proc->detaching)
 		ptrace_detach_thread(t, 0);
 	else
-		ptrace_go(t, regs.rip);
+		ptrace_continue_at(t, regs.rip);
 }
 
-/* A signal on its way to the program: a forwarded one keeps its sender. */
+/* Notes a signal that is about to be delivered; a forwarded one keeps its sender. */
 static void note_signal(struct ptrace_thread *t, siginfo_t *info)
 {
 	if (emu_signal_seen(t->engine->emu, t->proc->pid, info))
@@ -266,7 +266,7 @@ static void trap_or_signal(struct ptrace_thread *t, int sig)
 	note_signal(t, &info);
 	if (sig == SIGTRAP && info.si_code == SIGTRAP) {
 		/* in the handler more signals are blocked, and TF is off */
-		ptrace_take_mask(t);
+		ptrace_save_mask(t);
 		t->own_tf = false;
 		if (t->entering && t->entering_fault)
 			emu_task_fault(t->task, t->entering_ip, t->entering);
@@ -276,7 +276,7 @@ static void trap_or_signal(struct ptrace_thread *t, int sig)
 		emu_task_no_frame(t->task, t->entering);
 	}
 	t->entering = 0;
-	if (sig == SIGTRAP && ours(t, &info))
+	if (sig == SIGTRAP && is_our_trap(t, &info))
 		step_stop(t, &regs, &info);
 	else
 		signal_stop(t, sig, &regs, &info);
@@ -307,7 +307,7 @@ static struct ptrace_process *process_of_child(struct ptrace_thread *parent, pid
 	return proc;
 }
 
-/* The new thread's own first stop, which is still to come, or came before the event. */
+/* Handles the new thread's first stop, which may have come before its parent's event. */
 static int first_stop(struct ptrace_thread *child, int *status)
 {
 	*status = SIGTRAP << 8 | 0x7f;
@@ -360,7 +360,7 @@ static void clone_event(struct ptrace_thread *t)
 	int status, err;
 
 	if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-		ptrace_settle(t, regs.rip);
+		ptrace_resolve(t, regs.rip);
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) || !tid)
 		goto go;
 	child = ptrace_find(t->engine, (pid_t)tid);
@@ -406,7 +406,7 @@ go:
 		ptrace_step(t, 0);
 }
 
-/* exec by a thread other than the leader: it continues under the leader's tid. */
+/* A thread other than the leader called exec: it continues under the leader's tid. */
 static void take_over(struct ptrace_thread *t, pid_t old_tid)
 {
 	struct ptrace_thread *old = old_tid != t->tid ? ptrace_find(t->engine, old_tid) : NULL;
@@ -426,7 +426,7 @@ static void take_over(struct ptrace_thread *t, pid_t old_tid)
 	ptrace_thread_free(old);
 }
 
-/* A set-user-ID program, which does not gain its privileges under this tracer. */
+/* Reports a set-user-ID program, which does not gain its privileges under this tracer. */
 static void report_unprivileged(const struct ptrace_thread *t)
 {
 	char path[32], line[128];
@@ -537,13 +537,13 @@ static void event_stop(struct ptrace_thread *t, int sig)
 		ptrace_step(t, 0); /* no event */
 		return;
 	}
-	ptrace_settle(t, regs.rip);
+	ptrace_resolve(t, regs.rip);
 	t->slow = true;
 	if (t->whole_call && regs.rip == t->ip) {
 		/* before the call started */
 		t->whole_call = false;
 		t->in_syscall = false;
-		ptrace_take_mask(t);
+		ptrace_save_mask(t);
 	}
 	read_signal_sets(t->tid, &sets);
 	if (sets.pending & SIGNAL_BIT(SIGTRAP)) {
@@ -561,11 +561,11 @@ static void event_stop(struct ptrace_thread *t, int sig)
 		t->state = PTRACE_TASK_LISTENING;
 		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
 	} else {
-		go_on(t, &regs);
+		resume_user_code(t, &regs);
 	}
 }
 
-/* A process that cannot be traced: signals and stops pass, its children are followed. */
+/* Handles a process that cannot be traced: passes signals and stops on, follows its children. */
 static void passive_stop(struct ptrace_thread *t, int status)
 {
 	int event = status >> 16;
@@ -620,7 +620,7 @@ void ptrace_stop(struct ptrace_thread *t, int status)
 		trap_or_signal(t, WSTOPSIG(status));
 }
 
-static bool maker_is_known(struct ptrace_engine *e, pid_t tid)
+static bool parent_is_known(struct ptrace_engine *e, pid_t tid)
 {
 	char path[32], line[128];
 	int pid;
@@ -638,8 +638,8 @@ static bool maker_is_known(struct ptrace_engine *e, pid_t tid)
 }
 
 /*
- * SIGKILL took the parent out of its fork stop before we saw it: no event will say whose child it
- * is. It continues untraced.
+ * SIGKILL ended the parent's fork stop before we saw it: no event will identify the parent. The
+ * child continues untraced.
  */
 void ptrace_orphans(struct ptrace_engine *e)
 {
@@ -649,7 +649,7 @@ void ptrace_orphans(struct ptrace_engine *e)
 
 		for (; t; t = next) {
 			next = t->hash_next;
-			if (t->state != PTRACE_TASK_ORPHAN || t->proc || maker_is_known(e, t->tid))
+			if (t->state != PTRACE_TASK_ORPHAN || t->proc || parent_is_known(e, t->tid))
 				continue;
 			emu_report_problem(e->emu, t->tid,
 					   "its parent was killed before it reported the fork");
@@ -659,8 +659,8 @@ void ptrace_orphans(struct ptrace_engine *e)
 }
 
 /*
- * An unknown thread: a new one whose stop comes before its parent's event, or the end of a detached
- * child.
+ * A status of an unknown thread: a new one whose stop comes before its parent's event, or the exit
+ * of a detached child.
  */
 void ptrace_foreign(struct ptrace_engine *e, pid_t tid, int status)
 {
@@ -673,7 +673,7 @@ void ptrace_foreign(struct ptrace_engine *e, pid_t tid, int status)
 			t->state = PTRACE_TASK_ORPHAN;
 		if (t && status >> 16 == PTRACE_EVENT_EXIT)
 			ptrace(PTRACE_CONT, tid, 0, 0); /* killed before it started */
-		else if (t && !maker_is_known(e, tid))
+		else if (t && !parent_is_known(e, tid))
 			ptrace_orphans(e);
 		return;
 	}
@@ -690,7 +690,7 @@ int ptrace_resume(struct ptrace_thread *t)
 	if (!t->proc)
 		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
 	if (t->proc->passive)
-		return 0; /* an exec was reported, and then turned out to be of a 32-bit program */
+		return 0; /* an exec was reported, but turned out to be of a 32-bit program */
 	if (t->state != PTRACE_TASK_HELD)
 		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
 	if (!t->resume_in_user) {
@@ -706,7 +706,7 @@ int ptrace_resume(struct ptrace_thread *t)
 	if (t->proc && t->proc->detaching)
 		ptrace_detach_thread(t, 0);
 	else
-		go_on(t, &regs);
+		resume_user_code(t, &regs);
 	return 0;
 }
 

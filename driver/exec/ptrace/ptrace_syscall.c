@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/* The kernel's own restart codes: the call is made again unless a handler runs first. */
+/* The kernel's internal restart codes: the call is restarted unless a handler runs first. */
 #define ERESTARTSYS	      512
 #define ERESTARTNOINTR	      513
 #define ERESTARTNOHAND	      514
@@ -38,7 +38,7 @@ void ptrace_clear_r11(struct ptrace_thread *t, struct user_regs_struct *regs)
  * the program's handler. So it is never blocked while we step: trap_blocked keeps the program's own
  * setting, which is restored whenever the mask can be observed.
  */
-void ptrace_put_back_mask(struct ptrace_thread *t)
+void ptrace_restore_mask(struct ptrace_thread *t)
 {
 	u64 mask;
 
@@ -48,7 +48,7 @@ void ptrace_put_back_mask(struct ptrace_thread *t)
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask);
 }
 
-void ptrace_take_mask(struct ptrace_thread *t)
+void ptrace_save_mask(struct ptrace_thread *t)
 {
 	u64 mask;
 
@@ -82,7 +82,7 @@ void ptrace_before_syscall(struct ptrace_thread *t)
 	case SYS_rt_sigprocmask:
 	case SYS_rt_sigreturn:
 		/* from entry to exit without a step: no trap is forced through the new mask */
-		ptrace_put_back_mask(t);
+		ptrace_restore_mask(t);
 		t->whole_call = true;
 		break;
 	case SYS_sched_getaffinity:

@@ -19,7 +19,7 @@ static u64 now_ms(void)
 	return (u64)ts.tv_sec * 1000 + (u64)ts.tv_nsec / 1000000;
 }
 
-/* A thread does not run until its stop is answered: a later status is its death. */
+/* A stopped thread does not run until it is continued: a later status is its death. */
 void ptrace_defer(struct ptrace_thread *t, int status)
 {
 	t->engine->nr_deferred += !t->deferred;
@@ -35,7 +35,7 @@ static pid_t take(struct ptrace_thread *t, int *status)
 	return t->tid;
 }
 
-/* Leaders last: the kernel reports their end after that of their threads. */
+/* Returns leaders last: the kernel reports their exit after those of their threads. */
 pid_t ptrace_deferred(struct ptrace_engine *e, int *status)
 {
 	struct ptrace_thread *leader = NULL;
@@ -64,7 +64,7 @@ pid_t ptrace_poll(struct ptrace_engine *e, pid_t tid, int *status)
 	return got < 0 ? -errno : got;
 }
 
-static void put_others_aside(struct ptrace_engine *e, pid_t tid)
+static void defer_others(struct ptrace_engine *e, pid_t tid)
 {
 	struct ptrace_thread *t;
 	siginfo_t info;
@@ -91,7 +91,7 @@ int ptrace_await(struct ptrace_engine *e, pid_t tid, int *status, int timeout_ms
 	sigset_t chld, old;
 	int ret = -ETIMEDOUT;
 
-	/* while blocked it stays pending, so none is missed between a check and the sleep */
+	/* while SIGCHLD is blocked it stays pending: none is missed between check and sleep */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &old);
@@ -103,7 +103,7 @@ int ptrace_await(struct ptrace_engine *e, pid_t tid, int *status, int timeout_ms
 			ret = got == tid ? 0 : -ESRCH;
 			break;
 		}
-		put_others_aside(e, tid);
+		defer_others(e, tid);
 		sigtimedwait(&chld, NULL, &slice);
 	} while (now_ms() < until_ms);
 	sigprocmask(SIG_SETMASK, &old, NULL);

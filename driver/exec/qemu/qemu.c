@@ -15,7 +15,7 @@
 static void on_child(int signo)
 {
 	(void)signo;
-	qemu_ring_ring();
+	qemu_ring_wake();
 }
 
 bool qemu_pump(struct qemu_engine *q)
@@ -73,7 +73,7 @@ static int resume(struct emu_task *task)
 		return 0;
 	p = t->process;
 	if (t->dying.si_signo) {
-		/* the signal takes effect now, and ends the others where they stopped */
+		/* the signal takes effect now, and kills the other threads where they stopped */
 		if (t->dying.si_signo == SIGKILL)
 			kill(p->pid, SIGKILL);
 		else
@@ -132,7 +132,7 @@ static void sample(struct emu *emu, u32 pmsirr)
 	if (!q->shm)
 		return;
 	qemu_store(&q->shm->pmsirr, pmsirr);
-	/* for the rest of the session: some code has been translated so */
+	/* keep it for the rest of the session: some code has been translated for samples */
 	qemu_store(&q->shm->sampled, 1);
 }
 

@@ -13,7 +13,7 @@
 #define QEMU_INSN_MAX 15      /* bytes of an instruction, of any set */
 #define QEMU_PAGE     4096ull /* qemu's own choice in user mode, for both */
 
-/* The system calls that matter here. */
+/* The system calls that the engine handles. */
 enum qemu_call {
 	QEMU_CALL_OTHER,
 	QEMU_CALL_MMAP,
@@ -32,7 +32,7 @@ enum qemu_call {
 	QEMU_CALL_SECCOMP,
 };
 
-/* A thread's CPU state as far as it is used here, from its start. */
+/* The start of a thread's CPU state, as far as it is used here. */
 union qemu_env {
 	struct {
 		u64 regs[16]; /* AX CX DX BX SP BP SI DI R8 … R15 */
@@ -52,7 +52,7 @@ union qemu_env {
 		u32 regs[16];  /* of the 32-bit state */
 		u64 xregs[32]; /* x0 … x30, sp */
 		u64 pc;
-		u32 pstate; /* without what follows */
+		u32 pstate; /* without the fields that follow */
 		u8 aarch64, thumb;
 		u32 hflags;
 		u64 hflags2;
@@ -66,8 +66,8 @@ union qemu_env {
 
 /* A signal frame built by qemu. */
 struct qemu_frame {
-	u64 signo, info; /* only of the newest frame */
-	u64 at;		 /* its context's address, by which the next older one is checked */
+	u64 signo, info; /* only set for the newest frame */
+	u64 at;		 /* address of its context, against which the next older frame is checked */
 	u64 ip, sp;	 /* where the program was interrupted */
 };
 
@@ -93,39 +93,33 @@ struct qemu_arch {
 	 * Class and flags of a block's last instruction. 0, or -1: no instruction within len bytes.
 	 */
 	int (*decode)(const u8 *code, size_t len, u8 *cls, u8 *flags);
-	/* qemu lists it though it does not run in this block: cut off by the page's end. */
-	/*
-	 * An instruction without an operand in memory that loads a segment register; may be NULL.
-	 */
+	/* Does it load a segment register, without an operand in memory? May be NULL. */
 	bool (*loads_segment)(const u8 *code, size_t nr);
+	/* Does it cross the end of the page, so that qemu lists it but does not run it here? */
 	bool (*cut_off)(u64 ip, const u8 *code, size_t len);
-	/*
-	 * An atomic change of memory: what threads hand over to each other by. NULL: none is known.
-	 */
+	/* Is it an atomic change of memory, by which threads synchronise? NULL: unknown. */
 	bool (*orders)(const u8 *code, size_t len);
-	/* A block of one such instruction may be one that qemu left before and now starts again. */
+	/* May a block of one such instruction be one that qemu left before and now restarts? */
 	bool (*restarts)(u8 cls);
 
 	u64 (*ip)(const union qemu_env *env);
 	u64 (*sp)(const union qemu_env *env);
 	void (*set_ip)(union qemu_env *env, u64 ip);
-	void (*set_sp)(union qemu_env *env, u64 sp); /* NULL where 'refused' is */
+	void (*set_sp)(union qemu_env *env, u64 sp); /* NULL if 'refused' is */
 	/*
-	 * Whether env can be the state at the first instruction of a program: all as the ABI sets
-	 * it; the stack pointer points to argc.
+	 * Can env be the state at the first instruction of a program: all as the ABI sets it; the
+	 * stack pointer points to argc?
 	 */
 	bool (*plausible)(const union qemu_env *env, u64 ip, u64 argc);
 	/*
-	 * The frame of the handler that starts now, with the stack pointer at sp: of env, or, with
-	 * 'above', of the state that the newer frame there has saved. 0, or -1: no frame.
+	 * Reads the frame of the handler that starts now, with the stack pointer at sp: of env or,
+	 * with 'above', of the state that the newer frame there has saved. 0, or -1: no frame.
 	 */
 	int (*frame)(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *read,
 		     struct qemu_frame *frame);
 	void (*regs)(const union qemu_env *env, struct auxtap_regs *regs);
 	u64 vsyscall; /* a page that qemu emulates without code in it; 0: none */
-	/*
-	 * first bytes of qemu's own page with the code that returns from handlers; 0: in the libc
-	 */
+	/* first bytes of qemu's own page with the restorer; 0: the libc contains it */
 	u64 sigreturn;
 	/* si_code of an undefined instruction and of a breakpoint */
 	int ill_code, trap_code;
@@ -136,14 +130,15 @@ struct qemu_arch {
 	bool (*data_addr)(const union qemu_env *env, const u8 *code, size_t nr, u64 *addr);
 	bool (*is_canonical)(u64 ip);
 	/*
-	 * Whether a processor refuses the instruction that led to env's address, of this class and
-	 * with this code, where qemu executes it and faults afterwards; *sp is the stack pointer
-	 * before it. NULL: never.
+	 * Does a processor refuse the instruction that led to env's address, of this class and with
+	 * this code, while qemu executes it and faults afterwards? *sp is the stack pointer before
+	 * it. NULL: never.
 	 */
 	bool (*refused)(const union qemu_env *env, u8 cls, const u8 *code, size_t nr, u64 *sp);
-	/* The registers that a processor changes on its way into a system call. NULL: none. */
+	/* Changes the registers that a processor changes when it enters a system call. NULL: none.
+	 */
 	void (*enter_call)(union qemu_env *env);
-	/* An instruction that a real processor may support and qemu does not. */
+	/* Is it an instruction that a real processor may support and qemu does not? */
 	bool (*is_limit)(const u8 *code, size_t nr);
 };
 

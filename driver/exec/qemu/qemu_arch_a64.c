@@ -7,7 +7,7 @@
 
 enum { FP = 29, LR = 30, SP = 31 };
 
-/* A signal frame, from the stack pointer at handler entry: siginfo, then the context. */
+/* Offsets in a signal frame from the stack pointer at handler entry: siginfo, then the context. */
 #define FRAME_INFO    0
 #define FRAME_CONTEXT 128
 #define CONTEXT_REGS  184 /* x0 … x30, sp, pc, pstate; from the context */
@@ -66,7 +66,7 @@ static bool cut_off(u64 ip, const u8 *code, size_t len)
 
 static bool restarts(u8 cls)
 {
-	return cls == A64_PLAIN; /* an instruction that stores does nothing else */
+	return cls == A64_PLAIN; /* the instruction must be a store, which is not a branch */
 }
 
 static u64 ip_of(const union qemu_env *env)
@@ -151,9 +151,7 @@ static u64 indexed(const union qemu_env *env, u32 code, u32 scale)
 	return reg_of(env, code >> 5) + (code >> 12 & 1 ? index << scale : index);
 }
 
-/*
- * "Loads and stores" of the A64 encoding index; false: none, or a kind that is not distinguished.
- */
+/* "Loads and stores" of the A64 encoding index; false: another, or an unsupported instruction. */
 static bool data_addr(const union qemu_env *env, const u8 *bytes, size_t nr, u64 *addr)
 {
 	u32 code =
@@ -188,7 +186,7 @@ static bool data_addr(const union qemu_env *env, const u8 *bytes, size_t nr, u64
 	} else { /* exclusives, acquire and release, structures */
 		*addr = base;
 	}
-	/* the top byte is a tag: Linux reports bit 55 in its place */
+	/* the top byte is a tag, which Linux replaces by bit 55 */
 	*addr = (u64)((s64)(*addr << 8) >> 8);
 	return true;
 }
@@ -201,9 +199,7 @@ static bool is_canonical(u64 ip)
 
 static bool is_limit(const u8 *code, size_t nr)
 {
-	/*
-	 * it is unknown which words a newer processor supports: treated as the program's own fault
-	 */
+	/* it is unknown which words a newer processor supports: take it for the program's fault */
 	(void)code;
 	(void)nr;
 	return false;
@@ -215,7 +211,7 @@ const struct qemu_arch qemu_arch_a64 = {
 	.name = "AArch64",
 	.target = "aarch64",
 	.binary = "qemu-aarch64",
-	/* qemu signs pointers by its own fast function; the architected one is very slow */
+	/* qemu signs pointers with its own fast algorithm; the architected one is very slow */
 	.cpu = "max,pauth-impdef=on",
 	.sysroot = "/usr/aarch64-linux-gnu",
 	.triplet = "aarch64-linux-gnu",

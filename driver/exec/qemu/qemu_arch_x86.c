@@ -41,7 +41,7 @@ static enum qemu_call call(s64 nr)
 	case 59:
 		return QEMU_CALL_EXECVE;
 	case 60:
-		return QEMU_CALL_EXIT; /* its purpose exists on x86 only */
+		return QEMU_CALL_EXIT; /* needed on x86 only */
 	case 157:
 		return QEMU_CALL_PRCTL;
 	case 257: /* openat */
@@ -66,8 +66,8 @@ static int decode(const u8 *code, size_t len, u8 *cls, u8 *flags)
 }
 
 /*
- * qemu unwinds an instruction that leaves the page and is not the block's first, but still
- * lists it.
+ * qemu does not run an instruction that crosses the end of the page and is not the block's first,
+ * but still lists it.
  */
 static bool cut_off(u64 ip, const u8 *code, size_t len)
 {
@@ -178,7 +178,7 @@ static bool is_canonical(u64 ip)
 	return (s64)(ip << 16) >> 16 == (s64)ip;
 }
 
-/* SYSCALL leaves the address of the next instruction and the flags there; qemu does not. */
+/* SYSCALL sets rcx to the address of the next instruction and r11 to the flags; qemu does not. */
 static void enter_call(union qemu_env *env)
 {
 	if ((env->x86.eip & ~(QEMU_PAGE - 1)) == VSYSCALL) /* a page fault enters the kernel */
@@ -193,7 +193,7 @@ static bool is_prefix(u8 byte)
 	       byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-/* A return, a call or a jump to an address that cannot exist. */
+/* A return, a call or a jump to a non-canonical address. */
 static bool refused(const union qemu_env *env, u8 cls, const u8 *code, size_t nr, u64 *sp)
 {
 	size_t at = 0;

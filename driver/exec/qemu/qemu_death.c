@@ -30,8 +30,8 @@ static u64 data_addr(struct qemu_engine *q, struct qemu_thread *t)
 }
 
 /*
- * The processor refuses a selector with a general protection fault; qemu's own look-up faults
- * instead.
+ * The processor refuses a selector with a general protection fault; in qemu the look-up of the
+ * descriptor faults instead.
  */
 static bool is_refused_selector(struct qemu_engine *q, struct qemu_thread *t)
 {
@@ -93,7 +93,7 @@ void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo)
 		t->dying.si_code = SI_USER;
 		return;
 	}
-	/* no signal of the host: qemu itself raised it for the instruction at ip */
+	/* it was not a signal of the host: qemu itself raised it for the instruction at ip */
 	if (qemu_state_env(q, t, &env))
 		memset(&env, 0, sizeof(env));
 	ip = arch->ip(&env);
@@ -130,7 +130,7 @@ void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo)
 }
 
 /*
- * What depends on the mappings: the newest of them are known once all rings are drained. The host
+ * Completes what depends on the mappings, which are up to date when all rings are drained. The host
  * may report faults that are qemu's own, such as guard pages.
  */
 static void decide_by_mappings(struct qemu_thread *t)
@@ -142,7 +142,7 @@ static void decide_by_mappings(struct qemu_thread *t)
 		range = qemu_maps_find(t->process, t->raised_ip);
 		if ((range && range->prot & 4) || !t->process->arch->is_canonical(t->raised_ip))
 			return;
-		/* nothing to execute there */
+		/* nothing can be executed there */
 		info->si_addr = (void *)(uintptr_t)t->raised_ip;
 	} else if (info->si_signo == SIGSEGV &&
 		   (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR)) {
@@ -160,8 +160,8 @@ static bool parks_threads(int signo)
 }
 
 /*
- * Several threads may fault at the same time: one makes the process die, the others are parked
- * before their signal was delivered. Their newest block ended in the middle, too.
+ * Several threads may fault at the same time: one kills the process, the others are parked before
+ * their signal is delivered. Their newest block ended in the middle, too.
  */
 static bool is_left(const struct qemu_rec *rec)
 {
@@ -169,8 +169,8 @@ static bool is_left(const struct qemu_rec *rec)
 }
 
 /*
- * A processor faults at a branch to an address that cannot exist; qemu after it. Where it can be
- * undone, the thread died as on a processor: before the instruction.
+ * A processor faults at a branch to a non-canonical address; qemu after it. If the branch can be
+ * undone, the thread dies before the instruction, as on a processor.
  */
 static void undo_refused(struct qemu_engine *q, struct qemu_thread *t, const union qemu_env *env)
 {

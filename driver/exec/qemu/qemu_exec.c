@@ -50,7 +50,7 @@ static void fail(struct qemu_exec *exec, int error)
 	exec->error = error;
 }
 
-static void native(struct qemu_exec *exec, const char *why)
+static void set_native(struct qemu_exec *exec, const char *why)
 {
 	exec->verdict = QEMU_EXEC_NATIVE;
 	snprintf(exec->why, sizeof(exec->why), "%.60s: %.48s", exec->program, why);
@@ -98,16 +98,16 @@ out_of_memory:
 	return -ENOMEM;
 }
 
-static void reference_elf(struct qemu_exec *exec, const unsigned char *head, const struct stat *st)
+static void check_elf(struct qemu_exec *exec, const unsigned char *head, const struct stat *st)
 {
 	const Elf64_Ehdr *eh = (const void *)head;
 
 	exec->arch = qemu_arch_of_machine(eh->e_machine);
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 	    ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st->st_gid != getegid()))
-		native(exec, "gains privileges by its set-id bit");
+		set_native(exec, "gains privileges by its set-id bit");
 	else if (head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB || !exec->arch)
-		native(exec, "not a program for 64-bit x86 or AArch64");
+		set_native(exec, "not a program for 64-bit x86 or AArch64");
 	else if (eh->e_type != ET_EXEC && eh->e_type != ET_DYN)
 		fail(exec, ENOEXEC);
 	else
@@ -123,7 +123,7 @@ void qemu_exec_refuse_sanitizer(struct qemu_exec *exec)
 	if (exec->verdict != QEMU_EXEC_RUN || !exec->sanitizer)
 		return;
 	snprintf(why, sizeof(why), "%s needs qemu 10 or newer", exec->sanitizer);
-	native(exec, why);
+	set_native(exec, why);
 }
 
 int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exec)
@@ -165,13 +165,13 @@ int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exe
 		}
 		fd = open(exec->program, O_RDONLY | O_CLOEXEC);
 		if (fd < 0) {
-			native(exec, "may be executed but not read");
+			set_native(exec, "may be executed but not read");
 			return 0;
 		}
 		size = read(fd, head, sizeof(head) - 1);
 		close(fd);
 		if (size >= (ssize_t)sizeof(Elf64_Ehdr) && !memcmp(head, ELFMAG, SELFMAG)) {
-			reference_elf(exec, head, &st);
+			check_elf(exec, head, &st);
 			return 0;
 		}
 		if (size < 2 || head[0] != '#' || head[1] != '!') {
@@ -221,7 +221,7 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm, 
 	append_escaped(option, sysroot);
 	strcat(option, ",root=");
 	append_escaped(option, root);
-	/* a name that looks like an option */
+	/* the name may look like an option */
 	sprintf(program, "%s%s", exec->program[0] == '-' ? "./" : "", exec->program);
 	/*
 	 * qemu 10.0 does not report the program's path: its qemu_plugin_path_to_binary() is not

@@ -17,13 +17,13 @@
 #define TRY_OUTPUT  1024
 #define BUILD_HINT  "run scripts/install-packages build"
 
-/* The search so far. */
+/* State of the search. */
 struct search {
 	const struct qemu_arch *arch;
 	const char *plugin;
 	struct qemu_binary *engine;
 	bool found;
-	char refused[200]; /* the first one that was found and is unusable, and why */
+	char refused[200]; /* the first candidate that was found but is unusable, and why */
 };
 
 int qemu_find_in_path(const char *name, const char *path, char *found)
@@ -90,7 +90,7 @@ static int attempt_begin(struct attempt *a, char *const *argv)
 	return 0;
 }
 
-/* The exit status; its output is in text, as far as there is space. */
+/* Returns the exit status; stores the output in text, as far as there is space. */
 static int attempt_end(struct attempt *a)
 {
 	size_t size = 0;
@@ -163,7 +163,7 @@ static bool try_engine(struct search *s, const char *qemu, char *why, size_t siz
 	}
 	status = attempt_end(&plugin);
 	take_version(version.text, s->engine->version, sizeof(s->engine->version));
-	/* not preloaded here; all functions that it needs are resolved when it is loaded */
+	/* the plugin is not preloaded here; loading it resolves all functions that it needs */
 	answer = strstr(plugin.text, "auxtap-plugin ");
 	if (!status && answer && sscanf(answer, "auxtap-plugin %d", &s->engine->api) == 1)
 		return true;
@@ -181,7 +181,7 @@ static void consider(struct search *s, const char *path, const char *named_by)
 	if (s->found)
 		return;
 	if (eaccess(path, X_OK))
-		/* only what the user has named must exist */
+		/* only a file that the user has named must exist */
 		snprintf(why, sizeof(why), "%s", strerror(errno));
 	else if (try_engine(s, path, why, sizeof(why))) {
 		snprintf(s->engine->path, sizeof(s->engine->path), "%s", path);
@@ -205,8 +205,8 @@ static bool is_directory(const char *path)
 }
 
 /*
- * AUXTAP_QEMU: a directory, or a binary, in whose directory the one for the other instruction set
- * is.
+ * AUXTAP_QEMU: a directory, or a binary, whose directory also contains the one for the other
+ * instruction set.
  */
 static void consider_variables(struct search *s)
 {
@@ -215,7 +215,7 @@ static void consider_variables(struct search *s)
 
 	if (own && *own && strcmp(s->arch->variable, "AUXTAP_QEMU")) {
 		consider(s, own, s->arch->variable);
-		return; /* the other variable is for other programs */
+		return; /* the other variable is for programs of the other instruction set */
 	}
 	if (!set || !*set)
 		return;
@@ -239,7 +239,7 @@ static int is_qemu(const struct dirent *entry)
 	return !strncmp(entry->d_name, "qemu-", 5);
 }
 
-/* What scripts/build-qemu has built; the newest version first. */
+/* Considers what scripts/build-qemu has built; the newest version first. */
 static void consider_cache(struct search *s)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -265,7 +265,7 @@ static void consider_cache(struct search *s)
 }
 
 /* Path of a file in the directory of auxtap-emu, which is PREFIX/libexec/auxtap. */
-static void beside(const char *name, char *path)
+static void libexec_path(const char *name, char *path)
 {
 	ssize_t size = readlink("/proc/self/exe", path, PATH_MAX - 32);
 	char *slash;
@@ -298,7 +298,7 @@ int qemu_find(const struct qemu_arch *arch, struct qemu_binary *engine, char *pl
 	if (set)
 		snprintf(plugin, PATH_MAX, "%s", set);
 	else
-		beside("auxtap-qemu.so", plugin);
+		libexec_path("auxtap-qemu.so", plugin);
 	if (access(plugin, R_OK)) {
 		snprintf(why, size, "%.90s: %s", plugin,
 			 errno == ENOENT ? "the plugin is missing" : strerror(errno));
@@ -306,7 +306,7 @@ int qemu_find(const struct qemu_arch *arch, struct qemu_binary *engine, char *pl
 	}
 	consider_variables(&s);
 	consider_cache(&s);
-	beside(arch->binary, path);
+	libexec_path(arch->binary, path);
 	consider(&s, path, NULL);
 	err = qemu_find_in_path(arch->binary, getenv("PATH"), path);
 	if (err)

@@ -15,18 +15,18 @@ struct qemu_binary {
 	char path[PATH_MAX];
 	char version[32]; /* as qemu prints it: "10.0.2" */
 	int api;	  /* of the plugin interface */
-	/* why another one, earlier in the order, or a newer one is not used; "": none */
+	/* why a candidate that comes earlier, or a newer one, is not used; "": there is none */
 	char why[256];
 };
 
-/* 0; or -ENOPKG: none, see why. plugin, of PATH_MAX bytes: the one to load. */
+/* 0; or -ENOPKG: none was found, see why. plugin, of PATH_MAX bytes: the one to load. */
 int qemu_find(const struct qemu_arch *arch, struct qemu_binary *engine, char *plugin, char *why,
 	      size_t size);
 
 /* Like execvp: the first that can be executed; -EACCES only if nothing better is found. */
 int qemu_find_in_path(const char *name, const char *path, char *found);
 
-/* Prints a line for each engine for 'auxtap list': set, version, path, why, tab-separated. */
+/* For 'auxtap list': prints a line for each engine: set, version, path, why, tab-separated. */
 void qemu_find_print(void);
 
 #endif

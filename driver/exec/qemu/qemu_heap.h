@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a process allocated and freed last: a ring in qemu's memory, which auxtap-emu copies when a
- * thread of it is stopped. The program may overwrite it: whoever reads it checks it.
+ * The log of what a process allocated and freed last: a ring in qemu's memory, which auxtap-emu
+ * copies when a thread of the process is stopped. The program may overwrite it: readers check it.
  */
 #ifndef AUXTAP_QEMU_HEAP_H
 #define AUXTAP_QEMU_HEAP_H
@@ -14,13 +14,13 @@
 struct qemu_heap_ring {
 	uint64_t magic;
 	uint64_t head;	 /* events since the start */
-	uint64_t forked; /* those before are of a process that this one was forked from */
+	uint64_t forked; /* earlier events are of the process that this one was forked from */
 };
 
-struct qemu_heap {
+struct qemu_heap_log {
 	struct qemu_heap_ring ring;
 	struct auxtap_heap_event event[QEMU_HEAP_EVENTS];
-	struct auxtap_heap_call call[QEMU_HEAP_EVENTS]; /* the same events' */
+	struct auxtap_heap_call call[QEMU_HEAP_EVENTS]; /* of the same events */
 };
 
 #endif

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Deaths that are due to the emulator: on a real processor, or under a newer qemu, the program
- * would continue.
+ * Deaths that the emulator caused: on a real processor, or under a newer qemu, the program would
+ * continue.
  */
 #include "qemu.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STACK_SEEN (256u << 10) /* how far from the stack pointer a frame is searched */
-#define RED_ZONE   128
+#define STACK_SEEN                                                                    \
+	(256u << 10) /* bytes from the stack pointer on that are searched for a frame \
+		      */
+#define RED_ZONE 128
 
-/* An instruction that a real processor may support and qemu does not. */
+/* Is it an instruction that a real processor may support and qemu does not? */
 static bool is_unknown_insn(struct qemu_engine *q, struct qemu_thread *t)
 {
 	const struct qemu_arch *arch = t->process->arch;
@@ -66,8 +68,8 @@ static bool stack_operand(const union qemu_env *env, const u8 *code, size_t nr, 
 }
 
 /*
- * The handler's frame that contains the stack pointer: its first word points to the code that
- * returns from handlers (mov $15, %rax; syscall). 0: not in a frame.
+ * The handler's frame that contains the stack pointer: its first word points to the restorer
+ * (mov $15, %rax; syscall). 0: none.
  */
 static u64 handler_frame(struct qemu_engine *q, struct qemu_thread *t, u64 sp)
 {

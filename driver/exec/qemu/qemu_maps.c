@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The guest's address space as its system calls created it. /proc/PID/maps of the host also shows
- * qemu's own mappings, and never an executable one of the guest's.
+ * qemu's own mappings, and shows no mapping of the guest as executable.
  */
 #include "qemu.h"
 #include "util/vector.h"
@@ -50,7 +50,7 @@ void qemu_maps_remove(struct qemu_process *p, u64 start, u64 end)
 		} else {
 			char *name = r->name;
 
-			*r = p->range[--p->nr_ranges]; /* the last one replaces it */
+			*r = p->range[--p->nr_ranges]; /* replace it by the last one */
 			free(name);
 			i--;
 		}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The one owner of ptrace: qemu runs freely, and stops only when a process or thread is created or
- * ends, execs, or gets a signal. An action that must wait until the ring is consumed that far is a
- * todo of the thread, which stays stopped.
+ * The only user of ptrace in this engine: qemu runs freely, and stops only when a process or thread
+ * is created, exits, execs, or gets a signal. An action that must wait until the ring is consumed
+ * up to that point is a todo of the thread, which stays stopped.
  */
 #include "qemu.h"
 #include "qemu_exec.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define ORPHAN_NS      1000000000ull /* limit from the child's stop to its parent's event */
-#define DYING_NS       1000000000ull /* how long a dying process' threads have to stop */
+#define DYING_NS       1000000000ull /* limit for the threads of a dying process to stop */
 #define UNKNOWN_STATUS (125 << 8)    /* as auxtap's own failures are reported */
 
 u64 qemu_now_ns(void)
@@ -83,7 +83,7 @@ struct qemu_process *qemu_process_new(struct qemu_engine *q, pid_t pid)
 	if (!p)
 		return NULL;
 	p->pid = pid;
-	p->arch = &qemu_arch_x86; /* until its record says */
+	p->arch = &qemu_arch_x86; /* until its record says otherwise */
 	p->next = q->processes;
 	q->processes = p;
 	return p;
@@ -254,7 +254,7 @@ static void do_exit(struct qemu_engine *q, struct qemu_thread *t)
 	qemu_ptrace_continue(t, 0);
 }
 
-/* True when all others have stopped; interrupts those that run. */
+/* True if all other threads have stopped; interrupts those that run. */
 static bool all_stopped(struct qemu_engine *q, struct qemu_process *p)
 {
 	bool all = true;
@@ -284,7 +284,7 @@ static void do_gone(struct qemu_engine *q, struct qemu_thread *t, int status)
 	thread_free(q, t);
 	if (!leader)
 		return;
-	/* the kernel reports a leader's end last: remaining threads vanished in an exec */
+	/* the kernel reports a leader's exit last: remaining threads vanished in an exec */
 	for (t = q->threads; t; t = next) {
 		next = t->next;
 		if (t->process != p)
@@ -366,9 +366,9 @@ static bool dumps_core(int signo)
 }
 
 /*
- * Stores the program's signal number in host_info. qemu 10 does not catch SIGABRT, which it uses to
- * die itself: one that is sent from outside becomes the signal that it uses for SIGABRT. Returns
- * the host's number.
+ * Stores the program's signal number in host_info. qemu 10 does not catch SIGABRT, with which it
+ * kills itself: a SIGABRT from outside is converted to the signal that qemu uses for the program's
+ * SIGABRT. Returns the host's number.
  */
 static int as_program_signal(struct qemu_thread *t, const struct qemu_process *p,
 			     struct qemu_rec *rec, int signo)
@@ -466,7 +466,7 @@ static void on_event(struct qemu_engine *q, struct qemu_thread *t, int event, in
 	}
 }
 
-/* A child whose parent's stop comes later, or never, if the parent is killed in it. */
+/* Handles a child whose parent's stop comes later, or never, if the parent is killed in it. */
 static void on_foreign(struct qemu_engine *q, pid_t tid, int status)
 {
 	struct qemu_thread *t = qemu_thread_new(q, NULL, tid);
@@ -505,9 +505,8 @@ static pid_t tgid_of(pid_t tid)
 }
 
 /*
- * SIGKILL took the parent out of its clone or fork stop before we saw it: no event will say whose
- * child it is. A thread dies with its parent; a process continues, as one that we follow but do not
- * trace.
+ * SIGKILL ended the parent's clone or fork stop before we saw it: no event will identify the
+ * parent. A thread dies with its parent; a process continues, and is followed but not traced.
  */
 static void adopt(struct qemu_engine *q, struct qemu_thread *t)
 {
@@ -567,7 +566,7 @@ bool qemu_ptrace_reap(struct qemu_engine *q)
 			}
 			if (t->todo == QEMU_TODO_CHILD)
 				do_child(q, t, (pid_t)(t->arg >> 1), t->arg & 1);
-			/* killed without an exit stop: what it shipped is still to be read */
+			/* it was killed without an exit stop: what it sent has not been read yet */
 			if (t->task)
 				set_todo(q, t, QEMU_TODO_GONE, status);
 			else
@@ -606,8 +605,8 @@ static bool is_dying(const struct qemu_engine *q, const struct qemu_process *p)
 }
 
 /*
- * First all threads stop, wherever they are in qemu; then one of them reports the death. In this
- * order no event of a running thread can replace that report.
+ * First all threads are stopped, wherever they are in qemu; then one of them reports the death. In
+ * this order no event of a running thread can replace that report.
  */
 void qemu_ptrace_over_memory(struct qemu_engine *q)
 {
@@ -646,7 +645,7 @@ void qemu_ptrace_over_memory(struct qemu_engine *q)
 	set_todo(q, t, QEMU_TODO_DYING, SIGKILL);
 }
 
-/* Capture disconnected or stops tracing: the program continues untouched. */
+/* Capture disconnected or stops tracing: the program continues untraced. */
 void qemu_ptrace_detach_all(struct qemu_engine *q)
 {
 	struct qemu_thread *t, *next;

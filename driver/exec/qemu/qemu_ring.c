@@ -70,7 +70,7 @@ static void futex_wake(u32 *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 }
 
-void qemu_ring_ring(void)
+void qemu_ring_wake(void)
 {
 	if (wake_word)
 		__atomic_fetch_add(wake_word, 1, __ATOMIC_SEQ_CST);
@@ -139,7 +139,7 @@ static bool owner_runs(struct qemu_engine *q, u64 ticket, struct qemu_thread **o
 
 	*owner = NULL;
 	for (struct qemu_thread *t = q->threads; t; t = t->next) {
-		/* also of threads without a task yet: a program's start is shipped before */
+		/* include threads without a task: a program's start is sent before it has one */
 		struct qemu_rec *rec = t->exited ? NULL : qemu_ring_rec(q, t);
 		u64 claimed;
 
@@ -190,7 +190,7 @@ static bool give_up(struct qemu_engine *q, struct qemu_slot *slot, u64 ticket)
 			owner->skipped = ticket + 1;
 		return true;
 	}
-	/* being copied by a thread that we do not know yet, or that does not get the CPU */
+	/* it is being copied by a thread that we do not know yet, or that does not get the CPU */
 	if (claim == ticket + 1 && !(owner && owner->frozen) && !late)
 		return false;
 	if (qemu_load(&slot->seq) == ticket + 1)
@@ -229,7 +229,7 @@ static void release_slot(struct qemu_engine *q, u64 head)
 	__atomic_store_n(&shm->head, head, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shm->nr_waiting, __ATOMIC_SEQ_CST)) {
 		__atomic_fetch_add(&shm->space, 1, __ATOMIC_SEQ_CST);
-		/* wake not for each single slot, but when a good part of the ring is free */
+		/* do not wake for each slot, but when a good part of the ring is free */
 		if (!(head & (q->max_slots / 4 - (q->max_slots >= 4))) ||
 		    head == qemu_load(&shm->tail))
 			futex_wake(&shm->space);
@@ -309,7 +309,7 @@ void qemu_ring_drain(struct qemu_engine *q, struct qemu_thread *t)
 void qemu_ring_sleep(struct qemu_engine *q, u32 idle)
 {
 	struct qemu_shm *shm = q->shm;
-	/* during activity let chunks gather; after that wake at the first one */
+	/* during activity let chunks accumulate; after that wake at the first one */
 	bool deep = idle > 8;
 	const struct timespec timeout = {.tv_nsec = deep ? 50000000 : 1000000};
 	u32 seen = qemu_load(&shm->wake);

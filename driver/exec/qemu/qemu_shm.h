@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Memory shared by the plugin inside qemu and auxtap-emu: one memfd per session, used by every
- * emulated process. The plugin ships block ids; auxtap-emu looks them up and encodes. The guest may
+ * emulated process. The plugin sends block ids; auxtap-emu looks them up and encodes. The guest may
  * overwrite this memory (qemu maps it next to guest memory), so the consumer checks everything it
  * reads. Plugin side: qemu_plugin*.c; host side: qemu_ring.c.
  */
@@ -22,12 +22,12 @@
 #define QEMU_HASH_SIZE	 (2 * QEMU_MAX_BLOCKS) /* power of two */
 #define QEMU_BLOCK_INSNS 512		       /* TCG's own limit for a translation block */
 #define QEMU_CODE_SIZE	 (40 * QEMU_MAX_BLOCKS)
-#define QEMU_CODE_MAX	 (15 * QEMU_BLOCK_INSNS) /* of a block */
+#define QEMU_CODE_MAX	 (15 * QEMU_BLOCK_INSNS) /* bytes of a block */
 
 /*
- * The chunk stream of a thread: words. Below QEMU_MSG it is the id of a block that began to run;
- * else a message: type in bits 16..23, number of words that follow in 0..15; after those the word
- * QEMU_MSG.
+ * The chunk stream of a thread consists of words. A word below QEMU_MSG is the id of a block that
+ * started to run; any other starts a message: type in bits 16..23, number of words that follow in
+ * 0..15; after those the word QEMU_MSG.
  */
 #define QEMU_MSG		0xf0000000u
 #define QEMU_MSG_HEAD(type, nr) (QEMU_MSG | (u32)(type) << 16 | (u32)(nr))
@@ -45,7 +45,7 @@ enum qemu_refused {
 enum qemu_msg {
 	/* the process is about to run its first block, and waits for the gate of its record */
 	QEMU_MSG_START = 1, /* - */
-	QEMU_MSG_SYSCALL,   /* number: everything before has completed; in the kernel now */
+	QEMU_MSG_SYSCALL,   /* number: the thread is in the kernel, all blocks have completed */
 	/* a signal handler starts; ip: where the program was interrupted */
 	QEMU_MSG_SIGNAL,   /* signo, si_code, ip (2) */
 	QEMU_MSG_VSYSCALL, /* ip (2): the last block went to an address that always faults */
@@ -63,16 +63,16 @@ enum qemu_msg {
 	QEMU_MSG_COMM,	   /* 4 words of text */
 	QEMU_MSG_UNTRACED, /* name: why */
 	QEMU_MSG_REFUSED,  /* enum qemu_refused: supported by Linux, not by qemu */
-	/* in the previous block, which continues: this instruction is a sample */
+	/* this instruction, in the previous block, which is still running, is a sample */
 	QEMU_MSG_SAMPLE, /* ip (2), its word */
 	/*
-	 * an exception left the last block at ip, where the next block begins; no handler was
+	 * an exception left the last block at ip, where the next block starts; no handler was
 	 * entered
 	 */
 	QEMU_MSG_LEFT, /* ip (2) */
 	/* addr (2), bytes | is a store << 16: the first access of the sample */
 	QEMU_MSG_DATA,
-	/* in a process with threads: an instruction of the next block may order it and another */
+	/* in a process with threads: the next block may contain a synchronisation point */
 	QEMU_MSG_ORDER, /* - */
 };
 
@@ -87,7 +87,7 @@ struct qemu_block {
 	u8 last_flags;
 	u8 arch; /* enum auxtap_arch */
 	/*
-	 * Code that may be of no file: the program wrote it. Blocks with other bytes have other
+	 * Generated code, which may not be in any file. Blocks with different bytes have different
 	 * ids. code_size 0: there was no space for the bytes.
 	 */
 	u8 generated;
@@ -102,7 +102,7 @@ struct qemu_block {
  */
 struct qemu_rec {
 	u32 nr;	   /* words in the open chunk */
-	u32 limit; /* at which the plugin takes the slow path; 0: at the next block */
+	u32 limit; /* value of nr at which the plugin takes the slow path; 0: at the next block */
 	u32 word[QEMU_CHUNK_WORDS];
 	u32 last_block; /* id of the block before word[0], or QEMU_MSG */
 	u32 nr_flushes;
@@ -110,18 +110,18 @@ struct qemu_rec {
 	s32 pid, tid;
 	u32 arch; /* enum auxtap_arch */
 	u32 api;  /* version of qemu's plugin interface */
-	/* a ticket is being filled: reserving is set first, ticket is the number + 1 */
+	/* a chunk is being published: reserving is set first, then ticket is its number + 1 */
 	u32 reserving;
 	u64 ticket;
 	u64 env;    /* CPU state of qemu, host address */
 	u64 values; /* struct qemu_values, host address; 0: none */
-	u64 heap;   /* struct qemu_heap of the process, host address; 0: none */
+	u64 heap;   /* struct qemu_heap_log of the process, host address; 0: none */
 	u64 guest_base;
 	u64 stack; /* the stack pointer at the program's first instruction; 0: unknown */
-	/* qemu has asked for its RLIMIT_CORE, and will set it to 0; before that it was this */
+	/* asked_core_limit: qemu has read RLIMIT_CORE, to set it to 0; core_limit: its value */
 	u64 core_limit;
 	u32 asked_core_limit;
-	u32 regs_valid; /* env looks as expected */
+	u32 regs_valid; /* the layout of env is as expected */
 	u32 in_syscall;
 	s32 syscall_nr;
 	/*
@@ -129,17 +129,17 @@ struct qemu_rec {
 	 * delivery
 	 */
 	u64 sent;
-	u32 dying;     /* signal that qemu is about to kill itself with */
+	u32 dying;     /* the signal with which qemu is about to kill itself */
 	u32 exception; /* dying: an exception left the last block at the address in the registers */
 	/*
 	 * dying: the signal of that exception, if qemu could not write the frame of its handler; 0:
-	 * it could, or unknown
+	 * it could, or that is unknown
 	 */
 	u32 no_frame;
 	/* nr and nr_flushes when an exception last left a block in the middle */
 	u32 left_nr, left_flushes;
 	u32 gate;   /* futex: the process may start when it is 1 */
-	u32 native; /* exec under way to a program that will not be traced; reason in text */
+	u32 native; /* an exec of a program that will not be traced is under way; reason in text */
 	char text[112];
 };
 
@@ -151,9 +151,9 @@ enum qemu_rec_state {
 
 struct qemu_slot {
 	/*
-	 * The last ticket + 1 that was decided here: its producer starts to fill the slot, or the
-	 * consumer gave it up. Changed by compare-and-swap only; a producer that comes too late
-	 * takes a new ticket.
+	 * The last ticket + 1 that was claimed for this slot: by its producer, which starts to fill
+	 * it, or by the consumer, which gave it up. It is changed by compare-and-swap only; a
+	 * producer that comes too late takes a new ticket.
 	 */
 	u64 claim;
 	u64 seq; /* ticket + 1 when complete */
@@ -165,7 +165,7 @@ struct qemu_slot {
 
 struct qemu_shm {
 	u32 magic, version;
-	u32 closed; /* no consumer any more: let the program run */
+	u32 closed; /* there is no consumer any more: the program runs untraced */
 	s32 consumer_pid;
 	u32 plugged;	/* a plugin has attached: qemu itself works */
 	u32 max_blocks; /* may be set lower than the capacity, for tests */
@@ -183,7 +183,8 @@ struct qemu_shm {
 	u32 damaged;
 	u32 nr_waiting;			       /* producers that wait for space */
 	u32 wake __attribute__((aligned(64))); /* futex of the consumer */
-	/* it sleeps, and is to be woken at this many chunks; 0: awake */
+	/* the consumer sleeps, and is to be woken when there are this many chunks; 0: it is awake
+	 */
 	u32 wake_at;
 	u32 nr_blocks __attribute__((aligned(64)));
 	u32 lens_used;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Starting a program: finds the command in PATH, qemu and the plugin, holds the child until it is
+ * Starts a program: finds the command in PATH, qemu and the plugin, holds the child until it is
  * traced, and runs it up to its first instruction.
  */
 #include "qemu.h"
@@ -39,7 +39,7 @@ static void become_qemu(struct emu *emu, const char *qemu, char **argv, char **e
 
 	while (read(go, &c, 1) < 0 && errno == EINTR)
 		;
-	/* first out of the way, then into place: they may have any numbers */
+	/* first copy them to higher numbers, then into place: they may have any numbers */
 	for (int i = 0; i < 3; i++)
 		copy[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 10);
 	for (int i = 0; i < 3; i++)
@@ -48,7 +48,8 @@ static void become_qemu(struct emu *emu, const char *qemu, char **argv, char **e
 	emu_restore_signals(emu);
 	/*
 	 * qemu 7.2 places mappings itself, always at the same addresses; qemu 10 leaves that to the
-	 * kernel. As under gdb, two runs have the same addresses. If this is refused they differ.
+	 * kernel. This makes two runs have the same addresses, as under gdb. If it is refused they
+	 * differ.
 	 */
 	personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
 	execve(qemu, argv, envp);
@@ -108,7 +109,7 @@ static int start_child(struct qemu_engine *q, const char *qemu, char **argv, cha
 			snprintf(why, WHY_SIZE, "%.80s: %s", qemu, strerror(status));
 		else
 			snprintf(why, WHY_SIZE, "%.60s ended before the program started", qemu);
-		/* the program's fault only if qemu itself had loaded the plugin */
+		/* it is the program's fault only if qemu had loaded the plugin */
 		error = qemu_load(&q->shm->plugged) ? -ENOEXEC : -ENOPKG;
 		if (error == -ENOEXEC && !getrlimit(RLIMIT_AS, &limit) &&
 		    limit.rlim_cur != RLIM_INFINITY) {
@@ -175,7 +176,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		goto out;
 	}
 	if (exec.verdict == QEMU_EXEC_FAIL) {
-		/* the user knows the program's name, but not its interpreter's */
+		/* name the interpreter of a script, which the user may not know */
 		bool asked = !strcmp(exec.program, found);
 
 		err = -exec.error;

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A thread that still has the memory of the process: its leader may have exited before. */
+/* A thread that still has the memory of the process: its leader may have exited. */
 static pid_t living_thread(const struct qemu_engine *q, pid_t pid)
 {
 	for (const struct qemu_thread *t = q->threads; t; t = t->next)
@@ -67,7 +67,7 @@ int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
 		return 0;
 	regs->arch = t->process->arch->arch;
 	if (qemu_state_env(qemu_engine(emu_task_emu(task)), t, &env))
-		return 0; /* none is known: a thread that has not run yet */
+		return 0; /* no register is known: the thread has not run yet */
 	if (t->is_refused) {
 		t->process->arch->set_ip(&env, t->refused_ip);
 		t->process->arch->set_sp(&env, t->refused_sp);
@@ -136,7 +136,7 @@ ssize_t qemu_state_values(struct emu_task *task, u64 off, void *buf, size_t size
 	struct qemu_thread *t = emu_task_priv(task);
 	struct qemu_rec *rec = t ? qemu_ring_rec(q, t) : NULL;
 
-	/* cut off: how much of its last block it has executed is unknown */
+	/* if it was cut off, it is unknown how much of its last block it has executed */
 	if (!rec || !rec->values || (t->cut_off && !rec->in_syscall))
 		return -ENODATA;
 	return qemu_state_host_read(q, t->process->pid, rec->values + off, buf, size);

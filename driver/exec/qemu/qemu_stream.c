@@ -32,14 +32,14 @@ static bool check_lens(const struct qemu_arch *arch, const struct emu_block *b, 
 	       b->last_cls <= arch->max_cls;
 }
 
-/* Lives as long as the session. NULL: no memory. */
+/* Allocates memory that lives as long as the session. NULL: out of memory. */
 static void *arena_take(struct qemu_engine *q, u32 size)
 {
 	void *taken;
 
 	size = (size + 7) & ~7u;
 	if (q->arena_left < size) {
-		/* the rest of the old one is unused */
+		/* the rest of the old arena stays unused */
 		struct qemu_arena *arena = malloc(sizeof(*arena));
 
 		q->arena_left = 0;
@@ -56,7 +56,7 @@ static void *arena_take(struct qemu_engine *q, u32 size)
 	return taken;
 }
 
-/* The bytes of a generated block, which has no others. NULL: no memory. */
+/* The bytes of a generated block. NULL: out of memory. */
 static struct emu_code *load_code(struct qemu_engine *q, const struct qemu_block *from)
 {
 	bool has_bytes = from->code_off <= QEMU_CODE_SIZE - QEMU_CODE_MAX &&
@@ -114,8 +114,8 @@ static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word
 {
 	static struct emu_code no_code;
 	/*
-	 * One may be unresolved in emu, one 'newest', one under construction: the fourth is for the
-	 * next change.
+	 * One may be unresolved in emu, one 'newest', one under construction: the fourth makes the
+	 * next change possible.
 	 */
 	u32 at = t->wide_at++ & 3;
 	struct emu_block *b = &t->wide[at];
@@ -171,8 +171,8 @@ void qemu_stream_release(struct qemu_thread *t)
 	t->newest = NULL;
 }
 
-/* The newest block was left before ip: reports what came before that as a block of its own. */
-static void cut_held(struct qemu_thread *t, u64 ip)
+/* The newest block was left before ip: reports the part before ip as a block of its own. */
+static void cut_newest(struct qemu_thread *t, u64 ip)
 {
 	const struct emu_block *b = t->newest;
 	u64 at = b->ip, last = at;
@@ -203,7 +203,7 @@ static void cut_held(struct qemu_thread *t, u64 ip)
 /*
  * qemu sometimes leaves a block in the middle, without a fault, and executes one instruction in a
  * block of its own: atomics that it must execute alone, stores into the page that is running. A
- * normal block of one instruction of these classes never starts inside the block before it.
+ * normal block of one instruction of these classes never starts inside the previous block.
  */
 static inline bool is_restart(const struct qemu_thread *t, const struct emu_block *b)
 {
@@ -213,11 +213,11 @@ static inline bool is_restart(const struct qemu_thread *t, const struct emu_bloc
 	       !(b->last_flags & X86_INSN_REP) && t->process->arch->restarts(b->last_cls);
 }
 
-static inline void hold(struct qemu_thread *t, const struct emu_block *b)
+static inline void set_newest(struct qemu_thread *t, const struct emu_block *b)
 {
 	if (t->newest) {
 		if (__builtin_expect(is_restart(t, b), 0))
-			cut_held(t, b->ip);
+			cut_newest(t, b->ip);
 		else
 			report_block(t, t->newest);
 	}
@@ -235,7 +235,7 @@ static inline void hold(struct qemu_thread *t, const struct emu_block *b)
  * Passes on as many blocks as possible in one call; emu decides how many. Returns the number of
  * words they take; 0: not even the first one.
  */
-static inline u32 hold_run(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr)
+static inline u32 pass_run(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr)
 {
 	u32 nr_done = 0;
 
@@ -250,13 +250,14 @@ static inline u32 hold_run(struct qemu_engine *q, struct qemu_thread *t, const u
 
 /* ---- order ---- */
 
-#define ORDER_TICKS 16384 /* minimum between two times without a point of order */
+#define ORDER_TICKS 16384 /* least time between two timestamps without a synchronisation point */
 
 /*
- * Others have run since the thread last had its time in the trace: it gets it again, before the
- * second next block, which is the one that orders it. What came before keeps the earlier time.
+ * Other threads have run since the thread's last timestamp in the trace: it gets a new one, before
+ * the second next block, which contains the synchronisation point. Blocks before it keep the
+ * earlier time.
  */
-static void order(struct qemu_engine *q, struct qemu_thread *t)
+static void mark_order(struct qemu_engine *q, struct qemu_thread *t)
 {
 	if (t->order_seen == q->nr_switches || !t->task)
 		return;
@@ -271,7 +272,7 @@ static void begin_chunk(struct qemu_engine *q, struct qemu_thread *t)
 		q->nr_switches++;
 	q->last_tid = t->tid;
 	if (emu_clock(q->emu) - t->order_tsc >= ORDER_TICKS)
-		order(q, t);
+		mark_order(q, t);
 }
 
 /* ---- messages ---- */
@@ -320,7 +321,7 @@ static void on_start(struct qemu_engine *q, struct qemu_thread *t)
 			emu_task_set_arch(t->task, p->arch->arch);
 			emu_task_set_priv(t->task, t);
 		}
-		return; /* its maps are reported when capture has opened its events */
+		return; /* the maps are reported when capture has opened its events */
 	}
 	if (t->task) {
 		emu_task_set_arch(t->task, p->arch->arch);
@@ -363,7 +364,7 @@ static const u8 message_min[] = {
 	[QEMU_MSG_LEFT] = 2,	[QEMU_MSG_ORDER] = 0,
 };
 
-/* Reported once for each process: a program may try again and again. */
+/* Reports it once for each process: a program may retry for ever. */
 static void refused(struct qemu_engine *q, struct qemu_process *p, u32 what)
 {
 	/* clang-format off */
@@ -416,7 +417,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 		break;
 	case QEMU_MSG_LEFT:
 		if (t->newest && word64(word) - t->newest->ip <= t->newest->last_ip - t->newest->ip)
-			cut_held(t, word64(word));
+			cut_newest(t, word64(word));
 		break;
 	case QEMU_MSG_VSYSCALL:
 		qemu_stream_async(t, word64(word), false);
@@ -426,7 +427,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 		if (!b)
 			damaged(q, t);
 		else if (t->task)
-			hold(t, b);
+			set_newest(t, b);
 		break;
 	case QEMU_MSG_MAP:
 		on_map(t, word);
@@ -452,13 +453,13 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 			emu_task_comm(t->task, comm);
 		break;
 	case QEMU_MSG_ORDER:
-		order(q, t);
+		mark_order(q, t);
 		break;
 	case QEMU_MSG_REFUSED:
 		refused(q, p, word[0]);
 		break;
 	case QEMU_MSG_SAMPLE:
-		/* drops a sample that was not reached because its block was left before */
+		/* replaces a sample that was not reached because its block was left before it */
 		t->sample = (struct emu_sample){.pc = word64(word), .code = word[2]};
 		t->has_sample = t->newest;
 		break;
@@ -482,7 +483,7 @@ void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, 
 	begin_chunk(q, t);
 	for (u32 i = 0; i < nr; i++) {
 		u32 w = word[i];
-		u32 run = hold_run(q, t, word + i, nr - i);
+		u32 run = pass_run(q, t, word + i, nr - i);
 
 		if (run) {
 			i += run - 1;
@@ -500,7 +501,7 @@ void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, 
 					continue;
 				}
 			}
-			hold(t, b);
+			set_newest(t, b);
 		} else if (w >= QEMU_MSG) {
 			u32 len = QEMU_MSG_LEN(w);
 

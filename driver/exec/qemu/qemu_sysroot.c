@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where a program of another architecture finds its libraries. Loader and C library must come from
- * the same place: otherwise threads and fork would hang. The loader of a cross compiler's sysroot
- * searches /lib/aarch64-linux-gnu, which the sysroot lacks; so if this machine has the libraries
- * itself, qemu would take those. The directory next to the plugin (created by CMake) has the same
- * libraries under all names that the loader tries.
+ * Finds the libraries for a program of another architecture. Loader and C library must come from
+ * the same directory tree: otherwise threads and fork would hang. The loader of a cross compiler's
+ * sysroot searches /lib/aarch64-linux-gnu, which the sysroot lacks; so if this machine has the
+ * libraries itself, qemu would take those. The directory next to the plugin (created by CMake)
+ * contains the same libraries under all names that the loader tries.
  */
 #include "qemu_arch.h"
 #include "qemu_exec.h"
@@ -79,8 +79,8 @@ static bool exists(const char *dir, const char *below, const char *name)
 	       !access(path, R_OK);
 }
 
-/* A library that exists only in the sysroot. */
-static bool only_there(const struct qemu_arch *arch, const char *loader, const char *name)
+/* True if a library exists only in the sysroot. */
+static bool only_in_sysroot(const struct qemu_arch *arch, const char *loader, const char *name)
 {
 	char dir[PATH_MAX], *slash;
 
@@ -89,7 +89,7 @@ static bool only_there(const struct qemu_arch *arch, const char *loader, const c
 	slash = strrchr(dir, '/');
 	if (slash)
 		*slash = 0;
-	/* next to the loader, and where Debian keeps the others */
+	/* the loader's directory, and Debian's */
 	return !exists(dir, "", name) && !exists("/usr/lib/", arch->triplet, name) &&
 	       !exists("/usr", "/local/lib", name);
 }
@@ -121,14 +121,15 @@ static bool needs_sysroot(const struct qemu_arch *arch, const struct program *p,
 			needed = pread(p->fd, &dyn, sizeof(dyn),
 				       (off_t)(at->p_offset + i * sizeof(dyn))) == sizeof(dyn) &&
 				 dyn.d_tag == DT_NEEDED && dyn.d_un.d_val < size &&
-				 only_there(arch, loader, text + dyn.d_un.d_val);
+				 only_in_sysroot(arch, loader, text + dyn.d_un.d_val);
 	}
 	free(text);
 	return needed;
 }
 
 /* The directory next to the plugin, if it exists. */
-static bool beside(const struct qemu_arch *arch, const char *plugin, char *root, size_t size)
+static bool dir_next_to_plugin(const struct qemu_arch *arch, const char *plugin, char *root,
+			       size_t size)
 {
 	const char *slash = strrchr(plugin, '/');
 	int len = slash ? (int)(slash - plugin) + 1 : 0;
@@ -158,7 +159,7 @@ const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, co
 
 	if (*said) /* the usual path by name: replaced by the directory that has all names */
 		return arch && arch->sysroot && same_dir(said, arch->sysroot) &&
-				       beside(arch, plugin, root, size) ?
+				       dir_next_to_plugin(arch, plugin, root, size) ?
 			       root :
 			       said;
 	if (!arch || !arch->sysroot || access(arch->sysroot, X_OK) ||
@@ -169,7 +170,7 @@ const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, co
 	    pread(p.fd, loader, interp->p_filesz, (off_t)interp->p_offset) ==
 		    (ssize_t)interp->p_filesz &&
 	    (access(loader, R_OK) || needs_sysroot(arch, &p, loader)))
-		sysroot = beside(arch, plugin, root, size) ? root : arch->sysroot;
+		sysroot = dir_next_to_plugin(arch, plugin, root, size) ? root : arch->sysroot;
 	close(p.fd);
 	return sysroot;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ring of values of a thread (auxtap/values.h), in qemu's memory; auxtap-emu copies it when the
- * thread is stopped. The program may overwrite it: whoever reads it checks it.
+ * A thread's ring of recorded values (auxtap/values.h), in qemu's memory; auxtap-emu copies it when
+ * the thread is stopped. The program may overwrite it: readers check it.
  */
 #ifndef AUXTAP_QEMU_VALUES_H
 #define AUXTAP_QEMU_VALUES_H

@@ -17,21 +17,21 @@
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
 				      char **argv);
 
-/* si_code, as far as it can be known: greater than 0 for a fault of the program's own. */
+/* si_code, as far as it is known: greater than 0 for a fault of the program. */
 static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
 {
 	u64 bit = 1ull << (signo - 1);
 	bool sent = __atomic_fetch_and(&rec->sent, ~bit, __ATOMIC_ACQ_REL) & bit;
 	s32 si_code = 0;
 
-	/* without SA_SIGINFO the frame has no siginfo; then it is a fault if no process sent it */
+	/* without SA_SIGINFO the frame has no siginfo: it is a fault unless a process sent it */
 	if (qp.has_info & bit && !qp_read(info + 8, &si_code, sizeof(si_code)))
 		return si_code;
 	return sent ? SI_USER : SI_KERNEL;
 }
 
 /*
- * Reports a handler of the program that starts: the frame that qemu built shows where the program
+ * Reports that a handler of the program starts: the frame that qemu built shows where the program
  * was interrupted. False: none starts.
  */
 static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
@@ -69,8 +69,8 @@ static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
 }
 
 /*
- * qemu delivered signals. When it cannot write the frame of a handler it executes the faulting
- * instruction once more, in a block that starts with it: the block before ends there. True: that
+ * qemu has delivered signals. If it cannot write the frame of a handler it executes the faulting
+ * instruction once more, in a block that starts with it: the previous block ends there. True: that
  * happened.
  */
 static bool after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
@@ -83,7 +83,7 @@ static bool after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 
 	return true;
 }
 
-/* Makes space for more than a block; then does everything that is not needed for every block. */
+/* Makes space for a block and a message, and does everything that is not needed for every block. */
 static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec, void *env, u64 ip)
 {
 	bool again = false;
@@ -111,7 +111,7 @@ static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec
 	if (rec->nr >= QEMU_CHUNK_LIMIT)
 		qp_flush(rec);
 	if (again)
-		qp_again(ip);
+		qp_note_restart(ip);
 	if (qp_rec != &qp_sink)
 		return qp_rec;
 sink:
@@ -128,7 +128,7 @@ static inline void append(struct qemu_rec *rec, u32 word)
 	qemu_store(&rec->nr, nr + 1);
 }
 
-/* Where functions that allocate return to. */
+/* Checks whether a hooked function has returned to ip. */
 static inline void enter_block(u64 ip)
 {
 	if (__builtin_expect(qp_heap_pending != 0, 0))
@@ -148,8 +148,8 @@ static __attribute__((used)) void block_body(unsigned int cpu, void *arg, void *
 }
 
 /*
- * The block takes or releases a lock, or may: what came before it gets its place among all threads
- * now, before another thread can go on by what this one does.
+ * The block may take or release a lock: flushes everything before it, so that it is ordered among
+ * all threads before another thread can continue because of this block.
  */
 static __attribute__((used)) void order_body(unsigned int cpu, void *arg, void *env)
 {
@@ -175,7 +175,7 @@ static __attribute__((used)) void sampled_body(unsigned int cpu, void *arg, void
 	qp_sample(block->ip, block->nr_insns);
 }
 
-/* REP re-enters its block with every iteration, but is one instruction: false if again. */
+/* REP re-enters its block with every iteration, but is one instruction: false if re-entered. */
 static inline bool begin_rep(void *arg, void *env)
 {
 	struct qemu_rec *rec = qp_rec;
@@ -253,7 +253,7 @@ static __attribute__((used)) void rep_values_body(unsigned int cpu, void *arg, v
 	bool delivered = !qp_rec->limit;
 
 	(void)cpu;
-	/* entered again after an interrupt: no block of its own */
+	/* re-entered after an interrupt: it is not a new block */
 	if (!begin_rep(arg, env))
 		qp_values_lost();
 	if (delivered)

@@ -14,7 +14,7 @@
 struct qp {
 	const struct qemu_arch *arch;
 	struct qemu_shm *shm;
-	u32 max_slots; /* its value at the start: the guest may overwrite the shared one */
+	u32 max_slots; /* a copy of shm->max_slots, which the guest may overwrite */
 	char shm_path[64];
 	char plugin_path[4096];
 	char comm[16];
@@ -24,15 +24,15 @@ struct qp {
 	u64 guest_base;
 	u64 stack; /* as in struct qemu_rec */
 	bool have_base;
-	bool started; /* START was sent for this image */
+	bool started; /* START was sent for this program */
 	bool regs_valid;
 	bool is_old; /* qemu before 10 */
-	/* not constant: it has had a second thread, so atomics are points of order */
+	/* not constant: it has had a second thread, so atomics are synchronisation points */
 	bool threaded;
 	u64 brk, brk_end; /* the heap's pages; 0: brk() was not called yet */
 	u64 handler[64];  /* address of each signal's last handler, or 0 */
-	u64 has_info;	  /* bit n - 1: its frames contain a siginfo */
-	u64 caught;	  /* bit n - 1: its handler was set, and no default since */
+	u64 has_info;	  /* bit n - 1: frames of signal n contain a siginfo */
+	u64 caught;	  /* bit n - 1: signal n has a handler */
 };
 extern struct qp qp __attribute__((visibility("hidden")));
 
@@ -59,16 +59,16 @@ static inline bool qp_recording(void)
 /* qemu_plugin_preload.c: at the program's start, makes qemu handle all signals that dump core. */
 void qp_take_core_signals(void);
 
-/* qemu_plugin_exception.c: whether an exception left the newest block of the calling thread. */
+/* qemu_plugin_exception.c: whether an exception ended the calling thread's newest block. */
 bool qp_left_by_exception(void);
 void qp_delivery(void); /* qemu starts or ends the delivery of signals */
-/* The next block starts where an exception left the newest one; no handler was entered. */
-void qp_again(u64 ip);
+/* Notes that qemu restarts the block that an exception left at ip; no handler was entered. */
+void qp_note_restart(u64 ip);
 /*
- * Whether the only block since qp_again() was left where it started, at ip: its handler had no
- * frame twice.
+ * Whether the only block since qp_note_restart() was left where it started, at ip: the signal's
+ * frame could not be written, twice in a row.
  */
-bool qp_left_again(u64 ip);
+bool qp_left_restarted(u64 ip);
 
 /* qemu_plugin_ring.c */
 int qp_map(const char *path);
@@ -77,7 +77,7 @@ void qp_flush(struct qemu_rec *rec);
 /* Appends a message; flushes before if there is no space for it and a block. */
 void qp_message(struct qemu_rec *rec, enum qemu_msg type, const void *words, u32 nr);
 void qp_name(struct qemu_rec *rec, const char *name);
-void qp_gate(struct qemu_rec *rec);
+void qp_wait_for_tracer(struct qemu_rec *rec); /* until auxtap-emu opens rec->gate */
 
 /* qemu_plugin_blocks.c */
 enum qp_block_kind {
@@ -90,7 +90,7 @@ enum qp_block_kind {
 	QP_BLOCK_REP_VALUES,
 	QP_BLOCK_NONE
 };
-struct qp_wide { /* a block for which the tables had no space; lives as long as qemu's code */
+struct qp_wide { /* a block for which the tables had no space; freed with qemu's code */
 	struct qp_wide *next;
 	u32 nr_words;
 	u32 word[4 + QEMU_BLOCK_INSNS / 4];
@@ -99,18 +99,18 @@ struct qp_wide { /* a block for which the tables had no space; lives as long as 
 enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg);
 void qp_block_flush(qemu_plugin_id_t id);
 /*
- * Code in [start, end) may be of no file from now on: blocks that are translated there carry
- * their bytes.
+ * From now on code in [start, end) may be generated, not of a file: blocks that are translated
+ * there carry their bytes.
  */
 void qp_block_generates(u64 start, u64 end);
-/* What was mapped at 'from' is at 'to'. */
+/* A mapping has moved from 'from' to 'to'. */
 void qp_block_moved(u64 from, u64 to, u64 len);
 
 /* qemu_plugin_sample.c: samples for SPE */
 struct qp_sampling {
-	u32 left; /* instructions to the next sample, that one included; 0: not chosen yet */
+	u32 left; /* instructions to the next sample, including it; 0: not chosen yet */
 	u32 random;
-	u64 wanted; /* address of the sample whose data is awaited; 0: none */
+	u64 wanted; /* address of the sample whose data access is awaited; 0: none */
 };
 extern __thread struct qp_sampling qp_sampling
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
@@ -136,10 +136,10 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip);
 void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,
 		uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
 void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result);
-void qp_thread_left(void); /* qemu has freed everything that it had for the calling thread */
+void qp_thread_left(void); /* qemu has freed its data of the calling thread */
 void qp_threads_forked(void);
 
-/* qemu_plugin_values.c: the calling thread's values (auxtap/values.h), if they are asked for */
+/* qemu_plugin_values.c: records the calling thread's values (auxtap/values.h), if requested */
 void qp_values_translate(struct qemu_plugin_tb *tb);
 void qp_values_block(u64 ip, u32 nr_insns, const union qemu_env *env);
 void qp_values_unknown(u64 addr, u64 len); /* 0, ~0: all memory */
@@ -148,19 +148,21 @@ void qp_values_lost(void);
 void qp_values_called(void);
 void qp_values_threads(void);
 void qp_values_forked(void);
-/* qemu_plugin_heap.c: what is allocated and freed, and by whom */
+/* qemu_plugin_heap.c: logs who allocates and frees blocks of the heap */
 void qp_heap_translate(struct qemu_plugin_tb *tb);
-void qp_heap_image(int fd, u64 bias); /* a file that qemu has loaded */
-void qp_heap_mapped(int fd, u64 addr, u64 pgoff);
-/* After a system call that unmaps and maps these; lengths of 0: neither. */
-void qp_heap_mapping(u64 old, u64 old_len, u64 addr, u64 len);
-void qp_heap_remaps(void); /* before a system call that changes mappings */
+void qp_heap_hook_image(int fd, u64 bias); /* hooks functions of a file that qemu has loaded */
+/* Hooks functions of a file that the program has mapped. */
+void qp_heap_hook_mapped_file(int fd, u64 addr, u64 pgoff);
+/* After a system call: logs that the first range was unmapped, the second mapped; length 0: none.
+ */
+void qp_heap_log_mapping(u64 old, u64 old_len, u64 addr, u64 len);
+void qp_heap_mappings_change(void); /* to be called before a system call that changes mappings */
 void qp_heap_forked(void);
-/* calls that have not returned */
+/* number of calls that have not returned */
 extern __thread u32 qp_heap_pending
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
-void qp_heap_entered(u64 ip); /* if there are any: at each block */
-u64 qp_heap_ring(void);	      /* struct qemu_heap, or 0 */
+void qp_heap_entered(u64 ip); /* to be called at each block if there are any */
+u64 qp_heap_ring(void);	      /* struct qemu_heap_log, or 0 */
 /* qemu_plugin_kernel.c */
 void qp_values_syscall(s64 nr, const u64 arg[6]);
 void qp_values_syscall_ret(s64 nr, const u64 arg[6], s64 result);

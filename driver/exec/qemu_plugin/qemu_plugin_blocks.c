@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Translation: what qemu is about to run becomes an entry of the shared block tables, which all
- * processes of the session fill together. Equal blocks get equal ids, so that neither retranslation
- * nor a thousand short-lived processes fill them.
+ * Translation: each block that qemu translates becomes an entry of the shared block tables, which
+ * all processes of the session use. Equal blocks get equal ids, so that neither retranslation nor a
+ * thousand short-lived processes fill the tables.
  */
 #include "qemu_plugin.h"
 #include "hw/x86_insn.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What is in the arenas besides an entry of the table. */
+/* The data of a table entry that is stored in the arenas. */
 struct parts {
 	u8 lens[QEMU_BLOCK_INSNS];
 	u8 code[QEMU_CODE_MAX]; /* of generated blocks */
@@ -21,7 +21,7 @@ static struct qp_wide *wide_blocks;
 
 #define MAX_RANGES 64
 
-/* Each only grows; end is 0 in entries that are not used yet. Too many: everything. */
+/* Ranges only grow; end is 0 in unused entries. If there are too many, all code is generated. */
 static struct range {
 	u64 start, end;
 } ranges[MAX_RANGES];
@@ -39,7 +39,7 @@ static bool may_be_generated(u64 ip)
 	return false;
 }
 
-/* False: it does not touch it, or another thread changes it. */
+/* Extends r by [start, end). False: they do not touch, or another thread changes r. */
 static bool extend(struct range *r, u64 start, u64 end)
 {
 	u64 old_end = qemu_load(&r->end), old_start = qemu_load(&r->start);
@@ -124,7 +124,7 @@ static bool same_block(const struct qemu_block *a, const struct qemu_block *b,
 	       same_code(a, b, parts->code);
 }
 
-/* Without space the block has none. */
+/* Adds the block's bytes; if there is no space, it has none. */
 static void add_code(struct qemu_block *b, const struct parts *parts)
 {
 	struct qemu_shm *shm = qp.shm;
@@ -140,7 +140,7 @@ static void add_code(struct qemu_block *b, const struct parts *parts)
 	b->code_off = off;
 }
 
-/* A new entry, or QEMU_MSG: the tables are full. */
+/* Adds an entry and returns its id, or QEMU_MSG: the tables are full. */
 static u32 add_block(const struct qemu_block *b, const struct parts *parts)
 {
 	struct qemu_shm *shm = qp.shm;
@@ -240,7 +240,7 @@ enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 
 		if (i && ip != next)
 			break;
-		/* no code may be read there: qemu has none, and emulates the call */
+		/* do not read code there: qemu has none, and emulates the call */
 		len = is_vsyscall(ip) ? 0 : qp_api_insn_code(insn, code, qp.arch->max_len);
 		if (!len) {
 			/* qemu records the address of a block that starts with it */

@@ -19,14 +19,14 @@ INTERPOSED _Noreturn void __longjmp_chk(sigjmp_buf env, int value);
 /* Resolved before anything jumps: a jump may come from a signal handler. */
 static jump_fn *next_jump, *next_checked_jump;
 
-/* How much the thread had shipped at the last exception, and when a block last restarted. */
+/* How much the thread had sent at the last exception, and when a block last restarted. */
 struct position {
 	const struct qemu_rec *rec;
 	u32 nr_flushes, nr;
 };
-static __thread struct position left, again;
-static __thread u64 again_ip;
-/* signals were delivered after the exception that left the newest block */
+static __thread struct position left, restart;
+static __thread u64 restart_ip;
+/* signals were delivered after the exception that ended the newest block */
 static __thread bool delivered;
 
 __attribute__((constructor)) static void find_jumps(void)
@@ -53,21 +53,21 @@ static struct position position_of(const struct qemu_rec *rec)
 	return (struct position){.rec = rec, .nr_flushes = rec->nr_flushes, .nr = rec->nr};
 }
 
-void qp_again(u64 ip)
+void qp_note_restart(u64 ip)
 {
-	again = delivered ? position_of(qp_rec) : (struct position){.rec = NULL};
-	again_ip = ip;
+	restart = delivered ? position_of(qp_rec) : (struct position){.rec = NULL};
+	restart_ip = ip;
 }
 
-bool qp_left_again(u64 ip)
+bool qp_left_restarted(u64 ip)
 {
 	const struct qemu_rec *rec = qp_rec;
 	u32 nr_blocks = 0, nr_words;
 
-	if (!qp_left_by_exception() || again.rec != rec || again.nr_flushes != rec->nr_flushes ||
-	    again_ip != ip || rec->nr > QEMU_CHUNK_WORDS)
+	if (!qp_left_by_exception() || restart.rec != rec ||
+	    restart.nr_flushes != rec->nr_flushes || restart_ip != ip || rec->nr > QEMU_CHUNK_WORDS)
 		return false;
-	for (u32 i = again.nr; i < rec->nr; i += nr_words) {
+	for (u32 i = restart.nr; i < rec->nr; i += nr_words) {
 		u32 word = rec->word[i];
 		bool is_message = word >= QEMU_MSG;
 
@@ -77,7 +77,7 @@ bool qp_left_again(u64 ip)
 	return nr_blocks == 1;
 }
 
-/* Other buffers are the translator's, which jumps before a block has started. */
+/* Ignores other buffers: they are the translator's, which jumps before a block has started. */
 static void note_jump(const void *buffer)
 {
 	struct qemu_rec *rec = qp_rec;

@@ -41,8 +41,8 @@ static char **read_vector(u64 addr)
 }
 
 /*
- * A file that only a descriptor names (memfd_create(), or deleted): the new qemu could not open it.
- * target: what the descriptor's link says.
+ * A file without a name, which only a descriptor refers to (memfd_create(), or deleted): the new
+ * qemu could not open it. target: the target of the descriptor's link.
  */
 static bool is_nameless(int fd, const char *target)
 {
@@ -52,10 +52,7 @@ static bool is_nameless(int fd, const char *target)
 				      of_fd.st_ino != of_name.st_ino);
 }
 
-/*
- * The program as a path that is still valid after exec has closed descriptors. *nameless: there is
- * none.
- */
+/* A path of the program that is valid after exec has closed descriptors. *nameless: none exists. */
 static char *program_path(enum qemu_call call, const u64 arg[6], bool *nameless)
 {
 	static const char fds[] = "/proc/self/fd/";
@@ -68,11 +65,11 @@ static char *program_path(enum qemu_call call, const u64 arg[6], bool *nameless)
 		return NULL;
 	snprintf(self, sizeof(self), "/proc/%d/exe", (int)getpid());
 	if (!strcmp(path, "/proc/self/exe") || !strcmp(path, self)) {
-		/* qemu makes the program appear there */
+		/* qemu shows the program there */
 		free(path);
 		return strdup(qp.program);
 	}
-	/* as C libraries without execveat() call it */
+	/* C libraries without execveat() execute such a path */
 	if (!strncmp(path, fds, sizeof(fds) - 1) && !strchr(path + sizeof(fds) - 1, '/')) {
 		fd = atoi(path + sizeof(fds) - 1);
 		path[0] = '\0';

@@ -14,7 +14,7 @@
 
 #define PIPE_PART 4096 /* write() to an empty pipe takes that many bytes at once */
 
-/* write() checks memory as a system call does, too, and no filter denies it. */
+/* write() also checks the memory, and filters do not deny it. */
 static int copy_by_pipe(const void *from, void *to, size_t size)
 {
 	size_t done = 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who allocated and freed the blocks of the heap, and who threw C++ exceptions: the functions are
- * found by their names in the symbol tables of what the program maps. A call of one begins a block
- * of qemu's there. It has returned when the block at its return address is entered with the
- * caller's stack pointer: the function may have left by a jump to another. Mappings are known from
- * the system calls; the functions that make these say who wanted it.
+ * Logs who allocated and freed blocks of the heap, and who threw C++ exceptions. The functions are
+ * found by their names in the symbol tables of the files that the program maps. qemu starts a
+ * translation block (TB) at each call target, so a hook runs when the TB at the function's start is
+ * entered. The call has returned when the TB at its return address is entered with the caller's
+ * stack pointer, even if the function ended with a tail call. Mappings are logged by their system
+ * calls; the hooks of mmap() and others find the caller.
  */
 #include "qemu_plugin.h"
 #include "exec/qemu/qemu_heap.h"
@@ -18,23 +19,23 @@
 #define MAX_HOOKS   64
 #define MAX_PENDING 8
 /* bytes of stack between a function of the C library and its system call */
-#define MAX_WRAPPER 256
-/* between __throw_out_of_range_fmt(), which makes the text on the stack, and __cxa_throw() */
-#define MAX_THROWER 65536
-#define MAX_TABLE   (32u << 20) /* bytes of a symbol or string table */
-#define RING_BELOW  (1ull << 38)
+#define MAX_WRAPPER_STACK 256
+/* the same between __throw_out_of_range_fmt(), which formats its text there, and __cxa_throw() */
+#define MAX_THROWER_STACK 65536
+#define MAX_TABLE	  (32u << 20)  /* bytes of a symbol or string table */
+#define RING_DISTANCE	  (1ull << 38) /* of the log below mmap's area */
 
 enum hook_kind {
 	HOOK_NONE,
 	HOOK_FREE,
-	HOOK_SIZE,    /* of as many bytes as the first argument says */
-	HOOK_PRODUCT, /* first times second */
-	HOOK_SECOND,  /* second */
-	HOOK_REALLOC, /* of the block in the first, as many as the second says */
-	HOOK_POSIX,   /* the third; the block's address is written where the first points to */
-	HOOK_MAPPING, /* makes a system call at once */
-	HOOK_THROW,   /* the exception object in the first */
-	HOOK_THROWER, /* throws one, and has a large frame */
+	HOOK_MALLOC,	     /* size: argument 1 */
+	HOOK_CALLOC,	     /* size: argument 1 times argument 2 */
+	HOOK_MEMALIGN,	     /* size: argument 2 */
+	HOOK_REALLOC,	     /* old block: argument 1; size: argument 2 */
+	HOOK_POSIX_MEMALIGN, /* size: argument 3; argument 1 points to the result */
+	HOOK_MAPPING,	     /* wrapper of a system call */
+	HOOK_THROW,	     /* exception object: argument 1 */
+	HOOK_THROWER,	     /* calls a HOOK_THROW function, and has a large frame */
 };
 
 static const struct {
@@ -49,20 +50,20 @@ static const struct {
 	{"_ZSt24__throw_out_of_range_fmtPKcz", HOOK_THROWER}, /* vector::at() and others */
 	{"free", HOOK_FREE},
 	{"cfree", HOOK_FREE},
-	{"malloc", HOOK_SIZE},
-	{"calloc", HOOK_PRODUCT},
+	{"malloc", HOOK_MALLOC},
+	{"calloc", HOOK_CALLOC},
 	{"realloc", HOOK_REALLOC},
-	{"memalign", HOOK_SECOND},
-	{"aligned_alloc", HOOK_SECOND},
-	{"posix_memalign", HOOK_POSIX},
-	{"valloc", HOOK_SIZE},
-	{"pvalloc", HOOK_SIZE},
-	{"_Znwm", HOOK_SIZE},
-	{"_Znam", HOOK_SIZE},
-	{"_ZnwmRKSt9nothrow_t", HOOK_SIZE},
-	{"_ZnamRKSt9nothrow_t", HOOK_SIZE},
-	{"_ZnwmSt11align_val_t", HOOK_SIZE},
-	{"_ZnamSt11align_val_t", HOOK_SIZE},
+	{"memalign", HOOK_MEMALIGN},
+	{"aligned_alloc", HOOK_MEMALIGN},
+	{"posix_memalign", HOOK_POSIX_MEMALIGN},
+	{"valloc", HOOK_MALLOC},
+	{"pvalloc", HOOK_MALLOC},
+	{"_Znwm", HOOK_MALLOC},
+	{"_Znam", HOOK_MALLOC},
+	{"_ZnwmRKSt9nothrow_t", HOOK_MALLOC},
+	{"_ZnamRKSt9nothrow_t", HOOK_MALLOC},
+	{"_ZnwmSt11align_val_t", HOOK_MALLOC},
+	{"_ZnamSt11align_val_t", HOOK_MALLOC},
 	{"_ZdlPv", HOOK_FREE},
 	{"_ZdaPv", HOOK_FREE},
 	{"_ZdlPvm", HOOK_FREE},
@@ -75,52 +76,56 @@ static const struct {
 
 #define NR_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* Written under 'busy' or before there are threads; a start of 0: not used any more. */
+/* Written under hooks_lock, or before there are threads; a start of 0: not used any more. */
 static struct hook {
 	u64 start;
 	enum hook_kind kind;
 } hooks[MAX_HOOKS];
-static u32 nr_hooks, busy;
+static u32 nr_hooks, hooks_lock;
 static u64 nr_changes; /* system calls that change mappings */
-static struct qemu_heap *heap;
+static struct qemu_heap_log *heap_log;
 
-/* Calls that have not returned, the newest last; some never will (an exception, longjmp()). */
+/* A call that has not returned; it may never do so (an exception, longjmp()). */
 struct pending {
-	u64 sp, old, nr_bytes, caller;
-	u64 event; /* the number of its FREED, plus 1; 0: none */
+	u64 sp, first_arg, nr_bytes, caller;
+	u64 event; /* number of its FREED event, plus 1; 0: none */
 	enum hook_kind kind;
 };
 struct calls {
-	struct pending call[MAX_PENDING];
-	u64 page, changes; /* readable, as long as there are no more changes */
-	enum { NEXT_UNKNOWN, NEXT_READABLE, NEXT_NOT } next; /* the page after it */
-	/* one of the two is not 0: that the call is of (thread-local memory of a plugin is scarce)
+	struct pending call[MAX_PENDING]; /* the newest last */
+	/* page that was readable when nr_changes was page_changes; next_page: the page after it */
+	u64 readable_page, page_changes;
+	enum { NEXT_UNKNOWN, NEXT_READABLE, NEXT_NOT } next_page;
+	/*
+	 * saved_call: the caller's state at the last HOOK_MAPPING or HOOK_THROWER call. At most one
+	 * of mapping_caller and thrower_caller is not 0, and says which. One buffer serves both,
+	 * because TLS for plugins is scarce.
 	 */
 	u64 mapping_caller, thrower_caller;
-	u64 kept_sp;
-	struct auxtap_heap_call kept;
+	u64 saved_sp;
+	struct auxtap_heap_call saved_call;
 };
 static __thread struct calls calls __attribute__((tls_model("initial-exec")));
 __thread u32 qp_heap_pending;
 
 u64 qp_heap_ring(void)
 {
-	return (u64)(uintptr_t)heap;
+	return (u64)(uintptr_t)heap_log;
 }
 
-/* Begins an event, which put() ends; number may be NULL. */
+/* Starts an event, which put() completes; number may be NULL. */
 static struct auxtap_heap_event *begin_event(struct auxtap_heap_call **call, u64 *number)
 {
-	const u64 nr = __atomic_fetch_add(&heap->ring.head, 1, __ATOMIC_RELAXED);
+	const u64 nr = __atomic_fetch_add(&heap_log->ring.head, 1, __ATOMIC_RELAXED);
 	const u64 at = nr & (QEMU_HEAP_EVENTS - 1);
 
-	qemu_store(&heap->event[at].kind, AUXTAP_HEAP_NONE);
-	*call = &heap->call[at];
+	qemu_store(&heap_log->event[at].kind, AUXTAP_HEAP_NONE);
+	*call = &heap_log->call[at];
 	(*call)->sp = 0;
 	(*call)->returned = 0;
 	if (number)
 		*number = nr;
-	return &heap->event[at];
+	return &heap_log->event[at];
 }
 
 static void put(struct auxtap_heap_event *e, enum auxtap_heap_kind kind, u64 addr, u64 nr_bytes,
@@ -142,32 +147,32 @@ static void put_missed(void)
 
 /* ---- the functions' calls ---- */
 
-/* Its registers at a call. */
-struct state {
+/* Registers at the entry of a hooked function. */
+struct entry_regs {
 	u64 arg[3], sp, caller;
 };
 
 /*
- * The word that the call has just pushed. Asking the kernel takes longer than malloc() itself, so
- * it is asked once for each page, and again when any mapping may have changed.
+ * Reads the word that the call has just pushed. A safe read by the kernel takes longer than
+ * malloc() itself, so it is made once per page, and again when any mapping may have changed.
  */
 static bool read_pushed(u64 sp, u64 *word)
 {
 	const u64 page = sp & ~(QEMU_PAGE - 1), changes = qemu_load(&nr_changes);
 
-	if (calls.page != page || calls.changes != changes || sp & 7) {
+	if (calls.readable_page != page || calls.page_changes != changes || sp & 7) {
 		if (qp_read(sp, word, sizeof(*word)))
 			return false;
-		calls.page = page;
-		calls.changes = changes;
-		calls.next = NEXT_UNKNOWN;
+		calls.readable_page = page;
+		calls.page_changes = changes;
+		calls.next_page = NEXT_UNKNOWN;
 		return true;
 	}
 	memcpy(word, (const void *)(uintptr_t)(qp.guest_base + sp), sizeof(*word));
 	return true;
 }
 
-/* How many bytes of the stack from sp on can be read, at most AUXTAP_CALL_STACK. */
+/* The number of bytes of the stack from sp on that can be read, at most AUXTAP_CALL_STACK. */
 static u32 readable_stack(u64 sp)
 {
 	const u64 end = (sp & ~(QEMU_PAGE - 1)) + QEMU_PAGE;
@@ -177,16 +182,15 @@ static u32 readable_stack(u64 sp)
 		return 0;
 	if (sp + AUXTAP_CALL_STACK <= end)
 		return AUXTAP_CALL_STACK;
-	if (calls.next == NEXT_UNKNOWN)
-		calls.next = qp_read(end, &word, sizeof(word)) ? NEXT_NOT : NEXT_READABLE;
-	return calls.next == NEXT_READABLE ? AUXTAP_CALL_STACK : (u32)(end - sp);
+	if (calls.next_page == NEXT_UNKNOWN)
+		calls.next_page = qp_read(end, &word, sizeof(word)) ? NEXT_NOT : NEXT_READABLE;
+	return calls.next_page == NEXT_READABLE ? AUXTAP_CALL_STACK : (u32)(end - sp);
 }
 
-/* The state of the caller, whose stack pointer is sp: the other registers are as they were there.
- */
+/* Saves the caller's state, with sp: callee-saved registers still have the caller's values. */
 static void fill_call(struct auxtap_heap_call *call, const union qemu_env *env, u64 sp)
 {
-	static const u8 x86_regs[] = {3, 5, 12, 13, 14, 15};
+	static const u8 x86_regs[] = {3, 5, 12, 13, 14, 15}; /* rbx rbp r12-r15 */
 
 	if (qp.arch->arch == AUXTAP_ARCH_AARCH64)
 		memcpy(call->reg, &env->a64.xregs[19], sizeof(call->reg));
@@ -198,7 +202,7 @@ static void fill_call(struct auxtap_heap_call *call, const union qemu_env *env, 
 	call->sp = sp;
 }
 
-/* The word of the return address is not the caller's. */
+/* The caller's sp: on x86-64 above the pushed return address. */
 static u64 caller_sp(u64 sp)
 {
 	return qp.arch->arch == AUXTAP_ARCH_AARCH64 ? sp : sp + 8;
@@ -206,12 +210,12 @@ static u64 caller_sp(u64 sp)
 
 static const union qemu_env *current_env(void)
 {
-	if (!heap || !qp_recording() || !qp_rec->regs_valid)
+	if (!heap_log || !qp_recording() || !qp_rec->regs_valid)
 		return NULL;
 	return qp_env;
 }
 
-static bool read_state(struct state *s)
+static bool read_entry_regs(struct entry_regs *s)
 {
 	const union qemu_env *env = current_env();
 
@@ -223,9 +227,9 @@ static bool read_state(struct state *s)
 		s->caller = env->a64.xregs[30];
 		return true;
 	}
-	s->arg[0] = env->x86.regs[7];
-	s->arg[1] = env->x86.regs[6];
-	s->arg[2] = env->x86.regs[2];
+	s->arg[0] = env->x86.regs[7]; /* rdi */
+	s->arg[1] = env->x86.regs[6]; /* rsi */
+	s->arg[2] = env->x86.regs[2]; /* rdx */
 	return read_pushed(s->sp, &s->caller);
 }
 
@@ -234,11 +238,11 @@ static bool is_free(const struct pending *p)
 	return p->kind == HOOK_FREE || p->kind == HOOK_REALLOC;
 }
 
-/* One of another that is still open frees the same block: delete calls free. */
-static bool is_inner(const struct state *s)
+/* True if a pending call frees the same block: this free() is called by operator delete. */
+static bool is_nested_free(const struct entry_regs *s)
 {
 	for (u32 i = 0; i < qp_heap_pending; i++)
-		if (is_free(&calls.call[i]) && calls.call[i].old == s->arg[0] &&
+		if (is_free(&calls.call[i]) && calls.call[i].first_arg == s->arg[0] &&
 		    calls.call[i].sp >= s->sp)
 			return true;
 	return false;
@@ -252,10 +256,11 @@ static void drop_call(u32 at)
 }
 
 /*
- * If the same call at the same depth is there already, it has been left without a return, and has
- * given nothing to the program; or by a jump to another that frees the same block.
+ * A pending call of the same kind with the same sp and caller did not return: it was abandoned
+ * (longjmp, an exception), or it tail-called this function, as operator delete does with free():
+ * then its event is that of this call.
  */
-static struct pending *add_call(const struct state *s, enum hook_kind kind)
+static struct pending *add_call(const struct entry_regs *s, enum hook_kind kind)
 {
 	u64 event = 0;
 
@@ -263,7 +268,7 @@ static struct pending *add_call(const struct state *s, enum hook_kind kind)
 		const struct pending *p = &calls.call[i];
 
 		if (p->sp == s->sp && p->caller == s->caller && p->kind == kind) {
-			event = p->old == s->arg[0] ? p->event : 0;
+			event = p->first_arg == s->arg[0] ? p->event : 0;
 			drop_call(i);
 			break;
 		}
@@ -278,17 +283,19 @@ static struct pending *add_call(const struct state *s, enum hook_kind kind)
 	return &calls.call[qp_heap_pending++];
 }
 
-/* By the function that called the library's, if what that needs of the stack is more than is kept.
+/*
+ * Logs a throw. If __cxa_throw() was called by a HOOK_THROWER, whose frame is larger than
+ * AUXTAP_CALL_STACK, the thrower's caller is logged instead: it could not be found by unwinding.
  */
-static void put_thrown(const struct state *s)
+static void put_thrown(const struct entry_regs *s)
 {
-	const bool by_thrower = calls.thrower_caller && calls.kept_sp > s->sp &&
-				calls.kept_sp - s->sp < MAX_THROWER;
+	const bool by_thrower = calls.thrower_caller && calls.saved_sp > s->sp &&
+				calls.saved_sp - s->sp < MAX_THROWER_STACK;
 	struct auxtap_heap_call *call;
 	struct auxtap_heap_event *e = begin_event(&call, NULL);
 
 	if (by_thrower)
-		*call = calls.kept;
+		*call = calls.saved_call;
 	else
 		fill_call(call, current_env(), caller_sp(s->sp));
 	put(e, AUXTAP_HEAP_THROWN, s->arg[0], 0, by_thrower ? calls.thrower_caller : s->caller);
@@ -301,50 +308,51 @@ static void on_call(unsigned int cpu, void *arg)
 	struct auxtap_heap_call *call;
 	struct auxtap_heap_event *e;
 	struct pending *p;
-	struct state s;
+	struct entry_regs s;
 	u64 number = 0;
 
 	(void)cpu;
-	if (!read_state(&s) || (hook->kind == HOOK_FREE && !s.arg[0]))
+	if (!read_entry_regs(&s) || (hook->kind == HOOK_FREE && !s.arg[0]))
 		return;
 	if (hook->kind == HOOK_MAPPING) {
 		calls.mapping_caller = s.caller;
 		calls.thrower_caller = 0;
-		calls.kept_sp = s.sp;
-		fill_call(&calls.kept, current_env(), caller_sp(s.sp));
+		calls.saved_sp = s.sp;
+		fill_call(&calls.saved_call, current_env(), caller_sp(s.sp));
 		return;
 	}
 	if (hook->kind == HOOK_THROWER) {
 		calls.thrower_caller = s.caller;
 		calls.mapping_caller = 0;
-		calls.kept_sp = s.sp;
-		fill_call(&calls.kept, current_env(), caller_sp(s.sp));
+		calls.saved_sp = s.sp;
+		fill_call(&calls.saved_call, current_env(), caller_sp(s.sp));
 		return;
 	}
 	if (hook->kind == HOOK_THROW) {
 		put_thrown(&s);
 		return;
 	}
-	/* before it returns, another thread may be given the block */
-	if ((hook->kind == HOOK_FREE || hook->kind == HOOK_REALLOC) && s.arg[0] && !is_inner(&s)) {
+	/* log it now: another thread may get the block before free() returns */
+	if ((hook->kind == HOOK_FREE || hook->kind == HOOK_REALLOC) && s.arg[0] &&
+	    !is_nested_free(&s)) {
 		e = begin_event(&call, &number);
 		fill_call(call, current_env(), caller_sp(s.sp));
 		put(e, AUXTAP_HEAP_FREED, s.arg[0], 0, s.caller);
 		number++;
 	}
 	p = add_call(&s, hook->kind);
-	p->old = s.arg[0];
+	p->first_arg = s.arg[0];
 	if (number)
 		p->event = number;
 	switch (hook->kind) {
-	case HOOK_PRODUCT:
+	case HOOK_CALLOC:
 		p->nr_bytes = s.arg[0] * s.arg[1];
 		break;
-	case HOOK_SECOND:
+	case HOOK_MEMALIGN:
 	case HOOK_REALLOC:
 		p->nr_bytes = s.arg[1];
 		break;
-	case HOOK_POSIX:
+	case HOOK_POSIX_MEMALIGN:
 		p->nr_bytes = s.arg[2];
 		break;
 	default:
@@ -359,19 +367,19 @@ static void returned(const struct pending *p, u64 result, const union qemu_env *
 	struct auxtap_heap_event *e;
 	u64 addr = result;
 
-	if (p->event && qemu_load(&heap->ring.head) - p->event < QEMU_HEAP_EVENTS)
-		heap->call[(p->event - 1) & (QEMU_HEAP_EVENTS - 1)].returned = 1;
+	if (p->event && qemu_load(&heap_log->ring.head) - p->event < QEMU_HEAP_EVENTS)
+		heap_log->call[(p->event - 1) & (QEMU_HEAP_EVENTS - 1)].returned = 1;
 	if (p->kind == HOOK_FREE)
 		return;
-	if (p->kind == HOOK_POSIX) {
+	if (p->kind == HOOK_POSIX_MEMALIGN) {
 		if (result)
 			return;
-		if (qp_read(p->old, &addr, sizeof(addr))) {
+		if (qp_read(p->first_arg, &addr, sizeof(addr))) {
 			put_missed();
 			return;
 		}
-	} else if (p->kind == HOOK_REALLOC && p->old && !result && p->nr_bytes) {
-		put(begin_event(&call, NULL), AUXTAP_HEAP_KEPT, p->old, 0, p->caller);
+	} else if (p->kind == HOOK_REALLOC && p->first_arg && !result && p->nr_bytes) {
+		put(begin_event(&call, NULL), AUXTAP_HEAP_KEPT, p->first_arg, 0, p->caller);
 	}
 	if (addr) {
 		e = begin_event(&call, NULL);
@@ -380,7 +388,7 @@ static void returned(const struct pending *p, u64 result, const union qemu_env *
 	}
 }
 
-/* Where several calls jumped from one to the next, the innermost comes first. */
+/* Of calls that tail-called each other, the innermost returns first. */
 void qp_heap_entered(u64 ip)
 {
 	const union qemu_env *env = current_env();
@@ -404,7 +412,7 @@ void qp_heap_translate(struct qemu_plugin_tb *tb)
 {
 	u64 first;
 
-	if (!heap || !qemu_plugin_tb_n_insns(tb))
+	if (!heap_log || !qemu_plugin_tb_n_insns(tb))
 		return;
 	first = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
 	for (u32 i = 0; i < qemu_load(&nr_hooks) && i < MAX_HOOKS; i++)
@@ -426,7 +434,7 @@ static void add_hook(u64 start, enum hook_kind kind)
 		;
 	if (at == MAX_HOOKS) {
 		put_missed();
-		heap->ring.magic = 0; /* what others free would not be seen */
+		heap_log->ring.magic = 0; /* the log is useless if some free() is not hooked */
 		return;
 	}
 	hooks[at].kind = kind;
@@ -451,7 +459,7 @@ static void *read_table(int fd, const Elf64_Shdr *sh)
 	return table;
 }
 
-/* has_global: of each of functions[], whether a global one has been found in the file. */
+/* has_global: whether a global symbol of each of functions[] has been found in the file. */
 static void add_symbol(const Elf64_Sym *sym, const char *name, u64 bias, bool *has_global,
 		       bool is_local)
 {
@@ -466,7 +474,10 @@ static void add_symbol(const Elf64_Sym *sym, const char *name, u64 bias, bool *h
 	}
 }
 
-/* A static-pie program may have them as local ones; if it has both, the local one is another. */
+/*
+ * In a static-pie program they may be local symbols. A local symbol with the name of a global one
+ * is a different function.
+ */
 static void add_symbols(int fd, const Elf64_Shdr *symbols, const Elf64_Shdr *strings, u64 bias)
 {
 	Elf64_Sym *sym = read_table(fd, symbols);
@@ -482,7 +493,7 @@ static void add_symbols(int fd, const Elf64_Shdr *symbols, const Elf64_Shdr *str
 	free(sym);
 }
 
-/* The dynamic symbols; of a file without them, all. */
+/* Adds the functions of the dynamic symbol table; without one, of the full symbol table. */
 static void add_file(int fd, const Elf64_Ehdr *eh, u64 bias)
 {
 	static const u32 types[] = {SHT_DYNSYM, SHT_SYMTAB};
@@ -513,28 +524,28 @@ static bool read_header(int fd, Elf64_Ehdr *eh)
 
 static void lock(void)
 {
-	while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+	while (__atomic_exchange_n(&hooks_lock, 1, __ATOMIC_ACQUIRE))
 		usleep(100);
 }
 
 static void unlock(void)
 {
-	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&hooks_lock, 0, __ATOMIC_RELEASE);
 }
 
 /*
- * Between two pages without access: a loop of the program past its own memory ends there. Far below
- * where the kernel places mappings, so that the program's are where they would be without it.
+ * Maps the log with a guard page on each side, against stray writes of the program. It is far below
+ * mmap's area, so that the program's mappings get the same addresses as without it.
  */
 static void make_ring(void)
 {
-	const size_t size = (sizeof(*heap) + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
+	const size_t size = (sizeof(*heap_log) + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	char *all = mmap(NULL, size + 2 * QEMU_PAGE, PROT_NONE, flags, -1, 0);
 
-	if (all != MAP_FAILED && (uintptr_t)all > RING_BELOW) {
+	if (all != MAP_FAILED && (uintptr_t)all > RING_DISTANCE) {
 		munmap(all, size + 2 * QEMU_PAGE);
-		all = mmap(all - RING_BELOW, size + 2 * QEMU_PAGE, PROT_NONE, flags, -1, 0);
+		all = mmap(all - RING_DISTANCE, size + 2 * QEMU_PAGE, PROT_NONE, flags, -1, 0);
 	}
 	if (all == MAP_FAILED)
 		return;
@@ -542,28 +553,28 @@ static void make_ring(void)
 		munmap(all, size + 2 * QEMU_PAGE);
 		return;
 	}
-	heap = (struct qemu_heap *)(all + QEMU_PAGE);
-	heap->ring.magic = QEMU_HEAP_MAGIC;
+	heap_log = (struct qemu_heap_log *)(all + QEMU_PAGE);
+	heap_log->ring.magic = QEMU_HEAP_MAGIC;
 }
 
-/* A program's file, or its interpreter's. */
-void qp_heap_image(int fd, u64 bias)
+/* fd: the program, or its interpreter. */
+void qp_heap_hook_image(int fd, u64 bias)
 {
 	Elf64_Ehdr eh;
 
-	if (!heap && !qp.is_old && qp_recording()) {
+	if (!heap_log && !qp.is_old && qp_recording()) {
 		make_ring();
 		qemu_store(&qp_rec->heap, qp_heap_ring());
 	}
-	if (heap && read_header(fd, &eh))
+	if (heap_log && read_header(fd, &eh))
 		add_file(fd, &eh, bias);
 }
 
-void qp_heap_mapped(int fd, u64 addr, u64 pgoff)
+void qp_heap_hook_mapped_file(int fd, u64 addr, u64 pgoff)
 {
 	Elf64_Ehdr eh;
 
-	if (!heap || !read_header(fd, &eh) || eh.e_phentsize != sizeof(Elf64_Phdr))
+	if (!heap_log || !read_header(fd, &eh) || eh.e_phentsize != sizeof(Elf64_Phdr))
 		return;
 	lock();
 	for (int i = 0; i < eh.e_phnum; i++) {
@@ -581,14 +592,14 @@ void qp_heap_mapped(int fd, u64 addr, u64 pgoff)
 	unlock();
 }
 
-void qp_heap_remaps(void)
+void qp_heap_mappings_change(void)
 {
 	__atomic_fetch_add(&nr_changes, 1, __ATOMIC_SEQ_CST);
 }
 
 static void drop_hooks(u64 addr, u64 len)
 {
-	if (!heap || !len)
+	if (!heap_log || !len)
 		return;
 	lock();
 	for (u32 i = 0; i < nr_hooks; i++)
@@ -597,7 +608,7 @@ static void drop_hooks(u64 addr, u64 len)
 	unlock();
 }
 
-/* Who called the function that has made this system call; 0: none that is known. */
+/* The caller of the function that made this system call; 0: unknown. */
 static u64 mapping_caller(void)
 {
 	const union qemu_env *env = qp_env;
@@ -607,7 +618,7 @@ static u64 mapping_caller(void)
 	if (!caller || !env || !qp_rec->regs_valid)
 		return 0;
 	sp = qp.arch->sp(env);
-	return sp <= calls.kept_sp && calls.kept_sp - sp < MAX_WRAPPER ? caller : 0;
+	return sp <= calls.saved_sp && calls.saved_sp - sp < MAX_WRAPPER_STACK ? caller : 0;
 }
 
 static void put_mapping(enum auxtap_heap_kind kind, u64 addr, u64 len, u64 caller)
@@ -616,15 +627,15 @@ static void put_mapping(enum auxtap_heap_kind kind, u64 addr, u64 len, u64 calle
 	struct auxtap_heap_event *e = begin_event(&call, NULL);
 
 	if (caller)
-		*call = calls.kept;
+		*call = calls.saved_call;
 	put(e, kind, addr, len, caller);
 }
 
-void qp_heap_mapping(u64 old, u64 old_len, u64 addr, u64 len)
+void qp_heap_log_mapping(u64 old, u64 old_len, u64 addr, u64 len)
 {
-	const u64 caller = heap && qp_recording() ? mapping_caller() : 0;
+	const u64 caller = heap_log && qp_recording() ? mapping_caller() : 0;
 
-	if (heap && qp_recording()) {
+	if (heap_log && qp_recording()) {
 		if (old_len)
 			put_mapping(AUXTAP_HEAP_UNMAPPED, old, old_len, caller);
 		if (len)
@@ -634,10 +645,10 @@ void qp_heap_mapping(u64 old, u64 old_len, u64 addr, u64 len)
 	drop_hooks(addr, len);
 }
 
-/* In the child: its only thread has another number than the one that made the events. */
+/* In the child: its only thread has another tid than the one that logged the events. */
 void qp_heap_forked(void)
 {
-	busy = 0;
-	if (heap)
-		heap->ring.forked = heap->ring.head;
+	hooks_lock = 0;
+	if (heap_log)
+		heap_log->ring.forked = heap_log->ring.head;
 }

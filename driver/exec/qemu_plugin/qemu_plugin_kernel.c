@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a system call of an x86-64 program may write to memory, for 'crash --values'. A call that is
+ * Which memory a system call of an x86-64 program may write, for 'crash --values'. A call that is
  * not listed may have written anything.
  */
 #include "qemu_plugin.h"
@@ -81,10 +81,10 @@ static const struct call_writes calls[] = {
 	{302, {{4, 16}}},	  /* prlimit64 */
 	{318, {{1, SIZE_OF(2)}}}, /* getrandom */
 	{332, {{5, 256}}},	  /* statx */
-	{334, {{0}}},		  /* rseq: qemu has none */
+	{334, {{0}}},		  /* rseq: unsupported by qemu */
 };
 
-/* The thread that calls is about to have others beside it, which write to the same memory. */
+/* Does the call create another thread, which writes to the same memory? */
 static bool makes_thread(s64 nr, const u64 arg[6])
 {
 	u64 flags = arg[0];

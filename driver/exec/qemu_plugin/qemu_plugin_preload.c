@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The plugin is also preloaded into qemu: a few of qemu's own calls of libc reveal what the plugin
- * interface does not (a signal is about to be delivered; the program dies of one), and the guest's
+ * The plugin is also preloaded into qemu: a few of qemu's own calls of libc show what the plugin
+ * interface does not (a signal is about to be delivered, or kills the program), and the guest's
  * environment must reach the guest, not qemu or its dynamic linker.
  */
 #include "exec/qemu/qemu_exec.h"
@@ -67,7 +67,7 @@ __attribute__((constructor)) static void restore_environment(void)
 	}
 }
 
-/* QEMU_… variables are the guest's, like all others; qemu gets its options by arguments only. */
+/* Hides QEMU_… variables, which are the guest's, from qemu; it gets its options as arguments. */
 char *getenv(const char *name)
 {
 	size_t len = strlen(name);
@@ -84,12 +84,12 @@ char *getenv(const char *name)
  * qemu reads the address of a handler twice: to check for one, and to enter it. If another thread
  * sets SIG_DFL or SIG_IGN in between, the thread continues at 0 or 1 and dies. A kernel reads it
  * once: so let the thread enter the handler that was set before. Only a delivery leads there
- * between two of these calls without a block executed and outside of a system call (rt_sigreturn
- * may lead anywhere).
+ * between two of these calls without a block executed and outside a system call (rt_sigreturn may
+ * lead anywhere).
  */
 static void mend_delivery(struct qemu_rec *rec)
 {
-	static __thread bool was_in_code; /* at the last call */
+	static __thread bool was_in_code; /* ip was in code at the last call */
 	union qemu_env *env = qp_env;
 	struct qemu_frame frame;
 	bool no_handler;
@@ -118,9 +118,9 @@ int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 }
 
 /*
- * Signals that dump core but that qemu 10 leaves to the host by default: the host would end qemu
- * anywhere, with the program's registers in no known place. With qemu's own handler qemu takes them
- * between two blocks, as it does SIGQUIT.
+ * Signals that dump core but that qemu 10 leaves to the host by default: the host would kill qemu
+ * anywhere, with the program's registers in an unknown place. With qemu's own handler they take
+ * effect between two blocks, like SIGQUIT.
  */
 static struct sigaction qemu_handler;
 
@@ -138,7 +138,7 @@ static int next_sigaction(int signo, const struct sigaction *act, struct sigacti
 	return next(signo, act, old);
 }
 
-/* A program that resets the default does so in a system call; qemu, to die, outside of one. */
+/* In a system call the program resets the default; outside one qemu does, to die. */
 int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
 {
 	if (act && act->sa_handler == SIG_DFL && is_left_to_host(signo) && qp_recording() &&
@@ -166,7 +166,7 @@ void qp_take_core_signals(void)
 /*
  * A kernel that cannot write the frame of a handler sends SIGSEGV. qemu intends to, but executes
  * the faulting instruction once more before it does, and dies of its second fault. If the program
- * has a handler for SIGSEGV, too, a kernel would start that, if it can: not known here.
+ * also has a handler for SIGSEGV, a kernel would start that, if it can: that is unknown here.
  */
 static int signal_of_death(struct qemu_rec *rec, int signo)
 {
@@ -175,7 +175,7 @@ static int signal_of_death(struct qemu_rec *rec, int signo)
 	sigset_t segv;
 
 	if (!rec->regs_valid || !env || !(qp.caught & 1ull << (signo - 1)) ||
-	    !qp_left_again(qp.arch->ip(env)))
+	    !qp_left_restarted(qp.arch->ip(env)))
 		return signo;
 	qemu_store(&rec->no_frame, (u32)signo);
 	if (signo == SIGSEGV || qp.caught & 1ull << (SIGSEGV - 1))
@@ -224,7 +224,7 @@ void pthread_exit(void *value)
 
 #define STACK_UNLIMITED ((uint64_t)1 << 30)
 
-/* Outside a system call it is qemu that asks whether to write a core file of its own format: no. */
+/* Outside a system call qemu asks whether to write a core file of its own format: no. */
 int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 {
 	int err = (int)syscall(SYS_prlimit64, 0, resource, NULL, limit);
@@ -234,24 +234,23 @@ int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 		qemu_store(&qp_rec->asked_core_limit, 1);
 		limit->rlim_cur = 0;
 	}
-	/* before the program runs, qemu asks for the size of its stack, and makes 8 MiB of no limit
-	 */
+	/* qemu reads the limit of the program's stack, and would use 8 MiB if there is none */
 	if (!err && resource == RLIMIT_STACK && !program_runs && limit->rlim_cur == RLIM64_INFINITY)
 		limit->rlim_cur = STACK_UNLIMITED;
 	return err;
 }
 
 /*
- * The host places the program's stack right below what it mapped before: qemu's own memory, which
- * the program can write. A program that writes past the end of its stack destroyed qemu, which then
- * hung, instead of dying at the first byte as it does under a kernel. qemu creates the stack before
- * the program runs, by a private anonymous mapping; each of these gets pages above it that fault.
- * Below it the host would place the dynamic linker next, after a single page that faults: a frame
- * of more than a page would reach over it. A kernel leaves 128 MiB there at least.
+ * The host places the program's stack right below its previous mapping: qemu's own memory, which
+ * the program can write. A program that writes past the end of its stack would destroy qemu, which
+ * then hangs, instead of dying at the first byte as on a kernel. qemu creates the stack before the
+ * program runs, by a private anonymous mapping; each of these gets guard pages above it. Below it
+ * the host would place the dynamic linker next, after a single guard page: a frame of more than a
+ * page would reach over it. A kernel leaves at least 128 MiB there.
  */
 #define STACK_GUARD (64 * 1024)
 #define STACK_GAP   ((size_t)128 << 20)
-#define STACK_MIN   (64 * 1024) /* smaller ones are no stacks */
+#define STACK_MIN   (64 * 1024) /* smaller mappings are not stacks */
 
 void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t off)
 {
@@ -263,7 +262,7 @@ void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t off)
 
 	if (!guarded)
 		return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
-	/* without the gap where a limit of address space does not allow for it */
+	/* retried without the gap if a limit of the address space forbids it */
 	gap = size < STACK_MIN ? 0 : STACK_GAP;
 	mem = (void *)syscall(SYS_mmap, NULL, gap + size + STACK_GUARD, prot, flags, -1, 0);
 	if (mem == MAP_FAILED && gap) {

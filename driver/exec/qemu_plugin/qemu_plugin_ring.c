@@ -27,7 +27,7 @@ __thread union qemu_env *qp_env;
 
 static void futex_wait(u32 *word, u32 value)
 {
-	/* every wait has a limit: the process that should wake us may be dead */
+	/* every wait has a time limit: the process that should wake us may be dead */
 	const struct timespec timeout = {.tv_nsec = 100 * 1000 * 1000};
 
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
@@ -194,8 +194,8 @@ static struct qemu_slot *reserve(struct qemu_rec *rec, u64 *number)
 }
 
 /*
- * The slot of a ticket that comes soon was last in the consumer's cache. Prefetched while the
- * program runs, its lines are here when the chunk is copied; without that the copy waits.
+ * Prefetches the slot of a ticket that comes soon, which was last in the consumer's cache, while
+ * the program runs. Otherwise the copy of the chunk would wait for its cache lines.
  */
 static void expect_slot(u64 ticket)
 {
@@ -213,7 +213,7 @@ void qp_flush(struct qemu_rec *rec)
 {
 	struct qemu_shm *shm = qp.shm;
 	struct qemu_slot *slot;
-	/* the guest may have overwritten it */
+	/* the guest may have overwritten rec */
 	u32 nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
 	u32 wake_at, last = nr ? rec->word[nr - 1] : QEMU_MSG;
 	int tries = 64;
@@ -294,7 +294,7 @@ void qp_name(struct qemu_rec *rec, const char *name)
 	}
 }
 
-void qp_gate(struct qemu_rec *rec)
+void qp_wait_for_tracer(struct qemu_rec *rec)
 {
 	while (!qemu_load(&rec->gate) && !is_closed()) {
 		futex_wait(&rec->gate, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Samples for an SPE unit. This file chooses which instruction is a sample, a number of
- * instructions after the last, so that only these cost: the others are counted a block at a time,
- * and their data addresses compared with one word.
+ * Samples for an SPE unit. This file chooses which instruction is the next sample, a number of
+ * instructions after the last one. Only samples are expensive: other instructions are counted a
+ * block at a time, and their addresses compared with one word.
  */
 #include "qemu_plugin.h"
 #include "hw/a64_insn.h"
@@ -38,7 +38,7 @@ void qp_sample_take(u64 ip, u32 nr_insns)
 	at = ip + (u64)(left - 1) * A64_INSN_LEN;
 	after = nr_insns - left; /* instructions of the block */
 	interval = next_interval();
-	/* one in a block at most: a shorter interval is never requested */
+	/* a block has at most one: a shorter interval is never requested */
 	qp_sampling.left = interval > after ? interval - after : 1;
 	if (!qemu_load(&qp.shm->pmsirr) || qp_read(at, &word[2], A64_INSN_LEN))
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The first block of a program: checks that qemu's CPU state is at the expected address, reports
- * the files that qemu's loader mapped, and waits at the gate for capture.
+ * the files that qemu's loader mapped, and waits until capture is ready.
  */
 #include "qemu_plugin.h"
 #include <elf.h>
@@ -75,12 +75,12 @@ static void report_image(struct qemu_rec *rec, const char *path, u64 at, bool is
 		if (end > file_end)
 			qp_map_message(rec, file_end, end - file_end, 0, prot, NULL, "");
 	}
-	qp_heap_image(fd, bias);
+	qp_heap_hook_image(fd, bias);
 out:
 	close(fd);
 }
 
-/* The kernel's stack ends with the file's name; qemu may have mapped more right after it. */
+/* The stack ends with the file's name, as the kernel sets it up; qemu may map more after it. */
 static u64 stack_end(u64 execfn)
 {
 	char *name = execfn ? qp_read_string(execfn, PATH_MAX) : NULL;
@@ -91,8 +91,8 @@ static u64 stack_end(u64 execfn)
 }
 
 /*
- * What qemu mapped itself: the stack, and its vdso. qemu 7.2 has none, but for AArch64 a page with
- * the code that returns from signal handlers. qemu keeps code readable, not executable.
+ * Reports what qemu mapped itself: the stack, and its vdso. qemu 7.2 has no vdso, but for AArch64 a
+ * page with the restorer of signal handlers. qemu maps code readable, not executable.
  */
 static void report_own(struct qemu_rec *rec, u64 sp, u64 top, u64 vdso)
 {
@@ -134,7 +134,7 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 	if (!qp_read(sp, &argc, 8))
 		qp.regs_valid = qp.arch->plausible(env, ip, argc);
 	rec->regs_valid = qp.regs_valid;
-	/* as the kernel would have named it; the program, and ps, may read it */
+	/* set the name as the kernel would; the program, and ps, may read it */
 	prctl(PR_SET_NAME, qp.comm);
 	rec->stack = qp.stack = qp.regs_valid ? sp : 0;
 	if (qp.regs_valid) {
@@ -163,7 +163,7 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 	if (base && interp[0]) {
 		char there[2 * PATH_MAX];
 
-		/* like qemu: the one in its sysroot, if it exists */
+		/* like qemu, take the interpreter in its sysroot, if it exists */
 		snprintf(there, sizeof(there), "%s%s", qp.arch->sysroot ? qp.root : "", interp);
 		report_image(rec, access(there, R_OK) ? interp : there, base, true, NULL);
 	}
@@ -171,5 +171,5 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 	qp_message(rec, QEMU_MSG_START, NULL, 0);
 	qp_flush(rec);
 	if (qp_rec == rec)
-		qp_gate(rec);
+		qp_wait_for_tracer(rec);
 }

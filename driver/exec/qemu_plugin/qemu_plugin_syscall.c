@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * System calls of the guest: each is a point of order between threads; some change the map of the
- * process, its handlers or its name.
+ * System calls of the guest: each is a synchronisation point of threads; some change the mappings
+ * of the process, its handlers or its name.
  */
 #include "qemu_plugin.h"
 #include <errno.h>
@@ -18,15 +18,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LEAVE_MS 1000 /* how long a thread has to exit */
+#define LEAVE_MS 1000 /* longest wait for a thread to exit */
 
 static __thread u64 call_arg[6];
 
 /*
- * qemu maps a page for each thread (the descriptor table of an x86 processor) where the program's
- * map lists it, and removes it only after the joining thread was woken: a program that joined its
- * threads, read its map and accessed all of its memory died of SIGSEGV (redis tests its memory so).
- * A thread that opens the map waits until the exiting threads are gone.
+ * qemu maps a page for each thread (the descriptor table of an x86 processor), which the program's
+ * /proc/PID/maps lists, and removes it only after the joining thread was woken: a program that
+ * joined its threads, read its maps and accessed all of its memory died of SIGSEGV (redis tests its
+ * memory like that). A thread that opens the file waits until the exiting threads are gone.
  */
 static u32 nr_leaving;
 static __thread bool is_leaving;
@@ -50,7 +50,7 @@ static void before_open(u64 path)
 	char *name = qp_read_string(path, PATH_MAX);
 	size_t len = name ? strlen(name) : 0;
 
-	/* maps and smaps */
+	/* it ends with maps or smaps */
 	if (len > 5 && !strncmp(name, "/proc/", 6) && !strcmp(name + len - 4, "maps"))
 		for (int ms = 0; qemu_load(&nr_leaving) && ms < LEAVE_MS; ms++)
 			usleep(1000);
@@ -77,7 +77,8 @@ static void before_sigaction(u64 signo, u64 action)
 
 	if (signo < 1 || signo > 64 || !action || qp_read(action, word, sizeof(word)))
 		return;
-	/* SIG_DFL and SIG_IGN are 0 and 1; a thread may yet enter the handler that they replace */
+	/* SIG_DFL and SIG_IGN are 0 and 1; a thread may still enter the handler that they replace
+	 */
 	if (word[0] > 1)
 		qp.handler[signo - 1] = word[0];
 	qp.caught &= ~(1ull << (signo - 1));
@@ -119,7 +120,7 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 		qp_values_syscall(nr, call_arg);
 	if (call == QEMU_CALL_MMAP || call == QEMU_CALL_MUNMAP || call == QEMU_CALL_MREMAP ||
 	    call == QEMU_CALL_MPROTECT)
-		qp_heap_remaps();
+		qp_heap_mappings_change();
 	rec->syscall_nr = (s32)nr;
 	qp_message(rec, QEMU_MSG_SYSCALL, &number, 1);
 	rec = qp_rec;
@@ -153,16 +154,16 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 		is_file = size > 0 && !fstat((int)call_arg[4], &st);
 	}
 	name[is_file ? size : 0] = 0;
-	qp_heap_mapping(0, 0, addr, len);
+	qp_heap_log_mapping(0, 0, addr, len);
 	if (is_file && call_arg[2] & PROT_EXEC)
-		qp_heap_mapped((int)call_arg[4], addr, call_arg[5]);
+		qp_heap_hook_mapped_file((int)call_arg[4], addr, call_arg[5]);
 	if (call_arg[2] & PROT_EXEC && (!is_file || !strncmp(name, "/memfd:", 7)))
 		qp_block_generates(addr, addr + len);
 	qp_map_message(rec, addr, len, is_file ? call_arg[5] : 0, (u32)call_arg[2] | shared,
 		       is_file ? &st : NULL, name);
 }
 
-/* Before version 10 qemu keeps what the program gives back: accesses to it do not fault. */
+/* Before version 10 qemu keeps memory that brk() releases: accesses to it do not fault. */
 static void after_brk(struct qemu_rec *rec, u64 result)
 {
 	const u64 end = (result + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
@@ -185,8 +186,8 @@ static void after_brk(struct qemu_rec *rec, u64 result)
 }
 
 /*
- * A program that ignores the failure runs differently here than natively. A null filter is only a
- * query.
+ * Reports a call that qemu refused: a program that ignores the failure runs differently here than
+ * natively. A null filter is only a query.
  */
 static void report_refused(struct qemu_rec *rec, enum qemu_call call, int64_t result)
 {
@@ -238,13 +239,13 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 		qp_message(rec, QEMU_MSG_PROTECT, word, 5);
 		break;
 	case QEMU_CALL_MUNMAP:
-		qp_heap_mapping(word[0], word[1], 0, 0);
+		qp_heap_log_mapping(word[0], word[1], 0, 0);
 		qp_message(rec, QEMU_MSG_UNMAP, word, 4);
 		break;
 	case QEMU_CALL_MREMAP:
 		word[2] = (u64)result;
 		word[3] = (call_arg[2] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
-		qp_heap_mapping(word[0], word[1], word[2], word[3]);
+		qp_heap_log_mapping(word[0], word[1], word[2], word[3]);
 		qp_block_moved(word[0], word[2], word[3]);
 		qp_message(rec, QEMU_MSG_REMAP, word, 8);
 		break;

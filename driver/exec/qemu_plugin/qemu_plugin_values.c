@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Values for 'crash --values': registers at block starts and stores, into a ring of the thread
- * (auxtap/values.h). A store's value is read from memory after it: the one that qemu passes for an
- * atomic operation is its operand. What writes without being seen is an unknown range.
+ * Values for 'crash --values': writes registers at block starts, and stores, to a ring of the
+ * thread (auxtap/values.h). A store's value is read from memory after it: the one that qemu passes
+ * for an atomic operation is its operand. Writes without a callback are recorded as unknown ranges.
  */
 #include "qemu_plugin.h"
 #include "exec/qemu/qemu_values.h"
@@ -16,7 +16,7 @@
 #define OF_THREAD static __thread __attribute__((tls_model("initial-exec")))
 
 OF_THREAD struct qemu_values *ring;
-OF_THREAD bool broken; /* no memory for it */
+OF_THREAD bool broken; /* there was no memory for the ring */
 static u32 nr_rings;   /* threads of this process that ever had one */
 static pthread_key_t at_exit;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -61,7 +61,7 @@ static struct qemu_values *make_ring(void)
 	return v;
 }
 
-/* Up to MAX_ENTRY words; its tag comes last. */
+/* Appends an entry of up to MAX_ENTRY words; its tag comes last. */
 static inline void put(struct qemu_values *v, const u64 *word, u32 nr, u64 tag)
 {
 	u64 head = v->head, mask = v->capacity - 1;
@@ -111,13 +111,13 @@ void qp_values_threads(void)
 
 void qp_values_forked(void)
 {
-	nr_rings = 1; /* only this thread's copy */
+	nr_rings = 1; /* only this thread's ring was copied */
 	if (ring)
 		ring->threads = 0;
 	qp_values_lost();
 }
 
-/* The thread's ring, for its record; NULL: it has none. */
+/* Returns the thread's ring, and notes it in its record; NULL: it has none. */
 static struct qemu_values *take_ring(struct qemu_rec *rec)
 {
 	if (rec == &qp_sink || rec == &qp_no_rec)
@@ -171,30 +171,30 @@ static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addr
 	(void)cpu;
 	if (!ring)
 		return;
-	/* the page is there: it was written a moment ago */
+	/* the page is mapped: it was written a moment ago */
 	memcpy(&word[1], (const void *)(uintptr_t)(qp.guest_base + addr), size);
 	put(ring, word, 1 + (size + 7) / 8, tag_of(AUXTAP_VALUES_WRITE, insn, size));
 }
 
 /*
- * Instructions whose helpers in qemu write memory that no callback sees: fxsave, xsave, xsaveopt,
- * xsavec, xsaves, fnstenv, fnsave, fstp of 80 bits, fbstp. So many bytes at most from the address
- * of their operand on; qemu's largest extended state has 2696.
+ * Instructions whose helpers in qemu write memory without a callback: fxsave, xsave, xsaveopt,
+ * xsavec, xsaves, fnstenv, fnsave, fstp of 80 bits, fbstp. The most bytes that they write from the
+ * address of their operand on; qemu's largest extended state has 2696.
  */
 #define XSAVE_BYTES 4096
 #define OTHER_BYTES 512
 #define NO_REG	    16
 
-/* The operand: base + index + offset; or relative to rip, offset being all of it. */
+/* Their operand: base + index + offset; or relative to rip: then offset is the whole address. */
 struct unseen {
 	u8 base, index, scale;
 	bool xsave, fixed;
-	bool anywhere; /* of another form */
+	bool anywhere; /* the address has another form: it is unknown */
 	s32 offset;
 };
 
 /*
- * It goes with the callback as one word: instruction in bits 0-9, then flags; from bit 16 on the
+ * It is passed to the callback as one word: instruction in bits 0-9, then flags; from bit 16 on the
  * address, or from bit 13 on the registers.
  */
 #define UNSEEN_ANYWHERE (1u << 10)
