@@ -21,14 +21,14 @@ struct check {
 	struct auxtap_error *err;
 };
 
-static int another(const struct check *c)
+static int refuse(const struct check *c)
 {
 	auxtap_error_hint(c->err, "give the core file of the death that was recorded");
 	return -EINVAL;
 }
 
 #define DIFFERENT(c, ...) \
-	(auxtap_error_set((c)->err, -EINVAL, (c)->core->path, __VA_ARGS__), another(c))
+	(auxtap_error_set((c)->err, -EINVAL, (c)->core->path, __VA_ARGS__), refuse(c))
 
 static const char *arch_name(enum auxtap_arch arch)
 {

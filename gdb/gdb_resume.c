@@ -33,11 +33,11 @@ void gdb_put_stop(struct gdb_session *s)
 	gdb_reply_text(&s->reply, "thread:%" PRIx32 ";", (uint32_t)s->stopped_tid);
 }
 
-static void put_wall(struct gdb_session *s, const char *wall)
+static void put_replaylog_stop(struct gdb_session *s, const char *end)
 {
 	gdb_reply_text(&s->reply, "T05");
 	gdb_put_pc(s, s->stopped_tid);
-	gdb_reply_text(&s->reply, "replaylog:%s;thread:%" PRIx32 ";", wall,
+	gdb_reply_text(&s->reply, "replaylog:%s;thread:%" PRIx32 ";", end,
 		       (uint32_t)s->stopped_tid);
 }
 
@@ -49,7 +49,7 @@ static void put_gap(struct gdb_session *s, uint32_t thread, bool reverse)
 		gdb_console(s, "auxtap: gap in the trace: %s\n", text);
 	gdb_console(s, "auxtap: the same command again goes on %s the gap\n",
 		    reverse ? "before" : "after");
-	put_wall(s, reverse ? "begin" : "end");
+	put_replaylog_stop(s, reverse ? "begin" : "end");
 }
 
 static void put_begin(struct gdb_session *s, uint32_t thread)
@@ -58,10 +58,11 @@ static void put_begin(struct gdb_session *s, uint32_t thread)
 
 	if (why)
 		gdb_console(s, "auxtap: start of the history: %s\n", why);
-	put_wall(s, "begin");
+	put_replaylog_stop(s, "begin");
 }
 
-static void put_moved(struct gdb_session *s, enum replay_stop stop, uint32_t thread, bool reverse)
+static void put_resume_stop(struct gdb_session *s, enum replay_stop stop, uint32_t thread,
+			    bool reverse)
 {
 	switch (stop) {
 	case REPLAY_STEPPED:
@@ -76,7 +77,7 @@ static void put_moved(struct gdb_session *s, enum replay_stop stop, uint32_t thr
 		put_begin(s, thread);
 		return;
 	case REPLAY_END:
-		put_wall(s, "end");
+		put_replaylog_stop(s, "end");
 		return;
 	case REPLAY_GAP:
 		put_gap(s, thread, reverse);
@@ -85,7 +86,7 @@ static void put_moved(struct gdb_session *s, enum replay_stop stop, uint32_t thr
 		break;
 	}
 	gdb_console(s, "auxtap: out of memory\n");
-	put_wall(s, reverse ? "begin" : "end");
+	put_replaylog_stop(s, reverse ? "begin" : "end");
 }
 
 void gdb_resume(struct gdb_session *s, bool reverse, bool cont)
@@ -110,7 +111,7 @@ void gdb_resume(struct gdb_session *s, bool reverse, bool cont)
 	thread = gdb_thread_index(s, tid);
 	if (thread < 0) {
 		gdb_console(s, "auxtap: the recording has no trace of this thread\n");
-		put_wall(s, reverse ? "begin" : "end");
+		put_replaylog_stop(s, reverse ? "begin" : "end");
 		return;
 	}
 	req.thread = (uint32_t)thread;
@@ -120,5 +121,5 @@ void gdb_resume(struct gdb_session *s, bool reverse, bool cont)
 	s->stopped_tid = s->history.threads[stopped].tid;
 	s->any_tid = s->stopped_tid;
 	if (stop == REPLAY_FAILED || !gdb_watch_stop(s, req.thread, reverse, &hit))
-		put_moved(s, stop, stopped, reverse);
+		put_resume_stop(s, stop, stopped, reverse);
 }

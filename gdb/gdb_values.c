@@ -70,7 +70,7 @@ struct range {
 };
 
 /* Sets bytes of the range that are still open from an event; with 'hide' they become unknown. */
-static void decide(struct range *r, const struct value_event *ev, bool hide)
+static void apply_event(struct range *r, const struct value_event *ev, bool hide)
 {
 	uint64_t from = ev->addr > r->addr ? ev->addr - r->addr : 0;
 
@@ -93,7 +93,7 @@ static bool is_shared(const struct recording *rec, uint64_t addr)
 }
 
 /* Bytes that earlier events made unknown may be known from later ones. */
-static void open_unknown(struct range *r)
+static void reopen_unknown(struct range *r)
 {
 	r->nr_open = 0;
 	for (size_t i = 0; i < r->size; i++) {
@@ -114,11 +114,11 @@ static size_t read_page(const struct values *v, const struct recording *rec, uin
 	if (is_shared(rec, r->addr))
 		return 0;
 	for (size_t i = now; i > 0 && r->nr_open; i--)
-		decide(r, &v->events[i - 1], false);
+		apply_event(r, &v->events[i - 1], false);
 	/* otherwise it is as it was at the end, if it was not written later */
-	open_unknown(r);
+	reopen_unknown(r);
 	for (size_t i = now; i < v->nr_events && r->nr_open; i++)
-		decide(r, &v->events[i], true);
+		apply_event(r, &v->events[i], true);
 	for (size_t i = 0; i < r->size; i++) {
 		uint8_t byte;
 

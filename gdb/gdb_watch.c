@@ -73,7 +73,7 @@ void gdb_watch_find(struct gdb_session *s, uint32_t thread, bool reverse, struct
 }
 
 /* How often all memory became unknown between two instructions. */
-static size_t nr_unseen(const struct values *v, uint64_t from, uint64_t to)
+static size_t nr_unknown_writes(const struct values *v, uint64_t from, uint64_t to)
 {
 	size_t nr = 0;
 
@@ -95,9 +95,10 @@ static bool is_known(struct gdb_session *s, const struct values *v, const struct
 	return true;
 }
 
-static void say_unseen(struct gdb_session *s, const struct values *v, uint64_t a, uint64_t b)
+static void print_unknown_writes(struct gdb_session *s, const struct values *v, uint64_t a,
+				 uint64_t b)
 {
-	size_t nr = nr_unseen(v, a < b ? a : b, a < b ? b : a);
+	size_t nr = nr_unknown_writes(v, a < b ? a : b, a < b ? b : a);
 
 	if (nr)
 		gdb_console(s,
@@ -106,7 +107,7 @@ static void say_unseen(struct gdb_session *s, const struct values *v, uint64_t a
 			    nr, nr == 1 ? "" : "s", nr == 1 ? "" : "s", nr == 1 ? "" : "s");
 }
 
-static void put_plain(struct gdb_session *s)
+static void put_ordinary_stop(struct gdb_session *s)
 {
 	gdb_reply_text(&s->reply, "T05");
 	gdb_put_pc(s, s->stopped_tid);
@@ -124,15 +125,15 @@ bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool reverse, const 
 		if (!reverse || hit->event || now >= hit->first || hit->from <= hit->first)
 			return false;
 		replay_goto(&s->replay, thread, hit->first);
-		say_unseen(s, v, hit->first, hit->from);
+		print_unknown_writes(s, v, hit->first, hit->from);
 		gdb_console(s, "auxtap: what was written before this is not recorded; "
 			       "'auxtap crash --values=SIZE' keeps more\n");
-		put_plain(s);
+		put_ordinary_stop(s);
 		return true;
 	}
 	at = reverse ? hit->event->at : hit->event->at + 1;
 	replay_goto(&s->replay, thread, at);
-	say_unseen(s, v, reverse ? at + 1 : hit->from, reverse ? hit->from : at - 1);
+	print_unknown_writes(s, v, reverse ? at + 1 : hit->from, reverse ? hit->from : at - 1);
 	if (hit->event->bytes && is_known(s, v, hit, hit->event->at) &&
 	    is_known(s, v, hit, hit->event->at + 1)) {
 		gdb_reply_text(&s->reply, "T05watch:%" PRIx64 ";", hit->watch->addr);
@@ -152,6 +153,6 @@ bool gdb_watch_stop(struct gdb_session *s, uint32_t thread, bool reverse, const 
 			    "\n",
 			    reverse ? "here" : "before this", hit->event->nr_bytes,
 			    hit->event->addr);
-	put_plain(s);
+	put_ordinary_stop(s);
 	return true;
 }

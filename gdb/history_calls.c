@@ -77,7 +77,7 @@ static const struct history_entry *call_before(struct call_search *s, int64_t de
 }
 
 /* Searches forward for the return of that depth to a caller whose call is not in the history. */
-static const struct history_entry *out_after(struct call_search *s, int64_t depth)
+static const struct history_entry *return_after(struct call_search *s, int64_t depth)
 {
 	while (s->pos < s->t->nr) {
 		const struct history_chunk *chunk = &s->t->chunks[s->pos / HISTORY_CHUNK];
@@ -121,7 +121,7 @@ size_t history_calls(struct history *h, uint32_t thread, uint64_t pos, uint64_t 
 						      .depth = depth,
 						      .interrupted = entry->kind == ENTRY_SIGNAL};
 	}
-	while (nr < max && (entry = out_after(&after, depth))) {
+	while (nr < max && (entry = return_after(&after, depth))) {
 		depth--;
 		frames[nr++] = (struct history_frame){.pc = entry->ip, .depth = depth};
 	}

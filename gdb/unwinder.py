@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Read by gdb when 'auxtap gdb' starts it: frames in the past are the calls that the trace proves,
+# Read by gdb when 'auxtap gdb' starts it. Frames in the past are the calls that the trace proves,
 # because registers and stack, which gdb's own unwinders need, are unknown there. 'finish' prints no
-# value where the register that contains it is unknown. And each motion says which thread it is for.
+# value if the register that contains it is unknown. Each step or continue says which thread it is
+# for.
 import bisect
 import struct
 import gdb
 import gdb.unwinder
 
-FRAMES = 0xff80 << 48  # where no program has memory: the server's lists of frames,
-WINDOW = 8192          # one for each thread, by its number
-STACKS = 0xff7f << 48  # what frames are compared by: no program has a value between these two
+FRAMES = 0xff80 << 48  # the server's lists of frames, at addresses where no program has memory
+WINDOW = 8192          # bytes for the list of each thread, selected by its tid
+STACKS = 0xff7f << 48  # stack pointers of frame ids: programs have no addresses up to FRAMES
 
 
 class AuxtapFrameId:
-    """What gdb compares frames by: a frame keeps it wherever the thread is met in it."""
+    """The id by which gdb compares frames: it is the same throughout the frame's life."""
 
     def __init__(self, stack, code):
         self.sp = stack
@@ -23,18 +24,18 @@ class AuxtapFrameId:
 class AuxtapUnwinder(gdb.unwinder.Unwinder):
     def __init__(self):
         super().__init__('auxtap')
-        self.moved = None  # (thread, motions) for which the following is true
-        self.frames = []   # (pc, entry, level); [] where gdb knows more
-        self.levels = []   # gdb's numbers of frames, without those of inlined functions
+        self.read_at = None  # (thread, number of resumes) for which the following is valid
+        self.frames = []     # (pc, entry, level); [] if gdb can unwind itself
+        self.levels = []     # gdb's frame numbers, without those of inlined functions
 
     def read(self):
         inferior, thread = gdb.selected_inferior(), gdb.selected_thread()
         frames = FRAMES + WINDOW * thread.ptid[1]
-        moved, number = struct.unpack('<QQ', inferior.read_memory(frames, 16))
-        if self.moved == (thread.num, moved):
+        resumes, number = struct.unpack('<QQ', inferior.read_memory(frames, 16))
+        if self.read_at == (thread.num, resumes):
             return
         words = inferior.read_memory(frames + 16, 24 * number) if number else b''
-        self.moved = (thread.num, moved)
+        self.read_at = (thread.num, resumes)
         self.frames = list(struct.iter_unpack('<QQq', words))
         self.levels = []
 
@@ -49,8 +50,8 @@ class AuxtapUnwinder(gdb.unwinder.Unwinder):
             self.levels.insert(at, level)
         if not self.frames or at > len(self.frames):
             return None
-        # The caller of the outermost known one is not known. An unwinder
-        # cannot say so: gdb ends a backtrace without an error only where a frame comes twice.
+        # The caller of the outermost known frame is unknown. An unwinder cannot say so: gdb ends a
+        # backtrace without an error only if a frame comes twice.
         pc, entry, depth = self.frames[min(at, len(self.frames) - 1)]
         caller = self.frames[min(at + 1, len(self.frames) - 1)][0]
         name = 'rip' if pending.architecture().name().startswith('i386') else 'pc'
@@ -66,8 +67,8 @@ class AuxtapUnwinder(gdb.unwinder.Unwinder):
 
 class NotKnown:
     """
-    gdb computes the address of a local variable from what it compares frames by, and shows it as
-    the value of a pointer to that variable.
+    gdb computes the address of a local variable from the frame id, and shows it as the value of a
+    pointer to that variable.
     """
 
     def __init__(self, type_name):
@@ -78,7 +79,7 @@ class NotKnown:
 
 
 def not_known(value):
-    """The printer of a pointer or reference into a frame whose address is not known; else None"""
+    """The printer of a pointer or reference into a frame whose address is unknown; else None"""
     try:
         kind = value.type.strip_typedefs()
         if kind.code == gdb.TYPE_CODE_PTR:
@@ -96,9 +97,9 @@ gdb.unwinder.register_unwinder(None, AuxtapUnwinder(), replace=True)
 gdb.pretty_printers.insert(0, not_known)
 
 
-# gdb steps back by a packet that names no thread. Before version 17 it was the one whose registers
-# gdb had asked for last; since then "info threads" may have asked for others.
-MOTIONS = '''reverse-stepi reverse-nexti reverse-step reverse-next reverse-finish reverse-continue
+# gdb's packet for a reverse step names no thread. Before version 17 it was the one whose registers
+# gdb had read last; since then "info threads" may have read those of others.
+RESUMES = '''reverse-stepi reverse-nexti reverse-step reverse-next reverse-finish reverse-continue
 stepi nexti step next finish until advance continue'''.split()
 
 
@@ -111,36 +112,36 @@ def auxtap_select():
 
 
 def define_hook(name, code):
-    """Unless the user has one."""
+    """Defines a hook unless the user has one of that name."""
     try:
         gdb.execute('show user ' + name, to_string=True)
     except gdb.error:
         gdb.execute(f'define {name}\npython {code}\nend')
 
 
-for motion in MOTIONS:
-    define_hook('hook-' + motion, 'auxtap_select()' if motion != 'finish' else
+for resume in RESUMES:
+    define_hook('hook-' + resume, 'auxtap_select()' if resume != 'finish' else
                 'auxtap_select(); auxtap_return_value.before()')
 
 
 class ReturnValue:
-    """What 'finish' prints: gdb takes a register that is not available for one that contains 0."""
+    """Prints the value for 'finish': gdb takes an unavailable register for one that contains 0."""
 
     def __init__(self):
-        self.type = None  # that the selected frame's function returns; None: nothing, or not known
-        self.nr = 0       # of values in the history
+        self.type = None  # return type of the selected frame's function; None: void, or unknown
+        self.nr = 0       # number of values in gdb's history
         self.stopped = True
         try:
             gdb.execute('set print finish off')
         except gdb.error:
-            return  # gdb before 12: it has no such setting
+            return  # gdb before 12 has no such setting
         define_hook('hookpost-finish', 'auxtap_return_value.after()')
         # a target may still run when the command has ended
         gdb.events.stop.connect(self.at_stop)
         gdb.events.before_prompt.connect(self.at_prompt)
 
     def is_new(self):
-        """Has gdb added values to its history since this was last asked?"""
+        """Has gdb added values to its history since the last call?"""
         nr = self.nr
         try:
             while True:
@@ -160,11 +161,11 @@ class ReturnValue:
                 self.type = frame.function().type.target().strip_typedefs()
             self.is_new()
         except (gdb.error, RuntimeError):
-            pass  # 'finish' says why
+            pass  # 'finish' prints the reason
 
     def after(self):
         if not self.type or not self.is_new():
-            return  # it returns nothing, gdb has stopped before, or has not stopped yet
+            return  # void function, an earlier stop, or gdb has not stopped yet
         try:
             x86 = gdb.selected_inferior().architecture().name().startswith('i386')
             known = self.type.sizeof <= 8 and self.type.code in (
@@ -181,7 +182,7 @@ class ReturnValue:
         except gdb.error:
             print('It is not known: the recording lacks the registers that contain it.')
             if hasattr(gdb, 'add_history'):
-                gdb.add_history(register)  # '$' is it; gdb's own value is none
+                gdb.add_history(register)  # so that '$' is unavailable, not gdb's wrong value
 
     def at_stop(self, _event):
         self.stopped = True

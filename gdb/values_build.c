@@ -89,7 +89,7 @@ static size_t words_of(uint64_t tag)
  * Matches a block with the instructions before the cursor. Returns how many instructions of the
  * block were executed; -1: they differ.
  */
-static int executed(struct build *b, uint64_t ip, uint32_t nr)
+static int match_block(struct build *b, uint64_t ip, uint32_t nr)
 {
 	const struct pending *p = &b->pending;
 	bool left = p->left && !p->called && p->left_ip >= ip &&
@@ -155,7 +155,7 @@ static int take_block(struct build *b, uint64_t tag, const uint64_t *word)
 	if (!nr_words || (size_t)__builtin_popcount(mask) + 1 != nr_words ||
 	    mask >> AUXTAP_VALUES_REGS)
 		return 0;
-	done = executed(b, word[nr_words - 1], nr);
+	done = match_block(b, word[nr_words - 1], nr);
 	if (done < 0 || (uint64_t)done > b->at)
 		return 0;
 	start = b->at - (uint64_t)done;
@@ -272,8 +272,8 @@ static bool ends_there(const struct recording *rec, const struct history_thread 
 }
 
 /* False: another thread may have written between any two instructions. */
-static bool is_alone(const struct recording *rec, const struct history *h, uint32_t thread,
-		     const struct recording_values *from)
+static bool is_only_thread(const struct recording *rec, const struct history *h, uint32_t thread,
+			   const struct recording_values *from)
 {
 	for (uint32_t i = 0; i < h->nr_threads; i++)
 		if (i != thread && h->threads[i].pid == h->threads[thread].pid)
@@ -306,12 +306,12 @@ int values_build(struct values *v, const struct recording *rec, struct replay *r
 	ret = take_entries(b);
 	reverse(v->events, v->nr_events, sizeof(*v->events));
 	reverse(v->regs, v->nr_regs, sizeof(*v->regs));
-	v->memory = v->has_values && is_alone(rec, r->h, thread, from);
+	v->memory = v->has_values && is_only_thread(rec, r->h, thread, from);
 	if (!ret && v->memory)
 		ret = check_memory(v, rec);
 	if (!v->has_values)
 		v->why_none = "the recorded values do not fit the trace";
-	else if (!is_alone(rec, r->h, thread, from))
+	else if (!is_only_thread(rec, r->h, thread, from))
 		v->why_none = "the process had more than one thread: when each wrote is unknown";
 	else if (!v->memory)
 		v->why_none = "the recorded values differ from the memory in the snapshot";

@@ -64,7 +64,7 @@ static void set_hash(const struct call_tree *tree, struct call_node *node)
 }
 
 /* The first of the nodes below node that are compared; NULL: none. */
-static struct call_node *below(const struct call_tree *tree, const struct call_node *node)
+static struct call_node *compared_below(const struct call_tree *tree, const struct call_node *node)
 {
 	return tree->by_function && !node->group ? NULL : node->first;
 }
@@ -74,7 +74,7 @@ static bool same_node(const struct call_tree *tree, const struct call_node *a,
 {
 	return a->hash == b->hash && a->addr == b->addr &&
 	       a->code_generation == b->code_generation && kind_of(a) == kind_of(b) &&
-	       !below(tree, a) == !below(tree, b);
+	       !compared_below(tree, a) == !compared_below(tree, b);
 }
 
 /*
@@ -86,7 +86,7 @@ static bool next_pair(const struct call_tree *tree, const struct call_node *a_ro
 {
 	struct call_node *x = *a, *y = *b;
 
-	if (below(tree, x) && below(tree, y)) {
+	if (compared_below(tree, x) && compared_below(tree, y)) {
 		*a = x->first;
 		*b = y->first;
 		return true;
@@ -116,7 +116,7 @@ static bool same_below(const struct call_tree *tree, struct call_node *a, struct
 static inline bool equal(const struct call_tree *tree, struct call_node *a, struct call_node *b)
 {
 	return a->hash == b->hash && a->hash && same_node(tree, a, b) &&
-	       (!below(tree, a) || same_below(tree, a, b));
+	       (!compared_below(tree, a) || same_below(tree, a, b));
 }
 
 uint64_t call_node_calls(const struct call_node *node)
@@ -131,7 +131,7 @@ uint64_t call_node_calls(const struct call_node *node)
 }
 
 /* Drops what node, a call that has returned, called; the calls still count. */
-static void drop_inside(struct call_tree *tree, struct call_node *node)
+static void drop_callees(struct call_tree *tree, struct call_node *node)
 {
 	while (node->first) {
 		struct call_node *c = node->first;
@@ -155,8 +155,8 @@ static void absorb(struct call_tree *tree, struct call_node *a, struct call_node
 
 	do {
 		if (tree->by_function && !x->group) {
-			drop_inside(tree, x);
-			drop_inside(tree, y);
+			drop_callees(tree, x);
+			drop_callees(tree, y);
 		}
 		x->repeat += x->mixed ? 0 : y->repeat;
 		x->newest = later(call_node_newest(x), call_node_newest(y));
@@ -229,7 +229,7 @@ static bool is_new_group(const struct call_tree *tree, struct call_node *at, uns
 	return true;
 }
 
-static unsigned int nested(const struct call_node *at)
+static unsigned int nesting_depth(const struct call_node *at)
 {
 	unsigned int most = 0;
 
@@ -273,7 +273,7 @@ static struct call_node *new_group(struct call_tree *tree, struct call_node *at,
 }
 
 /* Adds rounds that come just before the group, and were not folded, to it. */
-static void rounds_before(struct call_tree *tree, struct call_node *group)
+static void absorb_rounds_before(struct call_tree *tree, struct call_node *group)
 {
 	for (;;) {
 		struct call_node *at = group;
@@ -314,7 +314,7 @@ void call_fold_last(struct call_tree *tree, struct call_node *parent)
 
 	while (node && node->hash && !is_absorbed(tree, node)) {
 		if (node->group)
-			rounds_before(tree, node);
+			absorb_rounds_before(tree, node);
 		at = node;
 		for (period = 2; period <= MAX_PERIOD; period++) {
 			at = at->prev;
@@ -328,7 +328,7 @@ void call_fold_last(struct call_tree *tree, struct call_node *parent)
 				}
 			}
 			if (at->prev->hash == node->hash && is_new_group(tree, at, period) &&
-			    nested(at) < MAX_NESTED)
+			    nesting_depth(at) < MAX_NESTED)
 				break;
 		}
 		if (period > MAX_PERIOD)
@@ -339,13 +339,13 @@ void call_fold_last(struct call_tree *tree, struct call_node *parent)
 }
 
 /* Does the same for node, or for each call of a group. */
-static void drop_insides(struct call_tree *tree, struct call_node *node)
+static void drop_member_callees(struct call_tree *tree, struct call_node *node)
 {
 	if (!node->group) {
-		drop_inside(tree, node);
+		drop_callees(tree, node);
 	} else {
 		for (struct call_node *c = node->first; c; c = c->next)
-			drop_insides(tree, c);
+			drop_member_callees(tree, c);
 		call_fold_again(tree, node);
 	}
 	set_hash(tree, node);
@@ -387,7 +387,7 @@ void call_fold_again(struct call_tree *tree, struct call_node *parent)
 	}
 }
 
-void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigned int keep)
+void call_fold_drop_callees(struct call_tree *tree, struct call_node *parent, unsigned int keep)
 {
 	struct call_node *end = parent->last;
 
@@ -397,7 +397,7 @@ void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigne
 		return;
 	for (struct call_node *c = parent->first;; c = c->next) {
 		if (c->returned && !c->gap)
-			drop_insides(tree, c);
+			drop_member_callees(tree, c);
 		if (c == end)
 			break;
 	}
@@ -444,7 +444,7 @@ static void rotate(struct call_tree *tree, struct call_node *group, unsigned int
 }
 
 /* To be called when no more calls follow: makes rounds start with the first call of all. */
-static void settle(struct call_tree *tree, struct call_node *node)
+static void align_rounds(struct call_tree *tree, struct call_node *node)
 {
 	for (struct call_node *c = node->first; c; c = c->next) {
 		if (!c->group || c->mixed)
@@ -491,7 +491,7 @@ static int by_hash(const void *a, const void *b)
 	return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
-static int by_number(const void *a, const void *b)
+static int by_frequency(const void *a, const void *b)
 {
 	const struct frequency *x = a, *y = b;
 
@@ -499,12 +499,12 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The number of nodes of calls in node and in its groups. */
-static size_t nr_nodes(const struct call_node *node)
+static size_t count_call_nodes(const struct call_node *node)
 {
 	size_t nr = 0;
 
 	for (const struct call_node *c = node->first; c; c = c->next)
-		nr += c->group ? nr_nodes(c) : 1;
+		nr += c->group ? count_call_nodes(c) : 1;
 	return nr;
 }
 
@@ -538,7 +538,7 @@ static size_t find_common(const struct call_node *parent, struct frequency *all,
 		else
 			all[kinds++] = all[i];
 	}
-	qsort(all, kinds, sizeof(*all), by_number);
+	qsort(all, kinds, sizeof(*all), by_frequency);
 	for (rare = 0; rare < kinds && (all[rare].nr < MIN_ROUNDS || all[rare].nr <= max_rare);
 	     rare++)
 		max_rare -= all[rare].nr < max_rare ? all[rare].nr : max_rare;
@@ -550,12 +550,12 @@ static size_t find_common(const struct call_node *parent, struct frequency *all,
 }
 
 /* Moves a node into the group of calls in no order. */
-static void take(struct call_tree *tree, struct call_node *group, struct call_node *node)
+static void move_to_mixed(struct call_tree *tree, struct call_node *group, struct call_node *node)
 {
 	call_node_unlink(node);
 	if (node->group) {
 		while (node->first)
-			take(tree, group, node->first);
+			move_to_mixed(tree, group, node->first);
 		call_node_free(tree, node);
 		return;
 	}
@@ -606,7 +606,7 @@ static struct call_node *mix_from(struct call_tree *tree, struct call_node *at,
 	call_node_insert_before(at, group);
 	for (; at != end; at = next) {
 		next = at->next;
-		take(tree, group, at);
+		move_to_mixed(tree, group, at);
 	}
 	set_hash(tree, group);
 	return end;
@@ -617,7 +617,7 @@ void call_fold_mix(struct call_tree *tree, struct call_node *parent, size_t max_
 	struct frequency *common;
 	size_t nr;
 
-	common = calloc(nr_nodes(parent) + 1, sizeof(*common));
+	common = calloc(count_call_nodes(parent) + 1, sizeof(*common));
 	if (!common)
 		return;
 	nr = find_common(parent, common, max_rare);
@@ -628,13 +628,13 @@ void call_fold_mix(struct call_tree *tree, struct call_node *parent, size_t max_
 
 void call_node_fit(struct call_tree *tree, struct call_node *node, unsigned int max)
 {
-	settle(tree, node);
+	align_rounds(tree, node);
 	if (nr_rows(node) <= max)
 		return;
 	tree->by_function = true;
 	hash_again(tree, node);
 	call_fold_again(tree, node);
-	settle(tree, node);
+	align_rounds(tree, node);
 	if (nr_rows(node) > max)
 		call_fold_mix(tree, node, max / 3);
 	tree->by_function = false;
@@ -645,15 +645,15 @@ void call_node_fit(struct call_tree *tree, struct call_node *node, unsigned int 
 void call_node_close(struct call_tree *tree, struct call_node *node)
 {
 	node->returned = true;
-	settle(tree, node);
+	align_rounds(tree, node);
 	set_hash(tree, node);
 	if (node->nr_below > MAX_INSIDE) {
-		call_fold_insides(tree, node, 0);
+		call_fold_drop_callees(tree, node, 0);
 		call_fold_mix(tree, node, MAX_INSIDE / 8);
 		set_hash(tree, node);
 	}
 	if (node->nr_below > MAX_INSIDE) {
-		drop_inside(tree, node);
+		drop_callees(tree, node);
 		set_hash(tree, node);
 	}
 	call_fold_last(tree, node->parent);

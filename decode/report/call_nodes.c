@@ -134,12 +134,12 @@ static void drop_oldest_calls(struct call_tree *tree, struct call_node *node)
 /* Drops what returned calls in node called, except in the newest of them. */
 static void drop_older_callees(struct call_tree *tree, struct call_node *node)
 {
-	call_fold_insides(tree, node, NR_NEWEST_CALLS);
+	call_fold_drop_callees(tree, node, NR_NEWEST_CALLS);
 }
 
 static void drop_all_callees(struct call_tree *tree, struct call_node *node)
 {
-	call_fold_insides(tree, node, 0);
+	call_fold_drop_callees(tree, node, 0);
 }
 
 static void mix_frequent(struct call_tree *tree, struct call_node *node)

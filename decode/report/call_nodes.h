@@ -143,7 +143,7 @@ void call_fold_last(struct call_tree *tree, struct call_node *parent);
 /* Folds all calls in parent once more. */
 void call_fold_again(struct call_tree *tree, struct call_node *parent);
 /* Drops what the calls in parent called, except in the newest keep of them, and folds them. */
-void call_fold_insides(struct call_tree *tree, struct call_node *parent, unsigned int keep);
+void call_fold_drop_callees(struct call_tree *tree, struct call_node *parent, unsigned int keep);
 /*
  * Makes groups of the frequent calls in parent, whatever their order. Rare calls stay: at most
  * max_rare nodes, or all nodes of calls that occur less than three times.

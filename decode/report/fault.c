@@ -115,7 +115,8 @@ static bool in_stack_guard(const struct report_facts *facts, const struct report
 }
 
 /* Describes an unmapped addr near zero. */
-static const char *near_zero(const struct fault_access *a, uint64_t addr, char *buf, size_t size)
+static const char *describe_near_zero(const struct fault_access *a, uint64_t addr, char *buf,
+				      size_t size)
 {
 	if (a->known && a->both_regs[0]) {
 		snprintf(buf, size, "nothing is mapped there; %s", a->both_regs);
@@ -136,7 +137,8 @@ static const char *near_zero(const struct fault_access *a, uint64_t addr, char *
 }
 
 /* Describes an unmapped addr if the AArch64 pointer has bits set above those of the address. */
-static const char *odd_pointer(const struct fault_access *a, uint64_t addr, char *buf, size_t size)
+static const char *describe_high_bits(const struct fault_access *a, uint64_t addr, char *buf,
+				      size_t size)
 {
 	snprintf(buf, size, "nothing is mapped there; %s is 0x%llx%s%s", a->base_reg,
 		 (unsigned long long)a->base,
@@ -174,8 +176,8 @@ const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT])
  * Appends to 'what' the text that a bad pointer may be a part of, if one register contains it, not
  * if only the sum of several does.
  */
-static const char *with_text(const char *what, const struct fault_access *a, uint64_t addr,
-			     char *buf, size_t size)
+static const char *append_pointer_text(const char *what, const struct fault_access *a,
+				       uint64_t addr, char *buf, size_t size)
 {
 	char text[FAULT_TEXT];
 
@@ -191,17 +193,20 @@ static const char *with_text(const char *what, const struct fault_access *a, uin
 }
 
 /* Linux sends SIGBUS for a stack-segment fault (#SS); qemu does not distinguish it. */
-static const char *no_address(const struct report_facts *facts, const struct fault_access *a,
-			      uint64_t addr, char *buf, size_t size)
+static const char *describe_non_canonical(const struct report_facts *facts,
+					  const struct fault_access *a, uint64_t addr, char *buf,
+					  size_t size)
 {
 	return a->known && a->stack_segment && facts->crash.signo == SIGSEGV ?
 		       "no such address exists on this processor; outside of the emulator "
 		       "the signal is SIGBUS" :
-		       with_text("no such address exists on this processor", a, addr, buf, size);
+		       append_pointer_text("no such address exists on this processor", a, addr, buf,
+					   size);
 }
 
-static const char *vicinity(const struct report_facts *facts, const struct auxtap_regs *regs,
-			    const struct fault_access *a, uint64_t addr, char *buf, size_t size)
+static const char *describe_address(const struct report_facts *facts,
+				    const struct auxtap_regs *regs, const struct fault_access *a,
+				    uint64_t addr, char *buf, size_t size)
 {
 	const struct report_map *map = report_facts_map(facts, addr);
 	uint64_t sp = 0;
@@ -223,9 +228,9 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 	if (regs->arch == AUXTAP_ARCH_X86_64 && addr >> 47 == 0x1ffff)
 		return "it lies in the kernel's half of the address space, which no program may access";
 	if (addr < 4096)
-		return near_zero(a, addr, buf, size);
+		return describe_near_zero(a, addr, buf, size);
 	if (!fault_canonical(regs, addr))
-		return no_address(facts, a, addr, buf, size);
+		return describe_non_canonical(facts, a, addr, buf, size);
 	map = report_facts_map(facts, sp);
 	if (map && map->perms[1] == 'w' && addr >= map->end && addr - map->end < 65536)
 		return strstr(map->name, "stack") ?
@@ -244,8 +249,8 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 	if (beyond_stack(facts, sp, addr))
 		return "it lies above the stack pointer and below the stack: the stack is exhausted";
 	if (regs->arch == AUXTAP_ARCH_AARCH64 && a->known && a->base_reg[0] && a->base >> 48)
-		return odd_pointer(a, addr, buf, size);
-	return with_text("nothing is mapped there", a, addr, buf, size);
+		return describe_high_bits(a, addr, buf, size);
+	return append_pointer_text("nothing is mapped there", a, addr, buf, size);
 }
 
 /* Returns true if no instruction can be executed at ip. */
@@ -280,8 +285,8 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
  * and the instruction cannot have caused it. On AArch64 a SIGSEGV from the kernel without an
  * address always means that.
  */
-static bool no_frame(const struct report_facts *facts, const struct auxtap_regs *regs,
-		     const uint8_t *bytes, size_t size)
+static bool is_failed_frame(const struct report_facts *facts, const struct auxtap_regs *regs,
+			    const uint8_t *bytes, size_t size)
 {
 	return facts->crash.signo == SIGSEGV && facts->crash.si_code == SI_KERNEL &&
 	       !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID) && !fault_after_call(facts, regs) &&
@@ -289,7 +294,7 @@ static bool no_frame(const struct report_facts *facts, const struct auxtap_regs 
 }
 
 /* The signal replaced one whose handler could not be started; no memory access failed. */
-static bool other_frame(const struct auxtap_crash *c, struct fault *fault)
+static bool explain_failed_frame(const struct auxtap_crash *c, struct fault *fault)
 {
 	int signo = c->frame_signo;
 
@@ -322,7 +327,7 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	const char *what;
 
 	report_regs_ip(regs, &ip);
-	if (other_frame(&facts->crash, fault) || explain_jump(facts, regs, ip, fault))
+	if (explain_failed_frame(&facts->crash, fault) || explain_jump(facts, regs, ip, fault))
 		return;
 	if (regs->arch == AUXTAP_ARCH_AARCH64)
 		fault_a64_memory(facts, regs, bytes, size, fault);
@@ -336,7 +341,7 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	}
 	if (fault->why[0])
 		return;
-	if (no_frame(facts, regs, bytes, size)) {
+	if (is_failed_frame(facts, regs, bytes, size)) {
 		fault->no_frame = true;
 		if (!a->known) {
 			fault->has_insn = false;
@@ -376,7 +381,7 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 		fault->why, sizeof(fault->why), "it %s 0x%llx%s; %s%s", what,
 		(unsigned long long)from, nr,
 		misaligned ? "the address is not aligned as this instruction needs it" :
-			     vicinity(facts, regs, a, addr, where, sizeof(where)),
+			     describe_address(facts, regs, a, addr, where, sizeof(where)),
 		a->known && a->masked && by_qemu(facts) ?
 			"; qemu reads all of these bytes, a processor only those that the mask selects: "
 			"--source ptrace runs it on the processor" :

@@ -84,16 +84,17 @@ void fault_system_call(const struct report_facts *facts, const struct auxtap_reg
  * For a write beyond RLIMIT_FSIZE, or into a pipe without a reader, the kernel sends a signal with
  * the process itself as the sender, as if by kill(). The system call then returns this error.
  */
-static int error_of_kernels(int signo)
+static int errno_of_kernel_signal(int signo)
 {
 	return signo == SIGXFSZ ? EFBIG : signo == SIGPIPE ? EPIPE : 0;
 }
 
-static const char *of_itself(const struct report_facts *facts, const struct auxtap_regs *regs)
+static const char *describe_self_sent(const struct report_facts *facts,
+				      const struct auxtap_regs *regs)
 {
 	const struct auxtap_crash *c = &facts->crash;
 	unsigned int reg = regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_A64_X0 : AUXTAP_X86_AX;
-	int error = error_of_kernels(c->signo);
+	int error = errno_of_kernel_signal(c->signo);
 	uint64_t ip = 0;
 
 	if (c->si_code != SI_USER || !error)
@@ -123,7 +124,7 @@ void fault_sender(const struct report_facts *facts, const struct auxtap_regs *re
 	else if (c->si_code != SI_USER && c->si_code != SI_TKILL && c->si_code != SI_QUEUE)
 		return;
 	else if (c->sender_pid == c->pid)
-		text = of_itself(facts, regs);
+		text = describe_self_sent(facts, regs);
 	else if (!c->sender_pid)
 		text = "sent by a process outside of its PID namespace";
 	if (text)

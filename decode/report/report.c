@@ -478,7 +478,7 @@ static void print_threads(const struct report *r, int32_t but)
 		if (!any && but >= 0 && has_times(r))
 			fprintf(r->ro.out,
 				"  -N: called at most N ns before the %s; of several calls the last\n",
-				report_is_interrupted(r) ? "snapshot" : "death");
+				report_is_user_snapshot(r) ? "snapshot" : "death");
 		any = true;
 		fprintf(r->ro.out, "  %-16s %6d  ",
 			report_text(&r->ro, thread ? thread->record.comm : v->comm), v->tid);
@@ -491,7 +491,7 @@ static void print_threads(const struct report *r, int32_t but)
 }
 
 /* The process did not die: the user asked for a snapshot of the running program. */
-static void print_interrupted(const struct report *r)
+static void print_user_snapshot(const struct report *r)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
 
@@ -506,7 +506,7 @@ static void print_flow(struct report *r, const struct report_death *death)
 	char end[64];
 
 	snprintf(end, sizeof(end), "%s here%s",
-		 report_is_interrupted(r)    ? "interrupted" :
+		 report_is_user_snapshot(r)  ? "interrupted" :
 		 fault_signal_name(c->signo) ? fault_signal_name(c->signo) :
 					       "died",
 		 death->unloaded ? " (unloaded)" : "");
@@ -534,8 +534,8 @@ static void print_crash(struct report *r)
 	report_coverage(r);
 	report_sort_threads(r);
 	regs = death.head.regs;
-	if (report_is_interrupted(r))
-		print_interrupted(r);
+	if (report_is_user_snapshot(r))
+		print_user_snapshot(r);
 	else
 		report_headline_print(&r->ro, &r->facts, &death.head);
 	if (report_death_has_insn(&death))

@@ -482,11 +482,11 @@ typedef void report_call_fn(void *ctx, const struct report_call_row *row);
 /* The rows that show a tree of calls. */
 struct report_calls {
 	struct call_tree *tree;
-	struct shown *shown;
-	size_t nr_outer;    /* open calls farther out than the rows */
-	bool outer_at_most; /* nr_outer is a maximum: some of them may have returned */
-	const char *gap;    /* unknown calls may have been open before this gap; NULL: none */
-	bool gap_shown;	    /* the gap has a row */
+	struct shown_calls *shown;
+	size_t nr_outer;   /* open calls farther out than the rows */
+	bool outer_is_max; /* nr_outer is a maximum: some of them may have returned */
+	const char *gap;   /* unknown calls may have been open before this gap; NULL: none */
+	bool gap_shown;	   /* the gap has a row */
 };
 
 /* Was node called through a PLT entry of that name, "f@plt"? Then f was called. */

@@ -119,7 +119,7 @@ static enum library library_of(const struct check *check, const struct function 
 }
 
 /* True if fn is outside of the library whose check failed: it only called into that. */
-static bool starts_stack(const struct function *fn, enum library library)
+static bool is_outside_library(const struct function *fn, enum library library)
 {
 	enum library own = library_of(NULL, fn);
 	bool cxx = own == LIB_COMPILER || own == LIB_CXX;
@@ -185,7 +185,7 @@ bool report_abort(const struct report_out *ro, const struct report_facts *facts,
 			break;
 		if (i == at + 1)
 			library = library_of(check, &fn);
-		else if (!check && starts_stack(&fn, library))
+		else if (!check && is_outside_library(&fn, library))
 			break;
 		if (check && check->meaning)
 			meaning = check->meaning;

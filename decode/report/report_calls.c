@@ -98,7 +98,7 @@ static struct call_node *find_open_call(struct call_tree *tree, uint64_t addr)
  * landing_pad_of() returns 0 for "none", so an addr of 0 (a jump through a null pointer) must not
  * match.
  */
-static struct call_node *catcher_of(struct call_tree *tree, uint64_t addr)
+static struct call_node *find_catcher(struct call_tree *tree, uint64_t addr)
 {
 	unsigned int steps = 0;
 
@@ -290,7 +290,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	}
 	if (match == &tree->root) {
 		/* it matches no call: the unwinder may enter a landing pad with a return */
-		match = catcher_of(tree, ev->addr);
+		match = find_catcher(tree, ev->addr);
 		/* no call returns to a function's entry, where a context of makecontext() begins */
 		if (!match && call_tree_function_start(tree, ev->addr) != ev->addr)
 			match = find_open_call(tree, ev->addr);
@@ -397,7 +397,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 }
 
 /* A PLT stub, or the resolver, jumps to the function that was called. */
-static void resolved(struct call_tree *tree, uint64_t to, uint64_t start, bool to_stub)
+static void leave_plt(struct call_tree *tree, uint64_t to, uint64_t start, bool to_stub)
 {
 	struct call_node *node = tree->current;
 
@@ -514,7 +514,7 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 	from = code_at(tree, ev->ip);
 	if (from.plt_stub || !tree->ops ||
 	    (!from.start && (to.start == ev->addr || from.plt_jump) && is_plt_code(tree, node))) {
-		resolved(tree, ev->addr, to.start, to.plt_stub);
+		leave_plt(tree, ev->addr, to.start, to.plt_stub);
 		return 0;
 	}
 	if (same_function(&from, &to)) {
@@ -524,7 +524,7 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 	if (indirect && !from.start && !node->known_caller && node->parent == &tree->root &&
 	    (to.start ? to.start == ev->addr : !to.fde_start || to.fde_start == ev->addr))
 		return next_outermost(tree, ev);
-	frame = indirect ? catcher_of(tree, ev->addr) : NULL;
+	frame = indirect ? find_catcher(tree, ev->addr) : NULL;
 	if (frame) {
 		unwind_to(tree, frame);
 		frame->last_ip = ev->addr;

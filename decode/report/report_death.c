@@ -55,7 +55,7 @@ static uint64_t insn_of_signal(const struct report *r, const struct auxtap_regs 
 	return fault_x86_trap_ip(before, ip);
 }
 
-bool report_is_interrupted(const struct report *r)
+bool report_is_user_snapshot(const struct report *r)
 {
 	return r->facts.crash.flags & AUXTAP_CRASH_INTERRUPTED;
 }
@@ -157,7 +157,7 @@ void report_death_explain(struct report *r, struct report_death *death)
 		explain_regs(r, death, ip);
 	}
 	head->ip = death->fault.has_insn ? death->fault.insn_ip : ip;
-	if (!report_is_interrupted(r))
+	if (!report_is_user_snapshot(r))
 		report_headline_explain(&r->ro, &r->facts, head);
 	report_origin_find(&r->ro, &r->facts, head);
 	choose_blocks(r, death);

@@ -332,7 +332,7 @@ static void put_threads(struct report_json *json)
 		json_out_i64(j, "tid", v->tid);
 		json_out_text(j, "name", thread ? thread->record.comm : v->comm);
 		json_out_bool(j, "died",
-			      r->facts.have_crash && !report_is_interrupted(r) &&
+			      r->facts.have_crash && !report_is_user_snapshot(r) &&
 				      v->tid == r->facts.crash.tid);
 		json_out_bool(j, "traced", v->has_flow);
 		json_out_bool(j, "ended_before", v->ended_before);
@@ -454,9 +454,9 @@ void report_json_print(struct report *r)
 	json_out_u64(j, "version", REPORT_JSON_VERSION);
 	json_out_text(j, "file", r->path);
 	json_out_text(j, "kind",
-		      !r->facts.have_crash     ? "overview" :
-		      report_is_interrupted(r) ? "interrupted" :
-						 "crash");
+		      !r->facts.have_crash	 ? "overview" :
+		      report_is_user_snapshot(r) ? "interrupted" :
+						   "crash");
 	if (r->facts.have_crash)
 		put_death(&json, &death);
 	if (!r->facts.have_crash) {

@@ -111,9 +111,9 @@ static void put_calls(struct report_json *json, const struct report_out *ro,
 
 	json_out_u64(j, "outer_calls", calls->nr_outer);
 	json_out_text(j, "outer_calls_are",
-		      calls->gap	   ? "at_least" :
-		      calls->outer_at_most ? "at_most" :
-					     "exact");
+		      calls->gap	  ? "at_least" :
+		      calls->outer_is_max ? "at_most" :
+					    "exact");
 	json_out_text(j, "gap_before", calls->gap && !calls->gap_shown ? calls->gap : NULL);
 	json_out_bool(j, "out_of_memory", out_of_memory);
 	json_out_open(j, "rows", '[');

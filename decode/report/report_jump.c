@@ -2,7 +2,7 @@
 /*
  * Explains how the dead thread came to where no instruction can be executed. The trace shows which
  * branch went there, and its calls show where a return should have gone to. That a return address
- * was overwritten is printed only if it is proved: see overwritten().
+ * was overwritten is printed only if it is proved: see is_overwritten().
  */
 #include "report.h"
 
@@ -96,9 +96,9 @@ static bool same_stack(const struct report_facts *facts, const struct report_ret
  * calls (not so where a coroutine switches stacks), and the address that the call pushed is not
  * at the top of the stack now (as it is after "push; ret").
  */
-static bool overwritten(const struct report_facts *facts, struct auxtap_image_set *images,
-			const struct auxtap_regs *regs, const struct report_returns *r,
-			uint64_t from, uint64_t sp)
+static bool is_overwritten(const struct report_facts *facts, struct auxtap_image_set *images,
+			   const struct auxtap_regs *regs, const struct report_returns *r,
+			   uint64_t from, uint64_t sp)
 {
 	uint64_t top;
 
@@ -118,8 +118,8 @@ static void location_text(const struct report_out *ro, uint64_t addr, char *text
 }
 
 /* Describes a return that matches none of the calls, and where the last call was. */
-static void not_its_call(const struct report_out *ro, bool proved, const struct report_returns *r,
-			 char *text, size_t size)
+static void describe_unmatched_return(const struct report_out *ro, bool proved,
+				      const struct report_returns *r, char *text, size_t size)
 {
 	char call[300];
 
@@ -154,8 +154,9 @@ static void explain_return(const struct report_out *ro, const struct report_fact
 		       fault->where);
 	report_regs_sp(regs, &sp);
 	if (r->expected && r->unmatched && len > 0)
-		not_its_call(ro, overwritten(facts, ro->images, regs, r, r->from, sp), r,
-			     fault->why + len, sizeof(fault->why) - (size_t)len);
+		describe_unmatched_return(ro,
+					  is_overwritten(facts, ro->images, regs, r, r->from, sp),
+					  r, fault->why + len, sizeof(fault->why) - (size_t)len);
 }
 
 /* Explains a return at ip that faulted itself: the trace has no branch for it. */
@@ -170,8 +171,10 @@ static void explain_refused(const struct report_out *ro, const struct report_fac
 	last.expected = callstack_newest(&r->calls, 0);
 	report_regs_sp(regs, &sp);
 	if (last.expected)
-		not_its_call(ro, overwritten(facts, ro->images, regs, &last, ip, sp + 8), &last,
-			     fault->why + len, sizeof(fault->why) - len);
+		describe_unmatched_return(ro,
+					  is_overwritten(facts, ro->images, regs, &last, ip,
+							 sp + 8),
+					  &last, fault->why + len, sizeof(fault->why) - len);
 }
 
 static const char *base_name(const char *path)

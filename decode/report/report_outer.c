@@ -10,7 +10,7 @@
 #define NR_ROWS 16
 
 /* The start of the function around addr; 0: unknown. */
-static uint64_t function_at(const struct report_out *ro, uint64_t addr)
+static uint64_t function_start(const struct report_out *ro, uint64_t addr)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
@@ -35,7 +35,7 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 	size_t at = 0, before = nr;
 
 	for (int i = 0; i < frames->nr; i++) {
-		uint64_t function = function_at(ro, frames->pcs[i]);
+		uint64_t function = function_start(ro, frames->pcs[i]);
 
 		if (frames->signal_mask >> i & 1) {
 			if (before == nr || !open[before].async)
@@ -43,7 +43,8 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 			continue;
 		}
 		if (at >= nr || !function ||
-		    function != function_at(ro, open[at].addr ? open[at].addr : open[at].last_ip))
+		    function !=
+			    function_start(ro, open[at].addr ? open[at].addr : open[at].last_ip))
 			return nr;
 		before = at;
 		at = next_frame(open, nr, at);

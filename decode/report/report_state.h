@@ -129,7 +129,7 @@ struct thread_view *report_dying_view(const struct report *r);
 /* Was the signal sent by the process to itself? */
 bool report_is_abort(const struct auxtap_crash *c);
 /* Is it not a death, but a snapshot that the user asked for? */
-bool report_is_interrupted(const struct report *r);
+bool report_is_user_snapshot(const struct report *r);
 /* Reads code at ip from its image, else from the snapshot's memory. Returns the number of bytes. */
 size_t report_read_code(const struct report *r, uint64_t ip, uint8_t *code, size_t size);
 enum auxtap_isa report_isa(const struct auxtap_regs *regs);

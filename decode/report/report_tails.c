@@ -12,7 +12,7 @@
 #define MAX_INSN 15
 
 /* The entry of the function around addr by its symbol; 0: unknown. */
-static uint64_t function_of(const struct report_out *ro, uint64_t addr)
+static uint64_t function_start(const struct report_out *ro, uint64_t addr)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
@@ -28,7 +28,8 @@ static bool is_tail_call(const struct report_out *ro, const struct call_open *to
 {
 	return to->by_tail_call && to->node && !to->node->by_jump && !to->node->by_fall &&
 	       !to->node->lost && !to->node->nr_above && to->site && from->addr &&
-	       function_of(ro, to->addr) == to->addr && function_of(ro, to->site) == from->addr;
+	       function_start(ro, to->addr) == to->addr &&
+	       function_start(ro, to->site) == from->addr;
 }
 
 /* Adds the functions that reached open[at] by tail calls; returns the index of the outermost one.
@@ -77,7 +78,7 @@ void report_tails_find(const struct report_out *ro, struct call_tree *tree,
 	int nr_tails;
 
 	for (int i = 0; i < frames->nr && at < nr; i++) {
-		if (!open[at].addr || function_of(ro, frames->pcs[i]) != open[at].addr)
+		if (!open[at].addr || function_start(ro, frames->pcs[i]) != open[at].addr)
 			break;
 		nr_tails = frames->nr_tails;
 		at = add_tails(ro, open, nr, at, i, frames);

@@ -12,7 +12,7 @@
  * The nodes that are shown: those of the open calls, then others by distance from them, the newest
  * first. node->shown is set for each.
  */
-struct shown {
+struct shown_calls {
 	struct call_node **nodes;
 	unsigned int nr, max, size;
 	struct call_node **open_rows; /* rows of the open calls, innermost first */
@@ -23,7 +23,7 @@ struct shown {
 	size_t nr_hottest;
 };
 
-static bool show(struct shown *shown, struct call_node *node)
+static bool show(struct shown_calls *shown, struct call_node *node)
 {
 	if (shown->nr == shown->max)
 		return false;
@@ -32,7 +32,7 @@ static bool show(struct shown *shown, struct call_node *node)
 	return true;
 }
 
-static void show_none(struct shown *shown)
+static void show_none(struct shown_calls *shown)
 {
 	while (shown->nr)
 		shown->nodes[--shown->nr]->shown = false;
@@ -59,7 +59,7 @@ static unsigned int count_child_rows(const struct call_node *node)
 	return nr;
 }
 
-static bool show_rows(struct shown *shown, struct call_node *node)
+static bool show_rows(struct shown_calls *shown, struct call_node *node)
 {
 	if (!node->shown && !node->is_open && !show(shown, node))
 		return false;
@@ -71,7 +71,7 @@ static bool show_rows(struct shown *shown, struct call_node *node)
 }
 
 /* Shows the newest children of node, as many as fit. */
-static void show_children(struct shown *shown, struct call_node *node, unsigned int most)
+static void show_children(struct shown_calls *shown, struct call_node *node, unsigned int most)
 {
 	struct call_node *from = node->last;
 	unsigned int nr;
@@ -91,7 +91,7 @@ static void show_children(struct shown *shown, struct call_node *node, unsigned 
 }
 
 /* Shows the newest of the children that are not shown yet, as many as fit, in order of time. */
-static void show_rest(struct shown *shown, struct call_node *node)
+static void show_rest(struct shown_calls *shown, struct call_node *node)
 {
 	unsigned int nr = 0, skip, at = 0;
 
@@ -125,7 +125,8 @@ static bool in_dynamic_linker(const struct report_out *ro, const struct call_nod
 }
 
 /* Fills the space that is left with the rest of the open calls, then with any other calls. */
-static void fill(const struct report_out *ro, struct shown *shown, struct call_node *root)
+static void fill_rest(const struct report_out *ro, struct shown_calls *shown,
+		      struct call_node *root)
 {
 	for (size_t i = 0; i < shown->nr_open_rows && shown->nr_outer; i++) {
 		struct call_node *node = shown->open_rows[i];
@@ -148,7 +149,7 @@ static void fill(const struct report_out *ro, struct shown *shown, struct call_n
 }
 
 /* The innermost function before the gap that the trace ends with; root: no such gap. */
-static struct call_node *before_gap(struct call_node *root)
+static struct call_node *innermost_before_gap(struct call_node *root)
 {
 	struct call_node *found = root;
 
@@ -161,7 +162,7 @@ static struct call_node *before_gap(struct call_node *root)
 }
 
 /* How many rows each of the first nr functions may have if they share 'space' rows. */
-static unsigned int fair_share(const struct shown *shown, unsigned int nr, bool of_libraries,
+static unsigned int fair_share(const struct shown_calls *shown, unsigned int nr, bool of_libraries,
 			       unsigned int space)
 {
 	unsigned int share = 0, used = 0;
@@ -185,7 +186,7 @@ static unsigned int fair_share(const struct shown *shown, unsigned int nr, bool 
  * then libraries'. If there is not a row for each, the innermost functions get them. fold_tree: not
  * NULL: folds these calls to the space that they will have, and shows nothing.
  */
-static void show_callees(struct shown *shown, unsigned int nr, struct call_tree *fold_tree)
+static void show_callees(struct shown_calls *shown, unsigned int nr, struct call_tree *fold_tree)
 {
 	unsigned int space = shown->max - shown->nr;
 
@@ -210,7 +211,7 @@ static void show_callees(struct shown *shown, unsigned int nr, struct call_tree 
 }
 
 /* Shows the open calls, at most as half of the rows: a quarter of these are the outermost calls. */
-static void show_open(struct shown *shown)
+static void show_open(struct shown_calls *shown)
 {
 	size_t most = (shown->max + 1) / 2, outer = most / 4, hidden = 0;
 
@@ -231,7 +232,7 @@ static void show_open(struct shown *shown)
  * Sets nr_above of each shown row of open calls; returns the number of open calls outside of the
  * outermost one.
  */
-static size_t set_nr_above(const struct shown *shown)
+static size_t set_nr_above(const struct shown_calls *shown)
 {
 	size_t farther = 0, hidden = 0;
 	bool any = false;
@@ -263,7 +264,7 @@ static bool in_runtime(const struct report_out *ro, const struct call_node *node
 }
 
 /* The number of open functions, from the innermost to main(). */
-static unsigned int nr_inside_main(const struct report_out *ro, const struct shown *shown)
+static unsigned int nr_inside_main(const struct report_out *ro, const struct shown_calls *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
 		if (is_main_entry(ro, shown->nodes[i]))
@@ -272,8 +273,8 @@ static unsigned int nr_inside_main(const struct report_out *ro, const struct sho
 }
 
 /* Folds calls that the rows cannot show one by one. */
-static void fit_open(const struct report_out *ro, struct shown *shown, struct call_tree *tree,
-		     unsigned int nr_rows)
+static void fold_open_calls(const struct report_out *ro, struct shown_calls *shown,
+			    struct call_tree *tree, unsigned int nr_rows)
 {
 	unsigned int nr;
 
@@ -287,12 +288,14 @@ static void fit_open(const struct report_out *ro, struct shown *shown, struct ca
 }
 
 /* Finds the rows of the open calls; a recursion has one row for each of its functions. */
-static bool find_open_rows(struct shown *shown, struct call_tree *tree, unsigned int nr_rows)
+static bool find_open_rows(struct shown_calls *shown, struct call_tree *tree, unsigned int nr_rows)
 {
 	struct call_node *current = call_tree_current(tree);
 	struct call_open *open;
-	size_t nr = call_tree_open_calls(tree, current ? current : before_gap(call_tree_root(tree)),
-					 &open);
+	size_t nr =
+		call_tree_open_calls(tree,
+				     current ? current : innermost_before_gap(call_tree_root(tree)),
+				     &open);
 
 	shown->open_rows = calloc(nr + 1, sizeof(*shown->open_rows));
 	if (!shown->open_rows || !open) {
@@ -307,7 +310,7 @@ static bool find_open_rows(struct shown *shown, struct call_tree *tree, unsigned
 }
 
 /* Shows the hottest calls. Those in the dynamic linker's start-up only if --calls N was given. */
-static void show_hottest(const struct report_out *ro, struct shown *shown)
+static void show_hottest(const struct report_out *ro, struct shown_calls *shown)
 {
 	for (size_t i = 0; i < shown->nr_hottest; i++) {
 		struct call_node *node = shown->hottest[i];
@@ -324,7 +327,8 @@ static void show_hottest(const struct report_out *ro, struct shown *shown)
 	}
 }
 
-static void choose(const struct report_out *ro, struct shown *shown, struct call_tree *tree)
+static void choose_nodes(const struct report_out *ro, struct shown_calls *shown,
+			 struct call_tree *tree)
 {
 	struct call_node *root = call_tree_root(tree), *current = call_tree_current(tree);
 	unsigned int nr_open, inner;
@@ -332,7 +336,7 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 	if (!root)
 		return;
 	if (!current)
-		current = before_gap(root);
+		current = innermost_before_gap(root);
 	show_open(shown);
 	if (shown->hottest) {
 		show_hottest(ro, shown);
@@ -351,7 +355,7 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 			show_children(shown, shown->nodes[i], 4);
 	}
 	if (shown->lines_given)
-		fill(ro, shown, root);
+		fill_rest(ro, shown, root);
 }
 
 /*
@@ -420,7 +424,7 @@ static bool any_shown(const struct call_node *first)
  * Adjacent returned siblings with the same target and nothing shown below them share one row.
  * Unlike folding, this ignores what they called.
  */
-static bool alike(const struct call_node *a, const struct call_node *b)
+static bool share_row(const struct call_node *a, const struct call_node *b)
 {
 	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return &&
 	       !b->by_return && !a->by_jump == !b->by_jump && !a->by_fall == !b->by_fall &&
@@ -535,7 +539,7 @@ static unsigned int each_call_row(struct call_tree *tree, report_call_fn *fn, vo
 		if (n->shown) {
 			row.current = n == current;
 			row_add(&row, n, fn != NULL);
-			while (alike(n, n->next)) {
+			while (share_row(n, n->next)) {
 				n = n->next;
 				row_add(&row, n, fn != NULL);
 				row.repeat += n->repeat;
@@ -561,21 +565,21 @@ static unsigned int each_call_row(struct call_tree *tree, report_call_fn *fn, vo
 }
 
 /* Several nodes may share a row, so the number of nodes that fills nr_rows is bisected. */
-static void choose_call_rows(const struct report_out *ro, struct shown *shown,
+static void choose_call_rows(const struct report_out *ro, struct shown_calls *shown,
 			     struct call_tree *tree, unsigned int nr_rows)
 {
 	unsigned int fits = 0, too_many = shown->size + 1;
 
 	shown->max = nr_rows;
 	if (!shown->lines_given && !shown->hottest) {
-		choose(ro, shown, tree);
+		choose_nodes(ro, shown, tree);
 		return;
 	}
 	while (too_many - fits > 1) {
 		if (shown->max >= too_many || shown->max <= fits)
 			shown->max = fits + (too_many - fits) / 2;
 		show_none(shown);
-		choose(ro, shown, tree);
+		choose_nodes(ro, shown, tree);
 		if (each_call_row(tree, NULL, NULL) <= nr_rows)
 			fits = shown->max;
 		else
@@ -584,7 +588,7 @@ static void choose_call_rows(const struct report_out *ro, struct shown *shown,
 	}
 	show_none(shown);
 	shown->max = fits;
-	choose(ro, shown, tree);
+	choose_nodes(ro, shown, tree);
 }
 
 static void print_gap(const struct report_out *ro, unsigned int depth, const char *text)
@@ -603,16 +607,16 @@ static void print_outer(const struct report_out *ro, const struct report_calls *
 	if (nr)
 		fprintf(ro->out, "  %12s  %s(%s%zu call%s farther out%s)%s\n", "...",
 			ro->style->dim,
-			calls->gap	     ? "at least " :
-			calls->outer_at_most ? "at most " :
-					       "",
+			calls->gap	    ? "at least " :
+			calls->outer_is_max ? "at most " :
+					      "",
 			nr, nr == 1 ? "" : "s",
 			calls->gap && call_tree_current(calls->tree) ? ", since the last gap" : "",
 			ro->style->off);
 }
 
 /* Is a function shown whose callers the trace does not prove to be those above it? */
-static bool shows_by_jump(const struct shown *shown)
+static bool shows_by_jump(const struct shown_calls *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
 		if (shown->nodes[i]->by_return || shown->nodes[i]->by_jump)
@@ -620,7 +624,7 @@ static bool shows_by_jump(const struct shown *shown)
 	return false;
 }
 
-static bool shows_fall(const struct shown *shown)
+static bool shows_fall(const struct shown_calls *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
 		if (shown->nodes[i]->by_fall)
@@ -628,7 +632,7 @@ static bool shows_fall(const struct shown *shown)
 	return false;
 }
 
-static bool shows_lost(const struct shown *shown)
+static bool shows_lost(const struct shown_calls *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
 		if (shown->nodes[i]->lost && !shown->nodes[i]->returned)
@@ -636,7 +640,7 @@ static bool shows_lost(const struct shown *shown)
 	return false;
 }
 
-static bool shows_group(const struct shown *shown, bool mixed)
+static bool shows_group(const struct shown_calls *shown, bool mixed)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
 		if (shown->nodes[i]->group && shown->nodes[i]->mixed == mixed)
@@ -644,7 +648,7 @@ static bool shows_group(const struct shown *shown, bool mixed)
 	return false;
 }
 
-static bool shows_inside(const struct shown *shown)
+static bool shows_inside(const struct shown_calls *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
 		if (hidden_calls(shown->nodes[i]))
@@ -653,7 +657,7 @@ static bool shows_inside(const struct shown *shown)
 }
 
 /* Is a call shown within calls that share a row? */
-static bool shows_sums(const struct shown *shown)
+static bool shows_sums(const struct shown_calls *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++) {
 		const struct call_node *up = shown->nodes[i]->parent;
@@ -667,7 +671,7 @@ static bool shows_sums(const struct shown *shown)
 int report_calls_choose(const struct report_out *ro, struct call_tree *tree, unsigned int nr_rows,
 			bool hottest, struct report_calls *calls)
 {
-	struct shown *shown;
+	struct shown_calls *shown;
 
 	*calls = (struct report_calls){.tree = tree};
 	if (!call_tree_root(tree))
@@ -694,13 +698,13 @@ int report_calls_choose(const struct report_out *ro, struct call_tree *tree, uns
 	if (hottest)
 		shown->hottest = report_hottest(tree, nr_rows, &shown->nr_hottest);
 	else
-		fit_open(ro, shown, tree, nr_rows);
+		fold_open_calls(ro, shown, tree, nr_rows);
 	if (hottest && !shown->hottest) {
 		report_calls_free(calls);
 		return -1;
 	}
 	choose_call_rows(ro, shown, tree, nr_rows);
-	calls->nr_outer = set_nr_above(shown) + call_tree_forgotten(tree, &calls->outer_at_most);
+	calls->nr_outer = set_nr_above(shown) + call_tree_forgotten(tree, &calls->outer_is_max);
 	calls->gap = call_tree_gap(tree);
 	for (const struct call_node *n = call_tree_root(tree)->first; n; n = n->next)
 		if (n->gap && !n->exec)
@@ -740,7 +744,7 @@ static void print_row(void *ctx, const struct report_call_row *row)
 	print_node(p->ro, row, p->end);
 }
 
-static void print_legend(const struct report_out *ro, const struct shown *shown)
+static void print_legend(const struct report_out *ro, const struct shown_calls *shown)
 {
 	if (shows_lost(shown))
 		fputs("  ?: it was open when a gap began; whether it returned is not known\n",

@@ -154,7 +154,7 @@ static bool owner_runs(struct qemu_engine *q, u64 ticket, struct qemu_thread **o
 	return alive;
 }
 
-static void lost(struct qemu_engine *q, const struct qemu_thread *t, const char *why)
+static void report_lost(struct qemu_engine *q, const struct qemu_thread *t, const char *why)
 {
 	const struct qemu_process *p = t && t->process ? t->process : q->processes;
 
@@ -198,7 +198,7 @@ static bool give_up(struct qemu_engine *q, struct qemu_slot *slot, u64 ticket)
 	if (owner && owner->frozen)
 		owner->skipped = ticket + 1;
 	else
-		lost(q, owner, "a thread stopped while it transferred its executed blocks");
+		report_lost(q, owner, "a thread stopped while it transferred its executed blocks");
 	return true;
 }
 
@@ -275,7 +275,7 @@ bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks)
 			if ((!syscall(SYS_tgkill, slot->pid, slot->tid, 0) || errno != ESRCH) &&
 			    qemu_now_ns() - q->stuck_ns < STUCK_NS)
 				break;
-			lost(q, NULL, "an unknown thread executed code");
+			report_lost(q, NULL, "an unknown thread executed code");
 			release_slot(q, ++head);
 			worked = true;
 			continue;

@@ -87,7 +87,7 @@ char *getenv(const char *name)
  * between two of these calls without a block executed and outside a system call (rt_sigreturn may
  * lead anywhere).
  */
-static void mend_delivery(struct qemu_rec *rec)
+static void fix_handler_race(struct qemu_rec *rec)
 {
 	static __thread bool was_in_code; /* ip was in code at the last call */
 	union qemu_env *env = qp_env;
@@ -110,7 +110,7 @@ static void mend_delivery(struct qemu_rec *rec)
  */
 int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
-	mend_delivery(qp_rec);
+	fix_handler_race(qp_rec);
 	qp_delivery();
 	/* a static record may be shared by threads, but one check too many is harmless */
 	qp_rec->limit = 0;

@@ -197,7 +197,7 @@ static struct qemu_slot *reserve(struct qemu_rec *rec, u64 *number)
  * Prefetches the slot of a ticket that comes soon, which was last in the consumer's cache, while
  * the program runs. Otherwise the copy of the chunk would wait for its cache lines.
  */
-static void expect_slot(u64 ticket)
+static void prefetch_slot(u64 ticket)
 {
 #if defined(__x86_64__)
 	const char *slot = (const char *)&qp.shm->slot[ticket & (qp.max_slots - 1)];
@@ -239,7 +239,7 @@ void qp_flush(struct qemu_rec *rec)
 	qemu_store(&rec->nr, 0);
 	qemu_store(&rec->ticket, 0);
 	qemu_store(&rec->reserving, 0);
-	expect_slot(ticket + 1);
+	prefetch_slot(ticket + 1);
 
 	wake_at = __atomic_load_n(&shm->wake_at, __ATOMIC_SEQ_CST);
 	if (wake_at && ticket + 1 - qemu_load(&shm->head) >= wake_at &&
