@@ -56,7 +56,7 @@ struct gdb_session {
 
 /* gdb_server.c */
 void gdb_send(struct gdb_session *s, const struct gdb_reply *reply);
-/* Shows the user a line, while the client waits for a stop. Escapes what is not printable. */
+/* Shows the user a line, while the client waits for a stop. Escapes unprintable bytes. */
 void gdb_console(struct gdb_session *s, const char *fmt, ...) AUXTAP_PRINTF(2, 3);
 /* Shows the client that the server is alive, if nothing has been sent for a second. */
 void gdb_keep_alive(struct gdb_session *s);
@@ -73,7 +73,7 @@ bool gdb_thread_exists(const struct gdb_session *s, int32_t tid);
 int32_t gdb_thread_listed(const struct gdb_session *s, size_t nr);
 /* The thread's name; "": unknown. */
 const char *gdb_thread_name(const struct gdb_session *s, int32_t tid);
-/* Whether the thread is where the recording ends for it. */
+/* Whether the thread is at the end of its recording. */
 bool gdb_thread_at_end(const struct gdb_session *s, int32_t tid);
 /* Whether all of them are. */
 bool gdb_at_end(const struct gdb_session *s);

@@ -149,7 +149,7 @@ void history_free(struct history *h);
 
 /* ---- building ---- */
 
-/* What the decoder is to return. */
+/* The events that the decoder must return. */
 #define HISTORY_EVENTS                                                                        \
 	(AUXTAP_EVENT_BLOCK | AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | \
 	 AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Why a process died, by architecture: fault.c asks fault_x86.c and fault_a64.c. */
+/* Explains why a process died: fault.c uses fault_x86.c and fault_a64.c. */
 #ifndef AUXTAP_FAULT_H
 #define AUXTAP_FAULT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What an A64 instruction accesses: address, size and direction by the tables "Loads and
- * stores" of the Arm Architecture Reference Manual (C4.1). SVE and memory tags are left out.
+ * Decodes what an A64 instruction accesses: address, size and direction, by the tables "Loads and
+ * stores" of the Arm Architecture Reference Manual (C4.1). SVE and memory tags are not supported.
  */
 #include "fault.h"
 
@@ -231,7 +231,7 @@ static bool copies(uint32_t code, const struct report_facts *facts, const struct
 		return false;
 	from = !set && is_left(regs, code, bits(code, 20, 16), addr);
 	*write = is_left(regs, code, bits(code, 4, 0), addr);
-	return from != *write; /* both where they overlap */
+	return from != *write; /* if source and target overlap, it may be either: unknown */
 }
 
 void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs *regs,

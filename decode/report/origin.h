@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the bad pointer came from: report_origin.c asks origin_x86.c. */
+/* Finds where the bad pointer came from: report_origin.c uses origin_x86.c. */
 #ifndef AUXTAP_ORIGIN_H
 #define AUXTAP_ORIGIN_H
 
@@ -14,7 +14,7 @@ struct origin_run {
 	const struct report_branch *branch; /* the branch that ended it; NULL: the fault did */
 };
 
-/* What was executed before the faulting instruction, the newest run first. */
+/* The instructions that were executed before the faulting one, the newest run first. */
 struct origin_flow {
 	const struct report_out *ro;
 	const struct report_facts *facts;

@@ -253,7 +253,7 @@ void report_cover_free(struct report_cover *cover);
  * they made. Three calls of f, each of which called g twice, are f x 3 with g x 6 in it.
  */
 struct call_node {
-	uint64_t addr;		   /* entry of the called function; 0: not known */
+	uint64_t addr;		   /* entry of the called function; 0: unknown */
 	uint64_t site;		   /* the calling instruction */
 	uint64_t last_ip;	   /* the last instruction known to have run in it */
 	uint64_t nr_insns;	   /* in the function itself */
@@ -304,7 +304,7 @@ struct call_node {
 
 struct call_tree; /* of one thread */
 
-/* What is known of the code at an address. */
+/* Properties of the code at an address. */
 struct call_code {
 	uint64_t start;	    /* entry of the function around it, by its symbol; 0: no symbol */
 	bool plt_stub;	    /* a PLT entry, or the resolver: it only jumps to the called function */

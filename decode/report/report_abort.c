@@ -129,7 +129,7 @@ static bool is_outside_library(const struct function *fn, enum library library)
 	       !strcmp(fn->symbol, "__libc_start_call_main");
 }
 
-/* What the frames from abort() to the program show about an exception. */
+/* Functions of the C++ runtime that are among the frames from abort() to the program. */
 struct thrown {
 	bool by_throw, unwinding, personality;
 	bool again; /* by __cxa_rethrow(), which 'throw;' without an exception also calls */
@@ -201,7 +201,7 @@ bool report_abort(const struct report_out *ro, const struct report_facts *facts,
 		fault->uncaught = true;
 	}
 	if (meaning && !strncmp(meaning, outermost, strlen(outermost)))
-		meaning = NULL; /* the name alone says it */
+		meaning = NULL; /* the function's name says the same */
 	if (i == at + 1)
 		snprintf(fault->why, sizeof(fault->why), "%s",
 			 i < nr ? "the program called abort()" : "abort() was called");

@@ -188,7 +188,7 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	return 0;
 }
 
-/* True if 'to' follows the instruction at ip, as far as the size of an instruction tells. */
+/* True if 'to' may be ip or the next instruction: it is at most one instruction's size from ip. */
 static bool follows(uint64_t ip, uint64_t to)
 {
 	return to - ip <= MAX_INSN_SIZE;
@@ -563,7 +563,7 @@ int call_tree_exec(struct call_tree *tree, const char *text)
 
 	if (ret)
 		return ret;
-	tree->gap[0] = '\0'; /* what was called before is over */
+	tree->gap[0] = '\0'; /* all calls of the previous program are over */
 	tree->root.last->exec = true;
 	free(tree->root.last->text);
 	tree->root.last->text = strdup(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the qemu engine needs to know of an instruction set: system calls, where qemu 7.2 keeps
+ * The facts about an instruction set that the qemu engine needs: system calls, where qemu 7.2 keeps
  * registers, the layout of a signal frame. One table each; the plugin uses one for its lifetime,
  * auxtap-emu one for each process.
  */

@@ -23,9 +23,8 @@
  * number for the program and the host.
  */
 #define QEMU_RTSIG_MAP "32 61 2,34 34 27"
-#define QEMU_HOST_SIGABRT                                                       \
-	64 /* 63 is qemu's own; it assigns numbers not in the map in this order \
-	    */
+/* 63 is qemu's own; it assigns numbers that are not in the map in this order */
+#define QEMU_HOST_SIGABRT 64
 #define QEMU_HOST_SIGRT32 61
 
 /* The program's number for a signal of the host; api: plugin interface of its qemu. */

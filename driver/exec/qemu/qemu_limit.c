@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STACK_SEEN                                                                    \
-	(256u << 10) /* bytes from the stack pointer on that are searched for a frame \
-		      */
-#define RED_ZONE 128
+/* bytes from the stack pointer on that are searched for a frame */
+#define STACK_SEEN (256u << 10)
+#define RED_ZONE   128
 
 /* Is it an instruction that a real processor may support and qemu does not? */
 static bool is_unknown_insn(struct qemu_engine *q, struct qemu_thread *t)

@@ -43,8 +43,8 @@ extern struct qp qp __attribute__((visibility("hidden")));
 extern __thread struct qemu_rec *qp_rec
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 /*
- * qemu's state of this thread's CPU; NULL: not known. It is in rec->env, too, which the program may
- * overwrite.
+ * qemu's state of this thread's CPU; NULL: unknown. rec->env is a copy of this pointer, which the
+ * program may overwrite.
  */
 extern __thread union qemu_env *qp_env
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
