@@ -51,8 +51,7 @@ void gdb_reply_text(struct gdb_reply *reply, const char *fmt, ...) AUXTAP_PRINTF
 void gdb_reply_hex(struct gdb_reply *reply, const void *bytes, size_t size);
 /* Appends bytes as they are, but escapes those with a meaning in a packet. */
 void gdb_reply_binary(struct gdb_reply *reply, const void *bytes, size_t size);
-/* Writes '$', the reply, '#', checksum. Returns the number of bytes; 0 if there are more than max.
- */
+/* Writes '$', the reply, '#', checksum. Returns the number of bytes; 0: more than max. */
 size_t gdb_reply_frame(const struct gdb_reply *reply, uint8_t *out, size_t max);
 
 /*

@@ -43,8 +43,7 @@ void values_free(struct values *v);
 
 /* The general registers before an instruction. False: unknown. */
 bool values_regs(const struct values *v, uint64_t at, struct auxtap_regs *regs);
-/* Reads memory as before an instruction. Returns the number of bytes from addr on that are known.
- */
+/* Reads memory as before an instruction. Returns how many bytes from addr on are known. */
 size_t values_memory(const struct values *v, const struct recording *rec, uint64_t at,
 		     uint64_t addr, void *buf, size_t size);
 /*

@@ -30,8 +30,7 @@ enum history_kind {
 	 */
 	ENTRY_SIGNAL,
 	ENTRY_RETURN,		/* returns to ip, out of nr known calls */
-	ENTRY_RETURN_UNMATCHED, /* returns to ip, out of a function whose call is not in the history
-				 */
+	ENTRY_RETURN_UNMATCHED, /* returns to ip, from a function whose call is unknown */
 	ENTRY_STACK_RESET, /* from here on no earlier call is known to be open (longjmp, ...) */
 	ENTRY_GAP,	   /* number nr of the history's gaps */
 };

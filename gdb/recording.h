@@ -64,8 +64,7 @@ const struct auxtap_regs *recording_regs(const struct recording *rec, int32_t ti
 bool recording_pc(const struct auxtap_regs *regs, uint64_t *pc);
 /* The program that the process ran last; NULL: unknown. */
 const struct recording_program *recording_program(const struct recording *rec);
-/* Reads the process's memory at its end. Returns the number of bytes from addr on that are known.
- */
+/* Reads the process's memory at its end. Returns how many bytes from addr on are known. */
 size_t recording_memory(const struct recording *rec, uint64_t addr, void *buf, size_t size);
 /*
  * Reads bytes at addr that the process cannot have changed: code, and read-only data. Returns their

@@ -107,8 +107,7 @@ void call_counts_add_caller(struct call_tree *tree, const struct call_node *inne
 			    struct call_node *outer);
 /* A spilled call has become a node again. */
 void call_counts_unspilled(struct call_tree *tree, struct call_node *node);
-/* Drops the entries of the nr calls before 'keep' in a chain of tail calls: they lose their nodes.
- */
+/* Drops the entries of the nr calls before 'keep' in a chain of tail calls. */
 void call_counts_limit_tail_chain(struct call_tree *tree, const struct call_node *keep,
 				  uint32_t nr);
 void call_counts_free(struct call_tree *tree);

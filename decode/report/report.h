@@ -94,9 +94,8 @@ struct unwind_frames {
 	int nr;
 	struct unwind_tail tails[UNWIND_MAX_TAILS]; /* by frame, innermost first */
 	int nr_tails;
-	uint64_t call_mask; /* bit n: pcs[n] is in the call, one byte before the return address */
-	uint64_t
-		signal_mask; /* bit n: frame n is where a signal handler returns to, the restorer */
+	uint64_t call_mask;   /* bit n: pcs[n] is in the call, one byte before the return address */
+	uint64_t signal_mask; /* bit n: frame n is the restorer of a signal handler */
 	/*
 	 * The first frame that was found by frame pointers alone, because no unwind information
 	 * describes the code before it: calls may be missing between the two; 0: none.
@@ -230,8 +229,7 @@ void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, b
 bool report_cover_has_start(const struct report_cover *cover, int32_t tid, uint64_t first_time);
 /* Does the file prove that tid exits after its newest event, which is of last_time? */
 bool report_cover_has_end(const struct report_cover *cover, int32_t tid, uint64_t last_time);
-/* The number of threads (of pid; -1: of all) that the file's records name but that have no trace.
- */
+/* The number of threads (of pid; -1: of all) that records name and that have no trace. */
 size_t report_cover_without_trace(const struct report_cover *cover, int32_t pid,
 				  bool (*has_trace)(const void *ctx, int32_t tid), const void *ctx);
 /* Counts a gap. */
@@ -669,11 +667,11 @@ struct report_branches {
 	enum auxtap_gap_cause gap;
 };
 
-/* The branches of a thread before a call that has not returned. */
+/* The branches of a thread up to a call that has not returned. */
 struct report_branches_at_call {
 	uint64_t return_addr;
 	unsigned int nr_open; /* calls with it that have not returned; 0: none is known */
-	struct report_branches branches; /* before the outermost of them */
+	struct report_branches branches; /* up to the outermost of them */
 };
 
 #define REPORT_MAX_AT_CALLS 12
@@ -690,7 +688,7 @@ void report_branches_add(struct report_branches *branches, const struct auxtap_e
 void report_branches_at_calls_add(struct report_branches_at_calls *at_calls,
 				  const struct report_branches *branches, unsigned int nr,
 				  const struct auxtap_event *ev);
-/* The branches before the call that would return to return_addr; NULL: none is known to be open. */
+/* The branches up to the call that would return to return_addr; NULL: none is known to be open. */
 const struct report_branches *
 report_branches_at_calls_find(const struct report_branches_at_calls *at_calls,
 			      uint64_t return_addr);
@@ -708,7 +706,7 @@ bool report_branch_enters(const struct report_out *ro, const struct report_branc
 /* The address of the newest branch, if it is an indirect jump that went to pc; else 0. */
 uint64_t report_branches_jump_to(const struct report_branches *branches, uint64_t pc);
 /*
- * Prints at most nr of them. before: the call that followed them; NULL: the trace ends there.
+ * Prints at most nr of them. before: the call that they lead to; NULL: the trace ends there.
  * signo: the signal that followed them; 0: none. unloaded: nothing is mapped any more where they
  * end.
  */
@@ -833,8 +831,7 @@ int report_own_level(const struct auxtap_location *loc);
 /* Is it a function that the compiler adds to each program, not the program's own? */
 bool report_is_helper(const struct auxtap_location *loc);
 
-/* auxtap_report() with images of the caller; opts is complete, its options for images are unused.
- */
+/* auxtap_report() with the caller's images; opts is complete, those for images are unused. */
 int report_recording(struct auxtap_perfdata *pd, struct auxtap_image_set *images,
 		     const struct auxtap_report_opts *opts, FILE *out, struct auxtap_error *err);
 

@@ -82,8 +82,7 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 
 	fault_explain(&r->facts, regs, insn, report_read_code(r, ip, insn, sizeof(insn)), fault);
 	if (c->signo == SIGTRAP && fault->has_insn) {
-		/* the trap may be the last instruction of its function: ip is in another one then
-		 */
+		/* the trap may end its function: then ip is in another one */
 		report_regs_move(&trapped, ip);
 		fault->has_insn = regs->arch == AUXTAP_ARCH_AARCH64 || ip != fault->insn_ip;
 		fault->insn_ip = ip;

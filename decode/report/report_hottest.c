@@ -51,8 +51,7 @@ static int hottest_first(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Folds calls in node that are too many: a loop that calls varying functions gets a row for each.
- */
+/* Folds too many calls in a node: a loop that calls varying functions gets a row for each. */
 static void fold(struct call_tree *tree, struct call_node *root, unsigned int nr_rows)
 {
 	for (struct call_node *n = root; n; n = next_node(root, n)) {

@@ -193,8 +193,7 @@ bool report_was_unloaded(const struct report_out *ro, const struct report_facts 
 	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) && loc.image;
 }
 
-/* Names the function at ip, if its code is mapped without permission to execute, or was unmapped.
- */
+/* Names the function at ip if its code is mapped but not executable, or was unmapped. */
 static void name_function(const struct report_out *ro, const struct report_facts *facts,
 			  uint64_t ip, struct fault *fault)
 {
@@ -224,8 +223,7 @@ void report_jump_explain(const struct report_out *ro, const struct report_facts 
 	if (!fault->bad_ip)
 		return;
 	if (!b) {
-		/* the trace does not show whether a jump, a call, a return or the kernel went there
-		 */
+		/* a jump, a call, a return or the kernel went there: the trace does not show it */
 		snprintf(fault->why, sizeof(fault->why), "it went on at 0x%" PRIx64 ", %s", ip,
 			 fault->where);
 	} else if (b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT) {

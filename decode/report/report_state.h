@@ -73,7 +73,7 @@ struct report_death {
 	struct thread_view *view; /* of the thread that died; NULL: it has no trace */
 	bool unloaded;		  /* nothing is mapped any more where it died */
 	bool out_of_memory;	  /* the end of the tree of calls is missing */
-	/* of abort(): the branches before the call 'what', to be shown instead of the last; NULL */
+	/* of abort(): the branches up to the call 'what', to be shown instead of the last; NULL */
 	const struct report_branches *before;
 	const char *what;
 };

@@ -32,8 +32,7 @@ static bool is_tail_call(const struct report_out *ro, const struct call_open *to
 	       function_start(ro, to->site) == from->addr;
 }
 
-/* Adds the functions that reached open[at] by tail calls; returns the index of the outermost one.
- */
+/* Adds the functions that led to open[at] by tail calls; returns the outermost one's index. */
 static size_t add_tails(const struct report_out *ro, const struct call_open *open, size_t nr,
 			size_t at, int frame, struct unwind_frames *frames)
 {

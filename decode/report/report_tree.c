@@ -375,8 +375,7 @@ static void location_of_target(const struct report_out *ro, const struct call_no
 				 "");
 }
 
-/* An open call through a PLT stub that has not reached its target: ld.so is resolving the symbol.
- */
+/* An open call through a PLT stub, before its target: ld.so is resolving the symbol. */
 static bool is_resolving(const struct report_out *ro, const struct call_node *node)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};

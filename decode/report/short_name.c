@@ -43,7 +43,7 @@ static size_t operator_length(const char *name, const char *s)
 	return 0;
 }
 
-/* The length of a part in brackets at s that is not a list: "(anonymous namespace)"; 0: none. */
+/* The length of "(anonymous namespace)", or of an operator, at s: its brackets are not a list. */
 static size_t part_length(const char *name, const char *s)
 {
 	static const char anonymous[] = "(anonymous namespace)";

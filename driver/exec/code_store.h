@@ -56,7 +56,7 @@ ssize_t code_store_records(const struct code_store *s, pid_t pid, char **notes);
  */
 void code_store_executes(struct code_store *s, u64 *stamps, struct emu_task *task,
 			 const struct emu_block *block);
-/* Copies to 'to', which is empty, the store of the process that a new one was forked from. */
+/* 'to', which is empty, becomes the store of a forked process: a copy of its parent's. */
 void code_store_inherit(struct code_store *to, u64 *stamps, const struct emu *emu,
 			const struct code_store *from);
 

@@ -158,8 +158,8 @@ struct ptrace_process *ptrace_process_find(struct ptrace_engine *e, pid_t pid);
 struct ptrace_process *ptrace_process_new(struct ptrace_engine *e, pid_t pid, struct ptrace_mm *mm);
 void ptrace_process_free(struct ptrace_process *proc);
 void ptrace_step(struct ptrace_thread *t, int sig);
-void ptrace_continue_at(struct ptrace_thread *t,
-			u64 ip); /* user code continues at ip: report, and step */
+/* User code continues at ip: reports the instruction there, and steps. */
+void ptrace_continue_at(struct ptrace_thread *t, u64 ip);
 void ptrace_resolve(struct ptrace_thread *t, u64 ip);
 void ptrace_next_thread_each(struct ptrace_process *proc, void (*fn)(struct ptrace_thread *t));
 
@@ -187,8 +187,8 @@ int ptrace_regs(struct emu_task *task, struct auxtap_regs *out);
 /* ptrace_death.c */
 void ptrace_die_of(struct ptrace_thread *t, int sig, const siginfo_t *info);
 void ptrace_exit_event(struct ptrace_thread *t);
-void ptrace_over_memory(
-	struct ptrace_engine *e); /* kills a process if the session uses too much memory */
+/* Kills a process if the session uses too much memory. */
+void ptrace_over_memory(struct ptrace_engine *e);
 void ptrace_gone(struct ptrace_thread *t, int status);
 
 /* ptrace_syscall.c */

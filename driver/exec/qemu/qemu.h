@@ -56,8 +56,7 @@ struct qemu_thread {
 	bool frozen;	       /* executes no more user code: dead, or about to be */
 	bool initial;	       /* its first stop has not come yet */
 	bool exited;	       /* continued from its exit stop: no further stop follows */
-	/* it exited before the event of its parent, which is unknown until then; arg: wait status
-	 */
+	/* it exited before an event said who its parent is; arg: wait status */
 	bool gone;
 	u64 orphan_ns; /* when the wait for the parent's event started; 0: the event has come */
 	bool in_kernel;

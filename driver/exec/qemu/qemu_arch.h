@@ -135,8 +135,7 @@ struct qemu_arch {
 	 * it. NULL: never.
 	 */
 	bool (*refused)(const union qemu_env *env, u8 cls, const u8 *code, size_t nr, u64 *sp);
-	/* Changes the registers that a processor changes when it enters a system call. NULL: none.
-	 */
+	/* Changes the registers that a processor changes on a system call. NULL: none. */
 	void (*enter_call)(union qemu_env *env);
 	/* Is it an instruction that a real processor may support and qemu does not? */
 	bool (*is_limit)(const u8 *code, size_t nr);

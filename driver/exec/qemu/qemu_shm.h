@@ -183,8 +183,7 @@ struct qemu_shm {
 	u32 damaged;
 	u32 nr_waiting;			       /* producers that wait for space */
 	u32 wake __attribute__((aligned(64))); /* futex of the consumer */
-	/* the consumer sleeps, and is to be woken when there are this many chunks; 0: it is awake
-	 */
+	/* the consumer sleeps, and must be woken at this many chunks; 0: it is awake */
 	u32 wake_at;
 	u32 nr_blocks __attribute__((aligned(64)));
 	u32 lens_used;

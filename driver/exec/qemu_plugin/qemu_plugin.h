@@ -153,8 +153,7 @@ void qp_heap_translate(struct qemu_plugin_tb *tb);
 void qp_heap_hook_image(int fd, u64 bias); /* hooks functions of a file that qemu has loaded */
 /* Hooks functions of a file that the program has mapped. */
 void qp_heap_hook_mapped_file(int fd, u64 addr, u64 pgoff);
-/* After a system call: logs that the first range was unmapped, the second mapped; length 0: none.
- */
+/* After a system call: logs that old was unmapped, and addr mapped; lengths of 0: neither. */
 void qp_heap_log_mapping(u64 old, u64 old_len, u64 addr, u64 len);
 void qp_heap_mappings_change(void); /* to be called before a system call that changes mappings */
 void qp_heap_forked(void);

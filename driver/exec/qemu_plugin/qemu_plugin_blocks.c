@@ -21,7 +21,7 @@ static struct qp_wide *wide_blocks;
 
 #define MAX_RANGES 64
 
-/* Ranges only grow; end is 0 in unused entries. If there are too many, all code is generated. */
+/* Ranges only grow; end is 0 in unused entries. If more are needed, any code may be generated. */
 static struct range {
 	u64 start, end;
 } ranges[MAX_RANGES];

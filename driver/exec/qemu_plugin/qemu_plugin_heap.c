@@ -285,7 +285,7 @@ static struct pending *add_call(const struct entry_regs *s, enum hook_kind kind)
 
 /*
  * Logs a throw. If __cxa_throw() was called by a HOOK_THROWER, whose frame is larger than
- * AUXTAP_CALL_STACK, the thrower's caller is logged instead: it could not be found by unwinding.
+ * AUXTAP_CALL_STACK, the thrower's caller is logged instead, as unwinding could not find it.
  */
 static void put_thrown(const struct entry_regs *s)
 {

@@ -77,8 +77,7 @@ static void before_sigaction(u64 signo, u64 action)
 
 	if (signo < 1 || signo > 64 || !action || qp_read(action, word, sizeof(word)))
 		return;
-	/* SIG_DFL and SIG_IGN are 0 and 1; a thread may still enter the handler that they replace
-	 */
+	/* 0 and 1 are SIG_DFL and SIG_IGN; a thread may still enter the previous handler */
 	if (word[0] > 1)
 		qp.handler[signo - 1] = word[0];
 	qp.caught &= ~(1ull << (signo - 1));
