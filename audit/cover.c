@@ -60,7 +60,7 @@ static void check_reads(const struct ring_view *ring)
 		else if (last && extent->border == TRACE_REPEATS && end - e->off >= PADDING)
 			audit_add_finding(audit, INV_TRACE_OVERLAP, ring->sums, e, end - e->off,
 					  "begins at 0x%" PRIx64 ", %" PRIu64
-					  " bytes before the end of the one before (at 0x%" PRIx64
+					  " bytes before the end of the previous one (at 0x%" PRIx64
 					  ")",
 					  e->off, end - e->off, last->file_off);
 		last = e;

@@ -463,8 +463,8 @@ static void check_truncated(struct log *log, uint64_t id)
 	} else if (log->truncated_by_irq && log->truncated_id == id &&
 		   ++log->nr_truncated == TRUNCATED_MIN) {
 		audit_add_finding(log->audit, INV_LOG_GOES_ON, log->ring, &log->location, 0,
-				  "event %" PRIu64 " goes on, for the %" PRIu64
-				  ". time, and the reader is at 0x%" PRIx64 " as before",
+				  "event %" PRIu64 " went on after a truncation %" PRIu64
+				  " times, while the reader stayed at 0x%" PRIx64,
 				  id, log->nr_truncated, log->tail);
 	}
 	log->interrupted = false;
@@ -479,7 +479,7 @@ static void check_freed(struct log *log, bool atomic)
 	else if (atomic)
 		audit_add_finding(
 			log->audit, INV_LOG_FREED, log->ring, &log->location, 0,
-			"where nothing may sleep, as by a begin or end; the unit was at 0x%" PRIx64,
+			"in atomic context, as in a begin or end; the unit was at 0x%" PRIx64,
 			log->write);
 	leave_threshold(log);
 	reset_position(log);
@@ -642,7 +642,7 @@ static bool parse_event_line(struct log *log, const char *line)
 	log->location.time = time;
 	if (log->has_time && time < log->time)
 		audit_add_finding(log->audit, INV_LOG_TIME_BACK, log->ring, &log->location, 0,
-				  "%" PRIu64 " ns before the event before", log->time - time);
+				  "%" PRIu64 " ns before the previous event", log->time - time);
 	else
 		log->time = time;
 	if (!log->of_recording) { /* the time span of a recording is that of its records */
@@ -675,14 +675,14 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 			log->nr_events++;
 		} else if (!log->nr_events) {
 			ret = auxtap_error_set_at(err, -EINVAL, path, log->location.file_off,
-						  "the line at offset %llu is no event",
+						  "the line at offset %llu is not an event",
 						  (unsigned long long)log->location.file_off);
 			auxtap_error_hint(
 				err,
 				"a line is TIME,EVENT,VALUE: write, tail, limit, mark, irq, lost, begin, end …");
 		} else {
 			audit_add_finding(log->audit, INV_LOG_DAMAGED, log->ring, &log->location, 0,
-					  "no event; it was left out");
+					  "not an event; ignored");
 		}
 	}
 	if (!ret && ferror(f))

@@ -53,7 +53,7 @@ static void check_start(struct stream_check *check, const struct entry *e)
 		else
 			audit_add_finding(audit, INV_AUX_OVERLAP, sums, e, check->end - e->off,
 					  "begins at 0x%" PRIx64 ", %" PRIu64
-					  " bytes before the end of the one before (at 0x%" PRIx64
+					  " bytes before the end of the previous one (at 0x%" PRIx64
 					  ")",
 					  e->off, check->end - e->off, check->last->file_off);
 		return;
@@ -221,7 +221,7 @@ static void check_record(struct stream_check *check, const struct entry *e)
 	sums->nr_bytes += e->size;
 	if (check->last && e->time && check->last->time && e->time < check->last->time)
 		audit_add_finding(audit, INV_TIME_BACK, sums, e, 0,
-				  "%" PRIu64 " ns before the record before",
+				  "%" PRIu64 " ns before the previous record",
 				  check->last->time - e->time);
 	check_flags(check, e);
 	if (!sums->overwrite) {

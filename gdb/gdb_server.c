@@ -546,8 +546,8 @@ static int session_start(struct gdb_session *s)
 
 	if (!gdb_regs_description(s->rec.arch))
 		return auxtap_error_set(s->err, -ENOTSUP, path,
-					"gdb is served x86-64 (Intel PT) and AArch64 (CoreSight) "
-					"alone");
+					"the gdb server supports only recordings of x86-64 (Intel "
+					"PT) and AArch64 (CoreSight)");
 	ret = auxtap_decoder_open(&s->decoder, s->rec.pd, s->rec.images, &opts, s->err);
 	/* without a crash only the trace shows which threads there are */
 	if (!ret && !s->rec.has_crash)

@@ -270,9 +270,10 @@ static void check_flags(struct sim *sim, u64 flags, u64 nr_bytes)
 	bool may_truncate = !m->traced || (stop_flag == TRUNCATED && m->stopped);
 
 	if (flags & TRUNCATED && !may_truncate)
-		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE,
-			      "TRUNCATED with %llu bytes: the unit was not at its end",
-			      (LL)nr_bytes);
+		mon_violation(
+			sim, AUXTAP_INV_FLAG_HAS_CAUSE,
+			"TRUNCATED with %llu bytes: the unit had not reached its stop position",
+			(LL)nr_bytes);
 	if (flags & COLLISION && !(stop_flag == COLLISION && m->stopped))
 		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE,
 			      "COLLISION with %llu bytes: the buffer was not filled", (LL)nr_bytes);
@@ -282,9 +283,11 @@ static void check_flags(struct sim *sim, u64 flags, u64 nr_bytes)
 			sim, AUXTAP_INV_LOSS_FLAGGED,
 			"the unit had stopped, and trace was lost: the transaction has no flag");
 	if (flags & PARTIAL && !m->partial_expected)
-		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE, "PARTIAL: there was no hole");
+		mon_violation(sim, AUXTAP_INV_FLAG_HAS_CAUSE,
+			      "PARTIAL, although all user code was traced");
 	if (m->partial_expected && !(flags & PARTIAL))
-		mon_violation(sim, AUXTAP_INV_LOSS_FLAGGED, "a hole, and no PARTIAL");
+		mon_violation(sim, AUXTAP_INV_LOSS_FLAGGED,
+			      "user code ran untraced, and the record has no PARTIAL");
 }
 
 /*
@@ -300,7 +303,7 @@ static void check_snapshot_contents(struct sim *sim)
 		if (m->expected_contents[at & mask] &&
 		    sim->aux[at & mask] != m->expected_contents[at & mask] - 1) {
 			mon_violation(sim, AUXTAP_INV_CONTENTS_TRUE,
-				      "at offset %llu there is %#x; produced was %#x",
+				      "at offset %llu there is %#x; the unit produced %#x",
 				      (LL)(at & mask), sim->aux[at & mask],
 				      m->expected_contents[at & mask] - 1u);
 			return;
@@ -450,7 +453,7 @@ void mon_check_step(struct sim *sim)
 		m->disable_late = true;
 	if (m->reader_wake_due && !m->reader_woken)
 		mon_violation(sim, AUXTAP_INV_WAKEUP_AT_WATERMARK,
-			      "a wakeup was made, and the reader was not woken");
+			      "the kernel queued a wakeup, and the reader was not woken");
 	m->reader_wake_due = m->reader_woken = false;
 	if (!sim->c.snapshot && sim->page->aux_head != m->head)
 		mon_violation(sim, AUXTAP_INV_BYTES_ADD_UP, "aux_head is %llu, and should be %llu",
@@ -516,7 +519,7 @@ static bool is_erratum_write(struct sim *sim, u64 off, u64 nr_bytes)
 	at = m->stop_at + ((off - m->stop_at) & mask);
 	if (!sim->c.snapshot && at + nr_bytes > sim->reader.tail + sim->aux_size)
 		mon_violation(sim, AUXTAP_INV_UNREAD_KEPT,
-			      "an erratum's bytes at %llu are over unread ones", (LL)at);
+			      "bytes written by an erratum at %llu overwrite unread trace", (LL)at);
 	return at + nr_bytes <= m->stop_at + 4096;
 }
 
@@ -707,10 +710,9 @@ void mon_time(struct sim *sim)
 	progress_time(sim);
 	if (m->irq_in_flight && !m->irq_late_reported && sim->now - m->irq_raised_at > latest + 1) {
 		m->irq_late_reported = true;
-		mon_violation(
-			sim, AUXTAP_INV_IRQ_IN_TIME,
-			"expected within %llu ns; after %llu the interrupt has not come to the driver",
-			(LL)latest, (LL)(sim->now - m->irq_raised_at));
+		mon_violation(sim, AUXTAP_INV_IRQ_IN_TIME,
+			      "expected within %llu ns; not handled by the driver after %llu ns",
+			      (LL)latest, (LL)(sim->now - m->irq_raised_at));
 	}
 	if (m->threshold_hit && !m->irq_raised && !m->threshold_late_reported && m->open &&
 	    sim->r->produced - m->produced_at_threshold > allowed_irq_delay(sim)) {
@@ -740,7 +742,7 @@ void mon_record(struct sim *sim, u64 offset, u64 nr_bytes, u64 flags)
 	if (t->offset != offset || t->nr_bytes != nr_bytes || t->flags != flags)
 		mon_violation(
 			sim, AUXTAP_INV_RECORDS_TRUE,
-			"the reader finds %llu bytes at %llu, flags %#llx; written were %llu at %llu, %#llx",
+			"the reader finds %llu bytes at %llu, flags %#llx; the kernel wrote %llu at %llu, %#llx",
 			(LL)nr_bytes, (LL)offset, (LL)flags, (LL)t->nr_bytes, (LL)t->offset,
 			(LL)t->flags);
 }
@@ -758,7 +760,7 @@ void mon_read(struct sim *sim, u64 from, u64 to)
 			mon_violation_at(sim, AUXTAP_INV_CONTENTS_TRUE, at, at,
 					 "at %llu the reader finds %#x; %s %#x", (LL)at,
 					 sim->aux[at & mask],
-					 *expected ? "produced was" : "padding should be",
+					 *expected ? "the unit produced" : "padding should be",
 					 byte_expected);
 			return;
 		}
@@ -771,12 +773,14 @@ void mon_drained(struct sim *sim, bool disable_late, bool still_tracing)
 	if (!sim->running || sim->mon.open || sim->mon.mute || still_tracing)
 		return;
 	if (disable_late) /* truncated during sched-in: not active yet, so it was not disabled */
-		known_deviation(sim, "truncated while it was scheduled in, an event keeps "
-				     "pending_disable set, and is "
-				     "disabled at a later wakeup or sched-out (D21)");
+		known_deviation(
+			sim, "an event that is truncated during sched-in (its add() fails) keeps "
+			     "pending_disable set, and is "
+			     "disabled at a later wakeup or sched-out (D21)");
 	else
-		mon_violation(sim, AUXTAP_INV_PROGRESS,
-			      "all is read and the event enabled again, and nothing is traced");
+		mon_violation(
+			sim, AUXTAP_INV_PROGRESS,
+			"all trace was read and the event enabled again, and nothing is traced");
 }
 
 /* No more trace comes: this ends the last loss, too. */

@@ -45,7 +45,7 @@ function blockNode(block, dying) {
 }
 
 function blocksCard(report) {
-	return card('blocks', 'Memory that it points to',
+	return card('blocks', 'Memory involved',
 		...report.pointed_memory.map(block => blockNode(block, report.crash.tid)));
 }
 
@@ -71,7 +71,7 @@ function overrunNode(block, dying) {
 }
 
 function overrunsCard(report) {
-	return card('overruns', 'Damage to the heap',
+	return card('overruns', 'Heap corruption',
 		...report.heap_overruns.map(block => overrunNode(block, report.crash.tid)));
 }
 
@@ -122,7 +122,7 @@ function coverageCard(report) {
 	for (const text of texts)
 		made.append(node('p', 'bad', text));
 	if (!texts.length)
-		made.append(node('p', 'good', 'no gaps: all of it, from the beginning'));
+		made.append(node('p', 'good', 'no gaps: complete from the first instruction'));
 	if (report.memory)
 		made.append(node('p', '', `Memory in this file: ${report.memory.text}`));
 	return made;

@@ -365,7 +365,7 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		if (!buffer->nr_bytes[id] || !cs_id_is_trace(id) ||
 		    (unit && has_raw_extent(buffer, unit)))
 			continue;
-		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
+		snprintf(text, sizeof(text), "trace ID 0x%02x belongs to no known trace unit", id);
 		ret = unit ? add_stream(dec, buffer, unit) :
 			     add_undecoded_gap(dec, buffer, buffer->nr_bytes[id], text);
 	}
@@ -379,8 +379,9 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		for (size_t j = 0; j < config->nr && !known; j++)
 			known = config->units[j].cpu == p->cpu;
 		if (!known)
-			ret = add_undecoded_gap(dec, buffer, p->size,
-						"trace of a CPU without known registers");
+			ret = add_undecoded_gap(
+				dec, buffer, p->size,
+				"trace of a CPU whose trace-unit registers are unknown");
 	}
 	return ret;
 }
@@ -526,7 +527,7 @@ static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 	for (unsigned int id = 1; !ret && id < CS_NR_IDS; id++) {
 		if (!left[id] || !cs_id_is_trace(id))
 			continue;
-		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
+		snprintf(text, sizeof(text), "trace ID 0x%02x belongs to no known trace unit", id);
 		ret = add_undecoded_gap(dec, buffer, left[id], text);
 	}
 	if (!ret && !any && buffer->format == CS_FORMAT_SOURCE && buffer->extents[0].size)

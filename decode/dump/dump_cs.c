@@ -118,7 +118,8 @@ void dump_cs_unknown(struct dump_cs *dump, const struct cs_frames *frames,
 			continue;
 		dump->nr_errors++;
 		fprintf(dump->out,
-			"%08" PRIx64 "  error  trace ID 0x%02x is of no known unit: %" PRIu64
+			"%08" PRIx64
+			"  error  trace ID 0x%02x belongs to no known trace unit: %" PRIu64
 			" bytes of it are not listed\n",
 			shown(dump, frames->first[id]), id, frames->nr_bytes[id]);
 	}

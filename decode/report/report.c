@@ -544,11 +544,11 @@ static void print_crash(struct report *r)
 		title(r, "Registers");
 		report_regs_print(r->ro.out, regs);
 		if (r->facts.nr_overruns) {
-			title(r, "Damage to the heap");
+			title(r, "Heap corruption");
 			report_overruns_print(&r->ro, &r->facts, regs);
 		}
 		if (r->facts.nr_blocks) {
-			title(r, "Memory that it points to");
+			title(r, "Memory involved");
 			report_blocks_print(&r->ro, &r->facts, regs);
 		}
 		title(r, "Backtrace");

@@ -288,7 +288,7 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 			cover->to_end	  ? "before it starts" :
 					    "before it starts and after it ends");
 	else if (!nr_gaps && !cover->nr_without)
-		fputs("  no gaps: all of it, from the beginning\n", ro->out);
+		fputs("  no gaps: complete from the first instruction\n", ro->out);
 	if (nr_gaps == cover->gaps[AUXTAP_GAP_UNKNOWN].nr && sum->bytes && cover->nr_without)
 		fprintf(ro->out, "  no trace of %zu other thread%s: what %s ran is not known\n",
 			cover->nr_without, cover->nr_without == 1 ? "" : "s",

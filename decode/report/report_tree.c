@@ -764,7 +764,7 @@ static void print_legend(const struct report_out *ro, const struct shown_calls *
 	if (shows_inside(shown))
 		fputs("  (calls inside): calls that it made and that have no lines\n", ro->out);
 	if (shows_sums(shown))
-		fputs("  x: so many calls in all, in all calls of the function above\n", ro->out);
+		fputs("  x N: N calls in all, in all calls of the function above\n", ro->out);
 }
 
 static void print_calls(const struct report_out *ro, struct call_tree *tree, unsigned int nr_rows,
@@ -781,7 +781,8 @@ static void print_calls(const struct report_out *ro, struct call_tree *tree, uns
 		return;
 	}
 	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
-		"call with its callees (\"...\": not returned yet, itself alone)", ro->style->off);
+		"call and its callees (\"...\": has not returned, without callees)",
+		ro->style->off);
 	print_outer(ro, &calls);
 	report_calls_each(&calls, print_row, &(struct print_rows){ro, end});
 	print_legend(ro, calls.shown);

@@ -52,5 +52,5 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 
 # Without what qemu 10 alone knows.
 without_blocks() {
-	sed '/^Memory that it points to/,/^$/d; /^  It was thrown by /d'
+	sed '/^Memory involved/,/^$/d; /^  It was thrown by /d'
 }

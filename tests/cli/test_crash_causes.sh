@@ -38,7 +38,7 @@ no_frame() {
 	grep -q "^  The program's own handler for $2 could not be started: the kernel could not write its frame" \
 		data.report.txt || fail "$1 $2: $(head -n 4 data.report.txt)"
 	grep "went to the program's own handler" data.report.txt && fail "$1 $2: the handler did not run"
-	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
+	grep -q '^  no gaps: complete from the first instruction$' data.report.txt ||
 		fail "$1 $2: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
 }
 
@@ -179,7 +179,7 @@ for engine in "${engines[@]}"; do
 	frames_are '0x5550' before_tail main
 	jump "$engine" data 'it called .* mapped rw-p, .*/jumps, not executable; it is in price (jumps.c:[0-9]*)$'
 	jump "$engine" raise 'that instruction faults again: it wrote to 0x60 (1 byte); nothing is mapped there'
-	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
+	grep -q '^  no gaps: complete from the first instruction$' data.report.txt ||
 		fail "$engine raise: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
 	# the ptrace engine does not save what it executes
 	if [ "$engine" = qemu ]; then
@@ -191,7 +191,7 @@ for engine in "${engines[@]}"; do
 		grep -q '^ *1  *0x.*000 \[generated code\] .* <- SIGSEGV here$' \
 			data.report.txt ||
 			fail "$engine generated: $(sed -n '/^The calls/,/^Last/p' data.report.txt)"
-		grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
+		grep -q '^  no gaps: complete from the first instruction$' data.report.txt ||
 			fail "$engine generated: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
 	else
 		jump "$engine" generated ' in anon+0x2$' 'it wrote to 0x0 (4 bytes); a null pointer'

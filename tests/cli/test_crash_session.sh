@@ -246,7 +246,7 @@ for source in $sources; do
 	status_is "threads, $source" $? 139 err
 	grep -qE '^  by-another +[0-9]+ ' threads.report.txt ||
 		fail "threads, $source: its name: $(sed -n '/^The other threads/,/^Images/p' threads.report.txt)"
-	grep -q '^  no gaps: all of it, from the beginning$' threads.report.txt ||
+	grep -q '^  no gaps: complete from the first instruction$' threads.report.txt ||
 		fail "threads, $source: $(sed -n '/^What the trace/,/^Images/p' threads.report.txt)"
 	[ "$(grep -cE '^  short-work +[0-9]+ +[0-9]+ instructions, last in .*; it had ended$' \
 		threads.report.txt)" -eq 5 ] ||
@@ -282,7 +282,7 @@ if "$AUXTAP" list | grep -q 'AArch64 programs: available' &&
 	status_is "threads, AArch64" $? 139 err
 	[ "$(grep -cE '^ +-[0-9]+  short_work \(programs.c:' threads.a64.report.txt)" -eq 3 ] ||
 		fail "AArch64: $(sed -n '/^The other threads/,/^Images/p' threads.a64.report.txt)"
-	grep -q '^  no gaps: all of it, from the beginning$' threads.a64.report.txt ||
+	grep -q '^  no gaps: complete from the first instruction$' threads.a64.report.txt ||
 		fail "AArch64: $(sed -n '/^What the trace/,/^Images/p' threads.a64.report.txt)"
 	# trace that the recorder did not keep is one gap, not two
 	crash --source qemu -o many.a64 -- ./programs.a64 threads 70 >out 2>err

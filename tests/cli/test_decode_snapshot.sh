@@ -115,6 +115,6 @@ cp -r "$AUXTAP_TRACES/coresight-snapshot/a57_single_step" "$WORK/id"
 chmod -R u+w "$WORK/id"
 sed -i 's/^TRCTRACEIDR.*/TRCTRACEIDR=0x11/' "$WORK"/id/device*.ini
 "$AUXTAP" decode "$WORK/id" >"$WORK/out" 2>&1
-grep -q 'gap: unknown, [0-9]* bytes lost: trace ID 0x10 is of no known unit' "$WORK/out" ||
+grep -q 'gap: unknown, [0-9]* bytes lost: trace ID 0x10 belongs to no known trace' "$WORK/out" ||
 	fail "an unknown ID: $(cat "$WORK/out")"
 finish

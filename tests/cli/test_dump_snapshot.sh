@@ -74,7 +74,7 @@ truncate -s 120 "$WORK/cut/CSTMC_TRACE_FIFO.bin"
 grep -q '^00000070  error  the last 8 bytes are no whole frame' "$WORK/out" || fail "half a frame is not reported"
 sed -i 's/^TRCTRACEIDR.*/TRCTRACEIDR=0x11/' "$WORK"/cut/device*.ini
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
-grep -q 'trace ID 0x10 is of no known unit: [0-9]* bytes' "$WORK/out" ||
+grep -q 'trace ID 0x10 belongs to no known trace unit: [0-9]* bytes' "$WORK/out" ||
 	fail "an unknown ID is not reported: $(tail -3 "$WORK/out")"
 sed -i '/^TRCTRACEIDR/d' "$WORK"/cut/device*.ini
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"

@@ -428,7 +428,7 @@ blocks() {
 	rm -f data*
 	guard "$AUXTAP" crash --source qemu -o data -- "$@" >out 2>err </dev/null
 	[ -s data.report.txt ] || { fail "$*: no report: $(cat err)"; return 1; }
-	sed -n '/^Memory that it points to/,/^$/p' data.report.txt >section
+	sed -n '/^Memory involved/,/^$/p' data.report.txt >section
 	got=$(sed -e '1d' -e '/^$/d' -e '/^      from /d' -e 's/0x[0-9a-f]*/0xX/' -e 's/: .*//' -e 's/, by thread .*//' \
 		section | tr -s ' ' | sed 's/^ //')
 }
@@ -460,14 +460,14 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 		'allocated plain(unsigned long) @plain' -- ./heap freed
 	"$AUXTAP" pack --redact -o packed data 2>err || fail "pack: $(cat err)"
 	mv heap heap.away
-	"$AUXTAP" report packed 2>err | sed -n '/^Memory that it points to/,/^$/p' >inside
+	"$AUXTAP" report packed 2>err | sed -n '/^Memory involved/,/^$/p' >inside
 	mv heap.away heap
 	# no callers of callers, which are unwound, and no variables
 	sed '/^      from /d; s/: at of die(void\*) (byte 24), /: /' section | cmp -s - inside ||
 		fail "redacted: $(diff section inside)"
 	"$AUXTAP" pack --with-memory -o packed data 2>err || fail "pack: $(cat err)"
 	mv heap heap.away
-	"$AUXTAP" report packed 2>err | sed -n '/^Memory that it points to/,/^$/p' >inside
+	"$AUXTAP" report packed 2>err | sed -n '/^Memory involved/,/^$/p' >inside
 	mv heap.away heap
 	cmp -s section inside || fail "packed: $(diff section inside)"
 	is 'block of 16 bytes at 0xX' 'allocated make() @make' -- ./heap new

@@ -80,7 +80,7 @@ damage() {
 	guard "$AUXTAP" crash --source qemu "${options[@]}" -o data -- "$@" >out 2>err </dev/null
 	"$AUXTAP" report data >text || fail "$*: $(cat err)"
 	damage=$(sed -n '2,/^$/s/^  The heap is damaged/&/p
-		/^Damage to the heap/,/^$/{/^Damage/d; /^$/d; s/0x[0-9a-f]*/X/g; p}' text)
+		/^Heap corruption/,/^$/{/^Heap corruption/d; /^$/d; s/0x[0-9a-f]*/X/g; p}' text)
 }
 after='what malloc keeps right after it was overwritten with X'
 # is TEXT PROGRAM WHAT: of the block of new_name(), and after it lies a node

@@ -117,7 +117,7 @@ section() {
 	guard "$AUXTAP" crash --source qemu "${@:2}" -o "$1.data" -- ./vars "$1" \
 		>out 2>err </dev/null
 	"$AUXTAP" report --calls 60 "$1.data" >"$1.txt" || fail "$1: $(cat err)"
-	sed -n '/^Memory that it points to/,/^$/{/^Memory/d; /^$/d; /^      from/d
+	sed -n '/^Memory involved/,/^$/{/^Memory involved/d; /^$/d; /^      from/d
 		s/ 0x[0-9a-f]*/ X/; p}' "$1.txt" >section
 }
 # is POINTER WHAT: of the block that was dropped; registers may point there, too

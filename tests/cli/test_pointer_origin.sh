@@ -176,7 +176,7 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 		fail "$cc wild: $(grep -A 4 pointer_origin json)"
 	says origin freed 'pointer was read from byte 0 of the freed block of 24 bytes at X'
 	says origin reused 'pointer was read from byte 0 of the block of 24 bytes at X'
-	sed -n '/^Memory that it points to/,/^$/p' data.report.txt | grep -v '^ *from ' >section
+	sed -n '/^Memory involved/,/^$/p' data.report.txt | grep -v '^ *from ' >section
 	# inlined, drop() has the line in main()
 	grep -A 3 "^  block of 24 bytes at $address: " section >block
 	sed -i 's/ of 24 bytes at .*/ X/; s/ main at/ drop at/; 4s/[0-9]*$//' block

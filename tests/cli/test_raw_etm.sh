@@ -94,7 +94,8 @@ if [ -d "$traces/ete-snapshot" ]; then
 	file=$traces/coresight-raw/stm32-etm_itm_tpiu/trace.bin
 	"$AUXTAP" decode --raw etm --etm-format tpiu --etm-config etm3.ini "$file" >out 2>err ||
 		fail "stm32: $(head -1 err)"
-	grep -q 'gap: unknown, 55455 bytes lost: trace ID 0x01 is of no known unit' out || fail "stm32: $(head -2 out)"
+	grep -q 'gap: unknown, 55455 bytes lost: trace ID 0x01 belongs to no known trace' out ||
+		fail "stm32: $(head -2 out)"
 	for format in tpiu tpiu_hsync coresight source_data; do
 		"$AUXTAP" dump --raw etm --etm-format $format --etm-config etm3.ini "$file" \
 			>out 2>err

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# "no gaps: all of it, from the beginning" is printed only if it is proved.
+# "no gaps: complete from the first instruction" is printed only if it is proved.
 . "$(dirname "$0")/lib.sh"
-all='no gaps: all of it, from the beginning'
+all='no gaps: complete from the first instruction'
 
 # covers NAME PATTERN ARGUMENTS...: the report's section has a line with PATTERN, and no false
 # claim.

@@ -14,7 +14,7 @@ steps_of() { # FILE: the numbers of the steps, in the order of the events
 for how in mutex cond xchg; do
 	guard "$AUXTAP" crash -m 128,8192 -o data -- ./hand_over $how >stdout 2>stderr </dev/null
 	[ "$?" -eq 139 ] || fail "$how: $(tail -n 2 stderr)"
-	grep -q '^  no gaps: all of it' stderr || fail "$how: $(grep -A5 'trace covers' stderr)"
+	grep -q '^  no gaps: complete from the first' stderr || fail "$how: $(grep -A5 'trace covers' stderr)"
 	steps_of data >steps
 	[ "$(wc -l <steps)" -eq 90 ] || fail "$how: $(wc -l <steps) steps, not 90"
 	# turn N is step N % 3

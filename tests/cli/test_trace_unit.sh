@@ -140,7 +140,7 @@ for example in trace_unit.c trace_unit_pt.c; do
 			fi
 			[ $status -eq 1 ] || fail "$example, hostile $n: $options: exit is not 1: $(cat out err)"
 			[ "$(named)" = contents-true ] || fail "$example, hostile $n: $options: $(named)"
-			grep -q '^  contents-true .*produced was' out || fail "$example, hostile $n: $options: $(cat out)"
+			grep -q '^  contents-true .*the unit produced' out || fail "$example, hostile $n: $options: $(cat out)"
 		done
 		sim --unit ./bad.so --bytes 1M || fail "$example, hostile $n: its positions are right: $(cat out err)"
 	done

@@ -336,7 +336,7 @@ def check_coverage(lines, report):
     assert (m.groups() if m else (None, None)) == (cover['flow_ends_at'], cover['died_at']), text
     complete = not cover['gaps'] and cover['from_start'] and cover['to_end'] and \
         not cover['threads_without_trace'] and cover['flow_ends_at'] is None
-    assert complete == ('no gaps: all of it' in text), (complete, text)
+    assert complete == ('no gaps: complete from the first' in text), (complete, text)
 
 
 def check_threads(lines, report):
@@ -383,8 +383,8 @@ def check_next(lines, report):
 
 CHECKS = {
     '': check_head, 'Faulting instruction': check_instruction, 'Registers': check_registers,
-    'Damage to the heap': check_overruns,
-    'Memory that it points to': check_blocks,
+    'Heap corruption': check_overruns,
+    'Memory involved': check_blocks,
     'Backtrace': check_backtrace, 'The calls that led there': check_calls,
     'What the trace covers': check_coverage, 'The other threads': check_threads,
     'Images': check_images, 'Memory': check_memory, 'Next': check_next}

@@ -232,7 +232,7 @@ static const struct bad_case cases[] = {
 	{STORE_AHEAD, "intel_pt arm_spe trbe", AUXTAP_INV_RECORDS_TRUE, "and were due at"},
 	{STORE_PAST_END, "intel_pt arm_spe trbe", AUXTAP_INV_LIMIT_KEPT, "go past the end"},
 	{STORE_PAST_END, "intel_pt", AUXTAP_INV_UNREAD_KEPT, NULL},
-	{STORE_OTHER_BYTES, "intel_pt arm_spe trbe", AUXTAP_INV_CONTENTS_TRUE, "produced was"},
+	{STORE_OTHER_BYTES, "intel_pt arm_spe trbe", AUXTAP_INV_CONTENTS_TRUE, "the unit produced"},
 	{STORE_WHEN_OFF, "arm_spe", AUXTAP_INV_RECORDS_TRUE, NULL},
 	{NO_IRQ, "intel_pt arm_spe trbe", AUXTAP_INV_IRQ_AT_THRESHOLD, "still down"},
 	{IRQ_ALWAYS, "intel_pt arm_spe trbe", AUXTAP_INV_IRQ_HAS_CAUSE, "one comes at"},
@@ -243,7 +243,8 @@ static const struct bad_case cases[] = {
 	{POINTER_BACK, "trbe", AUXTAP_INV_NO_WARNING, "trbe.c"},
 	{POINTER_BACK, "trbe", AUXTAP_INV_RECORDS_TRUE, "the transaction reports 0 bytes"},
 	{IRQ_FOR_NOTHING, "intel_pt", AUXTAP_INV_PROGRESS, "16 interrupts in a row"},
-	{DATA_LOST, "arm_spe", AUXTAP_INV_FLAG_HAS_CAUSE, "PARTIAL: there was no hole"},
+	{DATA_LOST, "arm_spe", AUXTAP_INV_FLAG_HAS_CAUSE,
+	 "PARTIAL, although all user code was traced"},
 	{STOPPED_NEVER, "intel_pt", AUXTAP_INV_LOSS_FLAGGED, "no flag"},
 	{STOPPED_NEVER, "trbe", AUXTAP_INV_RECORDS_TRUE, NULL},
 };

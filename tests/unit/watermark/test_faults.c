@@ -63,7 +63,7 @@ static void test_consequences(void **state)
 	struct auxtap_watermark_result r = run_fault("intel_pt", "partial-as-truncated");
 
 	(void)state;
-	assert_true(r.by_invariant[AUXTAP_INV_LOSS_FLAGGED] > 0); /* a hole, and no PARTIAL */
+	assert_true(r.by_invariant[AUXTAP_INV_LOSS_FLAGGED] > 0); /* untraced, and no PARTIAL */
 	r = run_fault("trbe", "interrupt-doubled");
 	assert_true(r.nr_interrupts > 3 * r.nr_records / 2);
 }
