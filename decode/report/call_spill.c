@@ -190,6 +190,7 @@ static struct call_open open_of_spilled(const struct call_spilled *spilled)
 		.known_caller = spilled->known_caller,
 		.async = spilled->async,
 		.by_tail_call = spilled->by_tail_call,
+		.is_proven = spilled->by_tail_call && !spilled->by_jump && !spilled->by_fall,
 	};
 }
 
@@ -206,6 +207,7 @@ static struct call_open open_of_node(struct call_node *node)
 		.known_caller = node->known_caller,
 		.async = node->async,
 		.by_tail_call = node->by_tail_call,
+		.is_proven = node->by_tail_call && !node->by_jump && !node->by_fall,
 	};
 
 	for (const struct call_node *c = node->first; c; c = c->next)

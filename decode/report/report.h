@@ -76,7 +76,7 @@ const char *fault_signal_text(int signo); /* "segmentation fault" */
 /* ---- backtrace ---- */
 
 #define UNWIND_MAX_FRAMES 48
-#define UNWIND_MAX_TAILS  32
+#define UNWIND_MAX_TAILS  (4 * UNWIND_MAX_FRAMES)
 
 /*
  * A function that left its frame by a tail call to the function of 'frame', or to that of the
@@ -360,6 +360,7 @@ struct call_open {
 	uint64_t addr, site, last_ip, time, nr_insns;
 	uint64_t nr_inside; /* calls that it made and that returned */
 	bool known_caller, async, by_tail_call;
+	bool is_proven; /* with by_tail_call: the jump was its caller's last act */
 };
 
 /*
@@ -615,9 +616,12 @@ struct report_outer {
 bool report_outer_find(const struct report_out *ro, const struct report_facts *facts,
 		       struct call_tree *tree, const struct unwind_frames *frames,
 		       struct report_outer *outer);
-/* depth: number of calls of a recursion; nr_between: rows left out before it. */
+/*
+ * depth: number of calls of a recursion; nr_between: rows left out before it; is_tail: each of
+ * these calls has left the stack: its last act was to jump to the call that is next farther in.
+ */
 typedef void report_outer_fn(void *ctx, const struct call_open *call, size_t depth,
-			     size_t nr_between);
+			     size_t nr_between, bool is_tail);
 /*
  * Calls fn for each, innermost first: of a recursion one row for each function; of more than 'most'
  * rows only for the innermost and the outermost ones.

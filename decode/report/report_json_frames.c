@@ -126,7 +126,8 @@ static void put_frame(struct report_json *json, const struct unwind_frames *fram
 	json_out_close(j, '}');
 }
 
-static void put_outer_row(void *ctx, const struct call_open *call, size_t depth, size_t nr_between)
+static void put_outer_row(void *ctx, const struct call_open *call, size_t depth, size_t nr_between,
+			  bool is_tail)
 {
 	struct report_json *json = ctx;
 	const struct report_out *ro = &json->r->ro;
@@ -140,7 +141,7 @@ static void put_outer_row(void *ctx, const struct call_open *call, size_t depth,
 		report_json_function(json, NULL, &loc, loc.nr_frames - 1, false);
 	if (depth > 1)
 		json_out_u64(j, "recursion_depth", depth);
-	if (call->by_tail_call)
+	if (is_tail)
 		json_out_bool(j, "tail_call", true);
 	if (nr_between)
 		json_out_u64(j, "rows_left_out_before", nr_between);

@@ -52,6 +52,15 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 	return at < nr ? at : nr;
 }
 
+/* Did the call at 'at', and each period-th of the len from there on, end with a tail call? */
+static bool left_by_tail_calls(const struct call_open *open, size_t at, size_t len, size_t period)
+{
+	for (size_t i = at; i < at + len; i += period)
+		if (!i || !open[i - 1].is_proven)
+			return false;
+	return true;
+}
+
 /*
  * Calls fn for the rows from 'at' on that are before 'head' or from 'tail' on; a recursion has one
  * row for each of its functions. Returns the number of all rows.
@@ -68,7 +77,8 @@ static size_t each_row(const struct report_outer *outer, size_t head, size_t tai
 		for (size_t i = 0; i < period; i++, rows++)
 			if (fn && (rows < head || rows >= tail))
 				fn(ctx, &outer->open[at + i], (len - i + period - 1) / period,
-				   rows == tail ? tail - head : 0);
+				   rows == tail ? tail - head : 0,
+				   left_by_tail_calls(outer->open, at + i, len - i, period));
 	}
 	return rows;
 }
@@ -104,7 +114,8 @@ void report_outer_each(const struct report_outer *outer, size_t most, report_out
 		 ctx);
 }
 
-static void print_row(void *ctx, const struct call_open *call, size_t depth, size_t nr_between)
+static void print_row(void *ctx, const struct call_open *call, size_t depth, size_t nr_between,
+		      bool is_tail)
 {
 	const struct report_out *ro = ctx;
 
@@ -114,7 +125,7 @@ static void print_row(void *ctx, const struct call_open *call, size_t depth, siz
 	report_print_outermost(ro, call->last_ip);
 	if (depth > 1)
 		fprintf(ro->out, ", depth %zu (recursive)", depth);
-	fputs(call->by_tail_call ? " (tail call)\n" : "\n", ro->out);
+	fputs(is_tail ? " (tail call)\n" : "\n", ro->out);
 }
 
 void report_outer_print(const struct report_out *ro, const struct report_facts *facts,

@@ -75,6 +75,49 @@ assert 'main' in [r['function'] for r in rows] and rows[-1]['function'] == '_sta
 END
 done
 grep -qx '      _start in deep' outer || fail "no _start: $(cat outer)"
+
+# parse() ends with a jump to eval(), which calls it: parse() has left the stack, not eval()
+cat >jumps.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile int nr;
+static long parse(long n, const long *p);
+static __attribute__((noipa)) long eval(long n, const long *p)
+{
+	return n ? parse(n - 1, p) + n : *p;
+}
+static __attribute__((noipa)) long parse(long n, const long *p)
+{
+	nr++;
+	return eval(n, p);
+}
+int main(int argc, char **argv)
+{
+	return argc > 1 && eval(atol(argv[1]), NULL) == 1;
+}
+C
+gcc -g -O2 -o jumps jumps.c || fail "jumps: not built"
+for depth in 300 5000; do
+	"$AUXTAP" crash -o jumps.data -- ./jumps $depth >stdout 2>stderr </dev/null
+	backtrace jumps.data | sed -n '/^  Known from the trace/,/^$/p' | sed '1d;$d' >outer
+	# the 48 frames are calls of eval(), each made by a parse()
+	sed -E 's/^ +//; s/ at jumps.c:[0-9]+//' outer >rows
+	[ "$(sed -n 1,3p rows)" = "eval, depth $((depth + 1 - 48)) (recursive)
+parse, depth $((depth - 48)) (recursive) (tail call)
+main" ] || fail "jumps $depth: $(cat outer)"
+	"$AUXTAP" report --format json jumps.data >jumps.json || fail "jumps: exit $?"
+	guard python3 - jumps.json <<'END' || fail "jumps $depth: see above"
+import json, sys
+
+backtrace = json.load(open(sys.argv[1]))['backtrace']
+rows = backtrace['from_trace']['rows']
+assert [r.get('tail_call') for r in rows[:3]] == [None, True, None], rows
+assert len(backtrace['frames']) == 48
+for frame in backtrace['frames']:
+	tails = [f['function'] for t in frame['tail_frames'] for f in t['functions']]
+	assert tails == ['parse'], frame
+END
+done
 grep -q 'perhaps' outer && fail "the trace has all calls: $(cat outer)"
 
 # of a small ring only the newest calls are known: nothing is claimed of main()
