@@ -32,8 +32,8 @@ int cs_memory_dumps_load(struct cs_memory_dumps *dumps, struct auxtap_image_set 
 			continue;
 		dump->addr = from->addr;
 		dump->space = from->space;
-		ret = auxtap_image_set_dump(set, from->path, from->off, from->len, from->addr,
-					    &dump->bytes, &dump->size);
+		ret = image_set_add_memory_dump(set, from->path, from->off, from->len, from->addr,
+						&dump->bytes, &dump->size);
 		dumps->nr++;
 	}
 	return ret ? auxtap_error_set(err, ret, ss->dir, "out of memory") : 0;
@@ -66,7 +66,7 @@ static uint32_t bytes_certain(const struct cs_memory *mem, uint64_t addr, uint32
 {
 	struct image_between b = between(mem);
 
-	return mem->changed ? auxtap_image_set_certain(mem->set, &b, addr, size) : size;
+	return mem->changed ? image_set_bytes_unchanged(mem->set, &b, addr, size) : size;
 }
 
 bool cs_memory_code_uncertain(const struct cs_memory *mem, uint64_t addr)
@@ -87,7 +87,7 @@ bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t 
 	mem->time = time;
 	mem->from_start = from_start;
 	b = between(mem);
-	mem->changed = auxtap_image_set_changed(mem->set, &b);
+	mem->changed = image_set_may_have_changed(mem->set, &b);
 	return true;
 }
 
@@ -99,7 +99,7 @@ uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t siz
 
 	/* dumps are looked up by memory space; images given with --image have priority over them */
 	while (done < size && (dump = find_dump(mem, addr + done)) && dump->bytes &&
-	       !auxtap_image_set_by_hand(mem->set, addr + done)) {
+	       !image_set_has_override(mem->set, addr + done)) {
 		uint64_t at = addr + done - dump->addr, part = dump->size - at;
 
 		if (part > size - done)
@@ -109,7 +109,7 @@ uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t siz
 		memcpy((uint8_t *)buf + done, dump->bytes + at, (size_t)part);
 		done += (uint32_t)part;
 	}
-	if (done || (mem->dumps && mem->dumps->nr && !auxtap_image_set_by_hand(mem->set, addr)))
+	if (done || (mem->dumps && mem->dumps->nr && !image_set_has_override(mem->set, addr)))
 		return done;
 	size = bytes_certain(mem, addr, size);
 	if (!size)
@@ -125,7 +125,7 @@ void cs_memory_count(struct cs_memory *mem, uint64_t addr, uint64_t nr_insns)
 	if (addr < mem->count_lo || addr >= mem->count_hi) {
 		cs_memory_count_flush(mem);
 		pthread_mutex_lock(&mem->set->lock);
-		map = image_lookup(mem->set, mem->pid, mem->time, addr);
+		map = image_find_map(mem->set, mem->pid, mem->time, addr);
 		mem->count_image = map ? map->image : NULL;
 		mem->count_lo = map ? map->start : addr;
 		mem->count_hi = map ? map->end : addr + 1;
@@ -147,7 +147,7 @@ void cs_memory_describe_fault(const struct cs_memory *mem, uint64_t addr, char *
 	const struct image_map *map;
 
 	pthread_mutex_lock(&mem->set->lock);
-	map = image_lookup(mem->set, mem->pid, mem->time, addr);
+	map = image_find_map(mem->set, mem->pid, mem->time, addr);
 	if (map) {
 		map->image->nr_gaps++;
 		snprintf(text, size, "no image %.48s for %" PRIx64, map->image->name, addr);

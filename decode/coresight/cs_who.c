@@ -85,7 +85,7 @@ static bool is_entry(void *ctx, uint64_t addr)
 {
 	const struct entry_query *w = ctx;
 
-	return auxtap_image_set_is_entry(w->images, &w->run, addr);
+	return image_set_is_entry(w->images, &w->run, addr);
 }
 
 static bool add_exec(struct cs_stream *s, size_t extent, uint64_t off, uint64_t time)
@@ -135,7 +135,7 @@ static void match_execs(struct cs_stream *s, size_t extent, const struct image_b
 	struct auxtap_image_set *images = s->dec->images;
 	const struct cs_start *found[CS_EXECS];
 	uint64_t times[CS_EXECS];
-	size_t nr = auxtap_image_set_execs(images, b, times, CS_EXECS), nr_found, both;
+	size_t nr = image_set_exec_times(images, b, times, CS_EXECS), nr_found, both;
 
 	if (!nr || nr > CS_EXECS)
 		return;
@@ -149,7 +149,7 @@ static void match_execs(struct cs_stream *s, size_t extent, const struct image_b
 
 		one.since = times[nr - i] - 1;
 		one.until = times[nr - i];
-		if (!auxtap_image_set_is_entry(images, &one, found[nr_found - i]->addr))
+		if (!image_set_is_entry(images, &one, found[nr_found - i]->addr))
 			return;
 	}
 	if (nr > both && !add_exec(s, extent, p->off, times[nr - both - 1]))
@@ -173,7 +173,7 @@ void cs_stream_find_execs(struct cs_stream *s)
 	cs_stream_owner(s, -1, s->first_extent, first->off, first->time, &w.run.pid, &tid);
 	w.run.since = first->since;
 	w.run.until = first[s->nr_extents - 1].until;
-	if (!auxtap_image_set_execs(w.images, &w.run, NULL, 0))
+	if (!image_set_exec_times(w.images, &w.run, NULL, 0))
 		return;
 	bytes.format = CS_FORMAT_SOURCE;
 	if (cs_starts_find(&starts, s->dec->flow_ops, s->shared, s->unit, &bytes, first->off))

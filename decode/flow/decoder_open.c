@@ -32,7 +32,7 @@ static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 	if (auxtap_perfdata_get_info(dec->pd)->form != AUXTAP_PERFDATA_DIRECTORY)
 		return 0;
 	snprintf(path, sizeof(path), "%s/kcore_dir/kcore", auxtap_perfdata_path(dec->pd));
-	return auxtap_image_set_kcore(dec->images, path, err);
+	return image_set_add_kcore(dec->images, path, err);
 }
 
 /* ---- metadata: saved images, exact sizes of gaps ---- */
@@ -44,11 +44,11 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	char *name;
 
 	if (type == AUXTAP_METADATA_PACK_IMAGE || type == AUXTAP_METADATA_PACK_SOURCE)
-		return auxtap_image_set_packed(dec->images, type, data, size);
+		return image_set_add_packed(dec->images, type, data, size);
 	if (type == AUXTAP_METADATA_CODE)
-		return auxtap_image_set_code(dec->images, data, size);
+		return image_set_add_code(dec->images, data, size);
 	if (type == AUXTAP_METADATA_CODE_NAMES || type == AUXTAP_METADATA_CODE_DUMP)
-		return auxtap_image_set_code_names(dec->images, type, data, size);
+		return image_set_add_code_names(dec->images, type, data, size);
 	if (type == AUXTAP_METADATA_CAPTURE) {
 		dec->by_auxtap = true;
 		return decoder_note_written(dec, data, size);
@@ -61,7 +61,7 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	name = strndup((const char *)data + 4, len);
 	if (!name)
 		return -ENOMEM;
-	auxtap_image_set_embedded(dec->images, name, (const char *)data + 4 + len, size - 4 - len);
+	image_set_add_embedded(dec->images, name, (const char *)data + 4 + len, size - 4 - len);
 	free(name);
 	return 0;
 }
@@ -179,8 +179,8 @@ static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
 	if (!auxtap_perfdata_build_ids(dec->pd, &ids, &nr))
 		for (size_t i = 0; i < nr; i++)
 			if (ids[i].filename)
-				auxtap_image_set_known_id(dec->images, ids[i].filename, ids[i].id,
-							  ids[i].size);
+				image_set_add_build_id(dec->images, ids[i].filename, ids[i].id,
+						       ids[i].size);
 	auxtap_perfdata_rewind_sorted(dec->pd);
 	while ((ret = auxtap_perfdata_next_sorted(dec->pd, &rec, &damage)) == 1) {
 		ret = sideband_record(&dec->sideband, &rec);
@@ -275,7 +275,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 		return ret;
 	dec->pd = pd;
 	if (images)
-		auxtap_image_set_of_file(images, pd);
+		image_set_set_recording(images, pd);
 	family->configure(dec, info, nr);
 	ret = read_metadata(dec, err);
 	if (!ret)

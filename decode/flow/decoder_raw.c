@@ -164,7 +164,7 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 	}
 	if (unknown)
 		dec->sideband.first_pid = dec->sideband.first_tid = -1;
-	ret = auxtap_image_set_kernel_unmoved(images);
+	ret = image_set_add_vmlinux_unrelocated(images);
 	if (ret) {
 		auxtap_error_set(err, ret, path, "out of memory");
 		goto fail;

@@ -202,7 +202,7 @@ static void cut_spaces(struct sideband *sb)
 		const struct sideband_thread *thread = sb->threads[i];
 
 		if (thread->tid == thread->pid && !thread->started)
-			auxtap_image_set_cut(sb->images, thread->pid);
+			image_set_mark_start_unknown(sb->images, thread->pid);
 	}
 }
 
@@ -320,16 +320,16 @@ static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct 
 	if (!name)
 		return 0;
 	if (mode == PERF_RECORD_MISC_KERNEL || pid == -1)
-		return auxtap_image_set_kernel_map(sb->images, rec->time, addr, len, pgoff, name,
-						   id, id_size);
+		return image_set_add_kernel_map(sb->images, rec->time, addr, len, pgoff, name, id,
+						id_size);
 	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
 		return 0;
 	if (rec->header->misc & PERF_RECORD_MISC_MMAP_DATA && rec->header->type == PERF_RECORD_MMAP)
 		return 0;
 	if (!sideband_thread(sb, tid, false) && set_comm(sb, pid, tid, rec->time, NULL))
 		return -ENOMEM;
-	return auxtap_image_set_map_file(sb->images, pid, rec->time, addr, len, pgoff, name, id,
-					 id_size, &file);
+	return image_set_add_map(sb->images, pid, rec->time, addr, len, pgoff, name, id, id_size,
+				 &file);
 }
 
 static int on_comm(struct sideband *sb, const struct auxtap_record *rec, struct body b)

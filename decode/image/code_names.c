@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Names and source lines of generated code: from the text of a /tmp/perf-PID.map, lines of start,
- * size (both hexadecimal) and name; and from the records of a jitdump. A compiler uses memory
- * again: what comes later takes the place of what it overlaps. The jitdump, which has lines, comes
- * last.
+ * Names and source lines of generated code, from the text of a /tmp/perf-PID.map (lines of start,
+ * size, both hexadecimal, and name) and from the records of a jitdump. JIT compilers reuse memory:
+ * a later entry replaces those that it overlaps. The jitdump is read last, since it has source
+ * lines.
  */
 #include "image_private.h"
 #include "perfdata/jitdump.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A dump has fewer, but each JIT_CODE_MOVE makes more of them. */
+/* A jitdump has fewer lines, but each JIT_CODE_MOVE repeats those of the moved code. */
 #define LINES_MAX (1u << 23)
 
 struct name_line {
@@ -22,7 +22,7 @@ struct name_line {
 	const char *name;
 	size_t length;
 	struct jitdump_record debug; /* nr_lines 0: no source lines */
-	uint64_t moved;		     /* by so much from where 'debug' has it */
+	uint64_t moved;		     /* distance from the addresses in 'debug' */
 };
 
 struct name_list {
@@ -34,10 +34,10 @@ struct code_line {
 	uint64_t start, end;
 	const char *file;
 	unsigned int line;
-	uint32_t nr; /* of those at one address the last one holds */
+	uint32_t nr; /* of several at one address the last one is valid */
 };
 
-/* A number and the blank after it; false: *at is something else. */
+/* Parses a hexadecimal number and the blank after it. False: there is something else at *at. */
 static bool take_number(const char **at, uint64_t *number)
 {
 	char *end;
@@ -72,7 +72,7 @@ static int by_start(const void *a, const void *b)
 	return x->nr < y->nr ? -1 : x->nr > y->nr;
 }
 
-/* Where lines overlap, the newest stays. */
+/* Of overlapping entries the newest one is kept. */
 static void only_newest(struct name_list *list)
 {
 	size_t nr = 0;
@@ -115,7 +115,7 @@ static int read_lines(struct name_list *list, const char *text)
 
 /* ---- jitdump ---- */
 
-/* Where in the list each code of a jitdump is now, by its number there. */
+/* Index in the list of the newest entry of each code of a jitdump, by its code_index there. */
 struct code_numbers {
 	struct hash_map map;
 	size_t *at;
@@ -145,8 +145,8 @@ static int add_code(struct name_list *list, struct code_numbers *numbers, uint64
 }
 
 /*
- * V8 (node) writes addresses that are 64 bytes too high, for versions of perf that were wrong by as
- * much, and in some versions names of files that it has freed: its lines are not used.
+ * V8 (node) writes line addresses that are 64 bytes too high, to match a bug in old versions of
+ * perf, and some of its versions write file names that they have freed: its lines are not used.
  */
 static bool is_of_v8(const struct name_line *name)
 {
@@ -168,7 +168,7 @@ static bool is_text(const char *text)
 	return true;
 }
 
-/* All of them are lines of files, at addresses in the code: else none counts. */
+/* Whether all lines have a valid file name and an address in the code; else none is used. */
 static bool are_lines(const struct name_line *name)
 {
 	struct jitdump_record debug = name->debug;
@@ -184,7 +184,7 @@ static bool are_lines(const struct name_line *name)
 	return !debug.nr_lines && !is_of_v8(name);
 }
 
-/* debug: the record before; its lines are those of this code if it names the address. */
+/* debug: the record before; its lines belong to this code if it has the same address. */
 static int add_load(struct name_list *list, struct code_numbers *numbers,
 		    const struct jitdump_record *load, const struct jitdump_record *debug)
 {
@@ -253,8 +253,8 @@ static int by_address(const void *a, const void *b)
 }
 
 /*
- * The lines of one function; each holds up to the next, the last up to the function's end. left:
- * how many more may be looked at.
+ * Adds the lines of one function. Each one covers the addresses up to the next line, the last one
+ * up to the function's end. *left: how many more lines may be read.
  */
 static int add_lines(struct auxtap_image *image, const struct name_line *name, uint32_t *left)
 {
@@ -280,7 +280,7 @@ static int add_lines(struct auxtap_image *image, const struct name_line *name, u
 	for (size_t i = first; i < image->nr_code_lines; i++) {
 		if (i + 1 < image->nr_code_lines)
 			at[i].end = at[i + 1].start;
-		if (at[i].end > at[i].start) /* else the next one is of the same instruction */
+		if (at[i].end > at[i].start) /* else the next line has the same address */
 			at[nr++] = at[i];
 	}
 	image->nr_code_lines = nr;
@@ -310,7 +310,7 @@ bool code_names_line(const struct auxtap_image *image, uint64_t addr, struct aux
 
 /* ---- both ---- */
 
-/* The image frees the text. */
+/* Makes the image the owner of the text. */
 static int own(struct auxtap_image *image, char *text)
 {
 	if (!text || vector_grow(image->owned_names, image->nr_owned_names, image->max_owned_names))
@@ -323,7 +323,7 @@ static int add_symbols(struct auxtap_image *image, const struct name_list *list)
 {
 	uint32_t left = LINES_MAX;
 
-	/* they are addresses, as those of the image's code */
+	/* these symbols have run-time addresses: see is_generated_code */
 	image->symbols = list->nr ? calloc(list->nr, sizeof(*image->symbols)) : NULL;
 	if (list->nr && !image->symbols)
 		return -1;
@@ -351,7 +351,7 @@ int code_names_read(struct auxtap_image *image, const char *text, uint8_t *dump,
 	struct name_list list = {0};
 	int ret = 0;
 
-	if (dump && own(image, (char *)dump)) { /* names of files stay in it */
+	if (dump && own(image, (char *)dump)) { /* file names point into it */
 		free(dump);
 		return -1;
 	}

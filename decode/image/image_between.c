@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Code that ran at a time which is known only to lie between two others. Where the maps changed in
- * between, code is certain only at addresses that had no other code before the change.
+ * Code that was executed at a time that is known only as an interval (struct image_between). Where
+ * mappings changed in the interval, code is certain only at addresses that had no other code
+ * before the change.
  */
 #include "image_private.h"
 
 #include <elf.h>
 
-/* What is certain of [addr, addr + size): the boundaries of maps end it. */
+/* Addresses [addr, addr + size) with certain code; cut() shortens them to the next map boundary. */
 struct extent {
 	uint64_t addr;
 	uint32_t size;
@@ -19,7 +20,7 @@ static void cut(struct extent *e, uint64_t boundary)
 		e->size = (uint32_t)(boundary - e->addr);
 }
 
-/* Is it code of another instruction set, which an Arm unit cannot have traced? */
+/* Whether it is code of another instruction set, which an Arm unit cannot have traced. */
 static bool is_foreign(const struct auxtap_image *image)
 {
 	return image->is_elf && image->machine != EM_AARCH64 && image->machine != EM_ARM;
@@ -32,11 +33,11 @@ static bool covers(const struct image_map *map, uint64_t addr)
 
 static bool same_code(const struct image_map *a, const struct image_map *b)
 {
-	return a->image == b->image && a->by_vaddr == b->by_vaddr &&
+	return a->image == b->image && a->is_kernel_image == b->is_kernel_image &&
 	       a->pgoff - a->start == b->pgoff - b->start;
 }
 
-/* Do the records contain what was mapped before the exec at 'at'? */
+/* Whether the records contain mappings from before the exec, which is change number 'at'. */
 static bool known_before(const struct image_space *space, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
@@ -46,9 +47,9 @@ static bool known_before(const struct image_space *space, size_t at)
 }
 
 /*
- * Is the next change an exec, with programs before it? A look-up of an address where nothing was
- * mapped goes on to the next maps, of which the record may come a little later: not to another
- * program's.
+ * Whether change number 'end' is an exec that replaces another program. At an address where nothing
+ * is mapped, image_find_map() also accepts a mapping that is recorded later: that must not be one
+ * of the next program.
  */
 static bool other_program_next(const struct image_space *space, const struct image_between *b,
 			       size_t end)
@@ -57,20 +58,20 @@ static bool other_program_next(const struct image_space *space, const struct ima
 	       (!b->from_start || known_before(space, end));
 }
 
-static bool nothing_mapped(struct image_space *space, size_t epoch, uint64_t addr)
+static bool nothing_mapped(struct image_space *space, size_t nr_changes, uint64_t addr)
 {
-	struct image_view *view = image_space_view(space, epoch);
+	struct image_view *view = image_space_view(space, nr_changes);
 	bool nothing = !view || !image_view_find(view, addr);
 
 	image_view_put(view);
 	return nothing;
 }
 
-/* What was mapped at the first of the two times: true if it is the same code. */
-static bool same_as_first(struct image_space *space, size_t epoch, const struct image_map *now,
+/* Whether the code at e->addr at the begin of the interval, if any, is that of 'now'. */
+static bool same_as_first(struct image_space *space, size_t nr_changes, const struct image_map *now,
 			  struct extent *e)
 {
-	struct image_view *view = image_space_view(space, epoch);
+	struct image_view *view = image_space_view(space, nr_changes);
 	bool same = true;
 
 	if (!view)
@@ -87,15 +88,15 @@ static bool same_as_first(struct image_space *space, size_t epoch, const struct 
 	return same;
 }
 
-static bool given_by_hand(const struct auxtap_image_set *set, uint64_t addr)
+static bool has_override(const struct auxtap_image_set *set, uint64_t addr)
 {
-	for (size_t i = 0; i < set->nr_raw; i++)
-		if (covers(&set->raw[i], addr))
+	for (size_t i = 0; i < set->nr_override; i++)
+		if (covers(&set->override_maps[i], addr))
 			return true;
 	return false;
 }
 
-/* The rest of auxtap_image_set_certain(), with the set's lock. */
+/* Whether e->addr has certain code; shortens e. The caller holds the set's lock. */
 static bool is_certain(struct auxtap_image_set *set, const struct image_between *b,
 		       struct extent *e)
 {
@@ -103,15 +104,15 @@ static bool is_certain(struct auxtap_image_set *set, const struct image_between 
 	const struct image_map *now;
 	size_t first, end;
 
-	if (!space || given_by_hand(set, e->addr))
+	if (!space || has_override(set, e->addr))
 		return true;
-	first = image_space_epoch(space, b->since);
-	end = image_space_epoch(space, b->until);
+	first = image_space_changes_until(space, b->since);
+	end = image_space_changes_until(space, b->until);
 	if (other_program_next(space, b, end) && nothing_mapped(space, end, e->addr))
 		return false;
 	if (first >= end)
 		return true;
-	now = image_lookup(set, b->pid, b->until, e->addr);
+	now = image_find_map(set, b->pid, b->until, e->addr);
 	if (!same_as_first(space, first, now, e))
 		return false;
 	for (size_t i = first; i < end; i++) {
@@ -130,21 +131,21 @@ static bool is_certain(struct auxtap_image_set *set, const struct image_between 
 	return true;
 }
 
-uint32_t auxtap_image_set_certain(struct auxtap_image_set *set, const struct image_between *b,
-				  uint64_t addr, uint32_t size)
+uint32_t image_set_bytes_unchanged(struct auxtap_image_set *set, const struct image_between *b,
+				   uint64_t addr, uint32_t size)
 {
 	struct extent e = {addr, size};
 	bool certain;
 
 	if (addr >> 63)
-		return size; /* the kernel's own code stays */
+		return size; /* kernel code does not change */
 	pthread_mutex_lock(&set->lock);
 	certain = is_certain(set, b, &e);
 	pthread_mutex_unlock(&set->lock);
 	return certain ? e.size : 0;
 }
 
-bool auxtap_image_set_changed(struct auxtap_image_set *set, const struct image_between *b)
+bool image_set_may_have_changed(struct auxtap_image_set *set, const struct image_between *b)
 {
 	struct image_space *space;
 	bool changed = false;
@@ -153,23 +154,23 @@ bool auxtap_image_set_changed(struct auxtap_image_set *set, const struct image_b
 	pthread_mutex_lock(&set->lock);
 	space = image_space_get(set, b->pid, false);
 	if (space) {
-		end = image_space_epoch(space, b->until);
-		changed = image_space_epoch(space, b->since) < end ||
+		end = image_space_changes_until(space, b->until);
+		changed = image_space_changes_until(space, b->since) < end ||
 			  other_program_next(space, b, end);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return changed;
 }
 
-size_t auxtap_image_set_execs(struct auxtap_image_set *set, const struct image_between *b,
-			      uint64_t *times, size_t max)
+size_t image_set_exec_times(struct auxtap_image_set *set, const struct image_between *b,
+			    uint64_t *times, size_t max)
 {
 	struct image_space *space;
 	size_t nr = 0;
 
 	pthread_mutex_lock(&set->lock);
 	space = image_space_get(set, b->pid, false);
-	for (size_t i = space ? image_space_epoch(space, b->since) : 0;
+	for (size_t i = space ? image_space_changes_until(space, b->since) : 0;
 	     space && i < space->nr_changes; i++) {
 		if (space->changes[i].time > b->until)
 			break;
@@ -183,7 +184,7 @@ size_t auxtap_image_set_execs(struct auxtap_image_set *set, const struct image_b
 	return nr;
 }
 
-/* Is addr where the file's first instruction is? */
+/* Whether addr is the file's ELF entry point. */
 static bool is_entry_of(const struct image_map *map, uint64_t addr)
 {
 	const struct auxtap_image *image = map->image;
@@ -193,8 +194,7 @@ static bool is_entry_of(const struct image_map *map, uint64_t addr)
 	       addr - map->start == off - map->pgoff;
 }
 
-bool auxtap_image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b,
-			       uint64_t addr)
+bool image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b, uint64_t addr)
 {
 	struct image_space *space;
 	bool found = false, after = false;
@@ -203,7 +203,7 @@ bool auxtap_image_set_is_entry(struct auxtap_image_set *set, const struct image_
 	pthread_mutex_lock(&set->lock);
 	space = image_space_get(set, b->pid, false);
 	if (space)
-		i = image_space_epoch(space, b->since);
+		i = image_space_changes_until(space, b->since);
 	for (; space && !found && i < space->nr_changes; i++) {
 		const struct image_map *map = &space->changes[i];
 

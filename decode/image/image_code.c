@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Code that a process wrote at run time, as the recording has it: bytes at addresses, each since a
- * time. They stand in for anonymous memory, which has no file. What ran at an address before that
- * time is not known, and stays a gap.
+ * Code that a process generated at run time. The recording contains extents of bytes at addresses,
+ * each with the time since which they are valid. They replace anonymous memory, which has no file.
+ * Code at an address before that time is unknown, and remains a gap.
  */
 #include "image_private.h"
 #include "util/vector.h"
@@ -16,30 +16,30 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CODE_BYTES (1u << 28) /* of one process */
+#define CODE_BYTES (1u << 28) /* at most, of one process */
 #define CODE_PAGE  4096u
 #define CODE_FILE  (1ull << 29) /* the largest file of pages */
-#define CODE_NONE  0x06		/* in it, where nothing is known: no instruction of 64-bit code */
+#define CODE_NONE  0x06		/* fills the gaps in that file: an invalid opcode in 64-bit mode */
 
-/* Pages in a row, each with some code; in the file one after the other. */
+/* Adjacent pages, each with some code. The file contains all parts one after the other. */
 struct code_part {
 	uint64_t start, end, off;
 };
 
 struct image_code {
-	struct auxtap_image *image; /* the bytes of all extents, one after the other */
-	uint8_t *bytes;		    /* until the first look-up, when the image takes them */
+	struct auxtap_image *image; /* has the bytes of all extents, one after the other */
+	uint8_t *bytes;		    /* until the first look-up; then the image owns them */
 	size_t nr_bytes, max_bytes;
 	struct image_map *extents; /* disjoint; by address after the first look-up */
 	size_t nr, max;
-	uint64_t *times; /* of changes, sorted, each once; after the first look-up */
+	uint64_t *times; /* times at which code changed, sorted, unique; set at the first look-up */
 	size_t nr_times;
-	bool ready;    /* nothing changes from now on: it can be read without the lock */
-	char path[32]; /* of a file without a name; "": no file */
+	bool ready; /* after the first look-up nothing changes: it can be read without the lock */
+	char path[32]; /* of the memfd; "": there is none */
 	int fd;
 	struct code_part *parts; /* by address */
 	size_t nr_parts, max_parts;
-	/* likewise until the first look-up; NULL: none */
+	/* both until the first look-up; NULL: none */
 	char *names;   /* of /tmp/perf-PID.map */
 	uint8_t *dump; /* of a jitdump */
 	size_t dump_size;
@@ -59,7 +59,7 @@ static int by_time(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Extents that overlap are of no recorder: the lower one holds. */
+/* No recorder writes overlapping extents; of such ones the lower one is kept. */
 static void code_sort(struct image_code *code)
 {
 	size_t nr = 0;
@@ -112,7 +112,7 @@ static int find_parts(struct image_code *code)
 	return 0;
 }
 
-/* The part that ends after addr; nr_parts: all end before it. */
+/* Index of the first part that ends after addr; nr_parts: there is none. */
 static size_t part_after(const struct image_code *code, uint64_t addr)
 {
 	size_t lo = 0, hi = code->nr_parts;
@@ -128,7 +128,7 @@ static size_t part_after(const struct image_code *code, uint64_t addr)
 	return lo;
 }
 
-/* extent: the first that ends after the part's start; the next part's. */
+/* *extent: index of the part's first extent; becomes that of the next part. */
 static int write_part(const struct image_code *code, const struct code_part *part, size_t *extent)
 {
 	uint64_t size = part->end - part->start;
@@ -151,8 +151,8 @@ static int write_part(const struct image_code *code, const struct code_part *par
 }
 
 /*
- * All pages in a file, which libipt can map, so that it keeps what it has decoded. Without it the
- * code is read a few bytes at a time.
+ * Writes all pages to a memfd, which libipt can map; then it caches decoded blocks. Without the
+ * file libipt reads the code through a callback, a few bytes at a time.
  */
 static void write_file(struct image_code *code)
 {
@@ -182,7 +182,7 @@ const struct image_code *image_code_of(const struct image_space *space)
 	if (!code || code->ready)
 		return code;
 	code->ready = true;
-	image_take_saved(code->image, code->bytes, code->nr_bytes);
+	image_adopt_saved(code->image, code->bytes, code->nr_bytes);
 	code->bytes = NULL;
 	code_sort(code);
 	write_file(code);
@@ -195,11 +195,11 @@ const struct image_code *image_code_of(const struct image_space *space)
 	return code;
 }
 
-int auxtap_image_set_code(struct auxtap_image_set *set, const void *data, size_t size)
+int image_set_add_code(struct auxtap_image_set *set, const void *data, size_t size)
 {
 	struct auxtap_crash_code head;
 	struct image_space *space;
-	struct image_map map = {.at_address = true};
+	struct image_map map = {.is_generated_code = true};
 	struct image_code *code;
 	int ret = -ENOMEM;
 
@@ -219,7 +219,7 @@ int auxtap_image_set_code(struct auxtap_image_set *set, const void *data, size_t
 	if (!code || !code->image)
 		goto out;
 	ret = 0;
-	/* a second decoder of the same recording */
+	/* a second decoder of the same recording adds the same code again */
 	if (code->ready || head.nr_bytes > CODE_BYTES - code->nr_bytes)
 		goto out;
 	map.time = head.time;
@@ -240,8 +240,8 @@ out:
 	return ret;
 }
 
-int auxtap_image_set_code_names(struct auxtap_image_set *set, uint32_t type, const void *data,
-				size_t size)
+int image_set_add_code_names(struct auxtap_image_set *set, uint32_t type, const void *data,
+			     size_t size)
 {
 	struct auxtap_crash_code_names head;
 	struct image_space *space;
@@ -361,8 +361,8 @@ void image_code_each_part(const struct image_code *code, const struct image_map 
 	}
 }
 
-/* How many times there are up to that one. */
-size_t image_code_epoch(const struct image_space *space, uint64_t time)
+/* How many of code->times[] are not after 'time'. */
+size_t image_code_changes_until(const struct image_space *space, uint64_t time)
 {
 	const struct image_code *code = space->code ? image_code_of(space) : NULL;
 	size_t lo = 0, hi = code ? code->nr_times : 0;
@@ -382,13 +382,13 @@ void image_code_range(const struct image_space *space, uint64_t time, uint64_t a
 		      struct image_code_range *range)
 {
 	const struct image_code *code = space->code ? image_code_of(space) : NULL;
-	size_t at, epoch;
+	size_t at, nr_changes;
 
 	*range = (struct image_code_range){.end = UINT64_MAX, .time_last = UINT64_MAX};
 	if (!code)
 		return;
 	at = first_after(code, addr);
-	epoch = image_code_epoch(space, time);
+	nr_changes = image_code_changes_until(space, time);
 	if (at)
 		range->start = code->extents[at - 1].end;
 	if (at < code->nr && code->extents[at].start <= addr) {
@@ -397,10 +397,10 @@ void image_code_range(const struct image_space *space, uint64_t time, uint64_t a
 	} else if (at < code->nr) {
 		range->end = code->extents[at].start;
 	}
-	if (epoch)
-		range->time_begin = code->times[epoch - 1];
-	if (epoch < code->nr_times)
-		range->time_last = code->times[epoch] - 1;
+	if (nr_changes)
+		range->time_begin = code->times[nr_changes - 1];
+	if (nr_changes < code->nr_times)
+		range->time_last = code->times[nr_changes] - 1;
 }
 
 void image_code_free(struct image_code *code)

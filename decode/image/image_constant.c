@@ -30,7 +30,7 @@ static bool map_bias(const struct image_map *map, uint64_t *bias)
 {
 	const struct image_load *load;
 
-	if (!map->image->data || !map->image->is_elf || map->image->is_rel || map->by_vaddr)
+	if (!map->image->data || !map->image->is_elf || map->image->is_rel || map->is_kernel_image)
 		return false;
 	load = code_of(map);
 	*bias = load ? map->start - map->pgoff + load->off - load->vaddr :
@@ -63,19 +63,19 @@ static const uint8_t *segment_bytes(const struct image_map *map, uint64_t addr, 
 static const uint8_t *constant_bytes(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				     uint64_t addr, size_t *left, struct auxtap_image **image)
 {
-	const struct image_map *map = image_lookup(set, pid, time, addr);
+	const struct image_map *map = image_find_map(set, pid, time, addr);
 	struct image_space *space = image_space_get(set, pid, false);
 	const uint8_t *bytes = NULL;
 	struct image_view *view;
 
 	*image = map ? map->image : NULL;
-	if (map && map->at_address)
+	if (map && map->is_generated_code)
 		return NULL;
 	if (map && !map->image->is_elf) /* given by hand */
 		return image_map_bytes(map, addr, left);
 	if (map)
 		return segment_bytes(map, addr, left);
-	view = space ? image_space_view(space, image_space_epoch(space, time)) : NULL;
+	view = space ? image_space_view(space, image_space_changes_until(space, time)) : NULL;
 	for (size_t i = 0; view && i < view->nr && !bytes; i++) {
 		*image = view->maps[i].image;
 		if (!*image) /* an exec */
@@ -152,7 +152,7 @@ int auxtap_image_set_mappings(struct auxtap_image_set *set, pid_t pid, uint64_t 
 
 	pthread_mutex_lock(&set->lock);
 	space = image_space_get(set, pid, false);
-	view = space ? image_space_view(space, image_space_epoch(space, time)) : NULL;
+	view = space ? image_space_view(space, image_space_changes_until(space, time)) : NULL;
 	if (space && !view)
 		ret = -ENOMEM;
 	for (size_t i = 0; view && i < view->nr && !ret; i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where an image's file is: sysroot, perf's build-id cache and unpacked archives, the
- * recorded path, the distribution's build-id tree, debuginfod. A file whose build-id is not
- * the recorded one is never used.
+ * Searches for an image's file: sysroot, perf's build-id cache and unpacked archives, the
+ * distribution's build-id tree, the recorded path, debuginfod. A file whose build-id is not the
+ * recorded one is never used.
  */
 #include "packed.h"
 #include "open_for_users.h"
@@ -36,7 +36,7 @@ static void hex(char *out, const uint8_t *id, unsigned int size)
 	*out = '\0';
 }
 
-/* perf pads a recorded build-id shorter than 20 bytes with zeros: trailing zeros do not count. */
+/* perf pads a build-id shorter than 20 bytes with zeros: trailing zeros do not count. */
 static bool same_id(const uint8_t *a, unsigned int na, const uint8_t *b, unsigned int nb)
 {
 	unsigned int n = na < nb ? na : nb;
@@ -52,7 +52,7 @@ static bool same_id(const uint8_t *a, unsigned int na, const uint8_t *b, unsigne
 	return true;
 }
 
-/* A file is there and is not the one recorded: the first of them is named. */
+/* There is a file, but not the recorded one. Of several the image names the first. */
 static void differs(struct auxtap_image *image, const char *path, const uint8_t *before,
 		    unsigned int before_size)
 {
@@ -67,8 +67,8 @@ static void differs(struct auxtap_image *image, const char *path, const uint8_t 
 }
 
 /*
- * A file without a build-id is another one if its device or inode is, or if it was written after
- * the recording. Elsewhere than at the recorded path nothing is known of it.
+ * Without a build-id, a file is not the recorded one if it has another device or inode, or if it
+ * was written after the recording. This applies to the recorded path only.
  */
 static bool is_another(const struct auxtap_image_set *set, const struct auxtap_image *image, int fd)
 {
@@ -78,19 +78,19 @@ static bool is_another(const struct auxtap_image_set *set, const struct auxtap_i
 		return false;
 	if (!file_identity_is(fd, &image->file))
 		return true;
-	return set->recorded.tv_sec && !fstat(fd, &st) &&
-	       (st.st_mtim.tv_sec != set->recorded.tv_sec ?
-			st.st_mtim.tv_sec > set->recorded.tv_sec :
-			st.st_mtim.tv_nsec > set->recorded.tv_nsec);
+	return set->recording_mtime.tv_sec && !fstat(fd, &st) &&
+	       (st.st_mtim.tv_sec != set->recording_mtime.tv_sec ?
+			st.st_mtim.tv_sec > set->recording_mtime.tv_sec :
+			st.st_mtim.tv_nsec > set->recording_mtime.tv_nsec);
 }
 
 /*
- * The file at the recorded path. The recording may name any: its owner must be allowed to read it.
- * Where that is not known it must be a program or a library, as what is executed is.
+ * Maps the file at the recorded path. A recording may name any file: the recording's owner must be
+ * allowed to read it. If the owner is unknown, it must be an ELF program or library.
  */
 static int map_recorded(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
-	int ret, fd = open_for_users(image->name, &set->owner, set->of_file);
+	int ret, fd = open_for_users(image->name, &set->owner, set->from_recording);
 
 	if (fd >= 0) {
 		image->changed = is_another(set, image, fd);
@@ -110,8 +110,8 @@ static int map_recorded(const struct auxtap_image_set *set, struct auxtap_image 
 }
 
 /*
- * Takes the file if it is there and is the one recorded. A core has no build-id of its own. set:
- * the path is the recorded one.
+ * Uses the file if it exists and is the recorded one; cores have no build-id. set: not NULL if path
+ * is the recorded path. must_match: only if the recording contains a build-id.
  */
 static bool take_path(const struct auxtap_image_set *set, struct auxtap_image *image,
 		      const char *path, bool must_match)
@@ -148,10 +148,10 @@ static bool try_path(struct auxtap_image *image, const char *path, bool must_mat
 }
 
 /*
- * The length of what the build-id table and perf's cache call the image: "[kernel.kallsyms]_text"
- * is "[kernel.kallsyms]" there.
+ * In the build-id table and in perf's cache the image "[kernel.kallsyms]_text" has the name
+ * "[kernel.kallsyms]".
  */
-size_t image_plain_name(const char *name)
+size_t image_base_len(const char *name)
 {
 	const char *end = !strncmp(name, "[kernel", 7) || !strncmp(name, "[guest.kernel", 13) ?
 				  strchr(name, ']') :
@@ -160,7 +160,9 @@ size_t image_plain_name(const char *name)
 	return end ? (size_t)(end + 1 - name) : strlen(name);
 }
 
-/* DIR/[kernel.kcore]/ID/TIME/kcore: the newest that perf saved of this very kernel. */
+/*
+ * DIR/[kernel.kcore]/ID/TIME/kcore: the newest one that perf saved of a kernel with this build-id.
+ */
 static bool try_kcores(struct auxtap_image *image, const char *dir, const char *id)
 {
 	char path[PATH_LEN], best[256] = "";
@@ -179,11 +181,11 @@ static bool try_kcores(struct auxtap_image *image, const char *dir, const char *
 	return *best && try_path(image, path, true);
 }
 
-/* One tree in the layout of ~/.debug. */
+/* Searches a tree with the layout of ~/.debug. */
 static bool try_cache(struct auxtap_image *image, const char *dir, const char *id)
 {
 	static const char *const files[] = {"elf", "vdso", "kcore", "vmlinux"};
-	int len = (int)image_plain_name(image->name);
+	int len = (int)image_base_len(image->name);
 	char path[PATH_LEN];
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -197,7 +199,7 @@ static bool try_cache(struct auxtap_image *image, const char *dir, const char *i
 	}
 	if (!strncmp(image->name, "[kernel", 7) && try_kcores(image, dir, id))
 		return true;
-	/* The oldest perf linked the file itself. */
+	/* Old versions of perf linked the file itself. */
 	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s", dir, id, id + 2);
 	return try_path(image, path, true);
 }
@@ -226,7 +228,7 @@ static bool try_by_id(const struct auxtap_image_set *set, struct auxtap_image *i
 	return try_path(image, path, true);
 }
 
-/* Only if the user asked for it; the variable says which servers. */
+/* Only if the user asked for it; DEBUGINFOD_URLS names the servers. */
 static bool try_debuginfod(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -267,15 +269,15 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A file given by hand stands for the recorded one of the same name, wherever that was. */
-static bool try_given(const struct auxtap_image_set *set, struct auxtap_image *image)
+/* A file from --image is used for a recorded file of the same base name, whatever its directory. */
+static bool try_override_file(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
-	for (size_t i = 0; i < set->nr_raw; i++) {
-		const struct auxtap_image *given = set->raw[i].image;
+	for (size_t i = 0; i < set->nr_override; i++) {
+		const struct auxtap_image *override = set->override_maps[i].image;
 
-		if (given != image && given->path &&
-		    !strcmp(base_name(given->path), base_name(image->name)) &&
-		    try_path(image, given->path, false))
+		if (override != image && override->path &&
+		    !strcmp(base_name(override->path), base_name(image->name)) &&
+		    try_path(image, override->path, false))
 			return true;
 	}
 	return false;
@@ -295,7 +297,7 @@ static void look_everywhere(const struct auxtap_image_set *set, struct auxtap_im
 		!strncmp(image->name, "[kernel", 7) || !strncmp(image->name, "[guest.kernel", 13);
 
 	image->state = AUXTAP_IMAGE_MISSING;
-	if (try_given(set, image))
+	if (try_override_file(set, image))
 		return;
 	if (kernel) {
 		if (set->kcore && try_path(image, set->kcore, false))
@@ -307,25 +309,28 @@ static void look_everywhere(const struct auxtap_image_set *set, struct auxtap_im
 		snprintf(path, sizeof(path), "%s%s", set->sysroot, image->name);
 		if (try_path(image, path, false))
 			return;
-		/* or all in one directory */
+		/* or the sysroot has all files in one directory */
 		snprintf(path, sizeof(path), "%s/%s", set->sysroot, base_name(image->name));
 		if (try_path(image, path, false))
 			return;
 	}
 	if (try_by_id(set, image))
 		return;
-	/* With a sysroot this machine's own file counts only if it is provably the same. */
+	/*
+	 * With a sysroot this machine's file is used only if the build-id proves that it is the
+	 * same.
+	 */
 	if (is_file_name(image->name) && take_path(set, image, image->name, set->sysroot != NULL))
 		return;
 	try_debuginfod(set, image);
 }
 
-void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)
+void image_find_file(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
 	if (image_packed_find(set, image))
 		return;
 	look_everywhere(set, image);
-	/* A module's file is not what ran: its sections were put somewhere and relocated. */
+	/* A module's file does not contain the executed code: the kernel relocated its sections. */
 	if (image->state == AUXTAP_IMAGE_FOUND && image->is_rel) {
 		image_file_close(image);
 		image->state = AUXTAP_IMAGE_MISSING;

@@ -53,7 +53,7 @@ struct image_vars_query {
 
 struct auxtap_image_set;
 /* Calls fn for each argument, in the order of the declaration, then for local variables. */
-void auxtap_image_set_variables(struct auxtap_image_set *set, const struct image_vars_query *query,
-				void (*fn)(void *ctx, const struct image_variable *var), void *ctx);
+void image_set_each_variable(struct auxtap_image_set *set, const struct image_vars_query *query,
+			     void (*fn)(void *ctx, const struct image_variable *var), void *ctx);
 
 #endif

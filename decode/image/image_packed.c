@@ -305,8 +305,7 @@ int image_open_packed_debug(const struct auxtap_image *image)
 	return image->packed && image->packed->debug.size ? packed_open(&image->packed->debug) : -1;
 }
 
-int auxtap_image_set_packed(struct auxtap_image_set *set, uint32_t type, const void *data,
-			    size_t size)
+int image_set_add_packed(struct auxtap_image_set *set, uint32_t type, const void *data, size_t size)
 {
 	int ret = 0;
 

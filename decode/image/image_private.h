@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the image store share: image_file.c (one file), image_find.c (where it
- * is), image_space.c (who had it mapped when), image_range.c (how far an answer holds), symbols.c,
- * image_eh.c (ranges of code and landing pads),
- * srcline.c, disasm.c and image_set.c, the public face. pt_memory.c hands the mapped files to
- * libipt.
+ * Declarations that the files of the image store share: image_set.c implements the public API,
+ * image_file.c reads one file, image_find.c searches for it, image_space.c knows which process had
+ * it mapped when, image_range.c finds the addresses and times for which a result is the same,
+ * image_eh.c reads .eh_frame (ranges of code, landing pads); also symbols.c, srcline.c, disasm.c.
+ * pt_memory.c hands the mapped files to libipt.
  */
 #ifndef AUXTAP_IMAGE_PRIVATE_H
 #define AUXTAP_IMAGE_PRIVATE_H
@@ -27,7 +27,7 @@ struct image_symbol {
 	uint64_t start, end; /* ELF addresses, [start, end) */
 	const char *name;    /* as in the file; owned by names or by the mapped file */
 	char *demangled;     /* NULL until asked for; may equal name */
-	uint8_t rank;	     /* between symbols of one address the higher is shown */
+	uint8_t rank;	     /* of several symbols at an address the highest is shown */
 };
 
 struct packed_image; /* packed.h */
@@ -38,10 +38,10 @@ struct code_line;  /* code_names.c */
 struct image_line; /* srcline.c: an address with its frames */
 struct image_lines;
 
-/* An entry (FDE) of .eh_frame. ELF addresses. */
+/* An FDE of .eh_frame. Both are ELF addresses. */
 struct image_eh_entry {
-	uint64_t start; /* of the code that it describes */
-	uint64_t entry;
+	uint64_t start; /* first address of the code that it describes */
+	uint64_t entry; /* the FDE itself */
 };
 
 struct auxtap_image {
@@ -54,66 +54,71 @@ struct auxtap_image {
 	const uint8_t *data; /* the whole file */
 	size_t size;
 	bool mapped;			   /* data is a file mapping; else malloc'ed (metadata) */
-	bool saved;			   /* came with the trace */
+	bool saved;			   /* embedded in the recording */
 	const struct packed_image *packed; /* data has holes; NULL: it is a whole file */
-	struct image_use *use;		   /* NULL: not noted, or not used */
+	struct image_use *use;		   /* which parts were used; NULL: not tracked, or none */
 	bool is_elf, is_64, is_rel;
 	bool is_fixed; /* ET_EXEC: runs at its own addresses only */
-	bool is_core;  /* ET_CORE: memory as it was */
+	bool is_core;  /* ET_CORE: a dump of memory */
 	uint16_t machine;
 	struct image_load *loads;
 	unsigned int nr_loads;
-	int64_t slide; /* kernel: run-time address minus ELF address */
+	int64_t kernel_bias; /* kernel (KASLR): run-time address minus ELF address */
 	bool symbols_read;
 	struct image_symbol *symbols;
 	size_t nr_symbols;
 	char **owned_names; /* "foo@plt" */
 	size_t nr_owned_names, max_owned_names;
-	struct image_eh_entry *eh; /* by start; of files without a search table */
+	struct image_eh_entry *eh; /* by start; only for files without a table in .eh_frame_hdr */
 	size_t nr_eh;
 	bool eh_listed;
 	struct image_lines *lines;
 	bool lines_tried;
 	struct code_line *code_lines; /* code_names.c: of generated code, by address */
 	size_t nr_code_lines, max_code_lines;
-	/* its bytes, symbols or lines were not read for that reason, or no descriptors */
+	/* bytes, symbols or lines were not read: out of memory or of file descriptors */
 	bool no_memory;
-	bool denied;		   /* to the owner of the recording */
-	struct file_identity file; /* as recorded, where no build-id was */
-	/* DIFFERENT: the file there is another one, or was written later */
+	bool denied;		   /* the recording's owner may not read the file */
+	struct file_identity file; /* as recorded, if no build-id was recorded */
+	/* state DIFFERENT: another device or inode, or written after the recording */
 	bool changed;
 };
 
 struct image_map {
 	uint64_t time, start, end, pgoff;
-	struct auxtap_image *image; /* NULL: an exec, everything before is gone */
-	/* the kernel: addresses are those of the ELF file, moved by its slide */
-	bool by_vaddr;
-	bool at_address; /* generated code: its symbols are those of addresses; may change */
+	struct auxtap_image *image; /* NULL: an exec, which removes all earlier mappings */
+	/* kernel text: an address is the ELF address plus image->kernel_bias */
+	bool is_kernel_image;
+	/* its symbols have run-time addresses; the bytes at an address may change */
+	bool is_generated_code;
 };
 
-/* What was mapped at one time: disjoint, sorted by start. Immutable; reference counted. */
+/*
+ * A snapshot of an address space: what was mapped at one time; disjoint, sorted by start.
+ * Immutable; reference counted.
+ */
 struct image_view {
 	unsigned int refs;
-	size_t nr_changes; /* of the space, that went into it */
+	size_t nr_changes; /* it results from the first nr_changes changes of the space */
 	size_t nr;
 	struct image_map maps[];
 };
 
 #define IMAGE_SPACE_VIEWS 8
 
+/* The address space of a process (or of the kernel) over time. */
 struct image_space {
 	pid_t pid;
-	struct image_map *changes; /* by time */
+	struct image_map *changes; /* sorted by time */
 	size_t nr_changes, max_changes;
-	/* what was mapped before the first change is not in the records */
-	bool cut;
+	/* the records do not contain what was mapped before the first change */
+	bool start_unknown;
 	struct image_view *views[IMAGE_SPACE_VIEWS]; /* recently used; NULL */
 	unsigned int next_view;
 	struct image_code *code; /* image_code.c; NULL */
 };
 
-struct image_known_id {
+struct image_build_id_entry {
 	char *name;
 	uint8_t id[20], size;
 };
@@ -122,32 +127,35 @@ struct auxtap_image_set {
 	pthread_mutex_t lock; /* workers of a decoder and its user share the set */
 	char *sysroot, *vmlinux, *kcore;
 	bool debuginfod;
-	bool of_file;		  /* the names of images come from a recording */
-	uid_t owner;		  /* of that file; (uid_t)-1: it came through a pipe */
-	struct timespec recorded; /* that file was last written; 0: unknown */
-	bool no_memory;		  /* as of an image */
+	bool from_recording;		 /* the names of images come from a recording */
+	uid_t owner;			 /* of that recording; (uid_t)-1: it came through a pipe */
+	struct timespec recording_mtime; /* 0: unknown */
+	bool no_memory;			 /* as in struct auxtap_image */
 	struct auxtap_image **images;
 	size_t nr_images, max_images;
-	struct hash_map image_numbers; /* by name */
-	struct image_space **spaces;   /* sorted by pid */
+	struct hash_map image_index; /* by name */
+	struct image_space **spaces; /* sorted by pid */
 	size_t nr_spaces, max_spaces;
-	struct image_map *raw; /* given by hand, for every process; the last holds */
-	size_t nr_raw, max_raw;
-	struct image_map *spare; /* kcore: where nothing else has bytes */
-	size_t nr_spare, max_spare;
-	struct image_known_id *ids; /* build-id table of the file */
+	/* from --image: they override all others, in every process; of several the last one */
+	struct image_map *override_maps;
+	size_t nr_override, max_override;
+	/* kcore, memory dumps: used for addresses of which no other map has the bytes */
+	struct image_map *fallback_maps;
+	size_t nr_fallback, max_fallback;
+	struct image_build_id_entry *ids; /* build-id table of the recording */
 	size_t nr_ids, max_ids;
-	struct packed_image **packed; /* came with the trace */
+	struct packed_image **packed; /* embedded in a packed recording */
 	size_t nr_packed, max_packed;
-	bool notes_use; /* which parts of images are looked up */
+	bool tracks_use; /* remember which parts of images are used (image_use.c) */
 	struct image_source *sources;
 	size_t nr_sources, max_sources;
 	size_t capstone[4]; /* csh, by enum auxtap_isa; 0: not opened */
 };
 
 /*
- * libelf and libdw go on with less where memory is short, and only errno shows it: 0 before,
- * ENOMEM after (or EMFILE, ENFILE). The caller's errno is put back.
+ * libelf and libdw return less data when they run out of memory or of file descriptors; only errno
+ * shows it (ENOMEM, EMFILE, ENFILE). So errno is cleared before such calls and tested after them;
+ * then the caller's errno is restored.
  */
 static inline void image_memory_begin(int *saved)
 {
@@ -164,11 +172,11 @@ static inline void image_memory_end(struct auxtap_image *image, int saved)
 
 /* image_file.c: 0 or -errno; on success data, size and the ELF facts are set. */
 int image_file_map(struct auxtap_image *image, const char *path);
-/* The same; closes fd. */
+/* As image_file_map(), of an open file; closes fd. */
 int image_file_map_fd(struct auxtap_image *image, int fd);
 int image_file_adopt(struct auxtap_image *image, uint8_t *data, size_t size);
 void image_file_close(struct auxtap_image *image);
-/* Build-id of an ELF in memory: its size, 0 without. */
+/* Reads the build-id of an ELF file in memory. Returns its size; 0: the file has none. */
 unsigned int image_elf_build_id(const uint8_t *data, size_t size, uint8_t id[20]);
 /* ELF address of the first instruction; 0: not an ELF file. */
 uint64_t image_elf_entry(const uint8_t *data, size_t size);
@@ -177,10 +185,11 @@ int image_off_to_vaddr(const struct auxtap_image *image, uint64_t off, uint64_t 
 int image_vaddr_to_off(const struct auxtap_image *image, uint64_t vaddr, uint64_t *off,
 		       uint64_t *left);
 
-/* image_find.c: look for image->name; sets path, state and data. */
-void image_find(const struct auxtap_image_set *set, struct auxtap_image *image);
+/* image_find.c: looks for the file named image->name; sets path, state and data. */
+void image_find_file(const struct auxtap_image_set *set, struct auxtap_image *image);
 const char *image_home(void);
-size_t image_plain_name(const char *name);
+/* Length of the name without the kernel symbol that perf appends after ']'. */
+size_t image_base_len(const char *name);
 
 /* disasm.c */
 void image_disassembler_free(struct auxtap_image_set *set);
@@ -188,7 +197,9 @@ void image_disassembler_free(struct auxtap_image_set *set);
 /* image_space.c */
 struct image_space *image_space_get(struct auxtap_image_set *set, pid_t pid, bool create);
 int image_space_add(struct image_space *space, const struct image_map *map);
-size_t image_space_epoch(const struct image_space *space, uint64_t time);
+/* How many changes had happened by then: equal results mean equal mappings. */
+size_t image_space_changes_until(const struct image_space *space, uint64_t time);
+/* The view after nr_changes changes; NULL: out of memory. Release it with image_view_put(). */
 struct image_view *image_space_view(struct image_space *space, size_t nr_changes);
 void image_view_put(struct image_view *view);
 const struct image_map *image_view_find(const struct image_view *view, uint64_t addr);
@@ -196,45 +207,50 @@ void image_space_free(struct image_space *space);
 
 /* image_code.c, with set->lock held */
 struct image_code;
-/* What addr is in at that time where the records say map: code that was generated, or map. */
+/*
+ * The map of generated code that covers addr at that time, if the recorded 'map' is anonymous
+ * memory; else map.
+ */
 const struct image_map *image_code_find(const struct image_space *space, uint64_t time,
 					uint64_t addr, const struct image_map *map);
 bool image_map_is_anonymous(const struct image_map *map);
-/* NULL: the space has none. */
+/* NULL: the space has no generated code. */
 const struct image_code *image_code_of(const struct image_space *space);
-/* As long as it and image_space_epoch() stay the same, so does the code. */
-size_t image_code_epoch(const struct image_space *space, uint64_t time);
-/* Addresses [start, end) and times for which image_code_find() finds the same. */
+/*
+ * Between two times with equal results, also of image_space_changes_until(), the code is the same.
+ */
+size_t image_code_changes_until(const struct image_space *space, uint64_t time);
+/* Addresses [start, end) and times for which image_code_find() has the same result. */
 struct image_code_range {
 	uint64_t start, end, time_begin, time_last;
 };
 void image_code_range(const struct image_space *space, uint64_t time, uint64_t addr,
 		      struct image_code_range *range);
-/* Pages with code in the map, if it is anonymous, as parts of a file. */
+/* Calls fn for each run of pages with code in an anonymous map; path and off: a file with them. */
 void image_code_each_part(const struct image_code *code, const struct image_map *map,
 			  void (*fn)(void *ctx, const char *path, uint64_t off, uint64_t size,
 				     uint64_t addr),
 			  void *ctx);
 void image_code_free(struct image_code *code);
 /*
- * The next two also without the lock. Since when the bytes have been as they are; 0 where no page
- * has code.
+ * The next two need no lock. The time since which the bytes are unchanged; 0: no page of them has
+ * code; IMAGE_CODE_UNKNOWN: code is known for a part of them only.
  */
 #define IMAGE_CODE_UNKNOWN UINT64_MAX
 uint64_t image_code_since(const struct image_code *code, uint64_t addr, uint64_t size);
-/* The bytes, whatever their time; how many are known. */
+/* Reads the bytes, whatever their time. Returns how many are known. */
 size_t image_code_read(const struct image_code *code, uint64_t addr, uint8_t *buf, size_t size);
 
 /* image_set.c, all with set->lock held */
 struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name, const uint8_t *id,
 			       unsigned int id_size);
-/* Bytes that came with the recording become the image's. */
-void image_take_saved(struct auxtap_image *image, uint8_t *bytes, size_t size);
-const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				     uint64_t addr);
+/* The image takes over bytes that were embedded in the recording. */
+void image_adopt_saved(struct auxtap_image *image, uint8_t *bytes, size_t size);
+const struct image_map *image_find_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				       uint64_t addr);
 struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, const uint8_t *id,
 			       unsigned int id_size, const struct file_identity *file);
-/* Bytes of the file from addr on; NULL without any. *left: how many. */
+/* The file's bytes from addr on, *left of them; NULL: it has none. */
 const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_t *left);
 /* ELF address (or file offset without ELF) of addr. */
 uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr);
@@ -243,30 +259,34 @@ uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr);
 ssize_t image_constant_read(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			    void *buf, size_t size);
 
-/* The same for the rest of the library; they take the lock. */
+/* ---- for the rest of the library; these functions take the lock ---- */
+
 /* As auxtap_image_set_map(); file: its device and inode. */
-int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			      uint64_t len, uint64_t pgoff, const char *name,
-			      const uint8_t *build_id, unsigned int build_id_size,
-			      const struct file_identity *file);
-int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, const uint8_t *id,
-			      unsigned int size);
-/* A file's content saved with the trace (vdso); copies. */
-int auxtap_image_set_embedded(struct auxtap_image_set *set, const char *name, const void *data,
-			      size_t size);
-/* An AUXTAP_METADATA_CODE; what is damaged is ignored. 0 or -ENOMEM. */
-int auxtap_image_set_code(struct auxtap_image_set *set, const void *data, size_t size);
-/* An AUXTAP_METADATA_CODE_NAMES or AUXTAP_METADATA_CODE_DUMP, after the code. */
-int auxtap_image_set_code_names(struct auxtap_image_set *set, uint32_t type, const void *data,
-				size_t size);
+int image_set_add_map(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+		      uint64_t len, uint64_t pgoff, const char *name, const uint8_t *build_id,
+		      unsigned int build_id_size, const struct file_identity *file);
+/* An entry of the recording's build-id table. 0 or negative errno. */
+int image_set_add_build_id(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			   unsigned int size);
+/* Adds a copy of a file's content that the recording embeds (vdso). */
+int image_set_add_embedded(struct auxtap_image_set *set, const char *name, const void *data,
+			   size_t size);
+/* Adds an AUXTAP_METADATA_CODE; damaged data is ignored. 0 or -ENOMEM. */
+int image_set_add_code(struct auxtap_image_set *set, const void *data, size_t size);
 /*
- * code_names.c: the image's symbols from the text of a /tmp/perf-PID.map, then from the records of
- * a jitdump, which the image takes. Both may be NULL. 0, or -1: no memory
+ * Adds an AUXTAP_METADATA_CODE_NAMES or AUXTAP_METADATA_CODE_DUMP; call it after the code was
+ * added.
+ */
+int image_set_add_code_names(struct auxtap_image_set *set, uint32_t type, const void *data,
+			     size_t size);
+/*
+ * code_names.c: reads the image's symbols from the text of a /tmp/perf-PID.map, then from a
+ * jitdump, which the image takes over. Both may be NULL. 0, or -1: out of memory.
  */
 int code_names_read(struct auxtap_image *image, const char *text, uint8_t *dump, size_t dump_size);
-/* The source line at the address, into the frame. False: unknown. */
+/* Stores the source line at the address in *frame. False: unknown. */
 bool code_names_line(const struct auxtap_image *image, uint64_t addr, struct auxtap_frame *frame);
-/* image_between.c: a process's code, at a time that lies after 'since' and not after 'until'. */
+/* image_between.c: the time is not known exactly, only that it is in (since, until]. */
 struct image_between {
 	pid_t pid;
 	uint64_t since, until;
@@ -274,88 +294,90 @@ struct image_between {
 };
 
 /*
- * So many of size bytes at addr are the same code at all of that time, or were not mapped before.
+ * How many of the size bytes at addr were the same code from b->since to b->until, or unmapped
+ * until that code was mapped.
  */
-uint32_t auxtap_image_set_certain(struct auxtap_image_set *set, const struct image_between *b,
-				  uint64_t addr, uint32_t size);
-/* May any code be in doubt? */
-bool auxtap_image_set_changed(struct auxtap_image_set *set, const struct image_between *b);
-/* How many execs there are, and the times of the first ones. */
-size_t auxtap_image_set_execs(struct auxtap_image_set *set, const struct image_between *b,
-			      uint64_t *times, size_t max);
+uint32_t image_set_bytes_unchanged(struct auxtap_image_set *set, const struct image_between *b,
+				   uint64_t addr, uint32_t size);
+/* Whether any mapping of the process may have changed in that time. */
+bool image_set_may_have_changed(struct auxtap_image_set *set, const struct image_between *b);
+/* Returns how many execs there were in that time; times gets those of the first 'max'. */
+size_t image_set_exec_times(struct auxtap_image_set *set, const struct image_between *b,
+			    uint64_t *times, size_t max);
 /*
- * Is addr the first instruction of a file that was mapped after an exec at that time, before the
- * next?
+ * Whether addr is the ELF entry point of a file that was mapped after an exec in that time and
+ * before the next one.
  */
-bool auxtap_image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b,
-			       uint64_t addr);
+bool image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b, uint64_t addr);
 /* The recorder did not keep what the process had mapped before the first change. */
-void auxtap_image_set_cut(struct auxtap_image_set *set, pid_t pid);
-/* Something was not read for lack of memory or descriptors. */
-void auxtap_image_set_short(struct auxtap_image_set *set);
+void image_set_mark_start_unknown(struct auxtap_image_set *set, pid_t pid);
+/* Notes that something was not read: out of memory or of file descriptors. */
+void image_set_note_oom(struct auxtap_image_set *set);
 struct auxtap_perfdata;
-/* The recording that names the images: they are read with its owner's rights. */
-void auxtap_image_set_of_file(struct auxtap_image_set *set, const struct auxtap_perfdata *pd);
-/* A core of the kernel's memory, if the caller named none. A file that is not there is no error. */
-int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path,
-			   struct auxtap_error *err);
+/* The recording whose records name the images: their files are read with its owner's rights. */
+void image_set_set_recording(struct auxtap_image_set *set, const struct auxtap_perfdata *pd);
 /*
- * Memory as a snapshot has it, where nothing else is: len bytes of the file from off on at addr, or
- * what the file has. *bytes, *size: what became of it; NULL, and size as asked for: no such file.
+ * Adds a kcore as fallback map, unless the caller named one. No error if the file does not exist.
+ */
+int image_set_add_kcore(struct auxtap_image_set *set, const char *path, struct auxtap_error *err);
+/*
+ * Adds a memory dump as fallback map: up to len bytes of the file, from off on, were at addr.
+ * *bytes, *size: the part that the file has; without such a file *bytes is NULL and *size is len.
  * 0 or -ENOMEM.
  */
-int auxtap_image_set_dump(struct auxtap_image_set *set, const char *path, uint64_t off,
-			  uint64_t len, uint64_t addr, const uint8_t **bytes, uint64_t *size);
-/* Does an image given by hand cover addr? */
-bool auxtap_image_set_by_hand(struct auxtap_image_set *set, uint64_t addr);
-/* vmlinux at the addresses it was linked to, where no record names the kernel. */
-int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set);
-int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
-				uint64_t len, uint64_t pgoff, const char *name, const uint8_t *id,
-				unsigned int id_size);
+int image_set_add_memory_dump(struct auxtap_image_set *set, const char *path, uint64_t off,
+			      uint64_t len, uint64_t addr, const uint8_t **bytes, uint64_t *size);
+/* Whether an image from --image covers addr. */
+bool image_set_has_override(struct auxtap_image_set *set, uint64_t addr);
+/* Adds vmlinux, at the addresses that it was linked to, if no record names the kernel. */
+int image_set_add_vmlinux_unrelocated(struct auxtap_image_set *set);
+/* A kernel mapping of an MMAP record: kernel text or a module. 0 or -ENOMEM. */
+int image_set_add_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
+			     uint64_t len, uint64_t pgoff, const char *name, const uint8_t *id,
+			     unsigned int id_size);
 
 /* symbols.c: the symbol that covers an ELF address, or NULL. */
 const struct image_symbol *image_symbol_find(struct auxtap_image *image, uint64_t vaddr);
-/* The same, and the addresses [start, end) around it of which the answer is the same. */
+/* The same; [*start, *end): the addresses around vaddr that have the same result. */
 const struct image_symbol *image_symbol_range(struct auxtap_image *image, uint64_t vaddr,
 					      uint64_t *start, uint64_t *end);
 const char *image_symbol_name(struct auxtap_image *image, const struct image_symbol *sym);
 void image_symbols_free(struct auxtap_image *image);
-/* malloc'ed, or NULL when name is not mangled. */
+/* Returns malloc'ed text; NULL: name is not mangled. */
 char *image_demangle(const char *name);
 
-/* A range of code that one entry of .eh_frame describes: a function, or a part of one. */
+/* A range of code that one FDE of .eh_frame describes: a function, or a part of one. */
 struct image_range {
 	uint64_t start, end; /* [start, end) */
-	uint64_t lsda;	     /* ELF address of what its calls do with exceptions; 0: nothing */
-	/* at its first instruction the frame is set up already: no function begins there */
+	uint64_t lsda;	     /* ELF address of its LSDA (exception handling); 0: none */
+	/* the frame is set up already at its first instruction: not the start of a function */
 	bool is_part;
 };
 
-/* image_eh.c: ELF addresses; false where no entry covers vaddr. */
+/* image_eh.c: ELF addresses; false: no FDE covers vaddr. */
 bool image_eh_find(struct auxtap_image *image, uint64_t vaddr, struct image_range *range);
 /*
- * Where an exception lands that leaves the call at that address; 0: it leaves the function, or
- * unknown.
+ * The landing pad for exceptions that the call at that address throws; 0: there is none (the
+ * exception leaves the function), or unknown.
  */
 uint64_t image_eh_landing_pad(struct auxtap_image *image, uint64_t call);
 /* The same for run-time addresses. */
-bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			 struct image_range *range);
-uint64_t auxtap_image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				      uint64_t call);
+bool image_set_find_range(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			  struct image_range *range);
+uint64_t image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+			       uint64_t call);
 
-/* srcline.c: fills frames[] (file, line, inlined names); the count, 0 without debug information. */
+/* srcline.c: fills frames[] (file, line, inlined names). Returns their number; 0: no debug info. */
 unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
 			      struct auxtap_frame *frames, unsigned int max_frames);
 /*
- * Calls fn for each function of the separate debug file; names live as long as the image. Stops at
- * fn's non-zero.
+ * Calls fn for each function of the separate debug file; names live as long as the image. Stops
+ * when fn returns non-zero.
  */
 int image_debug_symbols(struct auxtap_image *image,
 			int (*fn)(void *ctx, const char *name, uint64_t start, uint64_t size),
 			void *ctx);
-/* The path of the separate debug file that lines were read from, malloc'ed; NULL: none. */
+/* The path of the separate debug file that source lines were read from, malloc'ed; NULL: none. */
 char *image_debug_path(struct auxtap_image *image);
 void image_lines_free(struct auxtap_image *image);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How far an answer holds: the addresses and times around one for which image and symbol are the
- * same. Who asks for many addresses looks up each range once.
+ * auxtap_image_set_range(): the addresses and times around one for which image and symbol are the
+ * same. A caller with many addresses needs only one query for each range.
  */
 #include "util/sized.h"
 #include "packed.h"
 
 #define KERNEL_HALF (1ull << 63)
 
-/* addr lies in [start, end); a boundary there ends what is known of the range. */
+/* The range [start, end) around addr; cut() shortens it to the boundary. */
 struct bounds {
 	uint64_t addr, start, end;
 };
@@ -23,14 +23,14 @@ static void cut(struct bounds *b, uint64_t boundary)
 	}
 }
 
-/* The map that holds at addr, or those beside the hole that it lies in. */
-static void cut_by_maps(struct image_space *space, size_t epoch, struct bounds *b)
+/* Cuts at the map that covers addr, or at the maps on both sides of it. */
+static void cut_by_maps(struct image_space *space, size_t nr_changes, struct bounds *b)
 {
-	struct image_view *view = image_space_view(space, epoch);
+	struct image_view *view = image_space_view(space, nr_changes);
 	size_t lo = 0, hi;
 	bool mapped;
 
-	if (!view) { /* no memory: nothing is known beside addr */
+	if (!view) { /* out of memory: the range is addr alone */
 		cut(b, b->addr);
 		cut(b, b->addr + 1);
 		return;
@@ -51,11 +51,11 @@ static void cut_by_maps(struct image_space *space, size_t epoch, struct bounds *
 		cut(b, view->maps[lo].end);
 	}
 	image_view_put(view);
-	/* what will be mapped later, before the next exec, counts where nothing is */
-	for (size_t i = epoch; !mapped && i < space->nr_changes; i++) {
+	/* an unmapped addr belongs to a mapping recorded later, up to the next exec */
+	for (size_t i = nr_changes; !mapped && i < space->nr_changes; i++) {
 		const struct image_map *map = &space->changes[i];
 
-		if (!map->image && i > epoch)
+		if (!map->image && i > nr_changes)
 			break;
 		cut(b, map->start);
 		cut(b, map->end);
@@ -63,10 +63,10 @@ static void cut_by_maps(struct image_space *space, size_t epoch, struct bounds *
 	}
 }
 
-/* An ELF address goes along with addr as far as the file's segments do. */
+/* Between addr and ELF address the difference is constant only within a segment. */
 static void cut_by_segments(const struct image_map *map, struct bounds *b)
 {
-	uint64_t base = map->start - map->pgoff; /* addr less this: the file's offset */
+	uint64_t base = map->start - map->pgoff; /* addr - base: file offset */
 
 	for (unsigned int i = 0; i < map->image->nr_loads; i++) {
 		const struct image_load *load = &map->image->loads[i];
@@ -79,10 +79,10 @@ static void cut_by_segments(const struct image_map *map, struct bounds *b)
 	}
 }
 
-static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-		 struct auxtap_range *range)
+static void find_map_range(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			   struct auxtap_range *range)
 {
-	const struct image_map *map = image_lookup(set, pid, time, addr);
+	const struct image_map *map = image_find_map(set, pid, time, addr);
 	bool kernel = addr >= KERNEL_HALF;
 	struct bounds b = {addr, kernel ? KERNEL_HALF : 0, kernel ? UINT64_MAX : KERNEL_HALF};
 	struct image_space *space = image_space_get(set, kernel ? IMAGE_KERNEL_PID : pid, false);
@@ -91,13 +91,13 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 	range->time_begin = 0;
 	range->time_last = UINT64_MAX;
 	if (space) {
-		size_t epoch = image_space_epoch(space, time);
+		size_t nr_changes = image_space_changes_until(space, time);
 
-		if (epoch)
-			range->time_begin = space->changes[epoch - 1].time;
-		if (epoch < space->nr_changes)
-			range->time_last = space->changes[epoch].time - 1;
-		cut_by_maps(space, epoch, &b);
+		if (nr_changes)
+			range->time_begin = space->changes[nr_changes - 1].time;
+		if (nr_changes < space->nr_changes)
+			range->time_last = space->changes[nr_changes].time - 1;
+		cut_by_maps(space, nr_changes, &b);
 		image_code_range(space, time, addr, &code);
 		cut(&b, code.start);
 		cut(&b, code.end);
@@ -106,12 +106,12 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 		if (range->time_last > code.time_last)
 			range->time_last = code.time_last;
 	}
-	/* these come before and after the space's; there are few */
-	for (size_t i = 0; i < set->nr_raw; i++) {
-		cut(&b, set->raw[i].start);
-		cut(&b, set->raw[i].end);
+	/* these maps have priority over, or come after, those of the space; they are few */
+	for (size_t i = 0; i < set->nr_override; i++) {
+		cut(&b, set->override_maps[i].start);
+		cut(&b, set->override_maps[i].end);
 	}
-	if (set->nr_spare) { /* whether the bytes are there matters, too */
+	if (set->nr_fallback) { /* it also depends on the bytes that the image has */
 		cut(&b, addr);
 		cut(&b, addr + 1);
 	}
@@ -124,9 +124,9 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 		range->image = map->image->name;
 		image_use_name(map->image, vaddr, 1);
 		range->image_base = addr - vaddr;
-		if (map->image->is_elf && !map->by_vaddr)
+		if (map->image->is_elf && !map->is_kernel_image)
 			cut_by_segments(map, &b);
-		/* a module's file knows its symbols by section, not by place */
+		/* in a module's file (ET_REL) symbols are relative to sections */
 		if (map->image->data && !map->image->is_rel) {
 			sym = image_symbol_range(map->image, vaddr, &start, &end);
 			if (vaddr - start < addr - b.start)
@@ -153,7 +153,7 @@ int auxtap_image_set_range(struct auxtap_image_set *set, pid_t pid, uint64_t tim
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&set->lock);
-	look(set, pid, time, addr, &known);
+	find_map_range(set, pid, time, addr, &known);
 	pthread_mutex_unlock(&set->lock);
 	sized_give(range, &known, sizeof(known));
 	return 0;

@@ -18,7 +18,7 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	loc->image = NULL;
 	loc->image_off = 0;
 	loc->nr_frames = 0;
-	map = image_lookup(set, pid, time, addr);
+	map = image_find_map(set, pid, time, addr);
 	if (!map)
 		return 0;
 	loc->image = map->image->name;
@@ -27,7 +27,7 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	/* a module's file knows its symbols by section, not by place */
 	if (map->image->data && !map->image->is_rel)
 		sym = image_symbol_find(map->image, loc->image_off);
-	if (lines && map->at_address)
+	if (lines && map->is_generated_code)
 		loc->nr_frames = code_names_line(map->image, addr, &loc->frames[0]);
 	else if (lines && map->image->path && map->image->mapped && map->image->is_elf &&
 		 !map->image->is_rel)
@@ -106,7 +106,7 @@ int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t ti
 static struct auxtap_image *elf_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				   uint64_t addr, uint64_t *move)
 {
-	const struct image_map *map = image_lookup(set, pid, time, addr);
+	const struct image_map *map = image_find_map(set, pid, time, addr);
 
 	if (!map || !map->image->data || map->image->is_rel)
 		return NULL;
@@ -114,8 +114,8 @@ static struct auxtap_image *elf_at(struct auxtap_image_set *set, pid_t pid, uint
 	return map->image;
 }
 
-bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			 struct image_range *range)
+bool image_set_find_range(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			  struct image_range *range)
 {
 	struct auxtap_image *image;
 	bool found = false;
@@ -132,8 +132,8 @@ bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 	return found;
 }
 
-uint64_t auxtap_image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				      uint64_t call)
+uint64_t image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+			       uint64_t call)
 {
 	struct auxtap_image *image;
 	uint64_t move, pad = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The public face of the image store (include/auxtap/image.h): who maps what, reading, resolving.
+ * The public API of the image store (include/auxtap/image.h): its options, the list of images,
+ * mappings, and reading of code.
  */
 #include "util/sized.h"
 #include "util/vector.h"
@@ -15,12 +16,12 @@
 
 #define SAVED_PATH "(saved with the trace)"
 
-static char *copy(const char *s)
+static char *dup_nonempty(const char *s)
 {
 	return s && *s ? strdup(s) : NULL;
 }
 
-static int can_be_kernel(const char *path, struct auxtap_error *err);
+static int check_vmlinux(const char *path, struct auxtap_error *err);
 static int add_kcore(struct auxtap_image_set *set, struct auxtap_error *err);
 
 int auxtap_image_set_new(struct auxtap_image_set **set_out,
@@ -39,13 +40,13 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 		free(set);
 		return ret;
 	}
-	set->sysroot = copy(known.sysroot);
-	set->vmlinux = copy(known.vmlinux);
-	set->kcore = copy(known.kcore);
+	set->sysroot = dup_nonempty(known.sysroot);
+	set->vmlinux = dup_nonempty(known.vmlinux);
+	set->kcore = dup_nonempty(known.kcore);
 	set->debuginfod = known.debuginfod;
 	pthread_mutex_init(&set->lock, NULL);
 	if (set->vmlinux)
-		ret = can_be_kernel(set->vmlinux, err);
+		ret = check_vmlinux(set->vmlinux, err);
 	if (!ret && set->kcore)
 		ret = add_kcore(set, err);
 	if (ret) {
@@ -56,16 +57,16 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 	return 0;
 }
 
-void auxtap_image_set_of_file(struct auxtap_image_set *set, const struct auxtap_perfdata *pd)
+void image_set_set_recording(struct auxtap_image_set *set, const struct auxtap_perfdata *pd)
 {
 	struct stat st;
 
 	pthread_mutex_lock(&set->lock);
-	set->of_file = true;
+	set->from_recording = true;
 	if (!auxtap_perfdata_owner(pd, &set->owner))
 		set->owner = (uid_t)-1;
 	else if (!stat(auxtap_perfdata_path(pd), &st))
-		set->recorded = st.st_mtim;
+		set->recording_mtime = st.st_mtim;
 	pthread_mutex_unlock(&set->lock);
 }
 
@@ -90,7 +91,7 @@ bool auxtap_image_set_no_memory(const struct auxtap_image_set *set)
 	return set->no_memory;
 }
 
-void auxtap_image_set_short(struct auxtap_image_set *set)
+void image_set_note_oom(struct auxtap_image_set *set)
 {
 	set->no_memory = true;
 }
@@ -107,10 +108,10 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 		free(set->ids[i].name);
 	free(set->spaces);
 	free(set->images);
-	hash_map_free(&set->image_numbers);
-	free(set->raw);
+	hash_map_free(&set->image_index);
+	free(set->override_maps);
 	image_disassembler_free(set);
-	free(set->spare);
+	free(set->fallback_maps);
 	free(set->ids);
 	image_packed_free(set);
 	image_source_free(set);
@@ -121,7 +122,7 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 	free(set);
 }
 
-/* ---- the list of images, found by name and build-id ---- */
+/* ---- list of images, by name and build-id ---- */
 
 struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name, const uint8_t *id,
 			       unsigned int id_size)
@@ -135,7 +136,7 @@ struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name, c
 		return NULL;
 	image->set = set;
 	image->name = strdup(name);
-	if (!image->name || hash_map_add(&set->image_numbers, hash_text(name), set->nr_images)) {
+	if (!image->name || hash_map_add(&set->image_index, hash_text(name), set->nr_images)) {
 		free(image->name);
 		free(image);
 		return NULL;
@@ -148,15 +149,15 @@ struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name, c
 	return image;
 }
 
-/* file: which of several without a build-id; NULL: any. */
-static struct auxtap_image *image_known(struct auxtap_image_set *set, const char *name,
+/* file chooses among images of one name without a build-id; NULL: any of them. */
+static struct auxtap_image *find_listed(struct auxtap_image_set *set, const char *name,
 					const uint8_t *id, unsigned int id_size,
 					const struct file_identity *file)
 {
 	uint64_t hash = hash_text(name);
 	size_t step = 0, number;
 
-	while ((number = hash_map_next(&set->image_numbers, hash, &step)) != HASH_MAP_NONE) {
+	while ((number = hash_map_next(&set->image_index, hash, &step)) != HASH_MAP_NONE) {
 		struct auxtap_image *image = set->images[number];
 
 		if (strcmp(image->name, name))
@@ -170,11 +171,14 @@ static struct auxtap_image *image_known(struct auxtap_image_set *set, const char
 	return NULL;
 }
 
-/* What came with the trace has no build-id by its name; the file's table may give it one. */
-static bool take_saved(struct auxtap_image_set *set, struct auxtap_image *image)
+/*
+ * An embedded image is listed under its name without a build-id. If the recording's build-id table
+ * names the same build-id that the embedded bytes have, use those bytes.
+ */
+static bool copy_embedded_image(struct auxtap_image_set *set, struct auxtap_image *image)
 {
 	static const uint8_t none[20];
-	const struct auxtap_image *saved = image_known(set, image->name, none, 0, NULL);
+	const struct auxtap_image *saved = find_listed(set, image->name, none, 0, NULL);
 	uint8_t *bytes;
 
 	if (!saved || saved == image || !saved->saved || !image->build_id_size ||
@@ -196,30 +200,31 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, c
 			       unsigned int id_size, const struct file_identity *file)
 {
 	static const uint8_t none[20];
-	size_t plain = image_plain_name(name);
+	size_t base_len = image_base_len(name);
 	struct auxtap_image *image;
 
 	if (id_size > 20)
 		id_size = 20;
 	for (size_t i = 0; !id_size && i < set->nr_ids; i++) {
-		if (strlen(set->ids[i].name) != plain || memcmp(set->ids[i].name, name, plain) != 0)
+		if (strlen(set->ids[i].name) != base_len ||
+		    memcmp(set->ids[i].name, name, base_len) != 0)
 			continue;
 		id = set->ids[i].id;
 		id_size = set->ids[i].size;
 	}
-	image = image_known(set, name, id_size ? id : none, id_size, file);
+	image = find_listed(set, name, id_size ? id : none, id_size, file);
 	if (image)
 		return image;
 	image = image_add(set, name, id, id_size);
 	if (image && file)
 		image->file = *file;
-	if (image && !take_saved(set, image))
-		image_find(set, image);
+	if (image && !copy_embedded_image(set, image))
+		image_find_file(set, image);
 	return image;
 }
 
-int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, const uint8_t *id,
-			      unsigned int size)
+int image_set_add_build_id(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			   unsigned int size)
 {
 	int ret = -ENOMEM;
 
@@ -227,7 +232,7 @@ int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, co
 		return -EINVAL;
 	pthread_mutex_lock(&set->lock);
 	if (!vector_grow(set->ids, set->nr_ids, set->max_ids)) {
-		struct image_known_id *known = &set->ids[set->nr_ids];
+		struct image_build_id_entry *known = &set->ids[set->nr_ids];
 
 		memset(known, 0, sizeof(*known));
 		memcpy(known->id, id, size);
@@ -242,8 +247,8 @@ int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, co
 	return ret;
 }
 
-int auxtap_image_set_embedded(struct auxtap_image_set *set, const char *name, const void *data,
-			      size_t size)
+int image_set_add_embedded(struct auxtap_image_set *set, const char *name, const void *data,
+			   size_t size)
 {
 	static const uint8_t none[20];
 	struct auxtap_image *image;
@@ -251,7 +256,7 @@ int auxtap_image_set_embedded(struct auxtap_image_set *set, const char *name, co
 	int ret = -ENOMEM;
 
 	pthread_mutex_lock(&set->lock);
-	image = image_known(set, name, none, 0, NULL);
+	image = find_listed(set, name, none, 0, NULL);
 	if (!image)
 		image = image_add(set, name, NULL, 0);
 	bytes = image && !image->data && size ? malloc(size) : NULL;
@@ -267,7 +272,7 @@ int auxtap_image_set_embedded(struct auxtap_image_set *set, const char *name, co
 	return ret;
 }
 
-void image_take_saved(struct auxtap_image *image, uint8_t *bytes, size_t size)
+void image_adopt_saved(struct auxtap_image *image, uint8_t *bytes, size_t size)
 {
 	image->data = bytes;
 	image->size = size;
@@ -278,7 +283,7 @@ void image_take_saved(struct auxtap_image *image, uint8_t *bytes, size_t size)
 
 /* ---- mappings ---- */
 
-/* With the lock. */
+/* The caller holds the lock. */
 static int add_map(struct auxtap_image_set *set, pid_t pid, struct image_map *map, uint64_t len,
 		   const char *name, const uint8_t *build_id, unsigned int build_id_size,
 		   const struct file_identity *file)
@@ -295,10 +300,9 @@ static int add_map(struct auxtap_image_set *set, pid_t pid, struct image_map *ma
 	return space && map->image ? image_space_add(space, map) : -ENOMEM;
 }
 
-int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			      uint64_t len, uint64_t pgoff, const char *name,
-			      const uint8_t *build_id, unsigned int build_id_size,
-			      const struct file_identity *file)
+int image_set_add_map(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+		      uint64_t len, uint64_t pgoff, const char *name, const uint8_t *build_id,
+		      unsigned int build_id_size, const struct file_identity *file)
 {
 	struct image_map map = {.time = time, .start = addr, .pgoff = pgoff};
 	int ret;
@@ -313,16 +317,17 @@ int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 			 uint64_t len, uint64_t pgoff, const char *name, const uint8_t *build_id,
 			 unsigned int build_id_size)
 {
-	return auxtap_image_set_map_file(set, pid, time, addr, len, pgoff, name, build_id,
-					 build_id_size, NULL);
+	return image_set_add_map(set, pid, time, addr, len, pgoff, name, build_id, build_id_size,
+				 NULL);
 }
 
 /*
  * perf records a reference symbol, the kernel's first (_text, else _stext), in the mapping's
  * name and its address as pgoff. vmlinux has it at the start of its first code segment; the
- * difference is how far the kernel was moved at boot, whole pages. kcore needs no correction.
+ * difference is by how many whole pages the kernel was relocated at boot. kcore needs no
+ * correction.
  */
-static void set_slide(struct auxtap_image *image, uint64_t ref)
+static void set_kernel_bias(struct auxtap_image *image, uint64_t ref)
 {
 	const char *symbol = strchr(image->name, ']');
 
@@ -333,23 +338,23 @@ static void set_slide(struct auxtap_image *image, uint64_t ref)
 		if (!image->loads[i].exec)
 			continue;
 		if (!((ref - image->loads[i].vaddr) & 4095))
-			image->slide = (int64_t)(ref - image->loads[i].vaddr);
+			image->kernel_bias = (int64_t)(ref - image->loads[i].vaddr);
 		return;
 	}
 }
 
-int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
-				uint64_t len, uint64_t pgoff, const char *name, const uint8_t *id,
-				unsigned int id_size)
+int image_set_add_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
+			     uint64_t len, uint64_t pgoff, const char *name, const uint8_t *id,
+			     unsigned int id_size)
 {
 	struct image_map map = {.time = time, .start = addr, .pgoff = pgoff};
 	int ret;
 
-	map.by_vaddr = !strncmp(name, "[kernel", 7);
+	map.is_kernel_image = !strncmp(name, "[kernel", 7);
 	pthread_mutex_lock(&set->lock);
 	ret = add_map(set, IMAGE_KERNEL_PID, &map, len, name, id, id_size, NULL);
-	if (!ret && len && map.by_vaddr)
-		set_slide(map.image, pgoff);
+	if (!ret && len && map.is_kernel_image)
+		set_kernel_bias(map.image, pgoff);
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }
@@ -368,14 +373,14 @@ int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, uint64_t time
 	return ret;
 }
 
-void auxtap_image_set_cut(struct auxtap_image_set *set, pid_t pid)
+void image_set_mark_start_unknown(struct auxtap_image_set *set, pid_t pid)
 {
 	struct image_space *space;
 
 	pthread_mutex_lock(&set->lock);
 	space = image_space_get(set, pid, false);
 	if (space)
-		space->cut = true;
+		space->start_unknown = true;
 	pthread_mutex_unlock(&set->lock);
 }
 
@@ -391,7 +396,7 @@ int auxtap_image_set_fork(struct auxtap_image_set *set, pid_t parent, pid_t chil
 	from = image_space_get(set, parent, false);
 	if (!from)
 		goto out;
-	view = image_space_view(from, image_space_epoch(from, time));
+	view = image_space_view(from, image_space_changes_until(from, time));
 	to = image_space_get(set, child, true);
 	if (!view || !to)
 		ret = -ENOMEM;
@@ -407,8 +412,8 @@ out:
 	return ret;
 }
 
-static int raw_add(struct image_map **maps, size_t *nr, size_t *max, struct auxtap_image *image,
-		   uint64_t off, uint64_t len, uint64_t addr)
+static int add_map_entry(struct image_map **maps, size_t *nr, size_t *max,
+			 struct auxtap_image *image, uint64_t off, uint64_t len, uint64_t addr)
 {
 	if (vector_grow(*maps, *nr, *max))
 		return -ENOMEM;
@@ -418,12 +423,11 @@ static int raw_add(struct image_map **maps, size_t *nr, size_t *max, struct auxt
 }
 
 /*
- * How far a whole ELF file is moved: the page of its first segment goes to addr, or the
- * segment itself if addr is no page; a kernel's first one is the first of the kernel's half
- * (data of CPUs is linked to 0). 0, and for what cannot be moved the address of any of its
- * segments: it stays where it was linked to.
+ * The load bias of an ELF file whose first segment goes to addr (the segment's page, if addr is
+ * page-aligned). In a kernel the first segment in the upper half counts: .data..percpu is linked
+ * at 0. No bias: addr is 0, or the file is ET_EXEC and addr is the address of one of its segments.
  */
-static uint64_t raw_bias(const struct auxtap_image *image, uint64_t addr)
+static uint64_t load_bias(const struct auxtap_image *image, uint64_t addr)
 {
 	uint64_t first = image->loads[0].vaddr;
 
@@ -437,9 +441,9 @@ static uint64_t raw_bias(const struct auxtap_image *image, uint64_t addr)
 	return addr - (addr & 4095 ? first : first & ~4095ull);
 }
 
-/* With the lock: a file given by hand, mapped. NULL: *ret and err tell. */
-static struct auxtap_image *raw_open(struct auxtap_image_set *set, const char *path, int *ret,
-				     struct auxtap_error *err)
+/* Opens and maps the file; the caller holds the lock. NULL: *ret and err are set. */
+static struct auxtap_image *open_file_map(struct auxtap_image_set *set, const char *path, int *ret,
+					  struct auxtap_error *err)
 {
 	struct auxtap_image *image = image_add(set, path, NULL, 0);
 
@@ -460,18 +464,18 @@ no_memory:
 	return NULL;
 }
 
-static int raw_add_segments(struct image_map **maps, size_t *nr, size_t *max,
+static int add_segment_maps(struct image_map **maps, size_t *nr, size_t *max,
 			    struct auxtap_image *image, uint64_t bias)
 {
 	int ret = 0;
 
 	for (unsigned int i = 0; !ret && i < image->nr_loads; i++)
-		ret = raw_add(maps, nr, max, image, image->loads[i].off, image->loads[i].filesz,
-			      image->loads[i].vaddr + bias);
+		ret = add_map_entry(maps, nr, max, image, image->loads[i].off,
+				    image->loads[i].filesz, image->loads[i].vaddr + bias);
 	return ret;
 }
 
-/* len 0 of an ELF file: its segments. */
+/* An ELF file with len 0: its segments are mapped. */
 int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path, uint64_t file_off,
 			 uint64_t len, uint64_t addr, struct auxtap_error *err)
 {
@@ -479,19 +483,19 @@ int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path, uint64_
 	int ret;
 
 	pthread_mutex_lock(&set->lock);
-	image = raw_open(set, path, &ret, err);
+	image = open_file_map(set, path, &ret, err);
 	if (!image)
 		goto out;
 	if (!len && !file_off && image->nr_loads)
-		ret = raw_add_segments(&set->raw, &set->nr_raw, &set->max_raw, image,
-				       raw_bias(image, addr));
+		ret = add_segment_maps(&set->override_maps, &set->nr_override, &set->max_override,
+				       image, load_bias(image, addr));
 	else if (file_off >= image->size || len > image->size - file_off)
 		ret = auxtap_error_set(err, -EINVAL, path,
 				       "the file ends at %zu, before the end of the range given",
 				       image->size);
 	else
-		ret = raw_add(&set->raw, &set->nr_raw, &set->max_raw, image, file_off,
-			      len ? len : image->size - file_off, addr);
+		ret = add_map_entry(&set->override_maps, &set->nr_override, &set->max_override,
+				    image, file_off, len ? len : image->size - file_off, addr);
 	if (ret == -ENOMEM)
 		auxtap_error_set(err, ret, path, "out of memory");
 out:
@@ -499,15 +503,15 @@ out:
 	return ret;
 }
 
-int auxtap_image_set_dump(struct auxtap_image_set *set, const char *path, uint64_t off,
-			  uint64_t len, uint64_t addr, const uint8_t **bytes, uint64_t *size)
+int image_set_add_memory_dump(struct auxtap_image_set *set, const char *path, uint64_t off,
+			      uint64_t len, uint64_t addr, const uint8_t **bytes, uint64_t *size)
 {
 	struct auxtap_image *image;
 	int ret = 0;
 
 	pthread_mutex_lock(&set->lock);
 	*bytes = NULL;
-	image = raw_open(set, path, &ret, NULL);
+	image = open_file_map(set, path, &ret, NULL);
 	if (image && off < image->size) {
 		*bytes = image->data + off;
 		if (len > image->size - off)
@@ -520,14 +524,15 @@ int auxtap_image_set_dump(struct auxtap_image_set *set, const char *path, uint64
 		len = UINT64_MAX - addr;
 	*size = len;
 	if (!ret)
-		ret = raw_add(&set->spare, &set->nr_spare, &set->max_spare, image, off, len, addr);
+		ret = add_map_entry(&set->fallback_maps, &set->nr_fallback, &set->max_fallback,
+				    image, off, len, addr);
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }
 
 /* ---- the kernel's files ---- */
 
-static int can_be_kernel(const char *path, struct auxtap_error *err)
+static int check_vmlinux(const char *path, struct auxtap_error *err)
 {
 	struct auxtap_image image = {0};
 	bool is_elf;
@@ -544,27 +549,27 @@ static int can_be_kernel(const char *path, struct auxtap_error *err)
 	return 0;
 }
 
-/* kcore has the modules, too: what no other file has bytes for is read from there. */
+/* kcore contains the modules, too: code that no other file contains is read from there. */
 static int add_kcore(struct auxtap_image_set *set, struct auxtap_error *err)
 {
 	struct auxtap_image *image;
 	int ret;
 
 	pthread_mutex_lock(&set->lock);
-	image = raw_open(set, set->kcore, &ret, err);
+	image = open_file_map(set, set->kcore, &ret, err);
 	if (image && (!image->is_core || !image->nr_loads)) {
 		ret = auxtap_error_set(err, -EINVAL, set->kcore,
 				       "is not a core of a kernel's memory");
 		auxtap_error_hint(err, "copy one with 'perf buildid-cache --kcore /proc/kcore'");
-	} else if (image &&
-		   raw_add_segments(&set->spare, &set->nr_spare, &set->max_spare, image, 0)) {
+	} else if (image && add_segment_maps(&set->fallback_maps, &set->nr_fallback,
+					     &set->max_fallback, image, 0)) {
 		ret = auxtap_error_set(err, -ENOMEM, set->kcore, "out of memory");
 	}
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }
 
-int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path, struct auxtap_error *err)
+int image_set_add_kcore(struct auxtap_image_set *set, const char *path, struct auxtap_error *err)
 {
 	if (set->kcore || access(path, F_OK))
 		return 0;
@@ -574,7 +579,7 @@ int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path, struc
 	return add_kcore(set, err);
 }
 
-int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set)
+int image_set_add_vmlinux_unrelocated(struct auxtap_image_set *set)
 {
 	struct auxtap_image *image = NULL;
 	int ret = 0;
@@ -585,34 +590,35 @@ int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set)
 		ret = image ? 0 : -ENOMEM;
 	}
 	if (image && image->data)
-		ret = raw_add_segments(&set->spare, &set->nr_spare, &set->max_spare, image, 0);
+		ret = add_segment_maps(&set->fallback_maps, &set->nr_fallback, &set->max_fallback,
+				       image, 0);
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }
 
-/* ---- reading and resolving ---- */
+/* ---- reading ---- */
 
-static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-					    uint64_t addr)
+static const struct image_map *space_find_map(struct auxtap_image_set *set, pid_t pid,
+					      uint64_t time, uint64_t addr)
 {
 	struct image_space *space;
 
 	space = image_space_get(set, addr >> 63 ? IMAGE_KERNEL_PID : pid, false);
 	if (space) {
-		size_t epoch = image_space_epoch(space, time);
-		struct image_view *view = image_space_view(space, epoch);
+		size_t nr_changes = image_space_changes_until(space, time);
+		struct image_view *view = image_space_view(space, nr_changes);
 		const struct image_map *map = view ? image_view_find(view, addr) : NULL;
 
-		image_view_put(view); /* the space still holds it */
+		image_view_put(view); /* the space still has a reference */
 		if (map)
 			return map;
 		/*
-		 * Trace time may be older than sideband time: a mapping that comes before the next
-		 * exec will do.
+		 * The trace may run ahead of the records: accept a later mapping, up to the next
+		 * exec.
 		 */
-		for (size_t i = epoch; i < space->nr_changes; i++) {
+		for (size_t i = nr_changes; i < space->nr_changes; i++) {
 			map = &space->changes[i];
-			if (!map->image && (i > epoch || (space->cut && !i)))
+			if (!map->image && (i > nr_changes || (space->start_unknown && !i)))
 				break;
 			if (map->image && addr >= map->start && addr < map->end)
 				return map;
@@ -621,7 +627,8 @@ static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t 
 	return NULL;
 }
 
-static const struct image_map *last_of(const struct image_map *maps, size_t nr, uint64_t addr)
+/* The last of these maps that covers addr. */
+static const struct image_map *last_covering(const struct image_map *maps, size_t nr, uint64_t addr)
 {
 	for (size_t i = nr; i; i--)
 		if (addr >= maps[i - 1].start && addr < maps[i - 1].end)
@@ -629,34 +636,33 @@ static const struct image_map *last_of(const struct image_map *maps, size_t nr, 
 	return NULL;
 }
 
-/*
- * What is given by hand for this address holds; then what was recorded, where its file was found.
- */
-const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				     uint64_t addr)
+/* In this order: a map from --image, the recorded one if its file has bytes, a fallback map. */
+const struct image_map *image_find_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				       uint64_t addr)
 {
-	const struct image_map *map = last_of(set->raw, set->nr_raw, addr), *spare;
+	const struct image_map *map = last_covering(set->override_maps, set->nr_override, addr),
+			       *fallback;
 	size_t left;
 
 	if (map)
 		return map;
-	map = space_lookup(set, pid, time, addr);
+	map = space_find_map(set, pid, time, addr);
 	if (map && !(addr >> 63))
 		map = image_code_find(image_space_get(set, pid, false), time, addr, map);
-	if (!set->nr_spare || (map && image_map_bytes(map, addr, &left)))
+	if (!set->nr_fallback || (map && image_map_bytes(map, addr, &left)))
 		return map;
-	spare = last_of(set->spare, set->nr_spare, addr);
-	return spare ? spare : map;
+	fallback = last_covering(set->fallback_maps, set->nr_fallback, addr);
+	return fallback ? fallback : map;
 }
 
-bool auxtap_image_set_by_hand(struct auxtap_image_set *set, uint64_t addr)
+bool image_set_has_override(struct auxtap_image_set *set, uint64_t addr)
 {
 	bool covered;
 
-	if (!set->nr_raw) /* set before decoding */
+	if (!set->nr_override) /* these maps are added before decoding: no lock is needed */
 		return false;
 	pthread_mutex_lock(&set->lock);
-	covered = last_of(set->raw, set->nr_raw, addr) != NULL;
+	covered = last_covering(set->override_maps, set->nr_override, addr) != NULL;
 	pthread_mutex_unlock(&set->lock);
 	return covered;
 }
@@ -665,10 +671,10 @@ uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr)
 {
 	uint64_t off = addr - map->start + map->pgoff, vaddr;
 
-	if (map->at_address)
+	if (map->is_generated_code)
 		return addr;
-	if (map->by_vaddr)
-		return addr - (uint64_t)map->image->slide;
+	if (map->is_kernel_image)
+		return addr - (uint64_t)map->image->kernel_bias;
 	if (map->image->is_elf && !image_off_to_vaddr(map->image, off, &vaddr))
 		return vaddr;
 	return off;
@@ -681,8 +687,8 @@ const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_
 
 	if (!image->data || image->is_rel)
 		return NULL;
-	if (map->by_vaddr) {
-		if (image_vaddr_to_off(image, addr - (uint64_t)image->slide, &off, &in_seg))
+	if (map->is_kernel_image) {
+		if (image_vaddr_to_off(image, addr - (uint64_t)image->kernel_bias, &off, &in_seg))
 			return NULL;
 		*left = in_seg;
 	} else {
@@ -697,12 +703,13 @@ const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_
 	return image->data + off;
 }
 
-/* What was given by hand hides the rest of what lies before it. */
-static void clip(const struct auxtap_image_set *set, uint64_t addr, size_t *left)
+/* Stops a read at the start of a map from --image. */
+static void clip_at_override(const struct auxtap_image_set *set, uint64_t addr, size_t *left)
 {
-	for (size_t i = 0; i < set->nr_raw; i++)
-		if (set->raw[i].start > addr && set->raw[i].start - addr < *left)
-			*left = set->raw[i].start - addr;
+	for (size_t i = 0; i < set->nr_override; i++)
+		if (set->override_maps[i].start > addr &&
+		    set->override_maps[i].start - addr < *left)
+			*left = set->override_maps[i].start - addr;
 }
 
 ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
@@ -716,7 +723,7 @@ ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t 
 	while (done < size) {
 		const uint8_t *bytes;
 
-		map = image_lookup(set, pid, time, addr + done);
+		map = image_find_map(set, pid, time, addr + done);
 		if (!map)
 			break;
 		bytes = image_map_bytes(map, addr + done, &left);
@@ -724,7 +731,7 @@ ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t 
 			ret = -ENOENT;
 			break;
 		}
-		clip(set, addr + done, &left);
+		clip_at_override(set, addr + done, &left);
 		if (left > size - done)
 			left = size - done;
 		memcpy((uint8_t *)buf + done, bytes, left);

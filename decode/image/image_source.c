@@ -29,8 +29,8 @@ static bool source_add(struct auxtap_image_set *set, const char *file, size_t fi
 	return true;
 }
 
-const struct image_source *auxtap_image_set_source(const struct auxtap_image_set *set,
-						   const char *file, unsigned int line)
+const struct image_source *image_set_find_source(const struct auxtap_image_set *set,
+						 const char *file, unsigned int line)
 {
 	for (size_t i = 0; file && i < set->nr_sources; i++)
 		if (set->sources[i].line == line && !strcmp(set->sources[i].file, file))
@@ -38,10 +38,10 @@ const struct image_source *auxtap_image_set_source(const struct auxtap_image_set
 	return NULL;
 }
 
-void auxtap_image_set_note_source(struct auxtap_image_set *set, const char *file, unsigned int line,
-				  const char *text, size_t size, bool newer)
+void image_set_note_source(struct auxtap_image_set *set, const char *file, unsigned int line,
+			   const char *text, size_t size, bool newer)
 {
-	if (set->notes_use && !auxtap_image_set_source(set, file, line) &&
+	if (set->tracks_use && !image_set_find_source(set, file, line) &&
 	    !source_add(set, file, strlen(file), line, text, size, newer))
 		set->no_memory = true;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What one process had mapped, over time: a list of changes, and views of it at one time.
- * A later mapping hides the part of an earlier one that it covers, as mmap does.
+ * The address space of one process over time: a list of changes, and views, each of which is the
+ * state at one time. A later mapping replaces the part of an earlier one that it covers, as with
+ * mmap().
  */
 #include "image_private.h"
 #include "util/heap.h"
@@ -66,8 +67,7 @@ int image_space_add(struct image_space *space, const struct image_map *map)
 	return 0;
 }
 
-/* How many changes had happened at 'time'. */
-size_t image_space_epoch(const struct image_space *space, uint64_t time)
+size_t image_space_changes_until(const struct image_space *space, uint64_t time)
 {
 	size_t lo = 0, hi = space->nr_changes;
 
@@ -82,15 +82,15 @@ size_t image_space_epoch(const struct image_space *space, uint64_t time)
 	return lo;
 }
 
-/* The first map that ends after addr, or with from the first that starts there or later. */
-static size_t first_map(const struct image_map *maps, size_t nr, uint64_t addr, bool from)
+/* The first map that ends after addr; match_start: the first that starts at addr or later. */
+static size_t first_map(const struct image_map *maps, size_t nr, uint64_t addr, bool match_start)
 {
 	size_t lo = 0, hi = nr;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (from ? maps[mid].start >= addr : maps[mid].end > addr)
+		if (match_start ? maps[mid].start >= addr : maps[mid].end > addr)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -98,7 +98,10 @@ static size_t first_map(const struct image_map *maps, size_t nr, uint64_t addr, 
 	return lo;
 }
 
-/* maps[] has space for two more than nr. Removes what add covers; that may split one in two. */
+/*
+ * Lays 'add' over the nr maps: it replaces what it covers, which may split a map in two. maps[] has
+ * space for nr + 2. Returns the new number of maps.
+ */
 static size_t overlay(struct image_map *maps, size_t nr, const struct image_map *add)
 {
 	struct image_map parts[3];
@@ -127,11 +130,11 @@ static size_t overlay(struct image_map *maps, size_t nr, const struct image_map 
 
 /* ---- many changes at once: one sweep over the addresses ---- */
 
-#define SWEEP_MIN 64 /* fewer are laid one over the other */
+#define SWEEP_MIN 64 /* fewer changes are applied one by one with overlay() */
 
 struct sweep_item {
 	const struct image_map *map;
-	size_t age; /* higher: later, and hides what was before */
+	size_t age; /* higher: newer, hides those of lower age */
 };
 
 static int by_start(const void *a, const void *b)
@@ -148,7 +151,7 @@ static bool is_newer(struct sweep_item a, struct sweep_item b)
 	return a.age > b.age;
 }
 
-/* items: sorted by start; heap: space for all of them. How many maps: never more than 2 nr. */
+/* items: sorted by start; heap: space for nr of them. Returns the number of maps, at most 2 nr. */
 static size_t sweep(struct image_map *maps, const struct sweep_item *items, struct sweep_item *heap,
 		    size_t nr)
 {
@@ -186,9 +189,9 @@ static size_t sweep(struct image_map *maps, const struct sweep_item *items, stru
 	return used;
 }
 
-/* false: out of memory, nothing was done */
-static bool lay_many(struct image_view *view, const struct image_view *base,
-		     const struct image_map *changes, size_t nr)
+/* Applies many changes to base at once. False: out of memory, view is unchanged. */
+static bool overlay_many(struct image_view *view, const struct image_view *base,
+			 const struct image_map *changes, size_t nr)
 {
 	size_t nr_base = base ? base->nr : 0, nr_items = 0;
 	struct sweep_item *items = calloc(2 * (nr_base + nr), sizeof(*items));
@@ -219,16 +222,17 @@ struct image_view *image_space_view(struct image_space *space, size_t nr_changes
 	size_t from, max;
 
 	for (unsigned int i = 0; i < IMAGE_SPACE_VIEWS; i++) {
-		struct image_view *have = space->views[i];
+		struct image_view *cached = space->views[i];
 
-		if (!have)
+		if (!cached)
 			continue;
-		if (have->nr_changes == nr_changes) {
-			__atomic_add_fetch(&have->refs, 1, __ATOMIC_RELAXED);
-			return have;
+		if (cached->nr_changes == nr_changes) {
+			__atomic_add_fetch(&cached->refs, 1, __ATOMIC_RELAXED);
+			return cached;
 		}
-		if (have->nr_changes < nr_changes && (!base || have->nr_changes > base->nr_changes))
-			base = have;
+		if (cached->nr_changes < nr_changes &&
+		    (!base || cached->nr_changes > base->nr_changes))
+			base = cached;
 	}
 	from = base ? base->nr_changes : 0;
 	max = 2 * ((base ? base->nr : 0) + nr_changes - from);
@@ -238,7 +242,7 @@ struct image_view *image_space_view(struct image_space *space, size_t nr_changes
 	view->refs = 2; /* the caller's and the space's */
 	view->nr_changes = nr_changes;
 	if (nr_changes - from < SWEEP_MIN ||
-	    !lay_many(view, base, &space->changes[from], nr_changes - from)) {
+	    !overlay_many(view, base, &space->changes[from], nr_changes - from)) {
 		view->nr = base ? base->nr : 0;
 		if (view->nr)
 			memcpy(view->maps, base->maps, view->nr * sizeof(view->maps[0]));

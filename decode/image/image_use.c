@@ -13,7 +13,7 @@ static bool use_begin(struct auxtap_image *image)
 
 	if (image->use)
 		return true;
-	if (!image->set || !image->set->notes_use || !image->data)
+	if (!image->set || !image->set->tracks_use || !image->data)
 		return false;
 	image->use = calloc(1, sizeof(*image->use));
 	if (!image->use)
@@ -95,20 +95,20 @@ void image_use_free(struct auxtap_image *image)
 	image->use = NULL;
 }
 
-void auxtap_image_set_note_use(struct auxtap_image_set *set)
+void image_set_track_use(struct auxtap_image_set *set)
 {
-	set->notes_use = true;
+	set->tracks_use = true;
 }
 
-void auxtap_image_set_used(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			   uint64_t size)
+void image_set_note_executed(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			     uint64_t size)
 {
 	const struct image_map *map;
 	const uint8_t *bytes;
 	size_t left;
 
 	pthread_mutex_lock(&set->lock);
-	map = image_lookup(set, pid, time, addr);
+	map = image_find_map(set, pid, time, addr);
 	bytes = map ? image_map_bytes(map, addr, &left) : NULL;
 	if (bytes) {
 		if (left > size)

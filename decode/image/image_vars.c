@@ -16,7 +16,7 @@
 #define MAX_BLOCKS    16 /* within each other */
 #define MAX_TEXT      161
 
-/* One call of auxtap_image_set_variables(). */
+/* One call of image_set_each_variable(). */
 struct vars {
 	struct auxtap_image_set *set;
 	const struct image_vars_query *query;
@@ -50,7 +50,7 @@ static bool read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
 static const char *function_at(void *ctx, uint64_t addr)
 {
 	struct vars *v = ctx;
-	const struct image_map *map = image_lookup(v->set, v->query->pid, v->query->time, addr);
+	const struct image_map *map = image_find_map(v->set, v->query->pid, v->query->time, addr);
 	const struct image_symbol *sym;
 	uint64_t vaddr;
 
@@ -66,7 +66,7 @@ static const char *function_at(void *ctx, uint64_t addr)
 static unsigned int functions_at(const struct vars *v, uint64_t addr, Dwarf_Die *chain,
 				 uint64_t *move)
 {
-	const struct image_map *map = image_lookup(v->set, v->query->pid, v->query->time, addr);
+	const struct image_map *map = image_find_map(v->set, v->query->pid, v->query->time, addr);
 	uint64_t vaddr, shift;
 	unsigned int nr;
 
@@ -282,8 +282,8 @@ static void variables(struct vars *v)
 	show_all(v, level < v->nr_chain ? &v->chain[level] : outermost);
 }
 
-void auxtap_image_set_variables(struct auxtap_image_set *set, const struct image_vars_query *query,
-				void (*fn)(void *ctx, const struct image_variable *var), void *ctx)
+void image_set_each_variable(struct auxtap_image_set *set, const struct image_vars_query *query,
+			     void (*fn)(void *ctx, const struct image_variable *var), void *ctx)
 {
 	struct vars v = {.set = set, .query = query, .fn = fn, .ctx = ctx};
 

@@ -87,10 +87,10 @@ void image_use_name(struct auxtap_image *image, uint64_t vaddr, uint64_t size);
 bool image_use_has_name(const struct auxtap_image *image, uint64_t vaddr, uint64_t end);
 void image_use_free(struct auxtap_image *image);
 /* The set notes from now on what is used. */
-void auxtap_image_set_note_use(struct auxtap_image_set *set);
+void image_set_track_use(struct auxtap_image_set *set);
 /* [addr, addr + size) was executed. */
-void auxtap_image_set_used(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			   uint64_t size);
+void image_set_note_executed(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			     uint64_t size);
 
 /* ---- image_source.c: lines of source files that came with the trace, or are noted for it ---- */
 
@@ -101,11 +101,11 @@ struct image_source {
 };
 
 /* NULL: the image has none. */
-const struct image_source *auxtap_image_set_source(const struct auxtap_image_set *set,
-						   const char *file, unsigned int line);
+const struct image_source *image_set_find_source(const struct auxtap_image_set *set,
+						 const char *file, unsigned int line);
 /* Notes it if the set notes what is used. */
-void auxtap_image_set_note_source(struct auxtap_image_set *set, const char *file, unsigned int line,
-				  const char *text, size_t size, bool newer);
+void image_set_note_source(struct auxtap_image_set *set, const char *file, unsigned int line,
+			   const char *text, size_t size, bool newer);
 /* All lines as one text for AUXTAP_METADATA_PACK_SOURCE, malloc'ed; NULL: none, or no memory. */
 uint8_t *image_source_pack(const struct auxtap_image_set *set, size_t *size);
 /* 0, -ENOMEM or -EBADMSG */
@@ -115,7 +115,7 @@ void image_source_free(struct auxtap_image_set *set);
 /* ---- for decode/flow and decode/pack ---- */
 
 /* Metadata of a packed file: 0, -ENOMEM or -EBADMSG. */
-int auxtap_image_set_packed(struct auxtap_image_set *set, uint32_t type, const void *data,
-			    size_t size);
+int image_set_add_packed(struct auxtap_image_set *set, uint32_t type, const void *data,
+			 size_t size);
 
 #endif

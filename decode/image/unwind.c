@@ -179,7 +179,7 @@ static void report_modules(struct unwind *u, Dwfl *dwfl)
 			base = first_address(image, m);
 		if (image && base && !image_report_elf(dwfl, image, base, false) &&
 		    (errno == EMFILE || errno == ENFILE))
-			auxtap_image_set_short(u->images);
+			image_set_note_oom(u->images);
 	}
 	dwfl_report_end(dwfl, NULL, NULL);
 }

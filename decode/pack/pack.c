@@ -38,9 +38,9 @@ static void mark_event_used(const struct pack *p, const struct auxtap_event *ev)
 	if (ev->type == AUXTAP_EVENT_BLOCK && ev->addr >= ev->ip)
 		size += ev->addr - ev->ip;
 	if (ev->has_ip || ev->type == AUXTAP_EVENT_BLOCK)
-		auxtap_image_set_used(p->images, ev->pid, ev->time, ev->ip, size);
+		image_set_note_executed(p->images, ev->pid, ev->time, ev->ip, size);
 	if (ev->has_addr && ev->type != AUXTAP_EVENT_BLOCK && ev->type != AUXTAP_EVENT_MEM)
-		auxtap_image_set_used(p->images, ev->pid, ev->time, ev->addr, 1);
+		image_set_note_executed(p->images, ev->pid, ev->time, ev->addr, 1);
 }
 
 static int mark_flow_used(const struct pack *p, struct auxtap_error *err)
@@ -289,7 +289,7 @@ int auxtap_pack(struct auxtap_perfdata *pd, const char *path, const struct auxta
 		ret = auxtap_image_set_new(&p.images, p.opts.images, err);
 	if (ret)
 		return ret;
-	auxtap_image_set_note_use(p.images);
+	image_set_track_use(p.images);
 	ret = mark_report_used(&p, err);
 	if (!ret)
 		ret = mark_flow_used(&p, err);

@@ -51,7 +51,7 @@ static void count(struct pt_segment_decoder *w, uint64_t ip, unsigned int nr)
 	if (ip < w->count_lo || ip >= w->count_hi) {
 		pt_count_flush(w);
 		pthread_mutex_lock(&w->shared->images->lock);
-		map = image_lookup(w->shared->images, w->pid, w->mem.time, ip);
+		map = image_find_map(w->shared->images, w->pid, w->mem.time, ip);
 		w->count_image = map ? map->image : NULL;
 		w->count_lo = map ? map->start : ip;
 		w->count_hi = map ? map->end : ip + 1;

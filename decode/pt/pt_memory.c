@@ -18,7 +18,7 @@ bool pt_memory_readable(struct pt_memory *mem, uint64_t ip, bool count)
 	size_t left;
 
 	pthread_mutex_lock(&mem->set->lock);
-	map = image_lookup(mem->set, mem->pid, mem->time, ip);
+	map = image_find_map(mem->set, mem->pid, mem->time, ip);
 	if (map)
 		bytes = image_map_bytes(map, ip, &left);
 	if (!bytes) {
@@ -41,7 +41,7 @@ static size_t epoch_of(struct auxtap_image_set *set, pid_t pid, uint64_t time)
 {
 	struct image_space *space = image_space_get(set, pid, false);
 
-	return space ? image_space_epoch(space, time) : 0;
+	return space ? image_space_changes_until(space, time) : 0;
 }
 
 uint64_t pt_memory_code_since(struct pt_memory *mem, uint64_t addr, uint64_t size)
@@ -53,8 +53,8 @@ uint64_t pt_memory_code_since(struct pt_memory *mem, uint64_t addr, uint64_t siz
 		return since;
 	/* before or after the process generated code there, a file may be mapped at addr */
 	pthread_mutex_lock(&mem->set->lock);
-	map = image_lookup(mem->set, mem->pid, mem->time, addr);
-	if (map && !map->at_address && !image_map_is_anonymous(map))
+	map = image_find_map(mem->set, mem->pid, mem->time, addr);
+	if (map && !map->is_generated_code && !image_map_is_anonymous(map))
 		since = 0;
 	pthread_mutex_unlock(&mem->set->lock);
 	return since;
@@ -82,10 +82,10 @@ static void visit_map(const struct file_visitor *to, const struct image_map *map
 
 	if (!file->data || !file->mapped || file->is_rel || file->packed)
 		return;
-	if (map->by_vaddr) {
+	if (map->is_kernel_image) {
 		for (unsigned int i = 0; i < file->nr_loads; i++) {
 			const struct image_load *load = &file->loads[i];
-			uint64_t addr = load->vaddr + (uint64_t)file->slide;
+			uint64_t addr = load->vaddr + (uint64_t)file->kernel_bias;
 
 			if (load->exec && addr >= map->start && addr < map->end)
 				to->fn(to->ctx, file->path, load->off, load->filesz, addr);
@@ -114,7 +114,7 @@ static void visit_space(const struct file_visitor *to, struct auxtap_image_set *
 	image_view_put(view);
 }
 
-/* In the order of image_lookup(). */
+/* In the order of image_find_map(). */
 void pt_memory_each_file(struct auxtap_image_set *set, const struct pt_epoch *epoch,
 			 void (*fn)(void *ctx, const char *path, uint64_t off, uint64_t size,
 				    uint64_t addr),
@@ -122,10 +122,10 @@ void pt_memory_each_file(struct auxtap_image_set *set, const struct pt_epoch *ep
 {
 	const struct file_visitor to = {fn, ctx};
 
-	for (size_t i = 0; i < set->nr_spare; i++)
-		visit_map(&to, &set->spare[i]);
+	for (size_t i = 0; i < set->nr_fallback; i++)
+		visit_map(&to, &set->fallback_maps[i]);
 	visit_space(&to, set, IMAGE_KERNEL_PID, epoch->kernel);
 	visit_space(&to, set, epoch->pid, epoch->user);
-	for (size_t i = 0; i < set->nr_raw; i++)
-		visit_map(&to, &set->raw[i]);
+	for (size_t i = 0; i < set->nr_override; i++)
+		visit_map(&to, &set->override_maps[i]);
 }

@@ -682,7 +682,7 @@ int report_recording(struct auxtap_perfdata *pd, struct auxtap_image_set *images
 	ret = report_facts_read(&r.facts, pd, err);
 	if (ret < 0)
 		goto out_facts;
-	auxtap_image_set_of_file(r.ro.images, pd);
+	image_set_set_recording(r.ro.images, pd);
 	if (family && family->samples) {
 		ret = report_samples(pd, r.path, NULL, r.ro.images, opts, out, err);
 	} else {

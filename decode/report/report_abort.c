@@ -229,7 +229,7 @@ void report_abort_calls(const struct report_facts *facts, const struct auxtap_re
 	at_calls->nr = 0;
 	if (auxtap_image_set_new(&images, opts, &err))
 		return;
-	auxtap_image_set_of_file(images, pd);
+	image_set_set_recording(images, pd);
 	for (size_t i = 0; i < facts->nr_maps && !ret; i++) {
 		const struct report_map *map = &facts->maps[i];
 

@@ -31,7 +31,7 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 	const char *name;
 	size_t len;
 
-	if (auxtap_image_set_eh(at->images, at->pid, at->time, addr, &range)) {
+	if (image_set_find_range(at->images, at->pid, at->time, addr, &range)) {
 		code->fde_start = range.start;
 		code->cold_part = range.is_part;
 	}
@@ -53,7 +53,7 @@ static uint64_t landing_pad(void *ctx, uint64_t call)
 {
 	const struct report_code *at = ctx;
 
-	return auxtap_image_set_landing_pad(at->images, at->pid, at->time, call);
+	return image_set_landing_pad(at->images, at->pid, at->time, call);
 }
 
 /* May these bytes be, or contain, an x86 instruction that replaces rsp? A false yes is harmless. */

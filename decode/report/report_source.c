@@ -106,7 +106,7 @@ static void print_line(const struct report_out *ro, unsigned int line, const cha
 static bool print_packed(const struct report_out *ro, const struct auxtap_frame *frame)
 {
 	const struct image_source *source =
-		auxtap_image_set_source(ro->images, frame->file, frame->line);
+		image_set_find_source(ro->images, frame->file, frame->line);
 	size_t len = source ? strlen(source->text) : 0;
 
 	if (!source)
@@ -119,7 +119,7 @@ bool report_source_packed(const struct report_out *ro, const struct auxtap_frame
 			  struct report_source *source)
 {
 	const struct image_source *packed =
-		frame->file ? auxtap_image_set_source(ro->images, frame->file, frame->line) : NULL;
+		frame->file ? image_set_find_source(ro->images, frame->file, frame->line) : NULL;
 	struct report_source_line *line = &source->lines[0];
 
 	if (!packed)
@@ -148,7 +148,7 @@ bool report_source_read(const struct report_out *ro, const char *image_name,
 	memset(source, 0, sizeof(*source));
 	fd = frame->line ? open_source(frame->file, owners, NR_OWNERS) : -1;
 	if (frame->line && fd < 0 && (errno == EMFILE || errno == ENFILE))
-		auxtap_image_set_short(ro->images);
+		image_set_note_oom(ro->images);
 	if (fd < 0)
 		return false;
 	source->newer = have_image && is_newer(fd, &image);
@@ -180,7 +180,7 @@ void report_source_line(const struct report_out *ro, const struct auxtap_locatio
 	for (size_t i = at; i < len; i++)
 		if (text[i] == '\t')
 			text[i] = ' ';
-	auxtap_image_set_note_source(ro->images, frame->file, frame->line, text + at, len - at,
-				     source.newer);
+	image_set_note_source(ro->images, frame->file, frame->line, text + at, len - at,
+			      source.newer);
 	print_line(ro, frame->line, text + at, len - at, source.newer);
 }

@@ -146,7 +146,7 @@ void report_vars_each(const struct report_out *ro, const struct report_facts *fa
 		query.caller = &frames->frames[nr + 1];
 		query.caller_pc = frames->pcs[nr + 1];
 	}
-	auxtap_image_set_variables(ro->images, &query, fn, ctx);
+	image_set_each_variable(ro->images, &query, fn, ctx);
 }
 
 void report_vars_print(const struct report_out *ro, const struct report_facts *facts,

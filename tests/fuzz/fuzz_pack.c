@@ -26,8 +26,8 @@ static void look(struct auxtap_image_set *set, uint64_t addr)
 
 	auxtap_image_set_resolve(set, 1, 0, addr, &loc);
 	auxtap_image_set_range(set, 1, 0, addr, &range);
-	auxtap_image_set_eh(set, 1, 0, addr, &eh);
-	auxtap_image_set_landing_pad(set, 1, 0, addr);
+	image_set_find_range(set, 1, 0, addr, &eh);
+	image_set_landing_pad(set, 1, 0, addr);
 	auxtap_image_set_read(set, 1, 0, addr, code, sizeof(code));
 	auxtap_image_set_disassemble(set, 1, 0, addr, insn, sizeof(insn));
 }
@@ -36,8 +36,8 @@ static void look_at_image(struct auxtap_image_set *set, const struct packed_imag
 {
 	const struct file_identity file = {p->head.maj, p->head.min, p->head.ino};
 
-	if (auxtap_image_set_map_file(set, 1, 0, BASE, LENGTH, 0, p->name, p->head.build_id,
-				      p->head.build_id_size, &file))
+	if (image_set_add_map(set, 1, 0, BASE, LENGTH, 0, p->name, p->head.build_id,
+			      p->head.build_id_size, &file))
 		abort();
 	for (uint64_t i = 0; i < NR_LOOK; i++)
 		look(set, BASE + i * LENGTH / NR_LOOK);
@@ -56,15 +56,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!frame || auxtap_image_set_new(&set, &opts, NULL))
 		abort();
 	nr = ZSTD_compress(frame, bound, data, size, 1);
-	ret = auxtap_image_set_packed(set, AUXTAP_METADATA_PACK_IMAGE, frame, nr);
+	ret = image_set_add_packed(set, AUXTAP_METADATA_PACK_IMAGE, frame, nr);
 	if (ret && ret != -EBADMSG)
 		abort();
 	if (!ret)
 		look_at_image(set, set->packed[0]);
-	if (auxtap_image_set_packed(set, AUXTAP_METADATA_PACK_SOURCE, frame, nr) == -ENOMEM)
+	if (image_set_add_packed(set, AUXTAP_METADATA_PACK_SOURCE, frame, nr) == -ENOMEM)
 		abort();
 	/* not compressed: no frame, or a damaged one */
-	auxtap_image_set_packed(set, AUXTAP_METADATA_PACK_IMAGE, data, size);
+	image_set_add_packed(set, AUXTAP_METADATA_PACK_IMAGE, data, size);
 	auxtap_image_set_free(set);
 	free(frame);
 	return 0;

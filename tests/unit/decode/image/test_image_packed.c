@@ -65,7 +65,7 @@ static int add(struct auxtap_image_set *set, const struct record *r, size_t size
 	assert_non_null(frame);
 	nr = ZSTD_compress(frame, bound, r, size, 1);
 	assert_false(ZSTD_isError(nr));
-	ret = auxtap_image_set_packed(set, AUXTAP_METADATA_PACK_IMAGE, frame, nr);
+	ret = image_set_add_packed(set, AUXTAP_METADATA_PACK_IMAGE, frame, nr);
 	free(frame);
 	return ret;
 }
@@ -74,9 +74,7 @@ static void map(struct auxtap_image_set *set, uint64_t ino)
 {
 	const struct file_identity file = {.ino = ino};
 
-	assert_int_equal(auxtap_image_set_map_file(set, 1, 0, BASE, 4 * PAGE, 0, NAME, NULL, 0,
-						   &file),
-			 0);
+	assert_int_equal(image_set_add_map(set, 1, 0, BASE, 4 * PAGE, 0, NAME, NULL, 0, &file), 0);
 }
 
 static void holes(void **state)

@@ -366,8 +366,8 @@ static void vdso_in_the_trace(void **state)
 	for (int same = 1; same >= 0; same--) {
 		set = new_set(NULL);
 		id[3] ^= !same;
-		assert_int_equal(auxtap_image_set_embedded(set, "[vdso]", bytes, size), 0);
-		assert_int_equal(auxtap_image_set_known_id(set, "[vdso]", id, 20), 0);
+		assert_int_equal(image_set_add_embedded(set, "[vdso]", bytes, size), 0);
+		assert_int_equal(image_set_add_build_id(set, "[vdso]", id, 20), 0);
 		map(set, 0, 0x10000, "[vdso]", NULL, 0);
 		assert_int_equal(auxtap_image_set_count(set), 2);
 		assert_int_equal(auxtap_image_set_info(set, 1, &info), 0);
@@ -650,8 +650,8 @@ static void moves_the_kernel(void **state)
 	snprintf(path, sizeof(path), "%s/vmlinux", dir);
 	opts.vmlinux = path;
 	assert_int_equal(auxtap_image_set_new(&set, &opts, NULL), 0);
-	assert_int_equal(auxtap_image_set_kernel_map(set, 0, booted, 0x1000000, booted,
-						     "[kernel.kallsyms]_text", NULL, 0),
+	assert_int_equal(image_set_add_kernel_map(set, 0, booted, 0x1000000, booted,
+						  "[kernel.kallsyms]_text", NULL, 0),
 			 0);
 	assert_int_equal(auxtap_image_set_read(set, PID, NOW, booted + 2, code, 2), 2);
 	assert_int_equal(code[0], 0x90);
