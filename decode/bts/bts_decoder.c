@@ -67,15 +67,15 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	for (size_t i = 0; !ret && i < nr; i++) {
 		struct trace_queue *q;
 
-		if (!aux[i].trace_size || decoder_left_out(dec, &aux[i].head))
+		if (!aux[i].trace_size || decoder_is_filtered_out(dec, &aux[i].head))
 			continue;
 		q = trace_queues_get(queues, &aux[i].head);
 		ret = q ? trace_queue_add(&queues->opts, q, &aux[i]) : -ENOMEM;
 	}
 	if (!ret)
-		ret = decoder_add_missing_of(dec, queues, false);
+		ret = decoder_add_queue_end_gaps(dec, queues, false);
 	if (!ret)
-		ret = decoder_add_flagged(dec, "reported by the kernel");
+		ret = decoder_add_flagged_gaps(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
 }
 
@@ -84,7 +84,7 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 	const struct auxtap_perfdata_aux *aux;
 	size_t nr_aux;
 
-	dec->sideband.snapshot = nr > INFO_SNAPSHOT_MODE && info[INFO_SNAPSHOT_MODE];
+	dec->sideband.aux_offsets_unusable = nr > INFO_SNAPSHOT_MODE && info[INFO_SNAPSHOT_MODE];
 	dec->sideband.per_thread = true;
 	if (auxtap_perfdata_auxtraces(dec->pd, &aux, &nr_aux, NULL))
 		return;
@@ -111,7 +111,7 @@ static struct bts_gap gap_before(const struct auxtap_decoder *dec, const struct 
 {
 	const struct trace_extent *e = &s->queue->extents[at];
 
-	if (dec->sideband.snapshot)
+	if (dec->sideband.aux_offsets_unusable)
 		return (struct bts_gap){
 			.text = at ? "between two snapshots; branches of both may come twice" :
 				     NULL};
@@ -418,7 +418,7 @@ static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 		s->tid = s->queue->key.tid;
 		head.cpu = (uint32_t)s->cpu;
 		head.tid = (uint32_t)s->tid;
-		s->of_one_thread = decoder_of_one_thread(dec, &head);
+		s->of_one_thread = decoder_is_one_thread(dec, &head);
 	}
 	return 0;
 }

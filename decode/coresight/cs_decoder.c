@@ -395,12 +395,13 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 
 	decoder_time_conv(dec);
 	/* with AUX samples the offsets of AUX records do not match either: as in snapshot mode */
-	dec->sideband.snapshot = (nr > INFO_SNAPSHOT_MODE && info[INFO_SNAPSHOT_MODE]) ||
-				 decoder_has_samples(dec->pd);
+	dec->sideband.aux_offsets_unusable =
+		(nr > INFO_SNAPSHOT_MODE && info[INFO_SNAPSHOT_MODE]) ||
+		decoder_has_samples(dec->pd);
 	for (uint32_t i = 0; nr > 1 && (attr = auxtap_perfdata_get_attr(dec->pd, i)); i++)
 		if (attr->attr.type == info[1] >> 32 &&
 		    (attr->attr.enable_on_exec || attr->attr.inherit))
-			dec->sideband.follows_threads = true;
+			dec->sideband.traces_some_tasks = true;
 	if (auxtap_perfdata_auxtraces(dec->pd, &aux, &nr_aux, NULL) || !nr_aux)
 		return;
 	dec->sideband.per_thread = true;
@@ -424,7 +425,7 @@ static int add_ring_end_gaps(struct auxtap_decoder *dec)
 			ret = trace_ends_add(&missing.ends, b->cpu, b->tid, last->off + last->size);
 	}
 	if (!ret)
-		ret = decoder_add_missing(dec, &missing);
+		ret = decoder_add_ring_end_gaps(dec, &missing);
 	trace_ends_free(&missing.ends);
 	return ret;
 }
@@ -445,10 +446,11 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 		struct auxtap_auxtrace head = {.cpu = (uint32_t)buffer->cpu,
 					       .tid = (uint32_t)buffer->tid};
 
-		buffer->of_one_thread = decoder_of_one_thread(dec, &head);
-		cs_buffer_set_times(buffer, buffer->of_one_thread ?
-						    sideband_started(&dec->sideband, buffer->tid) :
-						    0);
+		buffer->of_one_thread = decoder_is_one_thread(dec, &head);
+		cs_buffer_set_times(buffer,
+				    buffer->of_one_thread ?
+					    sideband_trace_start(&dec->sideband, buffer->tid) :
+					    0);
 		ret = scan(dec, buffer);
 	}
 	for (size_t i = 0; !ret && i < cs->extents.nr; i++)
@@ -464,13 +466,13 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					 .nr_bytes = m->nr_bytes,
 					 .exact = m->nr_bytes > 0};
 
-		if (!decoder_discarded(dec, m->pid, m->tid))
+		if (!decoder_was_discarded(dec, m->pid, m->tid))
 			ret = decoder_add_unattributed(dec, &gap, m->why);
 	}
 	if (!ret)
 		ret = add_ring_end_gaps(dec);
 	if (!ret)
-		ret = decoder_add_flagged(dec, "reported by the kernel");
+		ret = decoder_add_flagged_gaps(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;
 }
 

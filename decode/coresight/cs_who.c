@@ -62,7 +62,7 @@ static bool from_start(const struct cs_stream *s, int32_t tid)
 {
 	const struct sideband *sb = &s->dec->sideband;
 
-	return !sb->per_thread || !sb->snapshot || sideband_started(sb, tid);
+	return !sb->per_thread || !sb->aux_offsets_unusable || sideband_trace_start(sb, tid);
 }
 
 bool cs_stream_set_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid,

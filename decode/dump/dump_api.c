@@ -47,7 +47,7 @@ int auxtap_dump_raw(const char *path, const struct auxtap_raw_opts *raw, FILE *o
 	struct dump_opts known = {.out = out, .packets = true};
 	const struct trace_family *family;
 	struct auxtap_raw_opts taken;
-	int ret = raw_opts_take(&taken, raw, err);
+	int ret = raw_opts_copy_in(&taken, raw, err);
 
 	if (ret)
 		return ret;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The few opcodes that change the flow; everything else is refused. The flow decoder only
- * says that a block ended with a jump: what it was and where it ends is read off here.
+ * Decodes the few opcodes that change the control flow; others are rejected. The flow decoder only
+ * says that a block ended with a jump; its kind and size come from here.
  */
 #include "branch_insn.h"
 

@@ -12,10 +12,10 @@ struct branch_insn {
 	int64_t disp; /* direct: target = ip + size + disp */
 };
 
-/* 0, or -1: not a branch, or cut off within avail bytes. */
+/* 0, or -1: not a branch, or longer than avail bytes. */
 int branch_insn_decode(const uint8_t *code, size_t avail, bool bits_32, struct branch_insn *insn);
 
-/* It enters the kernel, which returns to the next instruction or elsewhere. */
+/* Whether the branch enters the kernel, which returns to the next instruction or elsewhere. */
 static inline bool branch_enters_kernel(enum auxtap_branch_kind kind)
 {
 	return kind == AUXTAP_BRANCH_SYSCALL || kind == AUXTAP_BRANCH_INT;

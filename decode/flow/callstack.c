@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far down a return that skips frames (longjmp, unwinding) is looked for. */
+/*
+ * How many frames are searched for the target of a return that skips frames (longjmp, unwinding).
+ */
 #define SEARCH_DEPTH 4096
 
-/* The newest frame but 'back' ones. */
+/* The newest frame (back 0), the one before (1), ... */
 static uint64_t *frame(const struct callstack *cs, size_t back)
 {
 	return &cs->ret[ring_index(cs->first, cs->nr - 1 - back, cs->size)];
@@ -44,8 +46,8 @@ uint32_t callstack_return(struct callstack *cs, uint64_t target)
 		if (*frame(cs, back) == target)
 			break;
 	/*
-	 * A return to where no known call came from (a signal frame, a switched stack) ends no
-	 * known call.
+	 * A return to an address that is not that of a known call (a signal frame, a switched
+	 * stack) ends no known call.
 	 */
 	if (back == cs->nr || back == SEARCH_DEPTH)
 		return depth(cs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call depth from calls and returns alone. After a gap nothing of it is known: the stack
- * starts anew, and a return without a known call only says that there was a caller.
+ * Call depth, computed from calls and returns. After a gap the depth is unknown: the stack starts
+ * empty, and a return without a known call only shows that there was a caller.
  */
 #ifndef AUXTAP_CALLSTACK_H
 #define AUXTAP_CALLSTACK_H
@@ -10,21 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CALLSTACK_MAX 65536 /* deeper frames are forgotten, oldest first */
+#define CALLSTACK_MAX 65536 /* frames; with more of them the oldest are dropped */
 
 struct callstack {
 	uint64_t *ret; /* return addresses; a ring */
 	size_t first, nr, size;
-	uint64_t dropped; /* frames that fell off the bottom */
+	uint64_t dropped; /* number of oldest frames dropped because of CALLSTACK_MAX */
 };
 
-/* Depth of the function entered, or UINT32_MAX out of memory. The outermost known one is 0. */
+/* Depth of the entered function, or UINT32_MAX: out of memory. The outermost known one has 0. */
 uint32_t callstack_call(struct callstack *cs, uint64_t return_addr);
-/* Depth of the function returned to. */
+/* Depth of the function that is returned to. */
 uint32_t callstack_return(struct callstack *cs, uint64_t target);
-/* The return address of the newest call but 'back'; 0 if the stack has fewer calls. */
+/* The return address of the newest call (back 0), the one before (1), ...; 0: there are fewer. */
 uint64_t callstack_newest(const struct callstack *cs, size_t back);
-/* Is there a call that callstack_return() finds for target? */
+/* Whether callstack_return(target) would find a call. */
 bool callstack_has(const struct callstack *cs, uint64_t target);
 void callstack_gap(struct callstack *cs);
 void callstack_free(struct callstack *cs);

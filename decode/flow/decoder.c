@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The decoder's public face: the events of a family of traces, and gaps that belong to no stream.
+ * The decoder's public API: the events of a family of traces, and gaps that belong to no stream.
  * See decoder_private.h for the other parts.
  */
 #include "util/sized.h"
@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #define MAX_JOBS	 256
-#define MAX_DEFAULT_JOBS 8 /* one thread reads what all of them decode: more of them starve */
+#define MAX_DEFAULT_JOBS 8 /* one thread reads for all: it cannot feed more of them */
 
-int decode_opts_take(struct auxtap_decode_opts *known, const struct auxtap_decode_opts *given,
-		     struct auxtap_error *err)
+int decode_opts_copy_in(struct auxtap_decode_opts *known, const struct auxtap_decode_opts *given,
+			struct auxtap_error *err)
 {
 	const char *what = "struct auxtap_decode_opts";
 	int ret = sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_decode_opts, nr_cpus),
@@ -41,7 +41,7 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A copy for flow_listed(). NULL: an empty list, or out of memory. */
+/* A sorted copy for flow_listed(). NULL: an empty list, or out of memory. */
 static int32_t *sorted_list(const int32_t *list, size_t nr)
 {
 	int32_t *copy = nr ? calloc(nr, sizeof(*copy)) : NULL;
@@ -59,7 +59,7 @@ int decoder_new(struct auxtap_decoder **dec_out, const struct trace_family *fami
 {
 	struct auxtap_decode_opts known;
 	struct auxtap_decoder *dec;
-	int ret = decode_opts_take(&known, opts, err);
+	int ret = decode_opts_copy_in(&known, opts, err);
 
 	*dec_out = NULL;
 	if (ret)
@@ -113,11 +113,11 @@ int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap
 		return -ENOMEM;
 	ev->type = AUXTAP_EVENT_GAP;
 	ev->time = gap->time_begin;
-	ev->depth = (uint32_t)dec->nr_unattributed; /* ties: as they were added */
+	ev->depth = (uint32_t)dec->nr_unattributed; /* keeps the order of equal times */
 	ev->pid = gap->pid;
 	ev->tid = gap->tid;
 	ev->gap->gap = *gap;
-	/* the recorder's numbers are of the whole file: readers count by cause */
+	/* a cause from the file may be invalid; callers use it as an index */
 	if ((unsigned int)gap->cause >= AUXTAP_GAP_NR_CAUSES)
 		ev->gap->gap.cause = AUXTAP_GAP_UNKNOWN;
 	ev->gap->gap.exact = gap->exact != 0;
@@ -163,20 +163,21 @@ int decoder_start(struct auxtap_decoder *dec)
 	return dec->family->start(dec, decoder_nr_jobs(dec->opts.jobs));
 }
 
-/* Events of the family, and gaps that belong to no stream, by time. */
-static struct flow_event *next_event(struct auxtap_decoder *dec, int *cpu, bool *of_family)
+/* The next one of the family's events and the gaps that belong to no stream, by time. */
+static struct flow_event *next_event(struct auxtap_decoder *dec, int *cpu, bool *from_family)
 {
-	bool more = dec->unattributed_at < dec->nr_unattributed;
+	bool more = dec->next_unattributed < dec->nr_unattributed;
 	struct flow_event *ev =
 		dec->family->next(dec,
-				  more ? dec->unattributed[dec->unattributed_at].time : UINT64_MAX,
+				  more ? dec->unattributed[dec->next_unattributed].time :
+					 UINT64_MAX,
 				  cpu);
 
-	*of_family = ev;
+	*from_family = ev;
 	if (ev || !more)
 		return ev;
 	*cpu = -1;
-	return &dec->unattributed[dec->unattributed_at++];
+	return &dec->unattributed[dec->next_unattributed++];
 }
 
 static void note_thread(struct auxtap_decoder *dec, int32_t tid)
@@ -218,7 +219,7 @@ static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t tim
 	return sideband_comm(&dec->sideband, tid, time);
 }
 
-/* Where gaps touch, and the first was delivered: makes out the next one. */
+/* After a gap was delivered: stores the next adjacent one in *out. False: there is none. */
 static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
 {
 	struct flow_gap *gap = dec->delivered;
@@ -238,9 +239,9 @@ static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
 	return true;
 }
 
-/* The caller's struct is of another version. */
-static int next_of_size(struct auxtap_decoder *dec, struct auxtap_event *out,
-			struct auxtap_error *err)
+/* For a caller whose struct auxtap_event is that of another version. */
+static int next_other_version(struct auxtap_decoder *dec, struct auxtap_event *out,
+			      struct auxtap_error *err)
 {
 	struct auxtap_event known = {.size = sizeof(known)};
 	int ret = sized_check(out, sizeof(known), SIZED_UP_TO(struct auxtap_event, source),
@@ -256,15 +257,15 @@ static int next_of_size(struct auxtap_decoder *dec, struct auxtap_event *out,
 int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 			struct auxtap_error *err)
 {
-	bool of_family;
+	bool from_family;
 	struct flow_event *ev;
 	int cpu, ret;
 
 	if (out->size != sizeof(*out))
-		return next_of_size(dec, out, err);
+		return next_other_version(dec, out, err);
 	if (next_touching(dec, out))
 		return 1;
-	ev = next_event(dec, &cpu, &of_family);
+	ev = next_event(dec, &cpu, &from_family);
 	if (!ev) {
 		ret = dec->family->error(dec);
 		if (ret)
@@ -291,7 +292,7 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	out->depth = ev->depth;
 	out->spe_has = 0;
 	out->isa = (enum auxtap_isa)ev->isa;
-	if (of_family && dec->family->facts)
+	if (from_family && dec->family->facts)
 		dec->family->facts(dec, out);
 	out->comm = comm_of(dec, ev->tid, ev->time);
 	if (out->cpu == SIDEBAND_UNNUMBERED_CPU)
@@ -305,7 +306,7 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 			dec->delivered->gap.cpu = -1;
 		out->gap = &dec->delivered->gap;
 		out->text = dec->delivered->text;
-		/* that of a thread which had ended spans its whole life: its last name */
+		/* a gap of an exited thread spans the thread's life: use its last name */
 		if (out->gap->cause == AUXTAP_GAP_DISCARDED && out->gap->time_end > ev->time)
 			out->comm = comm_of(dec, ev->tid, out->gap->time_end);
 	}
@@ -340,7 +341,7 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 		return;
 	if (dec->trace)
 		dec->family->destroy(dec);
-	for (size_t i = dec->unattributed_at; i < dec->nr_unattributed; i++)
+	for (size_t i = dec->next_unattributed; i < dec->nr_unattributed; i++)
 		free(dec->unattributed[i].gap);
 	flow_gap_free(dec->delivered);
 	free(dec->unattributed);

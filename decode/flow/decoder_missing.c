@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Trace that the file lacks at the end of a ring, or of a whole ring: AUX records report bytes that
- * no AUXTRACE record has, or auxtap's recorder noted that the unit wrote more.
+ * Gaps for trace that the file lacks at the end of a ring, or for a whole ring: AUX records report
+ * bytes that no AUXTRACE record contains, or auxtap's recorder reported that the unit wrote more.
  */
 #include "decoder_private.h"
 #include "perfdata/capture_lines.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 
 /*
- * In a snapshot the recorder keeps less than the unit wrote; the unit of a CPU has no thread's
- * number.
+ * Not in snapshot mode, where the recorder keeps less than the unit wrote, and not for rings of
+ * CPUs, since the text names threads.
  */
 int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size)
 {
@@ -20,7 +20,7 @@ int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t si
 	uint64_t written;
 	int tid;
 
-	if (!dec->sideband.per_thread || dec->sideband.snapshot ||
+	if (!dec->sideband.per_thread || dec->sideband.aux_offsets_unusable ||
 	    !capture_lines_is_full(text, size))
 		return 0;
 	while (capture_lines_next_unit(&at, text + size, &tid, &written)) {
@@ -49,7 +49,7 @@ static int add_gap(struct auxtap_decoder *dec, const struct sideband_ring *ring,
 	return decoder_add_unattributed(dec, &gap, text);
 }
 
-int decoder_add_missing(struct auxtap_decoder *dec, const struct decoder_missing *missing)
+int decoder_add_ring_end_gaps(struct auxtap_decoder *dec, const struct decoder_missing *missing)
 {
 	int ret = 0;
 
@@ -60,10 +60,11 @@ int decoder_add_missing(struct auxtap_decoder *dec, const struct decoder_missing
 		if (missing->reported && ring->end > have)
 			have = ring->end;
 		have = have > ring->begin ? have : ring->begin;
-		if (decoder_left_out(dec, &(struct auxtap_auxtrace){.tid = (uint32_t)ring->tid,
-								    .cpu = (uint32_t)ring->cpu}))
+		if (decoder_is_filtered_out(dec,
+					    &(struct auxtap_auxtrace){.tid = (uint32_t)ring->tid,
+								      .cpu = (uint32_t)ring->cpu}))
 			continue;
-		/* Padding moves a ring's end past what the unit wrote: then more may be missing. */
+		/* Padding moves a ring's end past the bytes written: then more may be missing. */
 		if (ring->written > have && ring->written > ring->end)
 			ret = add_gap(dec, ring, ring->written - have, !missing->pads || !have,
 				      "the file lacks trace that the recorder noted");
@@ -74,7 +75,8 @@ int decoder_add_missing(struct auxtap_decoder *dec, const struct decoder_missing
 	return ret;
 }
 
-int decoder_add_missing_of(struct auxtap_decoder *dec, const struct trace_queues *queues, bool pads)
+int decoder_add_queue_end_gaps(struct auxtap_decoder *dec, const struct trace_queues *queues,
+			       bool pads)
 {
 	struct decoder_missing missing = {.pads = pads};
 	int ret = 0;
@@ -85,7 +87,7 @@ int decoder_add_missing_of(struct auxtap_decoder *dec, const struct trace_queues
 		ret = trace_ends_add(&missing.ends, q->key.cpu, q->key.tid, trace_queue_end(q));
 	}
 	if (!ret)
-		ret = decoder_add_missing(dec, &missing);
+		ret = decoder_add_ring_end_gaps(dec, &missing);
 	trace_ends_free(&missing.ends);
 	return ret;
 }

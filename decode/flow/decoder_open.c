@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A perf.data file: its sideband is read once in time order, then the family makes streams of the
- * AUXTRACE buffers.
+ * Opens a perf.data file: its sideband is read once in time order, then the family makes streams
+ * from the AUXTRACE buffers.
  */
 #include "decoder_private.h"
 #include "decode/image/image_private.h"
@@ -24,7 +24,7 @@ ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off)
 	return got;
 }
 
-/* 'perf record --kcore' leaves a directory: the recording and a copy of the kernel's code. */
+/* 'perf record --kcore' writes a directory with the recording and a copy of the kernel's code. */
 static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	char path[4352];
@@ -35,7 +35,7 @@ static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 	return image_set_add_kcore(dec->images, path, err);
 }
 
-/* ---- metadata: saved images, exact sizes of gaps ---- */
+/* ---- metadata: embedded images, exact sizes of gaps ---- */
 
 static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
@@ -80,7 +80,9 @@ static int read_metadata(struct auxtap_decoder *dec, struct auxtap_error *err)
 	return ret;
 }
 
-/* The capture may know the size of what an AUX record only flags. */
+/*
+ * A gap that auxtap's recorder wrote: it may have the size of a loss that an AUX record only flags.
+ */
 static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_decoder *dec = ctx;
@@ -94,12 +96,12 @@ static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 			return -ENOMEM;
 		dec->discarded[dec->nr_discarded++] = (struct decoder_thread){gap.pid, gap.tid};
 	}
-	if (trace_auxes_add_loss(&dec->sideband.lossy, &gap))
+	if (trace_auxes_add_loss_size(&dec->sideband.lossy, &gap))
 		return 0;
 	return decoder_add_unattributed(dec, &gap, "reported by the recorder");
 }
 
-bool decoder_discarded(const struct auxtap_decoder *dec, int32_t pid, int32_t tid)
+bool decoder_was_discarded(const struct auxtap_decoder *dec, int32_t pid, int32_t tid)
 {
 	for (size_t i = 0; i < dec->nr_discarded; i++)
 		if (dec->discarded[i].pid == pid &&
@@ -111,10 +113,10 @@ bool decoder_discarded(const struct auxtap_decoder *dec, int32_t pid, int32_t ti
 /* ---- streams ---- */
 
 /*
- * Does a buffer hold what one thread did? perf writes the number of its workload also where
- * a CPU's buffer holds all that the workload's children did there.
+ * perf writes the tid of its workload also into the header of a CPU's buffer that contains trace of
+ * the workload's children, too.
  */
-bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
+bool decoder_is_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
 {
 	const struct sideband *sb = &dec->sideband;
 
@@ -122,16 +124,16 @@ bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap
 	       (head->cpu == UINT32_MAX || sb->per_thread || !sb->has_switches);
 }
 
-bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
+bool decoder_is_filtered_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
 {
 	const struct auxtap_decode_opts *opts = &dec->opts;
 
-	return (decoder_of_one_thread(dec, head) &&
+	return (decoder_is_one_thread(dec, head) &&
 		!flow_listed(opts->tids, opts->nr_tids, (int32_t)head->tid)) ||
 	       !flow_listed(opts->cpus, opts->nr_cpus, (int32_t)head->cpu);
 }
 
-int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
+int decoder_add_flagged_gaps(struct auxtap_decoder *dec, const char *text)
 {
 	int ret = 0;
 
@@ -154,7 +156,7 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
 
 /* ---- sideband ---- */
 
-/* Before the records: those of a dying thread name it by its event alone. */
+/* Called before the records are read: those of an exiting thread name only its event. */
 static int read_ids(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	const struct auxtap_perfdata_id *ids;
@@ -194,13 +196,13 @@ static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
 		dec->damage = damage;
 		dec->damage.code = ret;
 	}
-	if (sideband_done(&dec->sideband))
+	if (sideband_finish(&dec->sideband))
 		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(dec->pd),
 					"out of memory");
 	return 0;
 }
 
-static int add_losts(struct auxtap_decoder *dec)
+static int add_lost_record_gaps(struct auxtap_decoder *dec)
 {
 	int ret = 0;
 
@@ -221,7 +223,7 @@ static int add_losts(struct auxtap_decoder *dec)
 	return ret;
 }
 
-/* How the generic timer's ticks become perf's time is in a record of its own. */
+/* The conversion of the TSC or generic timer to perf's time is in a record of its own. */
 void decoder_time_conv(struct auxtap_decoder *dec)
 {
 	struct time_conv *conv = &dec->sideband.conv;
@@ -290,7 +292,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 		ret = family->open_file(dec, err);
 	if (ret)
 		goto fail;
-	ret = add_losts(dec);
+	ret = add_lost_record_gaps(dec);
 	if (!ret)
 		ret = decoder_start(dec);
 	if (ret) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every family of traces shares: decoder.c (public face, gaps that belong to no stream),
- * decoder_open.c (perf.data files), decoder_raw.c (raw streams, directories). The rest is in the
- * families' directories.
+ * The part of the decoder that all families of traces share: decoder.c (public API, gaps that
+ * belong to no stream), decoder_open.c (perf.data files), decoder_raw.c (raw streams, snapshot
+ * directories). The rest is in the families' directories.
  */
 #ifndef AUXTAP_DECODER_PRIVATE_H
 #define AUXTAP_DECODER_PRIVATE_H
@@ -17,7 +17,7 @@
 #define DECODER_COMMS 8
 
 struct decoder_thread {
-	int32_t pid, tid; /* tid -1: several that ended */
+	int32_t pid, tid; /* tid -1: several exited threads of the process */
 };
 
 struct auxtap_decoder {
@@ -25,34 +25,35 @@ struct auxtap_decoder {
 	int32_t *filter_tids, *filter_cpus; /* the lists of opts, sorted */
 	struct auxtap_image_set *images;
 	const struct trace_family *family;
-	const struct flow_ops *flow_ops; /* of family->flows; may be replaced before the start */
-	void *trace;			 /* the family's */
+	const struct flow_ops
+		*flow_ops; /* one of family->flows; may be replaced before the start */
+	void *trace;	   /* the family's own data */
 	struct sideband sideband;
 	struct auxtap_perfdata *pd;
 	bool by_auxtap; /* pd was recorded by auxtap */
 	int raw_fd;
-	pthread_mutex_t read_lock;	 /* pd belongs to one thread at a time */
-	struct flow_event *unattributed; /* by time: gaps that belong to no stream */
-	size_t nr_unattributed, max_unattributed, unattributed_at;
-	struct decoder_thread *discarded; /* the recorder kept no trace of these */
+	pthread_mutex_t read_lock;	 /* protects pd */
+	struct flow_event *unattributed; /* gaps that belong to no stream, sorted by time */
+	size_t nr_unattributed, max_unattributed, next_unattributed;
+	struct decoder_thread *discarded; /* threads whose trace the recorder discarded */
 	size_t nr_discarded, max_discarded;
-	struct auxtap_error damage; /* of the file; reported after the last event */
+	struct auxtap_error damage; /* damage of the file; reported after the last event */
 	struct auxtap_decode_summary sum;
-	int32_t *tids; /* seen; sorted */
+	int32_t *tids; /* of all threads with events so far; sorted */
 	size_t nr_tids, max_tids;
-	/* threads of the last events, by tid: each is in tids */
+	/* cache of the last events' threads, all of which are in tids */
 	struct {
 		int32_t tid;
 		const struct sideband_thread *thread;
 	} comms[DECODER_COMMS];
-	/* gap of the event handed out last; those that touch it come next */
+	/* the gap of the last returned event; adjacent gaps are in its list and come next */
 	struct flow_gap *delivered;
-	struct auxtap_event touching; /* whose they are */
+	struct auxtap_event touching; /* the event to which such adjacent gaps belong */
 };
 
 /* decoder_raw.c */
-int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
-		  struct auxtap_error *err);
+int raw_opts_copy_in(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
+		     struct auxtap_error *err);
 
 /* For a family's open_raw(): opens a raw stream for decoder_read_raw(). */
 int decoder_open_stream(struct auxtap_decoder *dec, const char *path, uint64_t *size,
@@ -60,8 +61,8 @@ int decoder_open_stream(struct auxtap_decoder *dec, const char *path, uint64_t *
 ssize_t decoder_read_raw(void *ctx, void *buf, size_t size, uint64_t off); /* ctx: dec */
 
 /* decoder.c */
-int decode_opts_take(struct auxtap_decode_opts *known, const struct auxtap_decode_opts *given,
-		     struct auxtap_error *err);
+int decode_opts_copy_in(struct auxtap_decode_opts *known, const struct auxtap_decode_opts *given,
+			struct auxtap_error *err);
 int decoder_new(struct auxtap_decoder **dec, const struct trace_family *family,
 		struct auxtap_image_set *images, const struct auxtap_decode_opts *opts,
 		struct auxtap_error *err);
@@ -71,41 +72,49 @@ int decoder_start(struct auxtap_decoder *dec);
 
 /* decoder_open.c */
 ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off); /* ctx: dec */
-/* How a time stamp becomes perf's time, by the file's TIME_CONV record. */
+/* Reads the conversion of timestamps to perf's time from the file's TIME_CONV record. */
 void decoder_time_conv(struct auxtap_decoder *dec);
-/* Did the recorder note that it kept no trace of the thread? Then that is a gap already. */
-bool decoder_discarded(const struct auxtap_decoder *dec, int32_t pid, int32_t tid);
-bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
-/* Does the caller need nothing of this buffer? */
-bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
-/* Flags of AUX records have no position in such streams: adds a gap of its own for each. */
-int decoder_add_flagged(struct auxtap_decoder *dec, const char *text);
-
-/* decoder_missing.c: the recorder's text, before the sideband is read. 0 or -ENOMEM. */
-int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size);
 /*
- * After the last stream was added: gaps for what the file lacks at the ends of rings. ends: where
- * the trace in the file ends.
+ * Whether the recorder reported that it discarded the thread's trace: then there is a gap for it.
  */
+bool decoder_was_discarded(const struct auxtap_decoder *dec, int32_t pid, int32_t tid);
+/* Whether the buffer contains trace of one thread only. */
+bool decoder_is_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
+/* Whether the options' thread and CPU filters exclude the whole buffer. */
+bool decoder_is_filtered_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
+/*
+ * For streams in which AUX records have no position: adds a gap for each record with flags of loss.
+ */
+int decoder_add_flagged_gaps(struct auxtap_decoder *dec, const char *text);
+
+/*
+ * decoder_missing.c: reads how many bytes each unit wrote from the recorder's capture text, before
+ * the sideband is read. 0 or -ENOMEM.
+ */
+int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size);
+/* What decoder_add_ring_end_gaps() has to know of the streams. */
 struct decoder_missing {
 	bool pads;     /* the unit may skip bytes */
-	bool reported; /* the family has reported what AUX records contain and the file lacks */
-	struct trace_ends ends;
+	bool reported; /* the family has added gaps for AUX records without trace in the file */
+	struct trace_ends ends; /* where the trace in the file ends */
 };
-/* The caller frees missing->ends. 0 or -ENOMEM. */
-int decoder_add_missing(struct auxtap_decoder *dec, const struct decoder_missing *missing);
-/* The same, where the trace is in queues as decode/stream makes them. */
-int decoder_add_missing_of(struct auxtap_decoder *dec, const struct trace_queues *queues,
-			   bool pads);
+/*
+ * After the last stream was added: adds gaps for trace that the file lacks at the ends of rings.
+ * The caller frees missing->ends. 0 or -ENOMEM.
+ */
+int decoder_add_ring_end_gaps(struct auxtap_decoder *dec, const struct decoder_missing *missing);
+/* The same for the queues of decode/stream. */
+int decoder_add_queue_end_gaps(struct auxtap_decoder *dec, const struct trace_queues *queues,
+			       bool pads);
 
 /*
- * decoder_samples.c: trace in samples, by time; the caller frees. What cannot be read is an extra
- * gap.
+ * decoder_samples.c: finds the trace in AUX samples, sorted by time; the caller frees *samples. An
+ * unattributed gap is added for samples that cannot be read.
  */
 struct decoder_sample {
 	uint64_t file_off, time;
 	uint32_t size;
-	int32_t tid; /* of the buffer that it was taken from; -1: a CPU's */
+	int32_t tid; /* of the buffer from which the kernel copied it; -1: a CPU's buffer */
 	int cpu;
 };
 bool decoder_has_samples(struct auxtap_perfdata *pd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A raw stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
+/* Opens raw streams, whose images and sideband the user names, and snapshot directories. */
 #include "util/sized.h"
 #include "decoder_private.h"
 #include "decode/image/image_private.h"
@@ -22,23 +22,24 @@ ssize_t decoder_read_raw(void *ctx, void *buf, size_t size, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
-/* What the first sideband file contains: which CPU it is of, and if several threads run there. */
-struct primary {
+/* What the first sideband file shows: its CPU, and whether several threads run there. */
+struct first_file {
 	int cpu;
 	int32_t tid;
-	bool mixed, several;
-	bool untimed; /* a switch without a time */
+	bool mixed;   /* it has records of several CPUs */
+	bool several; /* several threads run */
+	bool untimed; /* it has a switch without a time */
 };
 
-static int look_at(void *ctx, const struct auxtap_record *rec)
+static int scan_record(void *ctx, const struct auxtap_record *rec)
 {
-	struct primary *first = ctx;
+	struct first_file *first = ctx;
 	bool out = rec->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	int32_t ids[2], tid = (int32_t)rec->tid;
 
 	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
 		return 0;
-	/* the first file's records are the traced CPU's, whether they have its number or not */
+	/* the first file's records belong to the traced CPU, with or without its number */
 	if (!(rec->have & AUXTAP_REC_CPU))
 		first->cpu = first->cpu < 0 ? SIDEBAND_UNNUMBERED_CPU : first->cpu;
 	else if (first->cpu >= 0 && first->cpu != (int)rec->cpu)
@@ -64,21 +65,22 @@ static int look_at(void *ctx, const struct auxtap_record *rec)
 }
 
 /*
- * Is the stream a CPU's, where switches say who runs? A thread's own switches alone leave it a
- * thread's. *unknown: several threads run, and who when is not known, for their times cannot be
- * compared with the trace's, or the switches are of several CPUs.
+ * Finds out whether the stream is a CPU's (*cpu) and context switches show which thread runs. With
+ * switches of one thread only, the stream is that thread's (*cpu -1). *unknown: several threads
+ * run, but not known when, since the switches have no times that can be compared with the trace's,
+ * or are of several CPUs.
  */
-static int find_cpu(const struct auxtap_raw_opts *raw, int *cpu, bool *unknown,
-		    struct auxtap_error *err)
+static int find_traced_cpu(const struct auxtap_raw_opts *raw, int *cpu, bool *unknown,
+			   struct auxtap_error *err)
 {
-	struct primary first = {.cpu = -1, .tid = -1};
+	struct first_file first = {.cpu = -1, .tid = -1};
 	int ret;
 
 	*cpu = -1;
 	*unknown = false;
 	if (!raw->nr_sideband)
 		return 0;
-	ret = sideband_each_raw(raw->sideband[0], raw->sample_type, look_at, &first, err);
+	ret = sideband_each_raw(raw->sideband[0], raw->sample_type, scan_record, &first, err);
 	if (ret || !first.several)
 		return ret;
 	if (raw->time_mult && !first.mixed && !first.untimed)
@@ -119,8 +121,8 @@ static void configure(struct auxtap_decoder *dec, const struct auxtap_raw_opts *
 		dec->family->configure_raw(dec, raw);
 }
 
-int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
-		  struct auxtap_error *err)
+int raw_opts_copy_in(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
+		     struct auxtap_error *err)
 {
 	return sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_raw_opts, time_zero),
 			  given, "struct auxtap_raw_opts", err);
@@ -137,7 +139,7 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 	int ret, cpu = -1;
 
 	*dec_out = NULL;
-	ret = raw_opts_take(raw, raw_opts, err);
+	ret = raw_opts_copy_in(raw, raw_opts, err);
 	if (ret)
 		return ret;
 	family = trace_family_of_raw(raw->family);
@@ -148,8 +150,9 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 	if (ret)
 		return ret;
 	configure(dec, raw);
-	dec->sideband.snapshot = true; /* the file may hold any part of the AUX stream */
-	ret = family->raw_has_cpus ? 0 : find_cpu(raw, &cpu, &unknown, err);
+	/* the file may contain any part of the AUX stream */
+	dec->sideband.aux_offsets_unusable = true;
+	ret = family->raw_has_cpus ? 0 : find_traced_cpu(raw, &cpu, &unknown, err);
 	if (ret)
 		goto fail;
 	for (unsigned int i = 0; i < raw->nr_sideband; i++) {
@@ -158,7 +161,7 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		if (ret)
 			goto fail;
 	}
-	if (sideband_done(&dec->sideband)) {
+	if (sideband_finish(&dec->sideband)) {
 		ret = auxtap_error_set(err, -ENOMEM, path, "out of memory");
 		goto fail;
 	}
@@ -196,7 +199,7 @@ int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *di
 	const struct trace_family *family = trace_family_of_snapshot(dir);
 	struct auxtap_decode_opts known;
 	struct auxtap_decoder *dec;
-	int ret = decode_opts_take(&known, opts, err);
+	int ret = decode_opts_copy_in(&known, opts, err);
 
 	*dec_out = NULL;
 	if (ret)
@@ -206,7 +209,7 @@ int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *di
 	ret = decoder_new(&dec, family, images, &known, err);
 	if (ret)
 		return ret;
-	if (sideband_done(&dec->sideband))
+	if (sideband_finish(&dec->sideband))
 		ret = auxtap_error_set(err, -ENOMEM, dir, "out of memory");
 	else
 		ret = family->open_snapshot(dec, dir, err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * AUX samples (PERF_SAMPLE_AUX): fragments of trace inside other events' records. Here they are
- * found; decoder_open.c makes queues of them, as of the snapshots that they are.
+ * Finds AUX samples (PERF_SAMPLE_AUX): fragments of trace inside other events' records.
+ * pt_open.c makes queues of them, as of snapshots.
  */
 #include "decoder_private.h"
 #include "util/vector.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What precedes the trace in a sample, in this order, 8 bytes each if not said otherwise. */
+/* The fields before the trace in a sample, in this order; 8 bytes each if not said otherwise. */
 /* clang-format off */
 static const uint64_t fixed_fields[] = {
 	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
@@ -22,7 +22,7 @@ static const uint64_t fixed_fields[] = {
 	PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE, PERF_SAMPLE_WEIGHT_STRUCT,
 };
 /* clang-format on */
-/* Their lengths hang on more than the record. */
+/* Fields whose lengths do not follow from the record alone. */
 #define UNKNOWN_FIELDS                                                         \
 	(PERF_SAMPLE_READ | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | \
 	 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR)
@@ -39,7 +39,7 @@ bool decoder_has_samples(struct auxtap_perfdata *pd)
 	return false;
 }
 
-/* Where in the body the trace is; 0: not to be found. */
+/* Offset of the trace in the record's body; 0: unknown. */
 static uint32_t find_trace(const struct auxtap_record *rec, uint32_t *size)
 {
 	const uint8_t *body = (const uint8_t *)(rec->header + 1);
@@ -74,8 +74,8 @@ static uint32_t find_trace(const struct auxtap_record *rec, uint32_t *size)
 	return (uint32_t)at;
 }
 
-static bool find_id(const struct auxtap_record *rec, const struct trace_ids *ids,
-		    struct decoder_sample *sample)
+static bool find_owner(const struct auxtap_record *rec, const struct trace_ids *ids,
+		       struct decoder_sample *sample)
 {
 	const struct auxtap_perfdata_id *event = NULL;
 
@@ -94,7 +94,7 @@ static bool find_id(const struct auxtap_record *rec, const struct trace_ids *ids
 	return true;
 }
 
-/* Loss is reported once, with how many and why the last of them. */
+/* Adds one gap for all samples that cannot be read, with the reason of the last one. */
 static int report_unread(struct auxtap_decoder *dec, size_t nr, const char *why, uint64_t time)
 {
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
@@ -125,7 +125,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 	auxtap_perfdata_rewind_sorted(dec->pd);
 	while (!ret && auxtap_perfdata_next_sorted(dec->pd, &rec, &ignored) == 1) {
 		struct decoder_sample sample = {.time = rec.time};
-		const char *cannot = NULL;
+		const char *reason = NULL;
 		uint32_t at;
 
 		if (rec.header->type != PERF_RECORD_SAMPLE || !rec.attr ||
@@ -133,17 +133,17 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 			continue;
 		at = find_trace(&rec, &sample.size);
 		if (!at)
-			cannot = "where it lies in the record is not known";
+			reason = "where it lies in the record is not known";
 		else if (rec.decompressed)
-			cannot = "the record is compressed";
-		else if (sample.size && !find_id(&rec, &dec->sideband.ids, &sample))
-			cannot = "the file does not say whose it is";
-		if (cannot) {
-			why = cannot;
+			reason = "the record is compressed";
+		else if (sample.size && !find_owner(&rec, &dec->sideband.ids, &sample))
+			reason = "the file does not say whose it is";
+		if (reason) {
+			why = reason;
 			first_unread = nr_unread++ ? first_unread : rec.time;
 			continue;
 		}
-		if (!sample.size) /* G3: one inside of another one's making */
+		if (!sample.size) /* G3: taken while another sample was being copied */
 			continue;
 		sample.file_off = rec.offset + sizeof(*rec.header) + at;
 		ret = vector_grow(*samples, *nr, max);

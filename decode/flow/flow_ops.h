@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The interface of a decoder that follows the executed flow, for example libipt. A family of traces
- * gives it bytes and takes steps; no type of a library crosses the interface, so that several
- * decoders can exist for one family, and their steps can be compared. Which one is used is chosen
- * when the trace is opened (struct auxtap_decoder).
+ * The interface of a flow decoder, which reconstructs the executed instructions, for example
+ * libipt. A family of traces passes bytes to it and gets steps. No type of a library crosses the
+ * interface, so that several decoders can exist for one family, and their steps can be compared.
+ * The decoder is chosen when the trace is opened (struct auxtap_decoder).
  *
  *	open                      once for all streams
  *	  create                  once for each thread that decodes, or for each stream
@@ -11,7 +11,7 @@
  *	  destroy
  *	close
  *
- * A flow is used by one thread at a time; several flows of one 'shared' are used at the same time.
+ * A struct flow is used by one thread at a time; several with the same 'shared' concurrently.
  */
 #ifndef AUXTAP_FLOW_OPS_H
 #define AUXTAP_FLOW_OPS_H
@@ -23,96 +23,94 @@ enum flow_kind {
 	FLOW_SYNC,
 	/*
 	 * nr_insns instructions were executed in a row, from ip to the one at last_ip; branch says
-	 * how the last one changes the flow, size and code are its bytes. Where it went shows the
-	 * next step. 0 instructions: the flow is at ip.
+	 * how the last one changes the flow, size and code are its bytes. The next step shows the
+	 * branch target. 0 instructions: execution continues at ip.
 	 */
 	FLOW_BLOCK,
-	FLOW_ON,  /* tracing goes on at ip, or at the next block; loss: overflow, or none */
-	FLOW_OFF, /* tracing went off at the branch of the last block, which went to 'to' */
+	FLOW_ON,  /* tracing starts at ip, or at the next block; loss: overflow, or none */
+	FLOW_OFF, /* tracing stops at the branch of the last block, whose target is 'to' */
 	/*
-	 * An event at ip (or after the last block), for example an interrupt; the flow goes on at
-	 * 'to' or at the next block, if tracing is still on.
+	 * An asynchronous event at ip (or after the last block), for example an interrupt; if
+	 * tracing is still on, execution continues at 'to' or at the next block.
 	 */
 	FLOW_ASYNC,
 	FLOW_CONTEXT,  /* another thread or address space may run from here on */
-	FLOW_TIME,     /* nothing but the time */
-	FLOW_OVERFLOW, /* the unit lost trace here; on: whether the flow goes on */
+	FLOW_TIME,     /* contains only a time */
+	FLOW_OVERFLOW, /* the unit lost trace here; on: whether tracing is still on */
 	/*
-	 * The flow is lost because of 'loss'. If the bytes that it costs are known, they are those
-	 * from pos to next, and FLOW_SYNC follows, or FLOW_END where nothing else can be decoded.
+	 * The flow is lost because of 'loss'. If it is known which bytes are not decoded, they are
+	 * those from pos to next; then FLOW_SYNC follows, or FLOW_END if no more can be decoded.
 	 */
 	FLOW_LOST,
-	FLOW_END, /* of the bytes; ip: where the flow was, on: whether tracing was on */
+	FLOW_END, /* end of the bytes; ip: the last known address, on: whether tracing was on */
 };
 
 enum flow_loss {
 	FLOW_LOSS_NONE,
-	FLOW_LOSS_ERROR,      /* what was expected is not in the trace: why */
-	FLOW_LOSS_CUT,	      /* the bytes end inside of something */
-	FLOW_LOSS_NO_CODE,    /* no code at ip */
-	FLOW_LOSS_NO_ADDRESS, /* the trace does not contain where the flow is */
-	FLOW_LOSS_NO_PATH,    /* from ip on nr_insns instructions, it is not known which */
-	FLOW_LOSS_OVERFLOW,   /* of the unit's buffer; tracing was off until the next FLOW_ON */
-	FLOW_LOSS_PACKET,     /* no packet: why; tracing is off until the next FLOW_ON */
-	FLOW_LOSS_RESET,      /* the decoder began anew */
-	FLOW_LOSS_NO_MEMORY,  /* of the decoder itself */
-	FLOW_LOSS_BROKEN,     /* of the decoder: it takes no more bytes that continue these */
+	FLOW_LOSS_ERROR,      /* the trace does not match the code; why says how */
+	FLOW_LOSS_CUT,	      /* the bytes end within a packet or block */
+	FLOW_LOSS_NO_CODE,    /* the code at ip is unknown */
+	FLOW_LOSS_NO_ADDRESS, /* the trace does not contain the current address */
+	FLOW_LOSS_NO_PATH,    /* nr_insns instructions from ip on, but unknown which */
+	FLOW_LOSS_OVERFLOW,   /* overflow of the unit's buffer; tracing is off until FLOW_ON */
+	FLOW_LOSS_PACKET,     /* an invalid packet: see why; tracing is off until FLOW_ON */
+	FLOW_LOSS_RESET,      /* the decoder was reset */
+	FLOW_LOSS_NO_MEMORY,  /* the decoder is out of memory */
+	FLOW_LOSS_BROKEN,     /* the decoder cannot continue with the bytes that follow these */
 };
 
-/* A step; it holds until the next call of the flow. */
+/* A step; it is valid until the next call for the same flow. */
 struct flow_step {
 	uint8_t kind;	/* enum flow_kind */
 	uint8_t loss;	/* enum flow_loss */
-	uint8_t branch; /* enum auxtap_branch_kind; NONE: the flow goes straight on */
+	uint8_t branch; /* enum auxtap_branch_kind; NONE: execution falls through */
 	uint8_t isa;	/* enum auxtap_isa, of a block */
-	uint8_t size;	/* of the last instruction */
+	uint8_t size;	/* size of the last instruction */
 	bool on;
 	bool has_ip, has_to; /* LOST without ip: after the last block */
-	/* code without packets comes back to ip: how often it ran before is not in the trace */
+	/* code that generates no packets loops back to ip: the trace does not say how often */
 	bool loops;
-	bool may_loop;	 /* which code was at ip then is not known */
-	bool fetches_ip; /* a call of the next instruction, which only fetches its address */
+	bool may_loop;	 /* like loops, but the code at ip at that time is unknown */
+	bool fetches_ip; /* a call to the next instruction that only reads the PC (32-bit PIC) */
 	bool calls;	 /* ASYNC: if the last block led to ip, its last instruction is a call */
 	uint32_t nr_insns;
-	/* CONTEXT, of Arm's units: thread by the number in the trace, -1: none; CS_SPACE_..., 0:
-	 * any */
-	int32_t tid;
-	uint32_t space;
-	uint64_t tsc; /* when it was over, by the unit's clock; 0: not known */
+	int32_t tid;	/* CONTEXT of Arm's units: the thread's id in the trace; -1: none */
+	uint32_t space; /* CONTEXT of Arm's units: CS_SPACE_...; 0: any */
+	uint64_t tsc;	/* time of the step's end by the unit's clock; 0: unknown */
 	uint64_t ip;
 	union {
 		uint64_t last_ip; /* BLOCK */
 		uint64_t to;
 		uint64_t next; /* LOST */
 	};
-	uint64_t pos; /* in the stream; of a packet that the step is from, as far as it is known */
+	uint64_t pos; /* offset in the stream of a packet that caused the step, if known */
 	union {
-		const uint8_t *code; /* BLOCK: 15 bytes that can be read; NULL: not known */
+		const uint8_t *code; /* BLOCK: 15 readable bytes; NULL: unknown */
 		const char *why;     /* LOST */
 	};
 };
 
-/* The decoder may write to the bytes, and to as many before them, unless 'joins' is used. */
+/* Unless 'joins' is used, the decoder may write to the bytes and to as many bytes before them. */
 #define FLOW_HEADROOM 64
 
 struct flow_bytes {
 	uint8_t *data; /* valid until stop, or until next() has returned 0 */
 	size_t size;
 	/*
-	 * With the synchronisation that follows: it shows how far the flow went, and belongs to the
-	 * next bytes.
+	 * Size including the synchronisation point after the bytes: it belongs to the next bytes,
+	 * but shows where the flow of these ends.
 	 */
 	size_t total;
-	uint64_t off; /* of data in the stream */
-	uint64_t tsc; /* the newest before them; 0: none */
-	/* For a decoder that takes a stream a little at a time: see flow_ops.start. */
+	uint64_t off; /* offset of data in the stream */
+	uint64_t tsc; /* the newest one before the bytes; 0: none */
+	/* for a decoder that gets a stream in several parts: see flow_ops.start */
 	bool joins, last;
 };
 
-/* Whether a decoder follows instructions that the unit traced before they were committed. */
+/* Whether a decoder supports trace of speculative instructions, which may be cancelled later. */
 enum flow_speculation {
 	FLOW_SPECULATION_FOLLOWED,
-	/* not where some of them come before a synchronisation point and commit after it */
+	/* not if they are traced before a synchronisation point and commit after it */
 	FLOW_SPECULATION_NOT_ACROSS_SYNC,
 	/* not with cycle counts, which the unit traces: so none of its trace */
 	FLOW_SPECULATION_NOT_WITH_CYCLES,
@@ -125,36 +123,36 @@ struct flow_ops {
 	/* Name and version: "libipt 2.0.5" */
 	void (*version)(char *text, size_t size);
 
-	/* config: of the family. NULL: out of memory. */
+	/* config: defined by the family. Returns 'shared'; NULL: out of memory. */
 	void *(*open)(const void *config);
 	void (*close)(void *shared);
 
-	/* source: as in create, but only its trace unit is set. NULL: FOLLOWED. */
+	/* source: as in create(), but only its trace unit is set. No function: FOLLOWED. */
 	enum flow_speculation (*speculation)(const void *source);
 
-	/* source: of the family. NULL: out of memory. */
+	/* source: defined by the family. NULL: out of memory. */
 	struct flow *(*create)(void *shared, const void *source);
 	void (*destroy)(struct flow *flow);
 
 	/*
-	 * Whose code is executed from here on (-1: unknown), by the mappings of that time
-	 * (UINT64_MAX: the last). True: it is not the code of before. Also before start.
+	 * The process whose code is executed from here on (-1: unknown), with its mappings at that
+	 * time (UINT64_MAX: the last ones). True: the code changed. Also called before start().
 	 */
 	bool (*set_code)(struct flow *flow, int32_t pid, uint64_t time);
 	/*
-	 * From here on the flow of these bytes. They begin with a synchronisation point, or
-	 * continue those before (joins). 'last': nothing continues them; they may be none.
+	 * Starts decoding of these bytes. They begin with a synchronisation point, or continue the
+	 * previous ones (joins). 'last': no bytes continue them; then their size may be 0.
 	 */
 	void (*start)(struct flow *flow, const struct flow_bytes *bytes);
 	/*
-	 * The next steps, in order, and how many; 0: no more of these bytes. A step after which
-	 * set_code may be called (all but BLOCK, TIME and LOST) is the last one, unless the decoder
-	 * asks its source whose code runs.
+	 * Returns the number of next steps, in order; 0: no more from these bytes. A step after
+	 * which set_code() may be called (all but BLOCK, TIME and LOST) is the last one, unless the
+	 * decoder itself asks its source which process runs.
 	 */
 	size_t (*next)(struct flow *flow, const struct flow_step **steps);
 	/*
-	 * When next() has returned 0: the offset of the first byte that was not used. NULL: all
-	 * always are.
+	 * After next() has returned 0: the offset of the first unused byte. No function: all bytes
+	 * are always used.
 	 */
 	uint64_t (*position)(struct flow *flow);
 	/* The bytes are not needed any more. */

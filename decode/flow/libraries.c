@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The versions of the libraries that decode, as they are loaded: what they know depends on them. */
+/* Names and versions of the decoder libraries that are loaded. */
 #include "trace_family.h"
 
 #include <auxtap/decode.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sideband records to tables: see sideband.h. Every length is checked, nothing is trusted. */
+/* Parses sideband records: see sideband.h. They are untrusted: every length is checked. */
 #include "sideband.h"
 #include "decode/image/image_private.h"
 #include "util/vector.h"
@@ -24,12 +24,12 @@ void sideband_free(struct sideband *sb)
 	for (size_t i = 0; i < sb->nr_cpus; i++)
 		free(sb->cpus[i].switches);
 	free(sb->threads);
-	hash_map_free(&sb->thread_numbers);
+	hash_map_free(&sb->thread_index);
 	free(sb->cpus);
 	trace_auxes_free(&sb->lossy);
 	trace_keys_free(&sb->ring_keys);
 	free(sb->lost);
-	free(sb->slices);
+	free(sb->aux_ranges);
 	free(sb->rings);
 	trace_ids_free(&sb->ids);
 	memset(sb, 0, sizeof(*sb));
@@ -40,15 +40,15 @@ void sideband_free(struct sideband *sb)
 struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create)
 {
 	uint64_t hash = hash_number((uint32_t)tid);
-	size_t number = hash_map_find(&sb->thread_numbers, hash);
+	size_t index = hash_map_find(&sb->thread_index, hash);
 	struct sideband_thread *thread;
 
-	if (number != HASH_MAP_NONE)
-		return sb->threads[number];
+	if (index != HASH_MAP_NONE)
+		return sb->threads[index];
 	if (!create || vector_grow(sb->threads, sb->nr_threads, sb->max_threads))
 		return NULL;
 	thread = calloc(1, sizeof(*thread));
-	if (!thread || hash_map_add(&sb->thread_numbers, hash, sb->nr_threads)) {
+	if (!thread || hash_map_add(&sb->thread_index, hash, sb->nr_threads)) {
 		free(thread);
 		return NULL;
 	}
@@ -65,11 +65,11 @@ int32_t sideband_pid(const struct sideband *sb, int32_t tid)
 	return thread ? thread->pid : -1;
 }
 
-uint64_t sideband_started(const struct sideband *sb, int32_t tid)
+uint64_t sideband_trace_start(const struct sideband *sb, int32_t tid)
 {
 	const struct sideband_thread *thread = sideband_thread((struct sideband *)sb, tid, false);
 
-	return thread ? thread->started : 0;
+	return thread ? thread->trace_start : 0;
 }
 
 static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time, const char *comm)
@@ -84,11 +84,13 @@ static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time
 	thread->pid = pid;
 	if (!comm)
 		return 0;
-	memcpy(name, comm, strnlen(comm, 15)); /* may be this thread's own, about to move */
+	/* comm may point into thread->comms, which may move */
+	memcpy(name, comm, strnlen(comm, 15));
 	if (vector_grow(thread->comms, thread->nr_comms, thread->max_comms))
 		return -ENOMEM;
 	comms = thread->comms;
-	/* several sideband files come one after the other; the array keeps what it had */
+	/* Sideband files are read one after the other, so times may go back. */
+	/* The analyzer does not see that the first nr_comms entries are initialised. */
 	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 	for (at = thread->nr_comms; at && comms[at - 1].time > time; at--)
 		comms[at] = comms[at - 1];
@@ -122,26 +124,26 @@ static struct sideband_cpu *get_cpu(struct sideband *sb, int cpu)
 			return &sb->cpus[i];
 	if (sb->nr_cpus >= 65536 || vector_grow(sb->cpus, sb->nr_cpus, sb->max_cpus))
 		return NULL;
-	sb->cpus[sb->nr_cpus] = (struct sideband_cpu){.cpu = cpu, .start_tid = -1};
+	sb->cpus[sb->nr_cpus] = (struct sideband_cpu){.cpu = cpu, .itrace_start_tid = -1};
 	return &sb->cpus[sb->nr_cpus++];
 }
 
-/* From time on pid/tid runs; 'before' did until then. */
-static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t tid,
-	       const struct auxtap_record *before)
+/* From time on pid/tid runs on cpu; the record 'before', unless NULL, names what ran until then. */
+static int add_switch(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t tid,
+		      const struct auxtap_record *before)
 {
-	struct sideband_cpu *line = get_cpu(sb, cpu);
+	struct sideband_cpu *timeline = get_cpu(sb, cpu);
 	struct sideband_switch *sw;
 
-	if (!line || vector_grow(line->switches, line->nr, line->max))
+	if (!timeline || vector_grow(timeline->switches, timeline->nr, timeline->max))
 		return -ENOMEM;
-	sw = &line->switches[line->nr];
+	sw = &timeline->switches[timeline->nr];
 	*sw = (struct sideband_switch){time, pid, tid};
-	if (!line->nr++) {
-		line->first = *sw;
+	if (!timeline->nr++) {
+		timeline->first = *sw;
 		if (before && before->have & AUXTAP_REC_PID_TID) {
-			line->first.pid = (int32_t)before->pid;
-			line->first.tid = (int32_t)before->tid;
+			timeline->first.pid = (int32_t)before->pid;
+			timeline->first.tid = (int32_t)before->tid;
 		}
 	}
 	return 0;
@@ -150,25 +152,25 @@ static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t
 bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t *pid, int32_t *tid)
 {
 	for (size_t c = 0; c < sb->nr_cpus; c++) {
-		const struct sideband_cpu *line = &sb->cpus[c];
-		const struct sideband_switch *sw = &line->first;
-		size_t lo = 0, hi = line->nr;
+		const struct sideband_cpu *timeline = &sb->cpus[c];
+		const struct sideband_switch *sw = &timeline->first;
+		size_t lo = 0, hi = timeline->nr;
 
-		if (line->cpu != cpu)
+		if (timeline->cpu != cpu)
 			continue;
 		while (lo < hi) {
 			size_t mid = lo + (hi - lo) / 2;
 
-			if (line->switches[mid].time <= time)
+			if (timeline->switches[mid].time <= time)
 				lo = mid + 1;
 			else
 				hi = mid;
 		}
 		if (lo)
-			sw = &line->switches[lo - 1];
+			sw = &timeline->switches[lo - 1];
 		/* The kernel starts tracing before it records the switch to a thread. */
-		if (sw->tid == -1 && lo < line->nr)
-			sw = &line->switches[lo];
+		if (sw->tid == -1 && lo < timeline->nr)
+			sw = &timeline->switches[lo];
 		*pid = sw->pid;
 		*tid = sw->tid;
 		return *tid != -1;
@@ -178,7 +180,7 @@ bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t
 
 static int by_cpu_and_offset(const void *a, const void *b)
 {
-	const struct sideband_slice *x = a, *y = b;
+	const struct sideband_aux_range *x = a, *y = b;
 
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
@@ -193,73 +195,75 @@ static int by_switch_time(const void *a, const void *b)
 }
 
 /*
- * A flight recorder keeps a process's last execs; with the others the start of its trace is
- * dropped.
+ * A flight recorder keeps only the newest records of a process. Without an ITRACE_START its start
+ * was dropped: what was mapped before the first record is unknown.
  */
-static void cut_spaces(struct sideband *sb)
+static void mark_starts_unknown(struct sideband *sb)
 {
 	for (size_t i = 0; i < sb->nr_threads; i++) {
 		const struct sideband_thread *thread = sb->threads[i];
 
-		if (thread->tid == thread->pid && !thread->started)
+		if (thread->tid == thread->pid && !thread->trace_start)
 			image_set_mark_start_unknown(sb->images, thread->pid);
 	}
 }
 
-int sideband_done(struct sideband *sb)
+int sideband_finish(struct sideband *sb)
 {
-	if (sb->per_thread && (sb->snapshot || sb->overwritten))
-		cut_spaces(sb);
-	if (sb->nr_slices)
-		qsort(sb->slices, sb->nr_slices, sizeof(*sb->slices), by_cpu_and_offset);
-	/* Several sideband files come one after the other. */
+	if (sb->per_thread && (sb->aux_offsets_unusable || sb->has_overwrite_aux))
+		mark_starts_unknown(sb);
+	if (sb->nr_aux_ranges)
+		qsort(sb->aux_ranges, sb->nr_aux_ranges, sizeof(*sb->aux_ranges),
+		      by_cpu_and_offset);
+	/* Sideband files are read one after the other, so times may go back. */
 	for (size_t c = 0; c < sb->nr_cpus; c++) {
-		struct sideband_cpu *line = &sb->cpus[c];
+		struct sideband_cpu *timeline = &sb->cpus[c];
 		size_t i;
 
-		for (i = 1; i < line->nr; i++)
-			if (line->switches[i].time < line->switches[i - 1].time)
+		for (i = 1; i < timeline->nr; i++)
+			if (timeline->switches[i].time < timeline->switches[i - 1].time)
 				break;
-		if (i < line->nr)
-			qsort(line->switches, line->nr, sizeof(*line->switches), by_switch_time);
+		if (i < timeline->nr)
+			qsort(timeline->switches, timeline->nr, sizeof(*timeline->switches),
+			      by_switch_time);
 	}
 	return trace_auxes_index(&sb->lossy);
 }
 
 bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid, int32_t *tid)
 {
-	size_t lo = 0, hi = sb->nr_slices;
-	const struct sideband_slice *slice;
+	size_t lo = 0, hi = sb->nr_aux_ranges;
+	const struct sideband_aux_range *range;
 
-	if (!sb->follows_threads || sb->snapshot)
+	if (!sb->traces_some_tasks || sb->aux_offsets_unusable)
 		return false;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		slice = &sb->slices[mid];
-		if (slice->cpu < cpu || (slice->cpu == cpu && slice->off <= off))
+		range = &sb->aux_ranges[mid];
+		if (range->cpu < cpu || (range->cpu == cpu && range->off <= off))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	if (!lo)
 		return false;
-	slice = &sb->slices[lo - 1];
-	if (slice->cpu != cpu || off >= slice->end)
+	range = &sb->aux_ranges[lo - 1];
+	if (range->cpu != cpu || off >= range->end)
 		return false;
-	*pid = slice->pid;
-	*tid = slice->tid;
+	*pid = range->pid;
+	*tid = range->tid;
 	return true;
 }
 
 /* ---- records ---- */
 
-struct body {
+struct cursor {
 	const uint8_t *at;
 	size_t left;
 };
 
-static uint32_t get_u32(struct body *b)
+static uint32_t get_u32(struct cursor *b)
 {
 	uint32_t v = 0;
 
@@ -273,7 +277,7 @@ static uint32_t get_u32(struct body *b)
 	return v;
 }
 
-static uint64_t get_u64(struct body *b)
+static uint64_t get_u64(struct cursor *b)
 {
 	uint64_t v = 0;
 
@@ -287,12 +291,12 @@ static uint64_t get_u64(struct body *b)
 	return v;
 }
 
-static const char *get_string(struct body *b)
+static const char *get_string(struct cursor *b)
 {
 	return b->left && memchr(b->at, 0, b->left) ? (const char *)b->at : NULL;
 }
 
-static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct cursor b)
 {
 	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
 	uint64_t addr = get_u64(&b), len = get_u64(&b), pgoff = get_u64(&b);
@@ -332,7 +336,7 @@ static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct 
 				 &file);
 }
 
-static int on_comm(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+static int on_comm(struct sideband *sb, const struct auxtap_record *rec, struct cursor b)
 {
 	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
 	const char *comm = get_string(&b);
@@ -350,7 +354,7 @@ static int on_comm(struct sideband *sb, const struct auxtap_record *rec, struct 
 	return set_comm(sb, pid, tid, rec->time, comm);
 }
 
-static int on_fork(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+static int on_fork(struct sideband *sb, const struct auxtap_record *rec, struct cursor b)
 {
 	int32_t pid = (int32_t)get_u32(&b), ppid = (int32_t)get_u32(&b);
 	int32_t tid = (int32_t)get_u32(&b), ptid = (int32_t)get_u32(&b);
@@ -364,75 +368,76 @@ static int on_fork(struct sideband *sb, const struct auxtap_record *rec, struct 
 	return ret;
 }
 
-/* A dying thread has no ids any more: its slice is found by time. */
-static int add_slice(struct sideband *sb, const struct auxtap_record *rec,
-		     const struct trace_aux *aux)
+/* Records of an exiting task have pid and tid -1: the thread at such an offset is found by time. */
+static int add_aux_range(struct sideband *sb, const struct auxtap_record *rec,
+			 const struct trace_aux *aux)
 {
 	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_CPU;
 
-	if (sb->per_thread || sb->snapshot || !aux->size || (rec->have & need) != need ||
-	    (int32_t)rec->tid <= 0)
+	if (sb->per_thread || sb->aux_offsets_unusable || !aux->size ||
+	    (rec->have & need) != need || (int32_t)rec->tid <= 0)
 		return 0;
-	if (vector_grow(sb->slices, sb->nr_slices, sb->max_slices))
+	if (vector_grow(sb->aux_ranges, sb->nr_aux_ranges, sb->max_aux_ranges))
 		return -ENOMEM;
-	sb->slices[sb->nr_slices++] = (struct sideband_slice){.off = aux->off,
-							      .end = trace_aux_end(aux),
-							      .pid = (int32_t)rec->pid,
-							      .tid = (int32_t)rec->tid,
-							      .cpu = (int)rec->cpu};
+	sb->aux_ranges[sb->nr_aux_ranges++] = (struct sideband_aux_range){.off = aux->off,
+									  .end = trace_aux_end(aux),
+									  .pid = (int32_t)rec->pid,
+									  .tid = (int32_t)rec->tid,
+									  .cpu = (int)rec->cpu};
 	return 0;
 }
 
 struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu)
 {
 	struct trace_key key = {.cpu = cpu, .tid = tid};
-	size_t number;
+	size_t index;
 
-	/* before the key: each key has a ring */
+	/* grow first, so that every key has a ring even if adding the key fails */
 	if (vector_grow(sb->rings, sb->ring_keys.nr, sb->max_rings))
 		return NULL;
 	sb->rings[sb->ring_keys.nr] =
 		(struct sideband_ring){.tid = tid, .cpu = cpu, .begin = UINT64_MAX};
-	return trace_keys_add(&sb->ring_keys, key, &number) ? NULL : &sb->rings[number];
+	return trace_keys_add(&sb->ring_keys, key, &index) ? NULL : &sb->rings[index];
 }
 
-static int32_t thread_of_event(const struct sideband *sb, uint64_t id)
+static int32_t tid_of_event(const struct sideband *sb, uint64_t id)
 {
 	const struct auxtap_perfdata_id *event = trace_ids_find(&sb->ids, id);
 
 	return event ? event->tid : -1;
 }
 
-static int note_event(struct sideband *sb, uint64_t id, int32_t tid)
+static int note_event_tid(struct sideband *sb, uint64_t id, int32_t tid)
 {
 	const struct auxtap_perfdata_id event = {.id = id, .cpu = -1, .tid = tid};
 
 	return sb->per_thread && tid > 0 ? trace_ids_add(&sb->ids, &event) : 0;
 }
 
-/* A dying thread's records have no number of it any more, but that of its event. */
-static int name_thread(struct sideband *sb, const struct auxtap_record *rec, struct trace_aux *aux)
+/* Records of an exiting task have pid and tid -1, but the id of its event: that gives aux->tid. */
+static int resolve_aux_tid(struct sideband *sb, const struct auxtap_record *rec,
+			   struct trace_aux *aux)
 {
 	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_ID;
 	int32_t tid;
 
 	if (!sb->per_thread || (rec->have & need) != need)
 		return 0;
-	if (note_event(sb, rec->id, aux->tid))
+	if (note_event_tid(sb, rec->id, aux->tid))
 		return -ENOMEM;
-	tid = aux->tid <= 0 ? thread_of_event(sb, rec->id) : -1;
+	tid = aux->tid <= 0 ? tid_of_event(sb, rec->id) : -1;
 	if (tid > 0)
 		aux->tid = tid;
 	return 0;
 }
 
-static int note_ring(struct sideband *sb, const struct auxtap_record *rec,
-		     const struct trace_aux *aux)
+static int extend_ring(struct sideband *sb, const struct auxtap_record *rec,
+		       const struct trace_aux *aux)
 {
 	uint32_t need = sb->per_thread ? AUXTAP_REC_PID_TID : AUXTAP_REC_CPU;
 	struct sideband_ring *ring;
 
-	if (sb->snapshot || !aux->size || (rec->have & need) != need ||
+	if (sb->aux_offsets_unusable || !aux->size || (rec->have & need) != need ||
 	    (sb->per_thread && aux->tid <= 0))
 		return 0;
 	ring = sb->per_thread ? sideband_ring(sb, aux->tid, -1) : sideband_ring(sb, -1, aux->cpu);
@@ -450,19 +455,19 @@ static int on_aux(struct sideband *sb, const struct auxtap_record *rec)
 
 	if (!trace_aux_read(&aux, rec))
 		return 0;
-	if (name_thread(sb, rec, &aux))
+	if (resolve_aux_tid(sb, rec, &aux))
 		return -ENOMEM;
-	/* of a snapshot the offset is where the unit stopped */
+	/* in overwrite mode aux_offset is the head, not the start */
 	if (aux.flags & PERF_AUX_FLAG_OVERWRITE)
-		sb->overwritten = true;
-	else if (note_ring(sb, rec, &aux))
+		sb->has_overwrite_aux = true;
+	else if (extend_ring(sb, rec, &aux))
 		return -ENOMEM;
-	if (add_slice(sb, rec, &aux))
+	if (add_aux_range(sb, rec, &aux))
 		return -ENOMEM;
 	return aux.flags & TRACE_AUX_LOSS ? trace_auxes_add(&sb->lossy, &aux) : 0;
 }
 
-static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct cursor b)
 {
 	struct sideband_lost *lost;
 	uint64_t nr;
@@ -482,7 +487,7 @@ static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct 
 	return 0;
 }
 
-static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struct cursor b)
 {
 	bool out = rec->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	int32_t pid = (int32_t)rec->pid, tid = (int32_t)rec->tid;
@@ -498,14 +503,14 @@ static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struc
 	} else if (!(rec->have & AUXTAP_REC_PID_TID)) {
 		return 0;
 	}
-	return ran(sb, (int)rec->cpu, rec->time, pid, tid, out ? rec : NULL);
+	return add_switch(sb, (int)rec->cpu, rec->time, pid, tid, out ? rec : NULL);
 }
 
-/* The tracepoint's fields, as every 64-bit kernel has laid them out. */
+/* Layout of the tracepoint sched:sched_switch, the same in all 64-bit kernels. */
 #define SCHED_SWITCH_NEXT_PID 56
 #define SCHED_SWITCH_SIZE     64
 
-static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struct cursor b)
 {
 	static const uint64_t before_raw[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,
 					      PERF_SAMPLE_TID,	      PERF_SAMPLE_TIME,
@@ -531,40 +536,43 @@ static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struc
 	sb->has_switches = true;
 	if (tid < 0)
 		return 0;
-	return ran(sb, (int)rec->cpu, rec->time, tid ? sideband_pid(sb, tid) : 0, tid, rec);
+	return add_switch(sb, (int)rec->cpu, rec->time, tid ? sideband_pid(sb, tid) : 0, tid, rec);
 }
 
-/* One event a CPU says it once; where each thread has an event, each says it. */
-static int on_itrace_start(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+/*
+ * With one event per CPU, ITRACE_START comes once per CPU. If it comes for different threads, each
+ * thread has its own event.
+ */
+static int on_itrace_start(struct sideband *sb, const struct auxtap_record *rec, struct cursor b)
 {
 	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
 	struct sideband_thread *thread;
-	struct sideband_cpu *line;
+	struct sideband_cpu *timeline;
 
 	if (sb->first_tid == -1) {
 		sb->first_pid = pid;
 		sb->first_tid = tid;
 	}
 	if (set_comm(sb, pid, tid, rec->time, NULL) ||
-	    (rec->have & AUXTAP_REC_ID && note_event(sb, rec->id, tid)))
+	    (rec->have & AUXTAP_REC_ID && note_event_tid(sb, rec->id, tid)))
 		return -ENOMEM;
 	thread = sideband_thread(sb, tid, false);
-	if (!thread->started || rec->time < thread->started)
-		thread->started = rec->time;
+	if (!thread->trace_start || rec->time < thread->trace_start)
+		thread->trace_start = rec->time;
 	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
 		return 0;
-	line = get_cpu(sb, (int)rec->cpu);
-	if (!line)
+	timeline = get_cpu(sb, (int)rec->cpu);
+	if (!timeline)
 		return -ENOMEM;
-	if (line->start_tid != -1 && line->start_tid != tid)
-		sb->follows_threads = true;
-	line->start_tid = tid;
-	return ran(sb, (int)rec->cpu, rec->time, pid, tid, NULL);
+	if (timeline->itrace_start_tid != -1 && timeline->itrace_start_tid != tid)
+		sb->traces_some_tasks = true;
+	timeline->itrace_start_tid = tid;
+	return add_switch(sb, (int)rec->cpu, rec->time, pid, tid, NULL);
 }
 
 int sideband_record(struct sideband *sb, const struct auxtap_record *rec)
 {
-	struct body b = {(const uint8_t *)(rec->header + 1), rec->body_size};
+	struct cursor b = {(const uint8_t *)(rec->header + 1), rec->body_size};
 
 	switch (rec->header->type) {
 	case PERF_RECORD_MMAP:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sideband from a file of raw records, as copied out of a perf data ring (--sideband). */
+/* Reads sideband from a file of raw records, as copied from a perf data ring (--sideband). */
 #include "sideband.h"
 
 #include <errno.h>
@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the trailer into rec. Its size; 0: the record is shorter than that. */
-static size_t sample_id(uint64_t type, const uint8_t *end, size_t avail, struct auxtap_record *rec)
+/* Reads the sample_id trailer into rec. Returns its size; 0: the record is too short for it. */
+static size_t read_sample_id(uint64_t type, const uint8_t *end, size_t avail,
+			     struct auxtap_record *rec)
 {
 	static const uint64_t order[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
 					 PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
@@ -89,9 +90,9 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 		offset += header->size;
 		rec.body_size = (uint32_t)body;
 		if (header->type < AUXTAP_RECORD_HEADER_ATTR)
-			rec.body_size -=
-				(uint32_t)sample_id(sample_type, (uint8_t *)(header + 1) + body,
-						    body, &rec);
+			rec.body_size -= (uint32_t)read_sample_id(sample_type,
+								  (uint8_t *)(header + 1) + body,
+								  body, &rec);
 		ret = fn(ctx, &rec);
 		if (ret) {
 			if (ret == -ENOMEM)
@@ -107,29 +108,29 @@ out_buf:
 	return ret;
 }
 
-struct taker {
+struct raw_reader {
 	struct sideband *sb;
 	int cpu;
 };
 
-static int take(void *ctx, const struct auxtap_record *rec)
+static int add_record(void *ctx, const struct auxtap_record *rec)
 {
-	const struct taker *taker = ctx;
-	struct auxtap_record of_cpu = *rec;
+	const struct raw_reader *raw_reader = ctx;
+	struct auxtap_record copy = *rec;
 
 	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
-		return 0; /* the recording tool's own */
-	if (!(rec->have & AUXTAP_REC_CPU) && taker->cpu >= 0) {
-		of_cpu.have |= AUXTAP_REC_CPU;
-		of_cpu.cpu = (uint32_t)taker->cpu;
+		return 0; /* perf's own record types */
+	if (!(rec->have & AUXTAP_REC_CPU) && raw_reader->cpu >= 0) {
+		copy.have |= AUXTAP_REC_CPU;
+		copy.cpu = (uint32_t)raw_reader->cpu;
 	}
-	return sideband_record(taker->sb, &of_cpu);
+	return sideband_record(raw_reader->sb, &copy);
 }
 
 int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type, int cpu,
 		      struct auxtap_error *err)
 {
-	struct taker taker = {sb, cpu};
+	struct raw_reader raw_reader = {sb, cpu};
 
-	return sideband_each_raw(path, sample_type, take, &taker, err);
+	return sideband_each_raw(path, sample_type, add_record, &raw_reader, err);
 }

@@ -7,7 +7,7 @@
 
 extern const struct trace_family pt_family, bts_family, spe_family, cs_family;
 
-/* The first one is the default of raw streams. */
+/* The first one is the default for raw streams. */
 static const struct trace_family *const families[] = {&pt_family, &bts_family, &spe_family,
 						      &cs_family};
 

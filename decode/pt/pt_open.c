@@ -52,7 +52,7 @@ static void configure_clock(struct auxtap_decoder *dec)
 			cpu->mtc_freq = (uint8_t)((attr->attr.config & mask) >> low_bit(mask));
 		if (attr->attr.type == pt_info(pi, AUXTAP_PT_INFO_PMU_TYPE) &&
 		    attr->attr.enable_on_exec)
-			dec->sideband.follows_threads = true;
+			dec->sideband.traces_some_tasks = true;
 	}
 	/* perf writes a string as its length (u32), then the text */
 	if (auxtap_perfdata_feature(dec->pd, FEATURE_CPUID, &data, &size) || size <= 4)
@@ -80,7 +80,7 @@ void pt_configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
 	configure_clock(dec);
 	dec->sideband.per_thread = !pt_info(pi, AUXTAP_PT_INFO_PER_CPU_MMAPS);
 	/* with AUX samples the offsets of AUX records do not match either: as in snapshot mode */
-	dec->sideband.snapshot = pi->snapshot || decoder_has_samples(dec->pd);
+	dec->sideband.aux_offsets_unusable = pi->snapshot || decoder_has_samples(dec->pd);
 }
 
 /* ---- streams ---- */
@@ -98,7 +98,7 @@ static int add_queue(struct auxtap_decoder *dec, const struct trace_queue *from)
 	q = &queue->pt;
 	q->queue_tid = q->tid = from->key.tid;
 	q->cpu = from->key.cpu;
-	q->per_cpu = !decoder_of_one_thread(dec, &head);
+	q->per_cpu = !decoder_is_one_thread(dec, &head);
 	if (q->tid != -1) {
 		q->queue_pid = q->pid = sideband_pid(&dec->sideband, q->tid);
 		if (q->pid == -1)
@@ -117,7 +117,7 @@ static int add_buffers(struct auxtap_decoder *dec, struct trace_queues *queues,
 	for (size_t i = 0; !ret && i < nr; i++) {
 		struct trace_queue *q;
 
-		if (decoder_left_out(dec, &aux[i].head))
+		if (decoder_is_filtered_out(dec, &aux[i].head))
 			continue;
 		q = trace_queues_get(queues, &aux[i].head);
 		ret = q ? trace_queue_add(&queues->opts, q, &aux[i]) : -ENOMEM;
@@ -132,13 +132,13 @@ static int add_samples(struct auxtap_decoder *dec, struct trace_queues *queues)
 	int ret = decoder_find_samples(dec, &samples, &nr);
 
 	if (!ret && nr)
-		ret = decoder_add_flagged(dec, "between or in samples");
+		ret = decoder_add_flagged_gaps(dec, "between or in samples");
 	for (size_t i = 0; !ret && i < nr; i++) {
 		struct auxtap_auxtrace head = {.tid = (uint32_t)samples[i].tid,
 					       .cpu = (uint32_t)samples[i].cpu};
 		struct trace_queue *q;
 
-		if (decoder_left_out(dec, &head))
+		if (decoder_is_filtered_out(dec, &head))
 			continue;
 		q = trace_queues_get(queues, &head);
 		ret = q ? trace_queue_add_sample(&queues->opts, q, samples[i].file_off,
@@ -198,7 +198,7 @@ int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	if (!ret)
 		ret = add_samples(dec, &queues);
 	if (!ret)
-		ret = decoder_add_missing_of(dec, &queues, false);
+		ret = decoder_add_queue_end_gaps(dec, &queues, false);
 	for (size_t i = 0; !ret && i < queues.keys.nr; i++) {
 		ret = add_queue(dec, &queues.queues[i]);
 		if (!ret)

@@ -647,7 +647,7 @@ int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 	int ret = take_opts(&known, opts, err);
 
 	if (!ret)
-		ret = raw_opts_take(&known_raw, raw, err);
+		ret = raw_opts_copy_in(&known_raw, raw, err);
 	if (ret)
 		return ret;
 	opts = &known;

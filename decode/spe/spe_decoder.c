@@ -52,7 +52,7 @@ static struct spe_decoder *spe_of(const struct auxtap_decoder *dec)
 
 static bool of_one_thread(const struct auxtap_decoder *dec, const struct trace_queue *q)
 {
-	return decoder_of_one_thread(dec, &(struct auxtap_auxtrace){.cpu = (uint32_t)q->key.cpu,
+	return decoder_is_one_thread(dec, &(struct auxtap_auxtrace){.cpu = (uint32_t)q->key.cpu,
 								    .tid = (uint32_t)q->key.tid});
 }
 
@@ -82,7 +82,7 @@ static int add_gap_before(struct auxtap_decoder *dec, const struct trace_queue *
 		if (q->nr > 1)
 			return add_gap(dec, q, e->nr_lost, "not in the file");
 		/* Offsets in linear mode start at 0; without AUX records it may be a snapshot. */
-		if (dec->sideband.overwritten)
+		if (dec->sideband.has_overwrite_aux)
 			return 0;
 		return add_gap(dec, q, dec->sideband.ring_keys.nr ? e->nr_lost : 0,
 			       "not in the file");
@@ -131,9 +131,9 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 		    flow_listed(opts->cpus, opts->nr_cpus, (int32_t)aux[i].head.cpu))
 			ret = add_buffer(dec, &aux[i]);
 	if (!ret)
-		ret = decoder_add_missing_of(dec, &spe_of(dec)->streams.queues, true);
+		ret = decoder_add_queue_end_gaps(dec, &spe_of(dec)->streams.queues, true);
 	if (!ret)
-		ret = decoder_add_flagged(dec, "reported by the kernel");
+		ret = decoder_add_flagged_gaps(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
 }
 

@@ -219,7 +219,7 @@ static struct trace_aux *next_unnoted(struct trace_auxes *auxes,
 	return NULL;
 }
 
-bool trace_auxes_add_loss(struct trace_auxes *auxes, const struct auxtap_gap *gap)
+bool trace_auxes_add_loss_size(struct trace_auxes *auxes, const struct auxtap_gap *gap)
 {
 	struct trace_aux *aux = NULL, *unnamed;
 	size_t loss = 0;

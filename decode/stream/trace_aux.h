@@ -18,7 +18,7 @@ struct trace_aux {
 	int32_t pid, tid;
 	int cpu;
 	bool used; /* its bytes were found */
-	/* of one with flags of loss: what the recorder noted, see trace_auxes_add_loss() */
+	/* of one with flags of loss: what the recorder noted, see trace_auxes_add_loss_size() */
 	bool noted, exact;
 	uint64_t nr_lost;
 };
@@ -69,7 +69,7 @@ void trace_auxes_free(struct trace_auxes *auxes);
  * of which nothing was noted yet. tid -1: a CPU's ring; cpu -1, too: any. False: there is no such
  * record.
  */
-bool trace_auxes_add_loss(struct trace_auxes *auxes, const struct auxtap_gap *gap);
+bool trace_auxes_add_loss_size(struct trace_auxes *auxes, const struct auxtap_gap *gap);
 /*
  * The records of a CPU's or thread's ring, by their ends: those that name it, and of threads also
  * those that name no thread. The caller frees *found. 0 or -ENOMEM.

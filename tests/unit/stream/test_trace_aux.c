@@ -232,11 +232,11 @@ static void test_select(void **state)
 static bool note(struct trace_auxes *auxes, enum auxtap_gap_cause cause, int cpu, int32_t tid,
 		 uint64_t nr_bytes)
 {
-	return trace_auxes_add_loss(auxes, &(struct auxtap_gap){.cause = cause,
-								.cpu = cpu,
-								.tid = tid,
-								.nr_bytes = nr_bytes,
-								.exact = 1});
+	return trace_auxes_add_loss_size(auxes, &(struct auxtap_gap){.cause = cause,
+								     .cpu = cpu,
+								     .tid = tid,
+								     .nr_bytes = nr_bytes,
+								     .exact = 1});
 }
 
 static void test_notes(void **state)

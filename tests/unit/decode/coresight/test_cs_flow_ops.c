@@ -223,7 +223,7 @@ static void expect(const struct piece *pieces, size_t nr, uint32_t events, const
 	assert_ptr_equal(dec->flow_ops, &cs_opencsd_ops);
 	dec->flow_ops = &script_ops;
 	dec->sideband.conv = (struct time_conv){.valid = true, .mult = 1};
-	sideband_done(&dec->sideband);
+	sideband_finish(&dec->sideband);
 	assert_int_equal(cs_family.open_raw(dec, trace, &raw, -1, &err), 0);
 	assert_int_equal(decoder_start(dec), 0);
 	while ((ret = auxtap_decoder_next(dec, &ev, &err)) == 1)

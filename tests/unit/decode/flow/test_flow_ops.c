@@ -218,8 +218,8 @@ static struct auxtap_decoder *open_script(const char *path, struct auxtap_image_
 	assert_ptr_equal(dec->flow_ops, &pt_libipt);
 	dec->flow_ops = &script_ops;
 	dec->sideband.conv = (struct time_conv){.valid = true, .mult = 1};
-	dec->sideband.snapshot = true;
-	sideband_done(&dec->sideband);
+	dec->sideband.aux_offsets_unusable = true;
+	sideband_finish(&dec->sideband);
 	dec->sideband.first_pid = dec->sideband.first_tid = -1;
 	assert_int_equal(pt_family.open_raw(dec, path, &raw, -1, &err), 0);
 	return dec;
