@@ -83,7 +83,7 @@ void trace_auxes_sort(struct trace_auxes *auxes)
 
 	if (auxes->nr)
 		qsort(auxes->list, auxes->nr, sizeof(*auxes->list), by_offset);
-	/* sorted, a record and its copy are side by side */
+	/* in sorted order a record and its copy are adjacent */
 	for (size_t i = 0; i < auxes->nr; i++)
 		if (!kept || !saved_twice(&auxes->list[kept - 1], &auxes->list[i]))
 			auxes->list[kept++] = auxes->list[i];
@@ -99,15 +99,15 @@ struct key_order {
 	enum key_kind kind;
 };
 
-/* Records that name no thread have different numbers for it, all negative. */
+/* Records that name no thread have various negative tids. */
 static int32_t tid_key(int32_t tid)
 {
 	return tid < 0 ? -1 : tid;
 }
 
-static int32_t key_of(const struct key_order *order, size_t number)
+static int32_t key_of(const struct key_order *order, size_t index)
 {
-	const struct trace_aux *aux = &order->list[number];
+	const struct trace_aux *aux = &order->list[index];
 
 	switch (order->kind) {
 	case KEY_CPU:
@@ -135,17 +135,17 @@ static int make_index(struct trace_aux_index *index, const struct trace_auxes *a
 	struct key_order order = {auxes->list, kind};
 	size_t max_groups = 0;
 
-	index->at = calloc(auxes->nr, sizeof(*index->at));
+	index->order = calloc(auxes->nr, sizeof(*index->order));
 	index->link = calloc(auxes->nr + 1, sizeof(*index->link));
-	if (!index->at || !index->link)
+	if (!index->order || !index->link)
 		return -ENOMEM;
 	for (size_t i = 0; i < auxes->nr; i++)
-		index->at[i] = index->link[i] = i;
+		index->order[i] = index->link[i] = i;
 	index->link[auxes->nr] = auxes->nr;
 	if (kind != KEY_ALL)
-		qsort_r(index->at, auxes->nr, sizeof(*index->at), by_key, &order);
+		qsort_r(index->order, auxes->nr, sizeof(*index->order), by_key, &order);
 	for (size_t i = 0; i < auxes->nr; i++) {
-		int32_t key = key_of(&order, index->at[i]);
+		int32_t key = key_of(&order, index->order[i]);
 
 		if (!index->nr_groups || index->groups[index->nr_groups - 1].key != key) {
 			if (vector_grow(index->groups, index->nr_groups, max_groups))
@@ -160,7 +160,7 @@ static int make_index(struct trace_aux_index *index, const struct trace_auxes *a
 
 static void free_index(struct trace_aux_index *index)
 {
-	free(index->at);
+	free(index->order);
 	free(index->link);
 	free(index->groups);
 }
@@ -200,20 +200,21 @@ static struct trace_aux_group *find_group(const struct trace_aux_index *index, i
 	return lo < index->nr_groups && index->groups[lo].key == key ? &index->groups[lo] : NULL;
 }
 
-/* ---- what the recorder noted ---- */
+/* ---- gaps of the recorder ---- */
 
-/* The group's first record with this flag of which nothing was noted; NULL: no more. */
-static struct trace_aux *next_unnoted(struct trace_auxes *auxes,
-				      const struct trace_aux_index *index,
-				      struct trace_aux_group *group, size_t loss)
+/* The group's first record with this flag and without has_gap; NULL: no more. */
+static struct trace_aux *next_without_gap(struct trace_auxes *auxes,
+					  const struct trace_aux_index *index,
+					  struct trace_aux_group *group, size_t loss)
 {
 	if (!group)
 		return NULL;
-	/* neither changes back: each record is passed over once for each flag */
+	/* has_gap is never reset: each record is skipped only once per flag */
 	for (; group->next[loss] < group->nr; group->next[loss]++) {
-		struct trace_aux *aux = &auxes->list[index->at[group->begin + group->next[loss]]];
+		struct trace_aux *aux =
+			&auxes->list[index->order[group->begin + group->next[loss]]];
 
-		if (!aux->noted && aux->flags & losses[loss].flag)
+		if (!aux->has_gap && aux->flags & losses[loss].flag)
 			return aux;
 	}
 	return NULL;
@@ -229,20 +230,21 @@ bool trace_auxes_add_loss_size(struct trace_auxes *auxes, const struct auxtap_ga
 	if (loss == NR_LOSSES)
 		return false;
 	if (gap->tid >= 0) {
-		aux = next_unnoted(auxes, &auxes->by_tid, find_group(&auxes->by_tid, gap->tid),
-				   loss);
-		unnamed = next_unnoted(auxes, &auxes->by_tid, find_group(&auxes->by_tid, -1), loss);
+		aux = next_without_gap(auxes, &auxes->by_tid, find_group(&auxes->by_tid, gap->tid),
+				       loss);
+		unnamed = next_without_gap(auxes, &auxes->by_tid, find_group(&auxes->by_tid, -1),
+					   loss);
 		if (!aux || (unnamed && unnamed < aux))
 			aux = unnamed;
 	} else if (gap->cpu >= 0) {
-		aux = next_unnoted(auxes, &auxes->by_cpu, find_group(&auxes->by_cpu, gap->cpu),
-				   loss);
+		aux = next_without_gap(auxes, &auxes->by_cpu, find_group(&auxes->by_cpu, gap->cpu),
+				       loss);
 	} else {
-		aux = next_unnoted(auxes, &auxes->all, find_group(&auxes->all, 0), loss);
+		aux = next_without_gap(auxes, &auxes->all, find_group(&auxes->all, 0), loss);
 	}
 	if (!aux)
 		return false;
-	aux->noted = true;
+	aux->has_gap = true;
 	aux->nr_lost = gap->nr_bytes;
 	aux->exact = gap->exact;
 	return true;
@@ -257,7 +259,7 @@ static int by_end(const void *a, const void *b)
 
 	if (trace_aux_end(x) != trace_aux_end(y))
 		return trace_aux_end(x) < trace_aux_end(y) ? -1 : 1;
-	return x < y ? -1 : x > y; /* as they were added */
+	return x < y ? -1 : x > y; /* in the order in which they were added */
 }
 
 int trace_auxes_select(const struct trace_auxes *auxes, bool per_cpu, int32_t key,
@@ -281,7 +283,7 @@ int trace_auxes_select(const struct trace_auxes *auxes, bool per_cpu, int32_t ke
 	*nr = 0;
 	for (unsigned int i = 0; i < 2; i++)
 		for (size_t k = 0; groups[i] && k < groups[i]->nr; k++)
-			(*found)[(*nr)++] = &auxes->list[index->at[groups[i]->begin + k]];
+			(*found)[(*nr)++] = &auxes->list[index->order[groups[i]->begin + k]];
 	qsort((void *)*found, *nr, sizeof(**found), by_end);
 	return 0;
 }
@@ -298,7 +300,7 @@ static void set_part(struct trace_aux_cursor *c, unsigned int part, struct trace
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (c->auxes->list[index->at[mid]].off < off)
+		if (c->auxes->list[index->order[mid]].off < off)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -322,8 +324,9 @@ void trace_auxes_first(struct trace_aux_cursor *c, struct trace_auxes *auxes, in
 }
 
 /*
- * The first entry at or after 'at' whose record is unused. A record stays used once it is: links of
- * such entries point to the next one, and are shortened, so that all calls together are linear.
+ * The first entry at or after 'at' whose record is unused. A used record stays used: the links of
+ * such entries point to the next entry and are shortened (path halving), so that all calls together
+ * are linear.
  */
 static size_t skip_used(const struct trace_auxes *auxes, struct trace_aux_index *index, size_t at)
 {
@@ -332,7 +335,7 @@ static size_t skip_used(const struct trace_auxes *auxes, struct trace_aux_index 
 			index->link[at] = index->link[index->link[at]];
 			at = index->link[at];
 		}
-		if (at == auxes->nr || !auxes->list[index->at[at]].used)
+		if (at == auxes->nr || !auxes->list[index->order[at]].used)
 			return at;
 		index->link[at] = at + 1;
 	}
@@ -350,9 +353,9 @@ struct trace_aux *trace_auxes_next(struct trace_aux_cursor *c, bool unused)
 			continue;
 		if (unused)
 			c->parts[i].at = skip_used(c->auxes, index, c->parts[i].at);
-		/* the list is sorted: of two records the one with the lower number comes first */
-		if (c->parts[i].at < c->parts[i].end && index->at[c->parts[i].at] < best) {
-			best = index->at[c->parts[i].at];
+		/* the list is sorted: of two records the one with the lower index comes first */
+		if (c->parts[i].at < c->parts[i].end && index->order[c->parts[i].at] < best) {
+			best = index->order[c->parts[i].at];
 			of = i;
 		}
 	}
@@ -373,7 +376,7 @@ struct trace_aux *trace_auxes_back(struct trace_aux_cursor *c)
 
 		if (!index || c->parts[i].at == c->parts[i].begin)
 			continue;
-		aux = &c->auxes->list[index->at[c->parts[i].at - 1]];
+		aux = &c->auxes->list[index->order[c->parts[i].at - 1]];
 		if (!best || aux > best) {
 			best = aux;
 			of = i;

@@ -5,25 +5,25 @@
 
 static struct auxtap_perfdata_id *find(const struct trace_ids *ids, uint64_t id)
 {
-	size_t number = hash_map_find(&ids->numbers, hash_number(id));
+	size_t index = hash_map_find(&ids->index, hash_number(id));
 
-	return number == HASH_MAP_NONE ? NULL : &ids->ids[number];
+	return index == HASH_MAP_NONE ? NULL : &ids->ids[index];
 }
 
 int trace_ids_add(struct trace_ids *ids, const struct auxtap_perfdata_id *id)
 {
-	struct auxtap_perfdata_id *known = find(ids, id->id);
+	struct auxtap_perfdata_id *existing = find(ids, id->id);
 
-	/* the kernel's begin at 1 */
+	/* the kernel's ids begin at 1 */
 	if (!id->id)
 		return 0;
-	if (known) {
-		if (known->tid <= 0)
-			known->tid = id->tid;
+	if (existing) {
+		if (existing->tid <= 0)
+			existing->tid = id->tid;
 		return 0;
 	}
 	if (vector_grow(ids->ids, ids->nr, ids->max) ||
-	    hash_map_add(&ids->numbers, hash_number(id->id), ids->nr))
+	    hash_map_add(&ids->index, hash_number(id->id), ids->nr))
 		return -ENOMEM;
 	ids->ids[ids->nr++] = *id;
 	return 0;
@@ -37,6 +37,6 @@ const struct auxtap_perfdata_id *trace_ids_find(const struct trace_ids *ids, uin
 void trace_ids_free(struct trace_ids *ids)
 {
 	free(ids->ids);
-	hash_map_free(&ids->numbers);
+	hash_map_free(&ids->index);
 	*ids = (struct trace_ids){0};
 }

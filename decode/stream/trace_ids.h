@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose ring the records of an event go to, found by the event's identifier: what ID_INDEX says, or
- * other records of the event.
+ * The CPU or thread of an event, by the event's id: from ID_INDEX, or from other records of the
+ * event. It identifies the ring of the event's records.
  */
 #ifndef STREAM_TRACE_IDS_H
 #define STREAM_TRACE_IDS_H
@@ -14,15 +14,15 @@
 struct trace_ids {
 	struct auxtap_perfdata_id *ids;
 	size_t nr, max;
-	struct hash_map numbers; /* by identifier */
+	struct hash_map index; /* by id */
 };
 
 /*
- * What is added first stays, but a thread is added to an event that has none. 0 (also of identifier
- * 0, which is ignored) or -ENOMEM.
+ * An id that was added before is left as it is, but gets the tid if it has none. Id 0 is ignored. 0
+ * or -ENOMEM.
  */
 int trace_ids_add(struct trace_ids *ids, const struct auxtap_perfdata_id *id);
-/* NULL: not known. Valid until the next one is added. */
+/* NULL: unknown. Valid until the next id is added. */
 const struct auxtap_perfdata_id *trace_ids_find(const struct trace_ids *ids, uint64_t id);
 void trace_ids_free(struct trace_ids *ids);
 

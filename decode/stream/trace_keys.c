@@ -12,15 +12,15 @@ static uint64_t hash_of(struct trace_key key)
 
 static size_t find(const struct trace_keys *keys, struct trace_key key, uint64_t hash)
 {
-	size_t step = 0, number;
+	size_t step = 0, index;
 
-	while ((number = hash_map_next(&keys->numbers, hash, &step)) != HASH_MAP_NONE) {
-		const struct trace_key *k = &keys->keys[number];
+	while ((index = hash_map_next(&keys->index, hash, &step)) != HASH_MAP_NONE) {
+		const struct trace_key *k = &keys->keys[index];
 
 		if (k->cpu == key.cpu && k->tid == key.tid && k->idx == key.idx)
 			break;
 	}
-	return number;
+	return index;
 }
 
 size_t trace_keys_find(const struct trace_keys *keys, struct trace_key key)
@@ -28,17 +28,17 @@ size_t trace_keys_find(const struct trace_keys *keys, struct trace_key key)
 	return find(keys, key, hash_of(key));
 }
 
-int trace_keys_add(struct trace_keys *keys, struct trace_key key, size_t *number)
+int trace_keys_add(struct trace_keys *keys, struct trace_key key, size_t *index)
 {
 	uint64_t hash = hash_of(key);
 
-	*number = find(keys, key, hash);
-	if (*number != HASH_MAP_NONE)
+	*index = find(keys, key, hash);
+	if (*index != HASH_MAP_NONE)
 		return 0;
 	if (vector_grow(keys->keys, keys->nr, keys->max) ||
-	    hash_map_add(&keys->numbers, hash, keys->nr))
+	    hash_map_add(&keys->index, hash, keys->nr))
 		return -ENOMEM;
-	*number = keys->nr;
+	*index = keys->nr;
 	keys->keys[keys->nr++] = key;
 	return 0;
 }
@@ -46,6 +46,6 @@ int trace_keys_add(struct trace_keys *keys, struct trace_key key, size_t *number
 void trace_keys_free(struct trace_keys *keys)
 {
 	free(keys->keys);
-	hash_map_free(&keys->numbers);
+	hash_map_free(&keys->index);
 	*keys = (struct trace_keys){0};
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Two snapshots of one ring: the newer one begins with bytes that the older one had. How many, only
- * the bytes themselves show: the offsets of stock perf do not, or not those of every version.
+ * Two snapshots of one ring: the newer one may begin with bytes of the older one. How many they are
+ * can only be found by comparing bytes: the offsets of some versions of perf do not show it.
  */
 #include "trace_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY   64 /* bytes that identify the position where a snapshot goes on */
-#define MAX   (64u << 20)
-#define TRIES 64
+#define KEY_SIZE     64 /* number of the older one's last bytes that are searched */
+#define MAX_COMPARED (64u << 20)
+#define MAX_TRIES    64
 
-/* What of the newer one's bytes before 'at' the older one can have had is what it ended with. */
+/*
+ * Whether the newer one's bytes before 'at' are the older one's last bytes, as far as it reaches.
+ */
 static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, size_t at)
 {
 	size_t size = at < old_size ? at : old_size;
@@ -21,14 +23,13 @@ static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, s
 }
 
 /*
- * Looks for the older one's last bytes. In a loop they come more than once, so all bytes before
- * them must be the older one's, too. Where several positions are left, the last one repeats
- * nothing.
+ * Searches for the older one's last bytes. In a loop they occur more than once, so all bytes before
+ * them must match, too. Of several such positions the last one is used: it repeats no trace.
  */
-static void search(struct trace_overlap *found, const uint8_t *old, size_t old_size,
-		   const uint8_t *new, size_t size)
+static void search_overlap(struct trace_overlap *found, const uint8_t *old, size_t old_size,
+			   const uint8_t *new, size_t size)
 {
-	size_t key_size = old_size < KEY ? old_size : KEY;
+	size_t key_size = old_size < KEY_SIZE ? old_size : KEY_SIZE;
 	const uint8_t *from = new, *at;
 	unsigned int tries = 0;
 
@@ -41,7 +42,7 @@ static void search(struct trace_overlap *found, const uint8_t *old, size_t old_s
 			found->sure = found->seen < 0;
 			found->seen = (int64_t)end;
 		}
-		if (++tries == TRIES) {
+		if (++tries == MAX_TRIES) {
 			found->sure = false;
 			break;
 		}
@@ -49,7 +50,7 @@ static void search(struct trace_overlap *found, const uint8_t *old, size_t old_s
 	}
 }
 
-static unsigned int padding_of(const uint8_t *old, size_t old_size)
+static unsigned int count_padding(const uint8_t *old, size_t old_size)
 {
 	unsigned int pad = 0;
 
@@ -63,7 +64,7 @@ struct trace_overlap trace_overlap_find(const struct trace_queue_opts *opts,
 					uint64_t file_off, uint64_t new_size, uint64_t by_off_min,
 					bool padded)
 {
-	size_t size = new_size < MAX ? (size_t)new_size : MAX;
+	size_t size = new_size < MAX_COMPARED ? (size_t)new_size : MAX_COMPARED;
 	size_t old_size = old->size < size ? (size_t)old->size : size;
 	uint64_t by_off = old->off + old->size - new_off;
 	struct trace_overlap found = {.seen = -1, .sure = true, .unique = true};
@@ -79,7 +80,7 @@ struct trace_overlap trace_overlap_find(const struct trace_queue_opts *opts,
 		    (ssize_t)old_size ||
 	    opts->pread(opts->ctx, buf, size, file_off) != (ssize_t)size)
 		goto out;
-	found.pad = padded ? padding_of(end, old_size) : 0;
+	found.pad = padded ? count_padding(end, old_size) : 0;
 	by_off -= found.pad;
 	old_size -= found.pad;
 	if (by_off_min > old_size)
@@ -87,7 +88,7 @@ struct trace_overlap trace_overlap_find(const struct trace_queue_opts *opts,
 	if (by_off >= by_off_min && by_off <= size && same_past(end, old_size, buf, (size_t)by_off))
 		found.seen = (int64_t)by_off;
 	else
-		search(&found, end, old_size, buf, size);
+		search_overlap(&found, end, old_size, buf, size);
 out:
 	free(buf);
 	return found;

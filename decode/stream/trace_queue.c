@@ -3,20 +3,20 @@
 #include "trace_queue.h"
 #include "util/vector.h"
 
-#define BY_OFFSET_MIN 64 /* fewer bytes that are the same prove nothing */
+#define BY_OFFSET_MIN 64 /* fewer equal bytes prove nothing */
 
 struct trace_queue *trace_queues_get(struct trace_queues *qs, const struct auxtap_auxtrace *head)
 {
 	struct trace_key key = {.cpu = (int32_t)head->cpu,
 				.tid = (int32_t)head->tid,
 				.idx = qs->opts.by_idx ? head->idx : 0};
-	size_t number;
+	size_t index;
 
-	/* before the key: each key has a queue */
+	/* grow first, so that every key has a queue even if adding the key fails */
 	if (vector_grow(qs->queues, qs->keys.nr, qs->max))
 		return NULL;
 	qs->queues[qs->keys.nr] = (struct trace_queue){.key = key};
-	return trace_keys_add(&qs->keys, key, &number) ? NULL : &qs->queues[number];
+	return trace_keys_add(&qs->keys, key, &index) ? NULL : &qs->queues[index];
 }
 
 void trace_queues_free(struct trace_queues *qs)
@@ -28,7 +28,7 @@ void trace_queues_free(struct trace_queues *qs)
 	*qs = (struct trace_queues){0};
 }
 
-static int add(struct trace_queue *q, const struct trace_extent *extent)
+static int add_extent(struct trace_queue *q, const struct trace_extent *extent)
 {
 	if (vector_grow(q->extents, q->nr, q->max))
 		return -ENOMEM;
@@ -36,7 +36,7 @@ static int add(struct trace_queue *q, const struct trace_extent *extent)
 	return 0;
 }
 
-/* Linear recordings count from 0 on; of snapshots only our own recorder's offsets do. */
+/* Offsets count from 0 in linear recordings; in snapshots only those of auxtap's recorder do. */
 static int add_first(const struct trace_queue_opts *opts, struct trace_queue *q,
 		     struct trace_extent *extent)
 {
@@ -45,12 +45,15 @@ static int add_first(const struct trace_queue_opts *opts, struct trace_queue *q,
 		extent->nr_lost = extent->off;
 		extent->exact = !opts->snapshot;
 	}
-	return add(q, extent);
+	return add_extent(q, extent);
 }
 
-/* Removes the bytes that the extent before has, if they were found; offsets continue there. */
-static bool take_off(struct trace_extent *last, struct trace_extent *extent,
-		     const struct trace_overlap *overlap)
+/*
+ * Removes the bytes that 'last' contains, if an overlap was found; then the offset continues that
+ * of 'last'.
+ */
+static bool drop_overlap(struct trace_extent *last, struct trace_extent *extent,
+			 const struct trace_overlap *overlap)
 {
 	if (overlap->seen < 0)
 		return false;
@@ -78,12 +81,12 @@ int trace_queue_add(const struct trace_queue_opts *opts, struct trace_queue *q,
 	if (opts->snapshot && extent.off != end) {
 		overlap = trace_overlap_find(opts, last, extent.off, extent.file_off, extent.size,
 					     BY_OFFSET_MIN, true);
-		/* an empty extent would hide the older one from the next snapshot */
-		if (take_off(last, &extent, &overlap) && !extent.size)
+		/* with an empty extent the next snapshot could not be compared with 'last' */
+		if (drop_overlap(last, &extent, &overlap) && !extent.size)
 			return 0;
 		end = trace_queue_end(q);
 	}
-	/* perf's padding, after the buffer before */
+	/* perf's padding at the end of the previous buffer */
 	if (extent.off < end && end - extent.off < TRACE_ALIGN && last->size >= end - extent.off) {
 		last->size -= end - extent.off;
 		end = extent.off;
@@ -97,10 +100,10 @@ int trace_queue_add(const struct trace_queue_opts *opts, struct trace_queue *q,
 		extent.nr_lost = extent.off - end;
 		extent.exact = !opts->snapshot || opts->by_auxtap;
 	}
-	return add(q, &extent);
+	return add_extent(q, &extent);
 }
 
-/* It may begin with what the one before had; how much was traced in between is not known. */
+/* A sample may begin with bytes of the previous one; how much was traced in between is unknown. */
 int trace_queue_add_sample(const struct trace_queue_opts *opts, struct trace_queue *q,
 			   uint64_t file_off, uint64_t size)
 {
@@ -114,32 +117,32 @@ int trace_queue_add_sample(const struct trace_queue_opts *opts, struct trace_que
 		struct trace_overlap overlap;
 
 		extent.off = trace_queue_end(q);
-		/* with an offset after the end the bytes are found by their content alone */
+		/* with an offset after the end the overlap is found by content only */
 		overlap = trace_overlap_find(opts, last, extent.off + 1, file_off, size,
 					     BY_OFFSET_MIN, true);
-		if (take_off(last, &extent, &overlap) && overlap.sure)
+		if (drop_overlap(last, &extent, &overlap) && overlap.sure)
 			extent.border = TRACE_JOINS;
 	}
-	return extent.size ? add(q, &extent) : 0;
+	return extent.size ? add_extent(q, &extent) : 0;
 }
 
 /* ---- where rings end ---- */
 
-/* One key for the queues of a CPU, one for those of a thread; idx keeps the two kinds apart. */
+/* Values of idx: they distinguish the key of a CPU from that of a thread. */
 #define OF_CPU	  1
 #define OF_THREAD 2
 
 static int raise_end(struct trace_ends *ends, struct trace_key key, uint64_t end)
 {
-	size_t number;
+	size_t index;
 
 	if (vector_grow(ends->ends, ends->keys.nr, ends->max))
 		return -ENOMEM;
-	ends->ends[ends->keys.nr] = 0; /* of the key, if it is new */
-	if (trace_keys_add(&ends->keys, key, &number))
+	ends->ends[ends->keys.nr] = 0; /* the end of the key, if it is new */
+	if (trace_keys_add(&ends->keys, key, &index))
 		return -ENOMEM;
-	if (end > ends->ends[number])
-		ends->ends[number] = end;
+	if (end > ends->ends[index])
+		ends->ends[index] = end;
 	return 0;
 }
 
@@ -152,11 +155,11 @@ int trace_ends_add(struct trace_ends *ends, int cpu, int32_t tid, uint64_t end)
 
 uint64_t trace_ends_find(const struct trace_ends *ends, int cpu, int32_t tid)
 {
-	size_t number =
+	size_t index =
 		trace_keys_find(&ends->keys, tid >= 0 ? (struct trace_key){-1, tid, OF_THREAD} :
 							(struct trace_key){cpu, -1, OF_CPU});
 
-	return number == TRACE_KEYS_NONE ? 0 : ends->ends[number];
+	return index == TRACE_KEYS_NONE ? 0 : ends->ends[index];
 }
 
 void trace_ends_free(struct trace_ends *ends)
@@ -169,7 +172,7 @@ void trace_ends_free(struct trace_ends *ends)
 /* ---- losses within the trace ---- */
 
 /* only: as in trace_queue_split() */
-static void flag(struct trace_extent *extent, const struct trace_aux *aux, bool only)
+static void mark_flagged(struct trace_extent *extent, const struct trace_aux *aux, bool only)
 {
 	extent->border = TRACE_FLAGGED;
 	extent->cause = trace_aux_cause(aux->flags);
@@ -178,18 +181,18 @@ static void flag(struct trace_extent *extent, const struct trace_aux *aux, bool 
 	extent->exact = !extent->unsure && aux->exact;
 }
 
-/* One more record that ends where the extent begins: what is sure replaces what is not. */
-static void flag_again(struct trace_extent *extent, const struct trace_aux *aux, bool only)
+/* One more record ends where the extent begins: a record of this ring replaces an unsure one. */
+static void merge_flagged(struct trace_extent *extent, const struct trace_aux *aux, bool only)
 {
 	if (extent->unsure)
-		flag(extent, aux, only);
+		mark_flagged(extent, aux, only);
 	else if (aux->tid >= 0 || only)
 		extent->nr_lost += aux->nr_lost;
 }
 
-/* Splits *rest at the ends of lossy records that lie in it; what is left of it stays in *rest. */
-static int split_one(struct trace_queue *out, struct trace_extent *rest,
-		     const struct trace_aux *const *lossy, size_t nr, bool only, size_t *at)
+/* Splits *rest at the ends of lossy records within it; the last part stays in *rest. */
+static int split_extent(struct trace_queue *out, struct trace_extent *rest,
+			const struct trace_aux *const *lossy, size_t nr, bool only, size_t *at)
 {
 	uint64_t extent_end = trace_extent_end(rest);
 
@@ -198,15 +201,15 @@ static int split_one(struct trace_queue *out, struct trace_extent *rest,
 		struct trace_extent part = *rest;
 
 		part.size = end > rest->off ? end - rest->off : 0;
-		if (add(out, &part))
+		if (add_extent(out, &part))
 			return -ENOMEM;
 		rest->off += part.size;
 		rest->file_off += part.size;
 		rest->size -= part.size;
-		flag(rest, lossy[*at], only);
-		/* several records end there: what each of them lost */
+		mark_flagged(rest, lossy[*at], only);
+		/* add the losses of other records that end there */
 		for (++*at; *at < nr && trace_aux_end(lossy[*at]) == end; ++*at)
-			flag_again(rest, lossy[*at], only);
+			merge_flagged(rest, lossy[*at], only);
 	}
 	return 0;
 }
@@ -223,9 +226,9 @@ int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *loss
 	for (size_t i = 0; !ret && i < q->nr; i++) {
 		struct trace_extent rest = q->extents[i], *next;
 
-		ret = split_one(&out, &rest, lossy, nr, only, &at);
+		ret = split_extent(&out, &rest, lossy, nr, only, &at);
 		next = i + 1 < q->nr ? &q->extents[i + 1] : NULL;
-		/* what follows the flagged record may be in the next buffer */
+		/* the bytes after the flagged record may be in the next buffer */
 		if (!rest.size && rest.border != TRACE_JOINS && next &&
 		    next->border == TRACE_JOINS) {
 			next->border = rest.border;
@@ -234,14 +237,14 @@ int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *loss
 			next->exact = rest.exact;
 			next->unsure = rest.unsure;
 		} else if (!ret) {
-			ret = add(&out, &rest);
+			ret = add_extent(&out, &rest);
 		}
 	}
 	for (; !ret && at < nr; at++) {
 		struct trace_extent tail = {.off = trace_aux_end(lossy[at])};
 
-		flag(&tail, lossy[at], only);
-		ret = add(&out, &tail);
+		mark_flagged(&tail, lossy[at], only);
+		ret = add_extent(&out, &tail);
 	}
 	free(q->extents);
 	*q = out;

@@ -23,7 +23,7 @@ void trace_spans_uncovered(const struct trace_span *spans, size_t nr_spans,
 			   const struct trace_span *others, size_t nr_others,
 			   trace_uncovered_fn *fn, void *ctx)
 {
-	uint64_t covered = 0; /* up to here, from the start of the stretch that at belongs to */
+	uint64_t covered = 0; /* highest end of others[0] to others[at - 1] */
 	size_t at = 0;
 
 	for (size_t i = 0; i < nr_spans; i++) {

@@ -59,7 +59,7 @@ static void test_many(void **state)
 		assert_non_null(found);
 		assert_int_equal(found->id, i << (i & 31));
 	}
-	assert_true(ids.nr * 2 <= ids.numbers.nr_slots);
+	assert_true(ids.nr * 2 <= ids.index.nr_slots);
 	trace_ids_free(&ids);
 }
 
