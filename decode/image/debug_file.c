@@ -27,7 +27,7 @@ int debug_file_no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Add
 	return -1;
 }
 
-/* libdwfl goes on without debug information, and its errno by then is another. */
+/* libdwfl continues without debug information, and does not preserve errno. */
 static _Thread_local bool no_descriptors;
 
 static void note_errno(void)
@@ -56,7 +56,7 @@ static int open_regular(const char *path)
 	return -1;
 }
 
-/* The checksum of .gnu_debuglink, CRC-32 as zlib has it, half a byte at a time. */
+/* The checksum of .gnu_debuglink: zlib's CRC-32, computed for half a byte at a time. */
 static GElf_Word checksum(int fd)
 {
 	static const GElf_Word half[16] = {
@@ -78,7 +78,7 @@ static GElf_Word checksum(int fd)
 	return ~crc;
 }
 
-/* Does the dwz file have the build-id that the module's debug information asks for? */
+/* Whether the dwz file has the build-id that .gnu_debugaltlink of the module names. */
 static bool is_alternate(Dwfl_Module *mod, int fd)
 {
 	const void *want = NULL, *have = NULL;
@@ -97,7 +97,7 @@ static bool is_alternate(Dwfl_Module *mod, int fd)
 	return want_size;
 }
 
-/* Opens ROOT/DIR/SUB/LINK if it is the one; *found is its name. */
+/* Opens ROOT/DIR/SUB/LINK if its checksum or build-id matches; *found: its name. */
 static int try_file(Dwfl_Module *mod, const char *root, const char *dir, const char *sub,
 		    const char *link, GElf_Word crc, char **found)
 {
@@ -121,7 +121,7 @@ static int try_file(Dwfl_Module *mod, const char *root, const char *dir, const c
 int debug_file_find(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 		    const char *file, const char *link, GElf_Word crc, char **found)
 {
-	static __thread bool inside; /* asking for the module's DWARF may lead here again */
+	static __thread bool inside; /* dwfl_module_getdwarf() may call this function again */
 	const char *sysroot = data ? *data : NULL;
 	int fd = dwfl_build_id_find_debuginfo(mod, data, name, base, file, link, crc, found);
 	char *dir;
@@ -141,7 +141,7 @@ int debug_file_find(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr 
 			const char *below = dir;
 			char *root = NULL;
 
-			/* the image itself may be below it */
+			/* the image itself may be in the sysroot */
 			if (!strncmp(dir, sysroot, strlen(sysroot)))
 				below = dir + strlen(sysroot);
 			if (asprintf(&root, "%s" DEBUG_ROOT, sysroot) >= 0)
@@ -161,13 +161,15 @@ int debug_file_find_or_ask(Dwfl_Module *mod, void **data, const char *name, Dwar
 {
 	int fd = debug_file_find(mod, data, name, base, file, link, crc, found);
 
-	/* without names elfutils opens no file that the image chose, and only asks */
+	/* without file names elfutils opens no file that the image names: only debuginfod is asked
+	 */
 	return fd >= 0 ? fd :
 			 dwfl_standard_find_debuginfo(mod, data, name, base, NULL, NULL, 0, found);
 }
 
 /*
- * What libdw opens as FILE, or as FILE in DIR, which may itself be relative to BESIDE's directory.
+ * Whether libdw may open FILE, or FILE in DIR, which may be relative to BESIDE's directory: there
+ * is no file, or a regular one.
  */
 static bool may_open(const char *beside, const char *dir, const char *file)
 {
@@ -191,7 +193,7 @@ static bool may_open(const char *beside, const char *dir, const char *file)
 	return may;
 }
 
-/* The files that the module's debug information may be in. */
+/* The module's main file and debug file. */
 static void module_files(Dwfl_Module *mod, const char *files[2])
 {
 	files[0] = files[1] = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the separate debug file of a module is: callbacks for libdwfl that, other than elfutils'
- * own, open regular files only, and ask debuginfod only where the user wants that. Not public.
+ * Finds the separate debug file of a module: callbacks for libdwfl that, unlike elfutils' own, open
+ * regular files only, and ask debuginfod only if the user wants that.
  */
 #ifndef AUXTAP_DEBUG_FILE_H
 #define AUXTAP_DEBUG_FILE_H
@@ -9,23 +9,23 @@
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
 
-/* The module's file is given when it is reported. */
+/* A find_elf callback that finds nothing: the file is passed when the module is reported. */
 int debug_file_no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, char **file,
 		      Elf **elf);
 /*
- * By build-id, then by .gnu_debuglink, whose checksum must be right; a dwz file by
- * .gnu_debugaltlink. *data is NULL or the sysroot, a string.
+ * Searches by build-id, then by .gnu_debuglink, whose checksum must match; for a dwz file by
+ * .gnu_debugaltlink. *data is the sysroot, a string, or NULL.
  */
 int debug_file_find(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 		    const char *file, const char *link, GElf_Word crc, char **found);
-/* The same; what is not found, debuginfod is asked for. */
+/* The same; asks debuginfod for files that are not found. */
 int debug_file_find_or_ask(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 			   const char *file, const char *link, GElf_Word crc, char **found);
-/* Was a file left out in this thread because there was no descriptor? The answer is given once. */
+/* Whether a file was not opened in this thread because of EMFILE or ENFILE; resets that state. */
 bool debug_file_no_descriptors(void);
 /*
- * libdw itself opens the file that a skeleton unit names (split DWARF) and the one that
- * .gnu_debugaltlink names, and would wait for a FIFO. False: one of them is no regular file.
+ * libdw itself opens the file that a skeleton unit (split DWARF) or .gnu_debugaltlink names, and
+ * would block on a FIFO. False: it is not a regular file.
  */
 bool debug_file_split_is_safe(Dwfl_Module *mod, Dwarf_Die *unit);
 bool debug_file_alternate_is_safe(Dwfl_Module *mod, Dwarf *dw);

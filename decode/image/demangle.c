@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Demangled names, C++ and Rust. Symbols are input: a hostile one may expand without end. Of
- * libiberty only the functions with a callback are used: its others end the process when memory
- * is short.
+ * Demangles C++ and Rust names. Symbols are untrusted: one may expand without limit. Of libiberty
+ * only the functions with a callback are used: the others end the process when out of memory.
  */
 #include "image_private.h"
 #include "util/vector.h"
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* without DMGL_NO_RECURSE_LIMIT: recursion is bounded */
+/* without DMGL_NO_RECURSE_LIMIT the recursion is bounded */
 #define OPTIONS	      (DMGL_PARAMS | DMGL_ANSI)
 #define MANGLED_MAX   (64u << 10)
 #define DEMANGLED_MAX (256u << 10)
@@ -28,8 +27,8 @@ static void append(const char *part, size_t len, void *opaque)
 	struct output *out = opaque;
 
 	/*
-	 * The demangler has no way to stop it. It holds no memory here, but for one case: a Rust
-	 * identifier in punycode, whose few bytes are lost when the name is too long.
+	 * longjmp() is the only way to stop the demangler. It holds no memory here, except for a
+	 * Rust identifier in punycode, whose few bytes then leak.
 	 */
 	if (len > DEMANGLED_MAX - out->len)
 		longjmp(out->enough, 1);
@@ -44,7 +43,7 @@ static bool demangle(struct output *out, const char *name)
 {
 	if (setjmp(out->enough))
 		return false;
-	/* Rust first: the older of its two schemes looks like C++ with a hash at the end. */
+	/* Rust first: its legacy mangling looks like C++ with a hash at the end. */
 	if (rust_demangle_callback(name, OPTIONS, append, out) && out->len)
 		return true;
 	out->len = 0;
@@ -60,7 +59,7 @@ char *image_demangle(const char *name)
 
 	if (name[0] != '_' || strlen(name) > MANGLED_MAX)
 		return NULL;
-	/* foo@plt: the suffix is ours or the linker's, not part of the mangling */
+	/* foo@plt: symbols.c or the linker added the suffix */
 	if (suffix) {
 		plain = strndup(name, (size_t)(suffix - name));
 		if (!plain)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Disassembly by capstone; of x86 in AT&T syntax. The library is loaded when the first instruction
- * is disassembled: without it a start of auxtap has 14,000 relocations, with it 91,000.
+ * Disassembly by capstone, for x86 in AT&T syntax. The library is loaded when the first instruction
+ * is disassembled: it would increase the relocations at the start of auxtap from 14,000 to 91,000.
  */
 #include "image_private.h"
 
@@ -75,7 +75,7 @@ void image_disassembler_free(struct auxtap_image_set *set)
 			capstone.close(&set->capstone[isa]);
 }
 
-/* A64 has more instructions than capstone knows. As objdump: the word, with no claim what it is. */
+/* An A64 instruction that capstone does not know: prints the word, as objdump does. */
 static int unknown_a64(const uint8_t *code, size_t code_size, char *buf, size_t size)
 {
 	if (code_size < 4)

@@ -7,7 +7,7 @@
 
 #define MAX_CHILDREN 8192
 #define MAX_BLOCKS   32
-#define MAX_TAIL     16 /* functions that are looked through for jumps */
+#define MAX_TAIL     16 /* functions that are searched for tail calls */
 
 static bool is_site(Dwarf_Die *die)
 {
@@ -16,7 +16,7 @@ static bool is_site(Dwarf_Die *die)
 	return tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
 }
 
-static bool is_tail(Dwarf_Die *site)
+static bool is_tail_call(Dwarf_Die *site)
 {
 	Dwarf_Attribute attr;
 	bool tail = false;
@@ -38,7 +38,7 @@ static bool returns_to(Dwarf_Die *site, Dwarf_Addr back)
 	return dwarf_tag(site) == DW_TAG_GNU_call_site && !dwarf_lowpc(site, &addr) && addr == back;
 }
 
-/* Calls fn for each call site below die until it returns true. */
+/* Calls fn for each call site below parent until it returns true. */
 static bool each_site(Dwarf_Die *parent, unsigned int depth, bool (*fn)(void *ctx, Dwarf_Die *site),
 		      void *ctx)
 {
@@ -88,7 +88,7 @@ static const char *linkage_name(Dwarf_Die *function)
 	return NULL;
 }
 
-/* Do both DIEs mean one function? Declarations of other units do by their external name. */
+/* Whether both DIEs are the same function: the same declaration, or the same external name. */
 static bool same_function(Dwarf_Die *a, Dwarf_Die *b)
 {
 	Dwarf_Die first = declaration_of(a), second = declaration_of(b);
@@ -114,49 +114,49 @@ static bool target_of(Dwarf_Die *site, Dwarf_Die *target)
 	       dwarf_formref_die(&attr, target);
 }
 
-struct tails {
+struct tail_calls {
 	Dwarf_Die seen[MAX_TAIL];
 	unsigned int nr;
-	bool unknown; /* where one of the jumps goes, or too many of them */
+	bool unknown; /* one has an unknown target, or there are too many */
 	bool again;   /* one goes to the first function */
 };
 
 static bool on_tail(void *ctx, Dwarf_Die *site)
 {
-	struct tails *tails = ctx;
+	struct tail_calls *calls = ctx;
 	Dwarf_Addr entry;
 	Dwarf_Die target;
 
-	if (!is_tail(site))
+	if (!is_tail_call(site))
 		return false;
 	if (!target_of(site, &target) || dwarf_entrypc(&target, &entry)) {
-		/* a declaration: what that function does is not known here */
-		tails->unknown = true;
+		/* a declaration: the function's own tail calls are unknown */
+		calls->unknown = true;
 		return true;
 	}
-	for (unsigned int i = 0; i < tails->nr; i++)
-		if (same_function(&tails->seen[i], &target)) {
-			tails->again = tails->again || !i;
-			return tails->again;
+	for (unsigned int i = 0; i < calls->nr; i++)
+		if (same_function(&calls->seen[i], &target)) {
+			calls->again = calls->again || !i;
+			return calls->again;
 		}
-	if (tails->nr == MAX_TAIL)
-		tails->unknown = true;
+	if (calls->nr == MAX_TAIL)
+		calls->unknown = true;
 	else
-		tails->seen[tails->nr++] = target;
-	return tails->unknown;
+		calls->seen[calls->nr++] = target;
+	return calls->unknown;
 }
 
 /*
- * May the function have been entered again by jumps, with other arguments in the frame of the same
- * call?
+ * Whether tail calls may have entered the function again, with other arguments, within the same
+ * call.
  */
 static bool may_be_entered_again(Dwarf_Die *function)
 {
-	struct tails tails = {.seen = {*function}, .nr = 1};
+	struct tail_calls calls = {.seen = {*function}, .nr = 1};
 
-	for (unsigned int i = 0; i < tails.nr && !tails.unknown && !tails.again; i++)
-		each_site(&tails.seen[i], 0, on_tail, &tails);
-	return tails.unknown || tails.again;
+	for (unsigned int i = 0; i < calls.nr && !calls.unknown && !calls.again; i++)
+		each_site(&calls.seen[i], 0, on_tail, &calls);
+	return calls.unknown || calls.again;
 }
 
 struct site_search {
@@ -174,7 +174,7 @@ static bool on_site(void *ctx, Dwarf_Die *site)
 	return true;
 }
 
-/* Does the call go to the callee's first instruction? */
+/* Whether the call site calls the callee. */
 static bool calls_callee(const struct dwarf_entry *entry, Dwarf_Die *site)
 {
 	Dwarf_Attribute attr;
@@ -191,7 +191,7 @@ static bool calls_callee(const struct dwarf_entry *entry, Dwarf_Die *site)
 	    dwarf_getlocation(&attr, &ops, &nr) ||
 	    dwarf_compute(&entry->context, &attr, ops, nr, &value) != DWARF_KNOWN)
 		return false;
-	return !dwarf_entrypc(entry->callee, &first) && first + entry->callee_move == value;
+	return !dwarf_entrypc(entry->callee, &first) && first + entry->callee_bias == value;
 }
 
 static bool find_site(struct dwarf_entry *entry)
@@ -210,7 +210,7 @@ static bool find_site(struct dwarf_entry *entry)
 	return true;
 }
 
-/* The parameter of the call site whose location is the register; libdw's operation. */
+/* Whether the location of the call site's parameter is the register. */
 static bool is_register(Dwarf_Attribute *attr, unsigned int reg)
 {
 	Dwarf_Op *ops;
@@ -234,7 +234,7 @@ enum dwarf_status dwarf_entry_register(void *ctx, unsigned int reg, uint64_t *va
 	size_t nr;
 
 	if (entry->caller_missing)
-		return DWARF_UNKNOWN; /* it may have it */
+		return DWARF_UNKNOWN; /* the missing caller may have the value */
 	if (!find_site(entry) || dwarf_child(&entry->site, &die))
 		return DWARF_OPTIMIZED_OUT;
 	do {

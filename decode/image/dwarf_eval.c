@@ -9,19 +9,22 @@
 #define MAX_STEPS 2000
 #define MAX_DEPTH 3
 
-/* An integer; size 0: of the machine's address size, without sign but for division and order. */
+/*
+ * An integer. size 0: the generic type (of address size); signed only in division and comparison.
+ */
 struct operand {
 	uint64_t value;
 	unsigned int size;
 	bool is_signed;
 };
 
+/* The stack machine that executes one expression. */
 struct machine {
 	const struct dwarf_context *c;
 	Dwarf_Attribute *attr;
 	struct operand stack[MAX_STACK];
 	unsigned int nr;
-	enum dwarf_status status; /* not known from the first failure on */
+	enum dwarf_status status; /* DWARF_KNOWN until the first failure */
 	bool in_register;	  /* the value is the register's number */
 	bool is_value, is_bytes;
 	const uint8_t *bytes;
@@ -70,7 +73,7 @@ static enum dwarf_status read_register(const struct dwarf_context *c, uint64_t n
 {
 	if (!c->frame || nr >= IMAGE_FRAME_REGS)
 		return DWARF_NOT_IN_SNAPSHOT;
-	if (!(c->frame->known >> nr & 1))
+	if (!(c->frame->known_mask >> nr & 1))
 		return DWARF_NOT_SAVED;
 	*value = c->frame->reg[nr];
 	return DWARF_KNOWN;
@@ -96,7 +99,7 @@ static bool push_memory(struct machine *m, uint64_t addr, unsigned int size, str
 
 static void run(struct machine *m, const Dwarf_Op *ops, size_t nr);
 
-/* The frame's address where the function's frame base is a register or an expression. */
+/* Pushes the function's frame base plus off. */
 static bool push_frame_base(struct machine *m, int64_t off)
 {
 	struct dwarf_context inner = *m->c;
@@ -127,7 +130,7 @@ static bool push_frame_base(struct machine *m, int64_t off)
 	return push(m, value + (uint64_t)off);
 }
 
-/* Entry value of the register that the expression names, or adds to 0. */
+/* Pushes the entry value of the register that the operation's inner expression names. */
 static bool push_entry_value(struct machine *m, const Dwarf_Op *op)
 {
 	Dwarf_Attribute attr;
@@ -147,7 +150,7 @@ static bool push_entry_value(struct machine *m, const Dwarf_Op *op)
 	else
 		return fail(m, DWARF_UNKNOWN);
 	if (!m->c->entry_value)
-		return fail(m, DWARF_UNKNOWN); /* of a caller: it is not followed further */
+		return fail(m, DWARF_UNKNOWN); /* entry values of callers are not computed */
 	status = m->c->entry_value(m->c->ctx, reg, &value);
 	return status == DWARF_KNOWN ? push(m, value) : fail(m, status);
 }
@@ -324,7 +327,7 @@ static bool push_address(struct machine *m, const Dwarf_Op *op)
 	if (op->atom != DW_OP_addr &&
 	    (dwarf_getlocation_attr(m->attr, op, &attr) || dwarf_formaddr(&attr, &addr)))
 		return fail(m, DWARF_UNKNOWN);
-	return push(m, addr + m->c->move);
+	return push(m, addr + m->c->bias);
 }
 
 static bool push_typed(struct machine *m, const Dwarf_Op *op)
@@ -354,7 +357,7 @@ static bool push_typed(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* Where the object is; nothing but a piece may follow. */
+/* Executes an operation that ends a location description: only a piece may follow. */
 static bool locate(struct machine *m, const Dwarf_Op *op)
 {
 	Dwarf_Block block;
@@ -458,7 +461,7 @@ static bool step(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* The operation that a branch goes to; nr: the end; nr + 1: none begins there. */
+/* Index of the target operation of a branch; nr: the end; nr + 1: the target is invalid. */
 static size_t branch_target(const Dwarf_Op *ops, size_t nr, size_t from)
 {
 	/* the operand counts from the next operation: 3 bytes from this one */
@@ -470,7 +473,7 @@ static size_t branch_target(const Dwarf_Op *ops, size_t nr, size_t from)
 	return target > ops[nr - 1].offset ? nr : nr + 1;
 }
 
-/* Without pieces. */
+/* Executes operations; there are no pieces among them. */
 static void run(struct machine *m, const Dwarf_Op *ops, size_t nr)
 {
 	unsigned int steps = 0;
@@ -530,7 +533,7 @@ static void add_piece(struct dwarf_location *location, const struct machine *m, 
 	}
 }
 
-/* Pieces follow each other; an empty expression is one that is nowhere. */
+/* Evaluates a location description with or without pieces; an empty one means: optimized out. */
 static void evaluate(const struct dwarf_context *c, Dwarf_Attribute *attr, const Dwarf_Op *ops,
 		     size_t nr, struct dwarf_location *location)
 {
@@ -554,7 +557,7 @@ static void evaluate(const struct dwarf_context *c, Dwarf_Attribute *attr, const
 		size = !is_piece		      ? UINT64_MAX :
 		       ops[i].atom == DW_OP_bit_piece ? ops[i].number / 8 :
 							ops[i].number;
-		/* bits within bytes are not put together */
+		/* pieces of single bits are not supported */
 		if (is_piece && ops[i].atom == DW_OP_bit_piece &&
 		    (ops[i].number % 8 || ops[i].number2)) {
 			fail(&m, DWARF_UNKNOWN);

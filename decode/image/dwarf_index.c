@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Debug information is untrusted: how deep scopes nest, and how far a search looks back. */
+/* Debug information is untrusted: limits for the nesting of scopes and the steps of a search. */
 #define MAX_DEPTH (DWARF_MAX_FUNCTIONS - 1)
 #define MAX_BACK  65536
 
-/* [low, high) belongs to the unit or function 'what'. */
+/* [low, high) belongs to the unit or function with the index 'owner'. */
 struct span {
 	Dwarf_Addr low, high;
 	Dwarf_Addr max_high; /* of this span and of those before it */
-	size_t what;
+	size_t owner;
 };
 
 /* Sorted by low once it is complete; spans may overlap. */
@@ -40,11 +40,11 @@ struct dwarf_index {
 	struct span_list spans; /* of units */
 };
 
-static bool span_add(struct span_list *list, Dwarf_Addr low, Dwarf_Addr high, size_t what)
+static bool span_add(struct span_list *list, Dwarf_Addr low, Dwarf_Addr high, size_t owner)
 {
 	if (vector_grow(list->at, list->nr, list->max))
 		return false;
-	list->at[list->nr++] = (struct span){low, high, 0, what};
+	list->at[list->nr++] = (struct span){low, high, 0, owner};
 	return true;
 }
 
@@ -54,7 +54,7 @@ static int by_low(const void *a, const void *b)
 
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
-	return x->what < y->what ? -1 : x->what > y->what;
+	return x->owner < y->owner ? -1 : x->owner > y->owner;
 }
 
 static void span_sort(struct span_list *list)
@@ -70,7 +70,7 @@ static void span_sort(struct span_list *list)
 	}
 }
 
-/* The smallest span that covers addr; NULL. */
+/* The smallest span that covers addr; NULL: none. */
 static const struct span *span_find(const struct span_list *list, Dwarf_Addr addr)
 {
 	const struct span *best = NULL;
@@ -95,9 +95,9 @@ static const struct span *span_find(const struct span_list *list, Dwarf_Addr add
 	return best;
 }
 
-/* Adds the address ranges of die. Returns how many there are, -1 without memory. */
+/* Adds the address ranges of die. Returns their number; -1: out of memory. */
 static int add_ranges(const struct dwarf_index *index, struct span_list *list, Dwarf_Die *die,
-		      size_t what)
+		      size_t owner)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
@@ -106,14 +106,14 @@ static int add_ranges(const struct dwarf_index *index, struct span_list *list, D
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		if (low >= high || (!low && !index->code_at_zero))
 			continue;
-		if (!span_add(list, low, high, what))
+		if (!span_add(list, low, high, owner))
 			return -1;
 		nr++;
 	}
 	return nr;
 }
 
-static bool may_hold_functions(int tag)
+static bool may_contain_functions(int tag)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
@@ -141,7 +141,7 @@ static bool read_functions(const struct dwarf_index *index, struct dwarf_unit *u
 	do {
 		int tag = dwarf_tag(&die), nr;
 
-		if (!may_hold_functions(tag))
+		if (!may_contain_functions(tag))
 			continue;
 		if (tag == DW_TAG_subprogram) {
 			nr = add_ranges(index, &unit->spans, &die, unit->nr_functions);
@@ -160,14 +160,14 @@ static bool read_functions(const struct dwarf_index *index, struct dwarf_unit *u
 	return true;
 }
 
-/* Without memory the unit has the functions read so far. */
+/* Reads the unit's functions; out of memory it has only those read so far. */
 static void unit_functions(const struct dwarf_index *index, struct dwarf_unit *unit)
 {
 	if (unit->functions_read)
 		return;
 	unit->functions_read = true;
 	read_functions(index, unit, &unit->tree, 0);
-	while (unit->spans.nr && unit->spans.at[unit->spans.nr - 1].what >= unit->nr_functions)
+	while (unit->spans.nr && unit->spans.at[unit->spans.nr - 1].owner >= unit->nr_functions)
 		unit->spans.nr--;
 	span_sort(&unit->spans);
 }
@@ -188,7 +188,7 @@ static bool add_unit(struct dwarf_index *index, const Dwarf_Die *lines, const Dw
 	nr_ranges = add_ranges(index, &index->spans, &unit->lines, nr);
 	if (nr_ranges)
 		return nr_ranges > 0;
-	/* Some producers leave them out: the unit covers what its functions cover. */
+	/* Some compilers write no ranges for units: use those of the unit's functions. */
 	unit_functions(index, unit);
 	for (size_t i = 0; i < unit->spans.nr; i++)
 		if (!span_add(&index->spans, unit->spans.at[i].low, unit->spans.at[i].high, nr))
@@ -209,7 +209,7 @@ struct dwarf_index *dwarf_index_new(Dwfl_Module *mod, Dwarf *dw, bool code_at_ze
 	while (!dwarf_get_units(dw, cu, &cu, NULL, &type, &die, NULL)) {
 		const Dwarf_Die *tree = &die;
 
-		/* to ask for the other part opens its file */
+		/* dwarf_cu_info() opens the split unit's file */
 		if (type == DW_UT_skeleton && debug_file_split_is_safe(mod, &die) &&
 		    !dwarf_cu_info(cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
 			tree = &sub;
@@ -241,7 +241,7 @@ struct dwarf_unit *dwarf_index_unit(struct dwarf_index *index, Dwarf_Addr addr)
 {
 	const struct span *span = span_find(&index->spans, addr);
 
-	return span ? &index->units[span->what] : NULL;
+	return span ? &index->units[span->owner] : NULL;
 }
 
 Dwarf_Die *dwarf_unit_lines(struct dwarf_unit *unit)
@@ -254,7 +254,7 @@ Dwarf_Die *dwarf_unit_tree(struct dwarf_unit *unit)
 	return &unit->tree;
 }
 
-/* A block without addresses of its own (an optimised one) stands for what is in it. */
+/* A lexical block without addresses (optimised code) may cover any: its children decide. */
 static bool may_cover(Dwarf_Die *die, int tag, Dwarf_Addr addr)
 {
 	Dwarf_Addr base, low, high;
@@ -301,7 +301,7 @@ unsigned int dwarf_unit_functions(struct dwarf_index *index, struct dwarf_unit *
 	span = span_find(&unit->spans, addr);
 	if (!span)
 		return 0;
-	found[0] = unit->functions[span->what];
+	found[0] = unit->functions[span->owner];
 	nr = inlined_at(&found[0], addr, found, 1, 0);
 	for (unsigned int i = 0; i < nr; i++)
 		chain[i] = found[nr - 1 - i];

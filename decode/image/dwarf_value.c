@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Values by their type, as gdb prints them: see dwarf_eval.h. Types are untrusted: they may be
- * endless, or refer to themselves. So depth, members, elements and characters are bounded; "..."
- * stands for the rest.
+ * Formats values by their type, as gdb prints them: see dwarf_eval.h. Types are untrusted: they may
+ * be infinite or refer to themselves. So depth, members, elements and characters are bounded; "..."
+ * replaces the rest.
  */
 #include "dwarf_eval.h"
 
@@ -13,14 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_DEPTH      3    /* of structures and arrays */
-#define MAX_LEVELS     12   /* with references and typedefs between them */
-#define MAX_MEMBERS    8    /* that are shown of a structure */
-#define MAX_ELEMENTS   8    /* of an array; equal ones count as one */
-#define MAX_RUN	       4096 /* elements that are compared */
-#define MIN_REPEATS    10
-#define MAX_CHARS      48 /* of a string */
-#define MAX_ELEMENT    64 /* bytes of elements that are compared */
+#define MAX_DEPTH      3    /* nested structures and arrays */
+#define MAX_LEVELS     12   /* nested types of any kind */
+#define MAX_MEMBERS    8    /* printed members of a structure */
+#define MAX_ELEMENTS   8    /* printed elements of an array; a run of equal ones counts as one */
+#define MAX_RUN	       4096 /* elements compared for a run */
+#define MIN_REPEATS    10   /* equal elements printed as "<repeats N times>" */
+#define MAX_CHARS      48   /* printed characters of a string */
+#define MAX_ELEMENT    64   /* bytes; larger elements are not compared */
 #define MAX_CHILDREN   512
 #define MAX_ALIASES    32 /* typedefs and qualifiers of one type */
 #define MAX_DIMENSIONS 4
@@ -37,7 +37,7 @@ struct value_text {
 struct object {
 	const struct dwarf_location *location;
 	uint64_t off;
-	/* a bit-field: its first bit from off on, and how many; 0: it is none */
+	/* bit-field: its first bit, counted from off, and its size; nr_bits 0: not a bit-field */
 	unsigned int bit, nr_bits;
 };
 
@@ -105,8 +105,8 @@ static bool is_alias(int tag)
 	}
 }
 
-/* Without names and qualifiers; the tag, or -1: void, or endless. */
-static int peel(Dwarf_Die *type, Dwarf_Die *plain)
+/* Removes typedefs and qualifiers. Returns the type's tag; -1: void, or too many of them. */
+static int strip_aliases(Dwarf_Die *type, Dwarf_Die *plain)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die next;
@@ -126,7 +126,7 @@ static int peel(Dwarf_Die *type, Dwarf_Die *plain)
 	return -1;
 }
 
-static bool number(Dwarf_Die *die, unsigned int name, uint64_t *value)
+static bool attr_number(Dwarf_Die *die, unsigned int name, uint64_t *value)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word word;
@@ -137,9 +137,9 @@ static bool number(Dwarf_Die *die, unsigned int name, uint64_t *value)
 	return true;
 }
 
-/* An array's dimensions, outermost first; their number, 0: one of them is not known. */
-static unsigned int dimensions(const struct dwarf_context *c, Dwarf_Die *array,
-			       uint64_t counts[MAX_DIMENSIONS])
+/* Reads an array's dimensions, outermost first. Returns their number; 0: one of them is unknown. */
+static unsigned int array_dimensions(const struct dwarf_context *c, Dwarf_Die *array,
+				     uint64_t counts[MAX_DIMENSIONS])
 {
 	unsigned int nr = 0;
 	Dwarf_Attribute attr;
@@ -156,12 +156,12 @@ static unsigned int dimensions(const struct dwarf_context *c, Dwarf_Die *array,
 			continue;
 		if (nr == MAX_DIMENSIONS)
 			return 0;
-		number(&die, DW_AT_lower_bound, &lower);
-		if (number(&die, DW_AT_count, &counts[nr])) {
+		attr_number(&die, DW_AT_lower_bound, &lower);
+		if (attr_number(&die, DW_AT_count, &counts[nr])) {
 			nr++;
 			continue;
 		}
-		if (!number(&die, DW_AT_upper_bound, &upper) &&
+		if (!attr_number(&die, DW_AT_upper_bound, &upper) &&
 		    (!dwarf_attr(&die, DW_AT_upper_bound, &attr) ||
 		     dwarf_whatform(&attr) != DW_FORM_exprloc ||
 		     dwarf_getlocation(&attr, &ops, &nr_ops) ||
@@ -172,24 +172,24 @@ static unsigned int dimensions(const struct dwarf_context *c, Dwarf_Die *array,
 	return nr;
 }
 
-/* Bytes of an object of the type; 0: not known, or none. */
+/* Size in bytes of an object of the type; 0: unknown. */
 static uint64_t size_of(const struct dwarf_context *c, Dwarf_Die *type)
 {
 	uint64_t counts[MAX_DIMENSIONS], size = 0, factor = 1;
 	Dwarf_Die plain = *type, element;
 
 	for (int i = 0; i < MAX_DEPTH; i++) {
-		int tag = peel(&plain, &plain);
+		int tag = strip_aliases(&plain, &plain);
 		unsigned int nr;
 
-		if (number(&plain, DW_AT_byte_size, &size))
+		if (attr_number(&plain, DW_AT_byte_size, &size))
 			return size * factor;
 		if (tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
 		    tag == DW_TAG_rvalue_reference_type)
 			return 8 * factor;
 		if (tag != DW_TAG_array_type || !type_of(&plain, &element))
 			return 0;
-		nr = dimensions(c, &plain, counts);
+		nr = array_dimensions(c, &plain, counts);
 		factor = nr ? factor : 0;
 		for (unsigned int d = 0; d < nr; d++)
 			if (__builtin_mul_overflow(factor, counts[d], &factor) || factor > 1u << 30)
@@ -201,7 +201,7 @@ static uint64_t size_of(const struct dwarf_context *c, Dwarf_Die *type)
 
 /* ---- scalars ---- */
 
-/* An object of at most 8 bytes, or a bit-field, without sign. */
+/* Reads an object of at most 8 bytes, or a bit-field, as an unsigned number. */
 static enum dwarf_status read_number(const struct value_text *t, const struct object *o,
 				     uint64_t size, uint64_t *value)
 {
@@ -274,8 +274,8 @@ static void put_base(struct value_text *t, Dwarf_Die *type, const struct object 
 	uint64_t size = 0, encoding = 0, value, nr_bits;
 	enum dwarf_status status;
 
-	number(type, DW_AT_byte_size, &size);
-	number(type, DW_AT_encoding, &encoding);
+	attr_number(type, DW_AT_byte_size, &size);
+	attr_number(type, DW_AT_encoding, &encoding);
 	status = read_number(t, o, size, &value);
 	nr_bits = o->nr_bits ? o->nr_bits : 8 * size;
 	if (status != DWARF_KNOWN) {
@@ -315,7 +315,7 @@ static void put_base(struct value_text *t, Dwarf_Die *type, const struct object 
 	}
 }
 
-/* A name for the value, or names of its bits. */
+/* Prints the enumerator of the value, or those of its bits. */
 static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object *o)
 {
 	uint64_t size = 0, value, mask, left, constant;
@@ -324,7 +324,7 @@ static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object 
 	unsigned int nr = 0;
 	Dwarf_Die die;
 
-	number(type, DW_AT_byte_size, &size);
+	attr_number(type, DW_AT_byte_size, &size);
 	status = read_number(t, o, size, &value);
 	if (status != DWARF_KNOWN) {
 		put_status(t, status);
@@ -333,7 +333,7 @@ static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object 
 	mask = size < 8 ? (1ull << 8 * size) - 1 : UINT64_MAX;
 	if (!dwarf_child(type, &die)) {
 		do {
-			if (!number(&die, DW_AT_const_value, &constant))
+			if (!attr_number(&die, DW_AT_const_value, &constant))
 				continue;
 			if ((constant & mask) == value) {
 				if (dwarf_hasattr(type, DW_AT_enum_class) && dwarf_diename(type))
@@ -351,7 +351,7 @@ static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object 
 	left = value;
 	put(t, "(");
 	do {
-		if (!number(&die, DW_AT_const_value, &constant) || !(left & constant & mask))
+		if (!attr_number(&die, DW_AT_const_value, &constant) || !(left & constant & mask))
 			continue;
 		put(t, "%s%s", any ? " | " : "", dwarf_diename(&die) ? dwarf_diename(&die) : "?");
 		left &= ~constant;
@@ -369,13 +369,13 @@ static bool is_char(Dwarf_Die *type)
 	uint64_t encoding = 0, size = 0;
 	Dwarf_Die plain;
 
-	return peel(type, &plain) == DW_TAG_base_type &&
-	       number(&plain, DW_AT_encoding, &encoding) &&
+	return strip_aliases(type, &plain) == DW_TAG_base_type &&
+	       attr_number(&plain, DW_AT_encoding, &encoding) &&
 	       (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char) &&
-	       number(&plain, DW_AT_byte_size, &size) && size == 1;
+	       attr_number(&plain, DW_AT_byte_size, &size) && size == 1;
 }
 
-/* Up to the first NUL, of at most max characters. */
+/* Prints at most max characters, up to the first NUL. */
 static void put_string(struct value_text *t, const struct dwarf_location *location, uint64_t off,
 		       uint64_t max)
 {
@@ -424,13 +424,13 @@ static void put_pointer(struct value_text *t, Dwarf_Die *type, const struct obje
 	put(t, "%s0x%" PRIx64, tag == DW_TAG_pointer_type ? "" : "@", addr);
 	if (tag != DW_TAG_pointer_type) {
 		if (!typed || t->depth)
-			return; /* of a member that refers to something the address, as in gdb */
+			return; /* for a reference within a structure only the address, as gdb */
 		put(t, ": ");
 		put_object(t, &target, &object);
 	} else if (typed && addr && is_char(&target)) {
 		put(t, " ");
 		put_string(t, &target_location, 0, UINT64_MAX);
-	} else if (typed && peel(&target, &plain) == DW_TAG_subroutine_type) {
+	} else if (typed && strip_aliases(&target, &plain) == DW_TAG_subroutine_type) {
 		symbol = t->c->memory->function ? t->c->memory->function(t->c->memory->ctx, addr) :
 						  NULL;
 		if (symbol)
@@ -440,7 +440,7 @@ static void put_pointer(struct value_text *t, Dwarf_Die *type, const struct obje
 
 /* ---- structures and arrays ---- */
 
-/* Where a member is; false: an expression computes it. */
+/* Finds a member in the outer object. False: its location is an unsupported expression. */
 static bool member_object(Dwarf_Die *member, const struct object *outer, struct object *o)
 {
 	uint64_t off = 0, bits, bit;
@@ -450,26 +450,26 @@ static bool member_object(Dwarf_Die *member, const struct object *outer, struct 
 
 	*o = *outer;
 	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
-	    !number(member, DW_AT_data_member_location, &off)) {
+	    !attr_number(member, DW_AT_data_member_location, &off)) {
 		if (dwarf_getlocation(&attr, &ops, &nr) || nr != 1 ||
 		    ops[0].atom != DW_OP_plus_uconst)
 			return false;
 		off = ops[0].number;
 	}
 	o->off += off;
-	if (!number(member, DW_AT_bit_size, &bits))
+	if (!attr_number(member, DW_AT_bit_size, &bits))
 		return true;
 	if (!bits || bits > 64)
 		return false;
 	o->nr_bits = (unsigned int)bits;
-	if (number(member, DW_AT_data_bit_offset, &bit)) {
+	if (attr_number(member, DW_AT_data_bit_offset, &bit)) {
 		o->off += bit / 8;
 		o->bit = bit % 8;
 		return true;
 	}
-	/* before DWARF 4: from the most significant bit of a unit of storage on */
-	if (!number(member, DW_AT_bit_offset, &bit) || !number(member, DW_AT_byte_size, &off) ||
-	    off > 8 || bit + bits > 8 * off)
+	/* before DWARF 4: counted from the most significant bit of a storage unit */
+	if (!attr_number(member, DW_AT_bit_offset, &bit) ||
+	    !attr_number(member, DW_AT_byte_size, &off) || off > 8 || bit + bits > 8 * off)
 		return false;
 	bit = 8 * off - bit - bits;
 	o->off += bit / 8;
@@ -482,7 +482,7 @@ static bool is_static(Dwarf_Die *member)
 	return dwarf_hasattr(member, DW_AT_external) || dwarf_hasattr(member, DW_AT_declaration);
 }
 
-/* A base class; the arguments of templates would fill the line. */
+/* Prints a base class without template arguments, which would fill the line. */
 static void put_class(struct value_text *t, const char *name)
 {
 	const char *template = name ? strchr(name, '<') : NULL;
@@ -547,13 +547,13 @@ static void put_struct(struct value_text *t, Dwarf_Die *type, const struct objec
 	put(t, nr ? "}" : "<No data fields>}");
 }
 
-/* So many elements are compared. */
+/* How many elements are compared for a run. */
 static uint64_t max_run(const struct value_text *t)
 {
 	return t->depth > 1 ? MAX_RUN / 64 : MAX_RUN;
 }
 
-/* How many elements from the first on are equal to it. */
+/* The number of elements, including the first one, that are equal to the first one. */
 static uint64_t nr_equal(const struct value_text *t, const struct object *o, uint64_t size,
 			 uint64_t max)
 {
@@ -619,7 +619,7 @@ static void put_elements(struct value_text *t, Dwarf_Die *type, const struct obj
 static void put_array(struct value_text *t, Dwarf_Die *type, const struct object *o)
 {
 	uint64_t counts[MAX_DIMENSIONS];
-	unsigned int nr = dimensions(t->c, type, counts);
+	unsigned int nr = array_dimensions(t->c, type, counts);
 	Dwarf_Die element;
 
 	if (!nr || !type_of(type, &element) || dwarf_hasattr(type, DW_AT_GNU_vector))
@@ -628,8 +628,8 @@ static void put_array(struct value_text *t, Dwarf_Die *type, const struct object
 		put_elements(t, &element, o, counts, nr);
 }
 
-/* Does the snapshot lack all of an object in memory? */
-static bool lacks(const struct value_text *t, Dwarf_Die *type, const struct object *o)
+/* Whether the snapshot contains no part of an object in memory. */
+static bool is_missing(const struct value_text *t, Dwarf_Die *type, const struct object *o)
 {
 	uint64_t addr, size, word;
 
@@ -649,7 +649,7 @@ static bool lacks(const struct value_text *t, Dwarf_Die *type, const struct obje
 static void put_object(struct value_text *t, Dwarf_Die *type, const struct object *o)
 {
 	Dwarf_Die plain;
-	int tag = peel(type, &plain);
+	int tag = strip_aliases(type, &plain);
 	bool nested = tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
 		      tag == DW_TAG_union_type || tag == DW_TAG_array_type;
 
@@ -659,7 +659,7 @@ static void put_object(struct value_text *t, Dwarf_Die *type, const struct objec
 		put(t, "{...}");
 		return;
 	}
-	if (nested && lacks(t, &plain, o)) {
+	if (nested && is_missing(t, &plain, o)) {
 		put_status(t, DWARF_NOT_IN_SNAPSHOT);
 		return;
 	}

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a debugger asks of the images of a process: where each of them is, the whole file, and the
- * bytes that no program can have changed. Records name only the mappings with code; what else a
- * program or library has is mapped at the same distance from its ELF addresses.
+ * What a debugger needs from the images of a process: their mappings, the whole files, and the
+ * bytes that the program cannot have changed. Records contain only mappings with code; the other
+ * segments of a program or library have the same bias.
  */
 #include "packed.h"
 
 #include <string.h>
 
 /*
- * The segment of code that a mapping is of. Its first and last page may contain what belongs to
- * other segments: linkers that save space in the file let them overlap there.
+ * The segment with code that is mapped. Its first and last page may contain bytes of other
+ * segments: linkers let them share a page to save space in the file.
  */
-static const struct image_load *code_of(const struct image_map *map)
+static const struct image_load *code_segment(const struct image_map *map)
 {
 	uint64_t end = map->pgoff + (map->end - map->start);
 
@@ -25,20 +25,20 @@ static const struct image_load *code_of(const struct image_map *map)
 	return NULL;
 }
 
-/* How far an image is moved from its ELF addresses. False: unknown. */
+/* *bias: run-time address minus ELF address. False: unknown. */
 static bool map_bias(const struct image_map *map, uint64_t *bias)
 {
 	const struct image_load *load;
 
 	if (!map->image->data || !map->image->is_elf || map->image->is_rel || map->is_kernel_image)
 		return false;
-	load = code_of(map);
+	load = code_segment(map);
 	*bias = load ? map->start - map->pgoff + load->off - load->vaddr :
 		       map->start - image_map_vaddr(map, map->start);
 	return true;
 }
 
-/* The bytes at addr of a segment without permission to write. */
+/* The bytes at addr, if they are in a read-only segment; NULL: they are not. */
 static const uint8_t *segment_bytes(const struct image_map *map, uint64_t addr, size_t *left)
 {
 	const struct auxtap_image *image = map->image;
@@ -71,7 +71,7 @@ static const uint8_t *constant_bytes(struct auxtap_image_set *set, pid_t pid, ui
 	*image = map ? map->image : NULL;
 	if (map && map->is_generated_code)
 		return NULL;
-	if (map && !map->image->is_elf) /* given by hand */
+	if (map && !map->image->is_elf) /* a raw file from --image */
 		return image_map_bytes(map, addr, left);
 	if (map)
 		return segment_bytes(map, addr, left);
@@ -81,7 +81,7 @@ static const uint8_t *constant_bytes(struct auxtap_image_set *set, pid_t pid, ui
 		if (!*image) /* an exec */
 			continue;
 		bytes = segment_bytes(&view->maps[i], addr, left);
-		/* up to what else is mapped there */
+		/* up to the next mapping */
 		for (size_t j = 0; bytes && j < view->nr; j++)
 			if (view->maps[j].start > addr && view->maps[j].start - addr < *left)
 				*left = (size_t)(view->maps[j].start - addr);
@@ -134,7 +134,7 @@ int auxtap_image_set_bytes(const struct auxtap_image_set *set, size_t index, con
 	return 0;
 }
 
-static size_t image_number(const struct auxtap_image_set *set, const struct auxtap_image *image)
+static size_t index_of_image(const struct auxtap_image_set *set, const struct auxtap_image *image)
 {
 	size_t i = 0;
 
@@ -159,7 +159,7 @@ int auxtap_image_set_mappings(struct auxtap_image_set *set, pid_t pid, uint64_t 
 		struct auxtap_mapping mapping = {.size = sizeof(mapping),
 						 .start = view->maps[i].start,
 						 .end = view->maps[i].end,
-						 .image = image_number(set, view->maps[i].image)};
+						 .image = index_of_image(set, view->maps[i].image)};
 
 		mapping.has_bias = map_bias(&view->maps[i], &mapping.bias);
 		pthread_mutex_unlock(&set->lock);

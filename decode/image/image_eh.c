@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What .eh_frame says of code, with or without symbols: the ranges of code that functions consist
- * of, found by the search table of .eh_frame_hdr (or one made here: static programs have none), and
- * where an exception lands that leaves a call (.gcc_except_table). Formats: the Linux Standard
- * Base, "Exception Frames", and the layout of language-specific data that gcc and clang share. The
- * files are untrusted: each read is checked.
+ * Reads .eh_frame, which describes code with or without symbols: the ranges of code that functions
+ * consist of, found by the search table of .eh_frame_hdr (static programs have none: it is made
+ * here), and landing pads of exceptions (.gcc_except_table). Formats: the Linux Standard Base,
+ * "Exception Frames", and the LSDA layout that gcc and clang share. The files are untrusted: each
+ * read is checked.
  */
 #include "packed.h"
 #include "util/vector.h"
@@ -41,7 +41,7 @@ static bool eh_seek(struct eh_cursor *c, const struct auxtap_image *image, uint6
 	return true;
 }
 
-/* Little-endian; 0 at the end. */
+/* Reads a little-endian number; past the end: 0, and c->failed is set. */
 static uint64_t eh_bytes(struct eh_cursor *c, unsigned int nr)
 {
 	uint64_t value = 0;
@@ -73,7 +73,7 @@ static uint64_t eh_leb(struct eh_cursor *c, bool is_signed)
 	return value;
 }
 
-/* A pointer as 'encoding' says; fails where that is one that no linker writes here. */
+/* Reads a pointer with this DW_EH_PE_ encoding; fails with one that no linker writes here. */
 static uint64_t eh_pointer(struct eh_cursor *c, uint8_t encoding, uint64_t data)
 {
 	uint64_t base = 0, value;
@@ -151,7 +151,7 @@ static uint64_t eh_entry(const uint8_t *table, size_t i, unsigned int field, uin
 	return base + (uint64_t)(int64_t)value;
 }
 
-/* By the file's search table at base. */
+/* Searches the file's table (.eh_frame_hdr) at base. Returns the FDE's ELF address; 0: none. */
 static uint64_t eh_search_table(const struct auxtap_image *image, uint64_t base, uint64_t vaddr)
 {
 	struct eh_cursor c;
@@ -182,14 +182,14 @@ static uint64_t eh_search_table(const struct auxtap_image *image, uint64_t base,
 	return lo ? eh_entry(c.at, lo - 1, 1, base) : 0;
 }
 
-/* ---- entries ---- */
+/* ---- CIEs and FDEs ---- */
 
 struct eh_cie {
 	uint8_t pointers, lsda; /* encodings */
 	bool has_augmentation;
 };
 
-/* The common part of entries: how their pointers are encoded. */
+/* Reads the CIE of an FDE: it has the encodings of the FDE's pointers. */
 static bool eh_read_cie(const struct auxtap_image *image, uint64_t vaddr, struct eh_cie *cie)
 {
 	struct eh_cursor c;
@@ -207,7 +207,7 @@ static bool eh_read_cie(const struct auxtap_image *image, uint64_t vaddr, struct
 	}
 	if (augmentation[sizeof(augmentation) - 1] || (version != 1 && version != 3))
 		return false;
-	eh_leb(&c, false); /* alignment of code and of data, register of the return address */
+	eh_leb(&c, false); /* code and data alignment, return address register */
 	eh_leb(&c, true);
 	if (version == 1)
 		eh_bytes(&c, 1);
@@ -233,8 +233,11 @@ static bool eh_read_cie(const struct auxtap_image *image, uint64_t vaddr, struct
 	return !c.failed;
 }
 
-/* Does the program of the entry begin with where the caller's registers are, before any code? */
-static bool eh_begins_within(struct eh_cursor *c, const uint8_t *end)
+/*
+ * Whether the FDE's CFA program begins with a rule that applies before any code was executed: the
+ * frame is set up already.
+ */
+static bool eh_starts_with_frame(struct eh_cursor *c, const uint8_t *end)
 {
 	uint64_t op;
 
@@ -246,7 +249,7 @@ static bool eh_begins_within(struct eh_cursor *c, const uint8_t *end)
 	       !(op >= 1 && op <= 4) && op != 0x2e /* DW_CFA_GNU_args_size */;
 }
 
-/* The entry at 'entry' of .eh_frame; false where it is damaged, or no function's. */
+/* Reads the FDE at 'entry' of .eh_frame. False: it is damaged or no FDE. */
 static bool eh_read_entry(const struct auxtap_image *image, uint64_t entry,
 			  struct image_range *range)
 {
@@ -279,13 +282,13 @@ static bool eh_read_entry(const struct auxtap_image *image, uint64_t entry,
 		c.at += size;
 		c.vaddr += size;
 	}
-	range->is_part = eh_begins_within(&c, end);
+	range->is_part = eh_starts_with_frame(&c, end);
 	return !c.failed && range->start < range->end;
 }
 
 /* ---- files without a search table ---- */
 
-/* The section .eh_frame: where it is in the file; false: none. */
+/* Finds the header of the section .eh_frame. False: there is none. */
 static bool eh_section(const struct auxtap_image *image, Elf64_Shdr *found)
 {
 	Elf64_Ehdr eh;
@@ -318,7 +321,7 @@ static int eh_compare(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Lists all entries of .eh_frame. Without memory, or of a damaged section, those up to there. */
+/* Lists all FDEs of .eh_frame; out of memory, or in a damaged section, only those read so far. */
 static void eh_list(struct auxtap_image *image)
 {
 	struct image_range range;
@@ -349,7 +352,7 @@ static void eh_list(struct auxtap_image *image)
 		qsort(image->eh, image->nr_eh, sizeof(*image->eh), eh_compare);
 }
 
-/* The ELF address of the entry (FDE) that begins last before vaddr; 0: none. */
+/* The ELF address of the FDE with the highest start that is not above vaddr; 0: none. */
 static uint64_t eh_search(struct auxtap_image *image, uint64_t vaddr)
 {
 	uint64_t base;
@@ -394,7 +397,7 @@ uint64_t image_eh_landing_pad(struct auxtap_image *image, uint64_t call)
 		return 0;
 	encoding = (uint8_t)eh_bytes(&c, 1);
 	pads = encoding == PE_OMIT ? range.start : eh_pointer(&c, encoding, 0);
-	if (eh_bytes(&c, 1) != PE_OMIT) /* the table of types */
+	if (eh_bytes(&c, 1) != PE_OMIT) /* offset of the type table */
 		eh_leb(&c, false);
 	encoding = (uint8_t)eh_bytes(&c, 1);
 	length = eh_leb(&c, false);
@@ -407,7 +410,7 @@ uint64_t image_eh_landing_pad(struct auxtap_image *image, uint64_t call)
 		uint64_t size = eh_pointer(&c, encoding & 0x0f, 0);
 		uint64_t pad = eh_pointer(&c, encoding & 0x0f, 0);
 
-		eh_leb(&c, false); /* what is done there */
+		eh_leb(&c, false); /* index in the action table */
 		if (!c.failed && call >= start && call - start < size)
 			return pad ? pads + pad : 0;
 	}

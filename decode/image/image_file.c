@@ -15,7 +15,7 @@
 
 #define MAX_LOADS 64
 
-/* Both ELF classes in one shape. */
+/* The fields of an ELF header, for both ELF classes. */
 struct elf_view {
 	const uint8_t *data;
 	size_t size;
@@ -146,7 +146,7 @@ static int read_elf(struct auxtap_image *image)
 	struct elf_segment seg;
 
 	if (!elf_open(&elf, image->data, image->size))
-		return 0; /* raw bytes are an image, too */
+		return 0; /* an image may consist of raw bytes */
 	image->is_elf = true;
 	image->is_64 = elf.is_64;
 	image->machine = elf.machine;
@@ -254,7 +254,7 @@ int image_off_to_vaddr(const struct auxtap_image *image, uint64_t off, uint64_t 
 		if (!best || load->exec)
 			best = load;
 	}
-	/* The kernel maps whole pages: bytes around a segment belong to it, too. */
+	/* The kernel maps whole pages: bytes around a segment belong to the mapping, too. */
 	for (unsigned int i = 0; !best && i < image->nr_loads; i++) {
 		const struct image_load *load = &image->loads[i];
 

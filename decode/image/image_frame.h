@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A frame's registers, by which arguments and local variables are found (image_vars.c), as the
- * unwinder (unwind.c) restores them. Not public.
+ * The registers of a frame as the unwinder (unwind.c) restores them; arguments and local variables
+ * are found by them (image_vars.c).
  */
 #ifndef AUXTAP_IMAGE_FRAME_H
 #define AUXTAP_IMAGE_FRAME_H
@@ -14,24 +14,24 @@
 #define IMAGE_FRAME_REGS 33
 
 struct image_frame {
-	uint64_t reg[IMAGE_FRAME_REGS]; /* by DWARF number */
-	uint64_t known;			/* a bit each */
-	uint64_t cfa;			/* the frame's address, if has_cfa */
+	uint64_t reg[IMAGE_FRAME_REGS]; /* by DWARF register number */
+	uint64_t known_mask;		/* bit n: reg[n] is known */
+	uint64_t cfa;			/* the canonical frame address, if has_cfa */
 	bool has_cfa;
-	bool valid; /* these are the frame's registers, not found by frame pointers alone */
+	bool valid; /* the registers are reliable: not found by frame pointers alone */
 };
 
 struct image_memory {
-	/* Copies size bytes of the dead process' memory; false: it is not known. */
+	/* Copies size bytes of the dead process's memory. False: unknown. */
 	bool (*read)(void *ctx, uint64_t addr, void *buf, size_t size);
-	/* May the memory at addr be other than in the image's file, although that maps it? */
+	/* Whether memory at addr may differ from the image file that is mapped there. */
 	bool (*may_differ)(void *ctx, uint64_t addr);
-	/* The name of the function that begins at addr; NULL: not known, or not asked for. */
+	/* The name of the function that begins at addr; NULL: unknown. May be NULL itself. */
 	const char *(*function)(void *ctx, uint64_t addr);
 	void *ctx;
 };
 
-/* What is shown of a variable. Strings are of debug information and not escaped. */
+/* A variable to print. The strings come from debug information and are not escaped. */
 struct image_variable {
 	const char *name, *value;
 	bool is_argument;
@@ -41,18 +41,18 @@ struct image_variable {
 struct image_vars_query {
 	pid_t pid;
 	uint64_t time, pc;  /* pc: an address in the instruction, or in the call */
-	unsigned int level; /* of the functions inlined there; 0 is the innermost */
-	bool locals;
-	bool stopped; /* at pc, not in a call there: the frame may not be set up yet */
+	unsigned int level; /* which of the functions inlined at pc; 0: the innermost */
+	bool locals;	    /* local variables, too */
+	bool stopped;	    /* at pc, not in a call there: the frame may not be set up yet */
 	const struct image_frame *frame;
-	const struct image_frame *caller; /* NULL: not known, or the frame was not called */
-	uint64_t caller_pc;		  /* in the call */
-	bool caller_missing;		  /* it was called, but by which frame is not known */
+	const struct image_frame *caller; /* NULL: unknown, or the frame was not called */
+	uint64_t caller_pc;		  /* an address in the call */
+	bool caller_missing;		  /* it was called, but the caller's frame is unknown */
 	struct image_memory memory;	  /* of the snapshot */
 };
 
 struct auxtap_image_set;
-/* Calls fn for each argument, in the order of the declaration, then for local variables. */
+/* Calls fn for each argument, in the order of declaration, then for each local variable. */
 void image_set_each_variable(struct auxtap_image_set *set, const struct image_vars_query *query,
 			     void (*fn)(void *ctx, const struct image_variable *var), void *ctx);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Images of which a packed file has parts: see packed.h. Files are made of them in memory, with
- * holes, where a descriptor is needed. A packed file is untrusted.
+ * Packed images: see packed.h. If a file descriptor is needed, the parts are written to a memfd
+ * with holes. A packed recording is untrusted.
  */
 #include "packed.h"
 #include "debug_file.h"
@@ -17,10 +17,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define MAX_UNPACKED  (1ull << 30) /* bytes of one record */
-#define MAX_FILE      (1ull << 33) /* bytes of a file with its holes */
-#define MAX_TEXT      65536u	   /* bytes of a name */
-#define PACKED_IMAGES (1u << 20)
+#define MAX_UNPACKED	  (1ull << 30) /* bytes of one record */
+#define MAX_FILE	  (1ull << 33) /* bytes of a file with its holes */
+#define MAX_TEXT	  65536u       /* bytes of a name */
+#define MAX_PACKED_IMAGES (1u << 20)
 
 int packed_unpack(const void *data, size_t size, uint8_t **out, size_t *out_size)
 {
@@ -44,7 +44,7 @@ int packed_unpack(const void *data, size_t size, uint8_t **out, size_t *out_size
 	return 0;
 }
 
-/* What is left to read of a record. */
+/* The unread rest of a record. */
 struct packed_cursor {
 	const uint8_t *at, *end;
 };
@@ -66,7 +66,10 @@ static const char *packed_text(struct packed_cursor *c, uint32_t size)
 	return text && !text[size - 1] && strlen(text) == size - 1 ? text : NULL;
 }
 
-/* Extents are in order, within the file, and without overlaps; all of their bytes are there. */
+/*
+ * Checks that extents are sorted, within the file, and do not overlap, and that all bytes are
+ * there.
+ */
 static bool packed_read_file(struct packed_cursor *c, struct packed_file *file)
 {
 	struct packed_file_head head;
@@ -99,7 +102,7 @@ static bool packed_read_file(struct packed_cursor *c, struct packed_file *file)
 
 static bool packed_parse(struct packed_image *p, size_t size)
 {
-	struct packed_cursor c = {p->raw, p->raw + size};
+	struct packed_cursor c = {p->unpacked, p->unpacked + size};
 	const void *head = packed_take(&c, sizeof(p->head));
 
 	if (!head)
@@ -114,43 +117,44 @@ static bool packed_parse(struct packed_image *p, size_t size)
 	p->path = packed_text(&c, p->head.path_size);
 	if (!p->name || !p->path)
 		return false;
-	/* what follows is read as numbers */
-	c.at += -(uintptr_t)(c.at - p->raw) & 7;
+	/* the extents that follow are aligned to 8 */
+	c.at += -(uintptr_t)(c.at - p->unpacked) & 7;
 	if (c.at > c.end)
 		return false;
 	return (p->head.nr_files < 1 || packed_read_file(&c, &p->file)) &&
-	       (p->head.nr_files < 2 || (c.at += -(uintptr_t)(c.at - p->raw) & 7, c.at <= c.end)) &&
+	       (p->head.nr_files < 2 ||
+		(c.at += -(uintptr_t)(c.at - p->unpacked) & 7, c.at <= c.end)) &&
 	       (p->head.nr_files < 2 || packed_read_file(&c, &p->debug)) && c.at == c.end;
 }
 
 int image_packed_add(struct auxtap_image_set *set, const void *data, size_t size)
 {
 	struct packed_image *p;
-	size_t raw_size;
+	size_t unpacked_size;
 	int ret;
 
-	if (set->nr_packed == PACKED_IMAGES)
+	if (set->nr_packed == MAX_PACKED_IMAGES)
 		return -EBADMSG;
 	if (vector_grow(set->packed, set->nr_packed, set->max_packed))
 		return -ENOMEM;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	ret = packed_unpack(data, size, &p->raw, &raw_size);
-	if (!ret && !packed_parse(p, raw_size))
+	ret = packed_unpack(data, size, &p->unpacked, &unpacked_size);
+	if (!ret && !packed_parse(p, unpacked_size))
 		ret = -EBADMSG;
 	if (!ret) {
 		set->packed[set->nr_packed++] = p; /* images point to it */
 		return 0;
 	}
-	free(p->raw);
+	free(p->unpacked);
 	free(p);
 	return ret;
 }
 
 static void packed_free(struct packed_image *p)
 {
-	free(p->raw);
+	free(p->unpacked);
 	free(p);
 }
 
@@ -161,7 +165,7 @@ void image_packed_free(struct auxtap_image_set *set)
 	free(set->packed);
 }
 
-/* A new file in memory, with holes; a descriptor or -errno. */
+/* Writes the parts to a new memfd with holes. Returns its descriptor or -errno. */
 static int packed_open(const struct packed_file *file)
 {
 	int fd = memfd_create("auxtap-packed", MFD_CLOEXEC), ret = 0;
@@ -175,7 +179,7 @@ static int packed_open(const struct packed_file *file)
 		const struct packed_extent *e = &file->extents[i];
 
 		if (pwrite(fd, bytes, e->size, (off_t)e->off) != (ssize_t)e->size)
-			ret = -ENOMEM; /* where files in memory are limited */
+			ret = -ENOMEM; /* the size of memfds may be limited */
 		bytes += e->size;
 	}
 	if (!ret)
@@ -184,8 +188,8 @@ static int packed_open(const struct packed_file *file)
 	return ret;
 }
 
-static const struct packed_image *packed_of(const struct auxtap_image_set *set,
-					    const struct auxtap_image *image)
+static const struct packed_image *find_packed(const struct auxtap_image_set *set,
+					      const struct auxtap_image *image)
 {
 	for (size_t i = 0; i < set->nr_packed; i++) {
 		const struct packed_image *p = set->packed[i];
@@ -205,7 +209,7 @@ static const struct packed_image *packed_of(const struct auxtap_image_set *set,
 
 bool image_packed_find(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
-	const struct packed_image *p = packed_of(set, image);
+	const struct packed_image *p = find_packed(set, image);
 	int fd = -ENOENT;
 
 	if (!p || p->head.state != AUXTAP_IMAGE_FOUND)
@@ -215,7 +219,7 @@ bool image_packed_find(const struct auxtap_image_set *set, struct auxtap_image *
 		image->no_memory = true;
 		return false;
 	}
-	/* the file says what it is; the packed file may be wrong */
+	/* the file's own build-id counts: the packed recording is untrusted */
 	if (image->build_id_size && !image->is_core &&
 	    (image->found_build_id_size != image->build_id_size ||
 	     memcmp(image->found_build_id, image->build_id, image->build_id_size))) {

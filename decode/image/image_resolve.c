@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The image store by address: functions and lines of it; and what is known of each image.
- */
+/* Resolves addresses to functions and lines; information about images. */
 #include "util/sized.h"
 #include "packed.h"
 
@@ -24,7 +23,7 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	loc->image = map->image->name;
 	loc->image_off = image_map_vaddr(map, addr);
 	image_use_name(map->image, loc->image_off, 1);
-	/* a module's file knows its symbols by section, not by place */
+	/* in a module's file (ET_REL) symbols are relative to sections */
 	if (map->image->data && !map->image->is_rel)
 		sym = image_symbol_find(map->image, loc->image_off);
 	if (lines && map->is_generated_code)
@@ -40,11 +39,9 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	outer = &loc->frames[loc->nr_frames - 1];
 	if (sym) {
 		/*
-		 * The symbol table names the function itself: debug information may not
-		 * know it by linkage name. But what the compiler calls a clone or a part
-		 * of a function
-		 * ("fill.constprop.0") is the source's function, as gdb and addr2line
-		 * say.
+		 * The symbol table has the function's linkage name, which debug information may
+		 * lack. But for a clone or a part of a function ("fill.constprop.0") the name in
+		 * the source is used, as gdb and addr2line do.
 		 */
 		if (!outer->symbol || !strchr(sym->name, '.'))
 			outer->symbol = image_symbol_name(map->image, sym);
@@ -67,7 +64,7 @@ static int resolve_locked(struct auxtap_image_set *set, pid_t pid, uint64_t time
 	return ret;
 }
 
-/* The caller's struct may be of another version. */
+/* The caller's struct auxtap_location may be that of another version. */
 static int resolve_sized(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			 bool lines, struct auxtap_location *loc)
 {
@@ -102,15 +99,15 @@ int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t ti
 	return resolve_sized(set, pid, time, addr, false, loc);
 }
 
-/* The image with code of an ELF file at addr; *move: from its addresses to those at run time. */
+/* The image of the ELF file at addr; *bias: run-time address minus ELF address. */
 static struct auxtap_image *elf_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				   uint64_t addr, uint64_t *move)
+				   uint64_t addr, uint64_t *bias)
 {
 	const struct image_map *map = image_find_map(set, pid, time, addr);
 
 	if (!map || !map->image->data || map->image->is_rel)
 		return NULL;
-	*move = addr - image_map_vaddr(map, addr);
+	*bias = addr - image_map_vaddr(map, addr);
 	return map->image;
 }
 
@@ -119,13 +116,13 @@ bool image_set_find_range(struct auxtap_image_set *set, pid_t pid, uint64_t time
 {
 	struct auxtap_image *image;
 	bool found = false;
-	uint64_t move;
+	uint64_t bias;
 
 	pthread_mutex_lock(&set->lock);
-	image = elf_at(set, pid, time, addr, &move);
-	if (image && image_eh_find(image, addr - move, range)) {
-		range->start += move;
-		range->end += move;
+	image = elf_at(set, pid, time, addr, &bias);
+	if (image && image_eh_find(image, addr - bias, range)) {
+		range->start += bias;
+		range->end += bias;
 		found = true;
 	}
 	pthread_mutex_unlock(&set->lock);
@@ -136,14 +133,14 @@ uint64_t image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t
 			       uint64_t call)
 {
 	struct auxtap_image *image;
-	uint64_t move, pad = 0;
+	uint64_t bias, pad = 0;
 
 	pthread_mutex_lock(&set->lock);
-	image = elf_at(set, pid, time, call, &move);
+	image = elf_at(set, pid, time, call, &bias);
 	if (image)
-		pad = image_eh_landing_pad(image, call - move);
+		pad = image_eh_landing_pad(image, call - bias);
 	pthread_mutex_unlock(&set->lock);
-	return pad ? pad + move : 0;
+	return pad ? pad + bias : 0;
 }
 
 size_t auxtap_image_set_count(const struct auxtap_image_set *set)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Lines of source files that a packed file has, or that a report showed and will be packed. */
+/*
+ * Source lines that a packed recording contains, or that a report showed and that will be packed.
+ */
 #include "packed.h"
 #include "util/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* AUXTAP_METADATA_PACK_SOURCE, a zstd frame: for each line this, then the name, then the text */
+/* AUXTAP_METADATA_PACK_SOURCE is a zstd frame; for each line: this, the file's name, the text. */
 struct packed_source {
 	uint32_t line, newer, file_size, text_size;
 };
@@ -74,9 +76,9 @@ uint8_t *image_source_pack(const struct auxtap_image_set *set, size_t *size)
 int image_source_add(struct auxtap_image_set *set, const void *data, size_t size)
 {
 	struct packed_source head;
-	uint8_t *raw;
+	uint8_t *unpacked;
 	size_t left, at = 0;
-	int ret = packed_unpack(data, size, &raw, &left);
+	int ret = packed_unpack(data, size, &unpacked, &left);
 
 	while (!ret && left) {
 		const char *file;
@@ -85,21 +87,21 @@ int image_source_add(struct auxtap_image_set *set, const void *data, size_t size
 			ret = -EBADMSG;
 			break;
 		}
-		memcpy(&head, raw + at, sizeof(head));
+		memcpy(&head, unpacked + at, sizeof(head));
 		at += sizeof(head);
 		left -= sizeof(head);
 		if (head.file_size > left || head.text_size > left - head.file_size) {
 			ret = -EBADMSG;
 			break;
 		}
-		file = (const char *)raw + at;
+		file = (const char *)unpacked + at;
 		if (!source_add(set, file, head.file_size, head.line, file + head.file_size,
 				head.text_size, head.newer))
 			ret = -ENOMEM;
 		at += head.file_size + head.text_size;
 		left -= head.file_size + head.text_size;
 	}
-	free(raw);
+	free(unpacked);
 	return ret;
 }
 

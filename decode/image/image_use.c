@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What was looked up in an image: which bytes of it, and names and lines of which addresses. */
+/* Tracks which bytes of an image were read, and for which addresses names and lines were needed. */
 #include "packed.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Arguments and local variables of a frame, of the functions inlined there, too. What a register
- * had when the function was entered is known only where the caller's debug information gives the
- * value (call site parameters) and the call is proved to be one of this function.
+ * Arguments and local variables of a frame, also of the functions inlined there. The value that a
+ * register had at the function's entry is known only if the caller's debug information contains it
+ * (call site parameters) and the call is proved to be a call of this function.
  */
 #include "dwarf_entry.h"
 #include "dwarf_index.h"
@@ -11,9 +11,9 @@
 #include <dwarf.h>
 #include <string.h>
 
-#define MAX_VARIABLES 32 /* of one kind in one function */
+#define MAX_VARIABLES 32 /* arguments, or local variables, of a function */
 #define MAX_CHILDREN  4096
-#define MAX_BLOCKS    16 /* within each other */
+#define MAX_BLOCKS    16 /* nested blocks */
 #define MAX_TEXT      161
 
 /* One call of image_set_each_variable(). */
@@ -26,7 +26,7 @@ struct vars {
 	unsigned int nr_chain;
 	struct dwarf_context context;
 	bool in_prologue;
-	bool of_callee; /* the function itself, not one that is inlined there */
+	bool is_outermost; /* the function itself, not one that is inlined into it */
 	void (*fn)(void *ctx, const struct image_variable *var);
 	void *ctx;
 };
@@ -62,9 +62,9 @@ static const char *function_at(void *ctx, uint64_t addr)
 	return sym && sym->start == vaddr ? image_symbol_name(map->image, sym) : NULL;
 }
 
-/* The functions at a run-time address; *move: from addresses of the debug information to them. */
+/* The functions at a run-time address; *bias: run-time address minus address in the debug info. */
 static unsigned int functions_at(const struct vars *v, uint64_t addr, Dwarf_Die *chain,
-				 uint64_t *move)
+				 uint64_t *bias)
 {
 	const struct image_map *map = image_find_map(v->set, v->query->pid, v->query->time, addr);
 	uint64_t vaddr, shift;
@@ -76,7 +76,7 @@ static unsigned int functions_at(const struct vars *v, uint64_t addr, Dwarf_Die 
 	vaddr = image_map_vaddr(map, addr);
 	image_use_name(map->image, vaddr, 1);
 	nr = image_lines_functions(map->image, vaddr, chain, &shift);
-	*move = addr - (vaddr - shift);
+	*bias = addr - (vaddr - shift);
 	return nr;
 }
 
@@ -104,7 +104,7 @@ static bool instance_of(Dwarf_Die *die, const Dwarf_Die *abstract, Dwarf_Die *fo
 	return false;
 }
 
-/* The order is that of the declaration: an instance may lack some, or have them in another one. */
+/* In the order of the declaration: an inlined instance may lack some, or have another order. */
 static void list_arguments(Dwarf_Die *function, struct die_list *list)
 {
 	Dwarf_Die abstract, die, instance;
@@ -130,7 +130,7 @@ static void list_arguments(Dwarf_Die *function, struct die_list *list)
 	} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
 }
 
-/* Those of the innermost block come first, as in gdb. */
+/* The variables of the innermost block come first, as in gdb. */
 static void list_locals(const struct vars *v, Dwarf_Die *block, struct die_list *list,
 			unsigned int depth)
 {
@@ -159,7 +159,7 @@ static void list_locals(const struct vars *v, Dwarf_Die *block, struct die_list 
 	} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
 }
 
-/* Without a location list the location is right only after the function's prologue. */
+/* Whether the variable has one location in the frame, which is valid only after the prologue. */
 static bool is_in_frame(Dwarf_Die *variable, const struct dwarf_location *location)
 {
 	Dwarf_Attribute attr;
@@ -173,7 +173,7 @@ static bool is_in_frame(Dwarf_Die *variable, const struct dwarf_location *locati
 	       ops[0].atom != DW_OP_addrx;
 }
 
-/* The prologue ends where the second line of the function begins, as gdb takes it. */
+/* As in gdb, the prologue ends where the second line of the function begins. */
 static bool is_in_prologue(Dwarf_Die *function, Dwarf_Addr pc)
 {
 	Dwarf_Addr entry, addr;
@@ -203,7 +203,7 @@ static void show(struct vars *v, Dwarf_Die *die, bool is_argument)
 
 	if (dwarf_attr_integrate(die, DW_AT_name, &attr))
 		var.name = dwarf_formstring(&attr);
-	/* compilers add "__func__", and the variables of a loop over a range */
+	/* skip variables that the compiler made: "__func__", those of range-based for loops */
 	if (!var.name || !*var.name ||
 	    (!is_argument && !strncmp(var.name, "__", 2) &&
 	     dwarf_attr_integrate(die, DW_AT_artificial, &attr)))
@@ -215,7 +215,7 @@ static void show(struct vars *v, Dwarf_Die *die, bool is_argument)
 	}
 	status = dwarf_value_text(&v->context, die, &location, text, sizeof(text));
 	var.optimized_out = status == DWARF_OPTIMIZED_OUT;
-	if (is_argument && v->of_callee && status != DWARF_KNOWN &&
+	if (is_argument && v->is_outermost && status != DWARF_KNOWN &&
 	    dwarf_entry_argument(&v->context, &v->entry, die, text, sizeof(text))) {
 		snprintf(entry_name, sizeof(entry_name), "%s@entry", var.name);
 		var.name = entry_name;
@@ -247,10 +247,10 @@ static void find_caller(struct vars *v)
 	entry->caller_missing = q->caller_missing;
 	if (!q->caller)
 		return;
-	entry->nr_caller = functions_at(v, q->caller_pc, entry->caller_chain, &entry->context.move);
+	entry->nr_caller = functions_at(v, q->caller_pc, entry->caller_chain, &entry->context.bias);
 	entry->context.frame = q->caller;
 	entry->context.memory = &v->memory;
-	entry->context.pc = q->caller_pc - entry->context.move;
+	entry->context.pc = q->caller_pc - entry->context.bias;
 	if (entry->nr_caller)
 		entry->context.function = &entry->caller_chain[entry->nr_caller - 1];
 }
@@ -264,21 +264,21 @@ static void variables(struct vars *v)
 	v->memory.read = read_memory;
 	v->memory.function = function_at;
 	v->memory.ctx = v;
-	v->nr_chain = functions_at(v, q->pc, v->chain, &v->context.move);
+	v->nr_chain = functions_at(v, q->pc, v->chain, &v->context.bias);
 	if (!v->nr_chain)
 		return;
 	outermost = &v->chain[v->nr_chain - 1];
 	v->context.frame = q->frame;
 	v->context.memory = &v->memory;
-	v->context.pc = q->pc - v->context.move;
+	v->context.pc = q->pc - v->context.bias;
 	v->context.function = outermost;
 	find_caller(v);
 	v->entry.callee = outermost;
-	v->entry.callee_move = v->context.move;
+	v->entry.callee_bias = v->context.bias;
 	v->context.entry_value = dwarf_entry_register;
 	v->context.ctx = &v->entry;
 	v->in_prologue = q->stopped && is_in_prologue(outermost, v->context.pc);
-	v->of_callee = level + 1 >= v->nr_chain;
+	v->is_outermost = level + 1 >= v->nr_chain;
 	show_all(v, level < v->nr_chain ? &v->chain[level] : outermost);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Files whose names come from a recording are opened with no more rights than those had who could
- * choose the name. Devices and FIFOs are not waited for.
+ * A file whose name comes from a recording is opened only if the users who could choose the name
+ * may read it. Opening a device or FIFO does not block.
  */
 #include "open_for_users.h"
 
@@ -17,8 +17,8 @@
 #define MAX_USERS  4
 
 /*
- * May the user do this, 4 read or 1 search? Groups are not known: what their bits or the others'
- * deny is denied.
+ * Whether the user may do this: 4 read, 1 search. The user's groups are unknown: both the group's
+ * and the others' bits must permit it.
  */
 static bool permitted(const struct stat *st, uid_t uid, unsigned int what)
 {
@@ -43,7 +43,7 @@ static bool all_permitted(int fd, const uid_t *uids, size_t nr_uids, unsigned in
 	return true;
 }
 
-/* From the root on, each directory checked; no symbolic link is followed. */
+/* Opens the path from the root on and checks each directory; follows no symbolic links. */
 static int open_as(char *path, const uid_t *uids, size_t nr_uids)
 {
 	int dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
@@ -77,7 +77,7 @@ int open_for_users(const char *file, const uid_t *uids, size_t nr_uids)
 	char *real;
 	int fd, error;
 
-	/* the kernel checks what this process may do */
+	/* for this process the kernel itself checks the permissions */
 	for (size_t i = 0; i < nr_uids && i < MAX_USERS; i++)
 		if (uids[i] != 0 && uids[i] != geteuid())
 			others[nr_others++] = uids[i];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parts of images in a packed file. An image keeps its size and the offsets of what is kept; the
- * rest is a hole. So everything that reads an image file reads these, too.
+ * Parts of images in a packed recording. A packed image keeps its size and the offsets of the
+ * parts; the rest is a hole. So all code that reads an image file can read these, too.
  * AUXTAP_METADATA_PACK_IMAGE is a zstd frame of: struct packed_head; its name and path, NUL
- * included; then nr_files times a struct packed_file_head, its extents, their bytes. Also what was
- * used, for who packs.
+ * included; then nr_files times a struct packed_file_head, its extents, their bytes. Also records
+ * which parts of images were used, for the packer.
  */
 #ifndef AUXTAP_IMAGE_PACKED_H
 #define AUXTAP_IMAGE_PACKED_H
@@ -13,14 +13,14 @@
 
 #include <elfutils/libdwfl.h>
 
-#define PACKED_READABLE 1 /* of an extent: the program's own bytes; else sections made smaller */
+#define PACKED_READABLE 1 /* flag of an extent: original bytes; else: reduced sections */
 
 struct packed_extent {
 	uint64_t off, size, flags;
 };
 
 struct packed_file_head {
-	uint64_t size; /* of the file that it stands for */
+	uint64_t size; /* of the original file */
 	uint64_t nr_extents, nr_bytes;
 };
 
@@ -42,7 +42,7 @@ struct packed_file {
 };
 
 struct packed_image {
-	uint8_t *raw;
+	uint8_t *unpacked; /* the decompressed record; the other members point into it */
 	struct packed_head head;
 	const char *name, *path;
 	struct packed_file file, debug;
@@ -51,27 +51,29 @@ struct packed_image {
 /* Unpacks metadata of a packed file: a zstd frame. 0 or -errno; *out is malloc'ed. */
 int packed_unpack(const void *data, size_t size, uint8_t **out, size_t *out_size);
 
-/* Takes an image's parts in. 0, -ENOMEM, or -EBADMSG: it is damaged. */
+/* Adds a packed image. 0, -ENOMEM, or -EBADMSG: it is damaged. */
 int image_packed_add(struct auxtap_image_set *set, const void *data, size_t size);
-/* If the set has parts of the image: takes them as its file and returns true. */
+/* If the set has packed parts of the image: uses them as its file and returns true. */
 bool image_packed_find(const struct auxtap_image_set *set, struct auxtap_image *image);
 void image_packed_free(struct auxtap_image_set *set);
-/* The bytes at off, at most *left, that are no hole. */
+/* Whether the byte at off is not in a hole; limits *left to the bytes up to the next hole. */
 bool image_packed_has(const struct auxtap_image *image, uint64_t off, size_t *left);
 /*
- * As dwfl_report_elf() for the image's file or its parts; *data of the module is set for
- * image_packed_debug(), which is a callback find_debuginfo.
+ * As dwfl_report_elf() for the image's file or its packed parts; sets the module's *data for
+ * image_packed_debug(), which is a find_debuginfo callback.
  */
 Dwfl_Module *image_report_elf(Dwfl *dwfl, struct auxtap_image *image, GElf_Addr base,
 			      bool add_vaddr);
 int image_packed_debug(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 		       const char *file, const char *link, GElf_Word crc, char **found);
 
-/* A descriptor of the image's file, or of its parts, or of the debug file that is packed; -1 */
+/*
+ * A new file descriptor of the image's file or packed parts, or of its packed debug file; -1: none.
+ */
 int image_open_again(const struct auxtap_image *image);
 int image_open_packed_debug(const struct auxtap_image *image);
 
-/* ---- image_use.c: what was looked up in an image, if the set notes it; with the lock ---- */
+/* ---- image_use.c: which parts of images were used; the caller holds the lock ---- */
 
 #define IMAGE_USE_GRANULE 64
 
@@ -82,28 +84,28 @@ struct image_use {
 };
 
 void image_use_bytes(struct auxtap_image *image, uint64_t off, uint64_t size);
-/* vaddr: ELF address; and what is beside it */
+/* vaddr: ELF address; the bytes before and after the range count, too */
 void image_use_name(struct auxtap_image *image, uint64_t vaddr, uint64_t size);
 bool image_use_has_name(const struct auxtap_image *image, uint64_t vaddr, uint64_t end);
 void image_use_free(struct auxtap_image *image);
-/* The set notes from now on what is used. */
+/* From now on the set tracks which parts of images are used. */
 void image_set_track_use(struct auxtap_image_set *set);
-/* [addr, addr + size) was executed. */
+/* Tracks that [addr, addr + size) was executed. */
 void image_set_note_executed(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			     uint64_t size);
 
-/* ---- image_source.c: lines of source files that came with the trace, or are noted for it ---- */
+/* ---- image_source.c: source lines that are embedded in the recording, or will be packed ---- */
 
 struct image_source {
 	char *file, *text;
 	unsigned int line;
-	bool newer; /* than the image */
+	bool newer; /* the source file is newer than the image */
 };
 
-/* NULL: the image has none. */
+/* The line if the set has it; NULL: it has not. */
 const struct image_source *image_set_find_source(const struct auxtap_image_set *set,
 						 const char *file, unsigned int line);
-/* Notes it if the set notes what is used. */
+/* Keeps the line if the set tracks use. */
 void image_set_note_source(struct auxtap_image_set *set, const char *file, unsigned int line,
 			   const char *text, size_t size, bool newer);
 /* All lines as one text for AUXTAP_METADATA_PACK_SOURCE, malloc'ed; NULL: none, or no memory. */
@@ -114,7 +116,7 @@ void image_source_free(struct auxtap_image_set *set);
 
 /* ---- for decode/flow and decode/pack ---- */
 
-/* Metadata of a packed file: 0, -ENOMEM or -EBADMSG. */
+/* Adds metadata of a packed recording. 0, -ENOMEM or -EBADMSG. */
 int image_set_add_packed(struct auxtap_image_set *set, uint32_t type, const void *data,
 			 size_t size);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Source lines and inlined frames of one image, by libdw. Debug information is looked for
- * in the file, /usr/lib/debug/.build-id, .gnu_debuglink, debuginfod (only if the user asked for
- * it). What was found for an address is remembered.
+ * Source lines and inlined frames of one image, by libdw. Debug information is searched for in the
+ * file, /usr/lib/debug/.build-id, .gnu_debuglink, debuginfod (only if the user asked for it).
+ * Results are cached by address.
  */
 #include "debug_file.h"
 #include "dwarf_index.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_REMEMBERED (1u << 18)
+#define MAX_CACHED_LINES (1u << 18)
 
 struct image_line {
 	unsigned int nr;
@@ -32,13 +32,16 @@ struct image_lines {
 	Dwfl_Callbacks callbacks;
 	struct image_line *lines;
 	size_t nr, max;
-	struct hash_map line_numbers; /* by address */
-	char **names;		      /* demangled or qualified names, paths; NULL: without one */
+	struct hash_map line_index; /* by address */
+	char **names;		    /* demangled or qualified names, paths; may be NULL */
 	size_t nr_names, max_names;
-	struct hash_map name_numbers; /* by string or DIE of the debug file */
+	struct hash_map name_index; /* by string or DIE of the debug file */
 };
 
-/* Where no code begins at address 0, debug information of address 0 is of discarded code. */
+/*
+ * Whether code begins at address 0; if not, debug information for address 0 is that of discarded
+ * code.
+ */
 static bool code_at_zero(Elf *elf)
 {
 	Elf_Scn *scn = NULL;
@@ -76,7 +79,7 @@ static void lines_open(struct auxtap_image *image)
 	lines->dwfl = dwfl_begin(&lines->callbacks);
 	if (!lines->dwfl)
 		goto fail;
-	/* add_p_vaddr: addresses are the file's own */
+	/* add_p_vaddr: libdwfl uses the file's own addresses */
 	lines->mod = image_report_elf(lines->dwfl, image, 0, true);
 	if (lines->mod && !image->packed &&
 	    dwfl_module_info(lines->mod, &data, NULL, NULL, NULL, NULL, NULL, NULL))
@@ -100,18 +103,19 @@ fail:
 }
 
 /*
- * What was made of the debug file's string or DIE at 'key', which lives as long as the file; NULL.
+ * The cached name that was made from the string or DIE at 'key' of the debug file; *known: it was
+ * made before. NULL: out of memory.
  */
 static char **name_slot(struct image_lines *lines, const void *key, bool *known)
 {
 	uint64_t hash = hash_number((uintptr_t)key);
-	size_t number = hash_map_find(&lines->name_numbers, hash);
+	size_t index = hash_map_find(&lines->name_index, hash);
 
-	*known = number != HASH_MAP_NONE;
+	*known = index != HASH_MAP_NONE;
 	if (*known)
-		return &lines->names[number];
+		return &lines->names[index];
 	if (vector_grow(lines->names, lines->nr_names, lines->max_names) ||
-	    hash_map_add(&lines->name_numbers, hash, lines->nr_names))
+	    hash_map_add(&lines->name_index, hash, lines->nr_names))
 		return NULL;
 	lines->names[lines->nr_names] = NULL;
 	return &lines->names[lines->nr_names++];
@@ -127,7 +131,7 @@ static const char *demangled(struct image_lines *lines, const char *linkage)
 	return name && *name ? *name : linkage;
 }
 
-/* The declaration that a function's instances refer to, which stands in its namespace or class. */
+/* The declaration that a function's instances refer to, which is in its namespace or class. */
 static void declaration_of(Dwarf_Die *die, Dwarf_Die *decl)
 {
 	Dwarf_Attribute attr;
@@ -162,11 +166,11 @@ static bool has_namespaces(Dwarf_Die *decl)
 }
 
 /* "bank::account::account": compilers give constructors that are always inlined no linkage name. */
-static char *qualified(Dwarf_Die *decl, const char *plain)
+static char *qualified(Dwarf_Die *decl, const char *base)
 {
 	Dwarf_Die *scopes = NULL;
 	int nr = dwarf_getscopes_die(decl, &scopes);
-	char *name = strdup(plain);
+	char *name = strdup(base);
 
 	for (int i = 1; i < nr && name; i++) {
 		const char *scope = dwarf_diename(&scopes[i]);
@@ -235,7 +239,7 @@ static const char *full_path(struct image_lines *lines, Dwarf_Die *unit, const c
 	return slot && *slot ? *slot : file;
 }
 
-/* Where the inlined call at die was made; line 0 is no line of the source. */
+/* Sets the line of the call that was inlined as die; line 0 is no source line. */
 static void call_site(struct image_lines *lines, Dwarf_Die *tree, Dwarf_Die *die,
 		      struct auxtap_frame *outer)
 {
@@ -252,7 +256,10 @@ static void call_site(struct image_lines *lines, Dwarf_Die *tree, Dwarf_Die *die
 	}
 }
 
-/* With more functions than frames the last frame is the outermost one, without a line. */
+/*
+ * If there are more functions than frames, the last frame is the outermost function, without a
+ * line.
+ */
 static unsigned int inline_frames(struct image_lines *lines, struct dwarf_unit *unit,
 				  Dwarf_Addr addr, struct auxtap_frame *frames, unsigned int max)
 {
@@ -277,8 +284,8 @@ static unsigned int inline_frames(struct image_lines *lines, struct dwarf_unit *
 }
 
 /*
- * The line of the code before addr, for an instruction without one: compilers merge code of several
- * lines. Only within the function that contains addr, as gdb shows it. line: the row of addr.
+ * For an instruction without a line (compilers merge code of several lines): the line of the code
+ * before addr, if it is in the same function, as in gdb. line: the row of addr.
  */
 static void near_line(struct image_lines *lines, struct dwarf_unit *unit, Dwarf_Addr addr,
 		      Dwarf_Line *line, struct auxtap_frame *frame)
@@ -311,8 +318,8 @@ static void near_line(struct image_lines *lines, struct dwarf_unit *unit, Dwarf_
 	frame->near_line = frame->near_file ? (unsigned int)lineno : 0;
 }
 
-static unsigned int lookup(struct image_lines *lines, uint64_t vaddr, struct auxtap_frame *frames,
-			   unsigned int max)
+static unsigned int resolve_line(struct image_lines *lines, uint64_t vaddr,
+				 struct auxtap_frame *frames, unsigned int max)
 {
 	Dwarf_Addr addr = vaddr + lines->bias - lines->dwarf_bias;
 	struct dwarf_unit *unit;
@@ -325,7 +332,7 @@ static unsigned int lookup(struct image_lines *lines, uint64_t vaddr, struct aux
 	if (!unit)
 		return 0;
 	line = dwarf_getsrc_die(dwarf_unit_lines(unit), addr);
-	/* line 0: the compiler made the instruction for no line of the source */
+	/* line 0: the instruction belongs to no source line */
 	if (line && !dwarf_lineno(line, &lineno) && lineno > 0) {
 		frames[0].file =
 			full_path(lines, dwarf_unit_lines(unit), dwarf_linesrc(line, NULL, NULL));
@@ -360,12 +367,12 @@ int image_debug_symbols(struct auxtap_image *image,
 	return ret;
 }
 
-static void remember(struct image_lines *lines, uint64_t vaddr, const struct auxtap_frame *frames,
-		     unsigned int nr)
+static void cache_line(struct image_lines *lines, uint64_t vaddr, const struct auxtap_frame *frames,
+		       unsigned int nr)
 {
 	struct auxtap_frame *copy = NULL;
 
-	if (lines->nr >= MAX_REMEMBERED || vector_grow(lines->lines, lines->nr, lines->max))
+	if (lines->nr >= MAX_CACHED_LINES || vector_grow(lines->lines, lines->nr, lines->max))
 		return;
 	if (nr) {
 		copy = malloc(nr * sizeof(*copy));
@@ -373,7 +380,7 @@ static void remember(struct image_lines *lines, uint64_t vaddr, const struct aux
 			return;
 		memcpy(copy, frames, nr * sizeof(*copy));
 	}
-	if (hash_map_add(&lines->line_numbers, hash_number(vaddr), lines->nr)) {
+	if (hash_map_add(&lines->line_index, hash_number(vaddr), lines->nr)) {
 		free(copy);
 		return;
 	}
@@ -385,19 +392,19 @@ static unsigned int find_lines(struct auxtap_image *image, uint64_t vaddr,
 {
 	const struct image_line *line;
 	unsigned int nr;
-	size_t number;
+	size_t index;
 
 	if (!image->lines_tried)
 		lines_open(image);
 	if (!image->lines)
 		return 0;
-	number = hash_map_find(&image->lines->line_numbers, hash_number(vaddr));
-	if (number == HASH_MAP_NONE) {
-		nr = lookup(image->lines, vaddr, frames, max_frames);
-		remember(image->lines, vaddr, frames, nr);
+	index = hash_map_find(&image->lines->line_index, hash_number(vaddr));
+	if (index == HASH_MAP_NONE) {
+		nr = resolve_line(image->lines, vaddr, frames, max_frames);
+		cache_line(image->lines, vaddr, frames, nr);
 		return nr;
 	}
-	line = &image->lines->lines[number];
+	line = &image->lines->lines[index];
 	nr = line->nr < max_frames ? line->nr : max_frames;
 	if (nr)
 		memcpy(frames, line->frames, nr * sizeof(*frames));
@@ -458,8 +465,8 @@ void image_lines_free(struct auxtap_image *image)
 		free(lines->names[i]);
 	free(lines->lines);
 	free(lines->names);
-	hash_map_free(&lines->line_numbers);
-	hash_map_free(&lines->name_numbers);
+	hash_map_free(&lines->line_index);
+	hash_map_free(&lines->name_index);
 	dwarf_index_free(lines->index);
 	dwfl_end(lines->dwfl);
 	free(lines->debug_path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Function names of one image: .symtab and .dynsym (of a separate debug file, too), names
- * for PLT entries. An address that no symbol covers has no name.
+ * Function names of one image: from .symtab and .dynsym, also of a separate debug file, and names
+ * made for PLT entries. An address that no symbol covers has no name.
  */
 #include "image_private.h"
 #include "util/vector.h"
@@ -39,16 +39,16 @@ static uint8_t rank_of(const GElf_Sym *sym)
 	return rank + (bind == STB_GLOBAL ? 2 : bind == STB_WEAK ? 1 : 0);
 }
 
-/* "$x" and "$d" of Arm's ELF say where code and data begin, not what is there. */
+/* Arm's mapping symbols, for example "$x" and "$d": they mark code and data, and are no names. */
 static bool is_mapping_symbol(const char *name)
 {
 	return name[0] == '$' && strchr("xdat", name[1]) && name[1] && (!name[2] || name[2] == '.');
 }
 
 /*
- * full: a table that names every function, so a symbol without size (hand-written assembly)
- * may reach up to the next one of its section. From .dynsym alone that would give a
- * stripped neighbour's code its name.
+ * full: the table names every function, so a symbol without size (hand-written assembly) may extend
+ * to the next one of its section. With .dynsym alone it would also name code of stripped functions
+ * after it.
  */
 static int read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, bool full,
 		      struct symbol_list *list)
@@ -89,7 +89,7 @@ static int read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, bool full,
 	return 0;
 }
 
-/* ---- PLT: the GOT slot that an entry jumps through names it ---- */
+/* ---- PLT: an entry has the name of the GOT slot that it jumps through ---- */
 
 struct slot {
 	uint64_t got;
@@ -103,7 +103,7 @@ static int by_got(const void *a, const void *b)
 	return x->got < y->got ? -1 : x->got > y->got;
 }
 
-static bool fills_slot(uint16_t machine, uint64_t type)
+static bool is_slot_relocation(uint16_t machine, uint64_t type)
 {
 	if (machine == EM_AARCH64)
 		return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
@@ -111,8 +111,9 @@ static bool fills_slot(uint16_t machine, uint64_t type)
 }
 
 /*
- * The slots of the global offset table that relocations of .dynsym fill, sorted by address; names
- * belong to elf. Out of memory: those found so far, and only names of PLT entries are missing.
+ * Returns the number of GOT slots that relocations with symbols of .dynsym fill; *out: the slots,
+ * sorted by address; names belong to elf. Out of memory: the slots found so far; then only names of
+ * PLT entries are missing.
  */
 static size_t read_slots(Elf *elf, uint16_t machine, struct slot **out)
 {
@@ -139,7 +140,7 @@ static size_t read_slots(Elf *elf, uint16_t machine, struct slot **out)
 
 			if (!gelf_getrela(rels, (int)i, &rela))
 				break;
-			if (!fills_slot(machine, GELF_R_TYPE(rela.r_info)))
+			if (!is_slot_relocation(machine, GELF_R_TYPE(rela.r_info)))
 				continue;
 			if (!gelf_getsym(syms, (int)GELF_R_SYM(rela.r_info), &sym))
 				continue;
@@ -166,9 +167,9 @@ static int own_name(struct auxtap_image *image, char *name)
 	return 0;
 }
 
-/* The entry at [addr, end) jumps to where the slot at got says. */
-static int name_entry(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
-		      uint64_t got, uint64_t addr, uint64_t end, struct symbol_list *list)
+/* Names the PLT entry at [addr, end), which jumps through the slot at got. */
+static int name_plt_entry(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
+			  uint64_t got, uint64_t addr, uint64_t end, struct symbol_list *list)
 {
 	struct slot key = {.got = got};
 	const struct slot *slot = bsearch(&key, slots, nr_slots, sizeof(*slots), by_got);
@@ -185,26 +186,31 @@ static int name_entry(struct auxtap_image *image, const struct slot *slots, size
 	return list_add(list, addr, end, name, 12);
 }
 
-static int x86_entry(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
-		     const uint8_t *code, size_t size, uint64_t addr, uint64_t entry,
-		     struct symbol_list *list)
+static int name_x86_plt_entry(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
+			      const uint8_t *code, size_t size, uint64_t addr, uint64_t entry,
+			      struct symbol_list *list)
 {
-	/* jmp *disp(%rip), with or without endbr64 and bnd before it */
+	/* jmp *disp(%rip), possibly after endbr64 and bnd */
 	for (size_t i = 0; i + 6 <= size && i <= 5; i++) {
 		int32_t disp;
 
 		if (code[i] != 0xff || code[i + 1] != 0x25)
 			continue;
 		memcpy(&disp, code + i + 2, 4);
-		return name_entry(image, slots, nr_slots, addr + i + 6 + (uint64_t)(int64_t)disp,
-				  addr, addr + entry, list);
+		return name_plt_entry(image, slots, nr_slots,
+				      addr + i + 6 + (uint64_t)(int64_t)disp, addr, addr + entry,
+				      list);
 	}
 	return 0;
 }
 
-/* adrp x16; ldr x17, [x16, …]; add x16, …; br x17, perhaps bti before and autia1716 within. */
-static int a64_entries(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
-		       const uint8_t *code, size_t size, uint64_t addr, struct symbol_list *list)
+/*
+ * adrp x16; ldr x17, [x16, ...]; add x16, ...; br x17, possibly with bti before and autia1716
+ * inside.
+ */
+static int name_a64_plt_entries(struct auxtap_image *image, const struct slot *slots,
+				size_t nr_slots, const uint8_t *code, size_t size, uint64_t addr,
+				struct symbol_list *list)
 {
 	uint32_t w[6];
 	int ret = 0;
@@ -222,7 +228,7 @@ static int a64_entries(struct auxtap_image *image, const struct slot *slots, siz
 			end++;
 		if (end == 6)
 			continue;
-		/* 21 bits of pages: two low ones apart */
+		/* immhi:immlo, 21 bits, in pages */
 		page = (uint64_t)(w[0] >> 5 & 0x7ffff) << 2 | (w[0] >> 29 & 3);
 		page = (start & ~4095ull) + ((page ^ 0x100000) - 0x100000) * 4096;
 		if (i) {
@@ -230,8 +236,9 @@ static int a64_entries(struct auxtap_image *image, const struct slot *slots, siz
 			if (before == 0xd503245f) /* bti c */
 				start -= 4;
 		}
-		ret = name_entry(image, slots, nr_slots, page + (uint64_t)(w[1] >> 10 & 0xfff) * 8,
-				 start, addr + i + 4 * (end + 1), list);
+		ret = name_plt_entry(image, slots, nr_slots,
+				     page + (uint64_t)(w[1] >> 10 & 0xfff) * 8, start,
+				     addr + i + 4 * (end + 1), list);
 	}
 	return ret;
 }
@@ -259,20 +266,22 @@ static int read_plt(struct auxtap_image *image, Elf *elf, struct symbol_list *li
 		    shdr.sh_size > image->size - shdr.sh_offset)
 			continue;
 		if (image->machine == EM_AARCH64) {
-			ret = a64_entries(image, slots, nr_slots, image->data + shdr.sh_offset,
-					  shdr.sh_size, shdr.sh_addr, list);
+			ret = name_a64_plt_entries(image, slots, nr_slots,
+						   image->data + shdr.sh_offset, shdr.sh_size,
+						   shdr.sh_addr, list);
 			continue;
 		}
 		entry = !strcmp(name, ".plt.got") && shdr.sh_entsize == 8 ? 8 : 16;
 		for (uint64_t at = 0; !ret && at + entry <= shdr.sh_size; at += entry)
-			ret = x86_entry(image, slots, nr_slots, image->data + shdr.sh_offset + at,
-					entry, shdr.sh_addr + at, entry, list);
+			ret = name_x86_plt_entry(image, slots, nr_slots,
+						 image->data + shdr.sh_offset + at, entry,
+						 shdr.sh_addr + at, entry, list);
 	}
 	free(slots);
 	return ret;
 }
 
-/* ---- all together ---- */
+/* ---- all symbols ---- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -285,8 +294,8 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* One symbol an address; those without size end where the next begins. */
-static void tidy(struct symbol_list *list)
+/* Sorts; keeps one symbol per address; symbols without size end where the next one begins. */
+static void sort_and_merge(struct symbol_list *list)
 {
 	size_t out = 0;
 
@@ -321,7 +330,7 @@ static void read_symbols(struct auxtap_image *image)
 
 	image->symbols_read = true;
 	if (!image->is_elf) {
-		/* an emulator's page, named as in the vdso of a kernel */
+		/* the emulator's sigreturn page, named as in a kernel's vdso */
 		if (image->size < sizeof(sigreturn) ||
 		    memcmp(image->data, sigreturn, sizeof(sigreturn)) ||
 		    list_add(&list, 0, sizeof(sigreturn), "__kernel_rt_sigreturn", 9))
@@ -355,10 +364,10 @@ static void read_symbols(struct auxtap_image *image)
 	read_plt(image, elf, &list);
 	if (!full)
 		image_debug_symbols(image, debug_symbol, &list);
-	tidy(&list);
+	sort_and_merge(&list);
 	image->symbols = list.at;
 	image->nr_symbols = list.nr;
-	/* Names point into the mapped file; elf_memory() copies nothing of it. */
+	/* Names point into the mapped file: elf_memory() makes no copy. */
 	elf_end(elf);
 }
 
@@ -391,7 +400,7 @@ const struct image_symbol *image_symbol_range(struct auxtap_image *image, uint64
 	}
 	*start = lo ? image->symbols[lo - 1].start : 0;
 	*end = lo < image->nr_symbols ? image->symbols[lo].start : UINT64_MAX;
-	/* A label inside a function hides it only as far as it reaches. */
+	/* A label inside a function covers only its own range, then the function continues. */
 	for (unsigned int back = 0; lo && back < 16; lo--, back++) {
 		const struct image_symbol *sym = &image->symbols[lo - 1];
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Backtrace of a dead thread: elfutils' unwinder on the registers and the stack that the
- * snapshot kept, with the unwind information of the images that were found. What elfutils
- * does not know of AArch64 is here: signed return addresses, and the kernel's signal frame
- * (what returns from a handler has no unwind information under qemu).
+ * Backtrace of a dead thread: elfutils' unwinder works on the registers and the stack in the
+ * snapshot, with the unwind information of the images that were found. This file adds what elfutils
+ * lacks for AArch64: signed return addresses, and the kernel's signal frame (under qemu the
+ * sigreturn code has no unwind information).
  */
 #include "debug_file.h"
 #include "dwarf_eval.h"
@@ -20,8 +20,8 @@
 #include <string.h>
 
 #define A64_SIGRETURN	 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
-#define A64_CONTEXT_REGS (128 + 184)	       /* of a signal frame: x0 … x30, sp, pc, pstate */
-#define A64_NR_SIGNALS	 8		       /* handlers within handlers */
+#define A64_CONTEXT_REGS (128 + 184)	       /* offset of x0 ... pstate in a signal frame */
+#define A64_NR_SIGNALS	 8		       /* nested handlers */
 #define A64_ADDRESS	 0x0000ffffffffffffull
 #define X86_DWARF_RAX	 0
 #define X86_DWARF_RBX	 3
@@ -29,18 +29,19 @@
 struct unwind {
 	const struct report_facts *facts;
 	struct auxtap_image_set *images;
-	struct auxtap_regs regs; /* to begin with */
+	struct auxtap_regs regs; /* where unwinding starts */
 	uint64_t ip, sp;
 	struct unwind_frames *out;
 	int max;
 	bool started;
 	/*
-	 * ip is the byte before a return address, within the call: the rules that hold after a call
-	 * that does not return are another function's
+	 * ip is the byte before a return address, within the call: after a call that does not
+	 * return the next instruction may have the unwind rules of another function
 	 */
 	bool in_call;
-	bool signal;   /* ended at a signal frame: 'regs' is what it interrupted */
-	bool doubtful; /* code that nothing describes may have changed registers of its caller */
+	bool signal; /* it ended at a signal frame: 'regs' are the interrupted registers */
+	/* code without unwind information may have changed its caller's registers */
+	bool regs_doubtful;
 };
 
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
@@ -70,8 +71,7 @@ static bool is_code(const struct unwind *u, uint64_t addr)
 }
 
 /*
- * Functions with pointer authentication keep their return addresses signed: with bits above the
- * address.
+ * With pointer authentication saved return addresses are signed: there are bits above the address.
  */
 static uint64_t unsigned_address(const struct unwind *u, uint64_t word)
 {
@@ -102,7 +102,7 @@ static bool initial_registers(Dwfl_Thread *thread, void *arg)
 	unsigned int nr;
 
 	if (u->regs.arch == AUXTAP_ARCH_AARCH64) {
-		nr = 32; /* x0 … x30, sp */
+		nr = 32; /* x0 ... x30, sp */
 		for (unsigned int i = 0; i < nr; i++)
 			words[i] = u->regs.reg[AUXTAP_A64_X0 + i];
 		words[AUXTAP_A64_LR] = unsigned_address(u, words[AUXTAP_A64_LR]);
@@ -132,7 +132,7 @@ static const Dwfl_Callbacks dwfl_callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-static struct auxtap_image *image_of(const struct auxtap_image_set *images, const char *name)
+static struct auxtap_image *find_image(const struct auxtap_image_set *images, const char *name)
 {
 	for (size_t i = 0; i < images->nr_images; i++) {
 		struct auxtap_image *image = images->images[i];
@@ -144,10 +144,10 @@ static struct auxtap_image *image_of(const struct auxtap_image_set *images, cons
 }
 
 /*
- * Where the file's first segment would be mapped, by another mapping: the program has unmapped its
- * beginning. 0: not known.
+ * The address at which the file's first segment would be mapped, computed from the mapping of
+ * another segment, since the program has unmapped the first one. 0: unknown.
  */
-static uint64_t first_address(const struct auxtap_image *image, const struct report_map *m)
+static uint64_t first_segment_address(const struct auxtap_image *image, const struct report_map *m)
 {
 	for (unsigned int i = 0; i < image->nr_loads; i++) {
 		const struct image_load *load = &image->loads[i];
@@ -173,10 +173,10 @@ static void report_modules(struct unwind *u, Dwfl *dwfl)
 		if (m->name[0] != '/')
 			continue;
 		if (i && !strcmp(f->maps[i - 1].name, m->name))
-			continue; /* another part of it, or a second view of its beginning */
-		image = image_of(u->images, m->name);
+			continue; /* another part of the file, or its start mapped again */
+		image = find_image(u->images, m->name);
 		if (image && m->pgoff)
-			base = first_address(image, m);
+			base = first_segment_address(image, m);
 		if (image && base && !image_report_elf(dwfl, image, base, false) &&
 		    (errno == EMFILE || errno == ENFILE))
 			image_set_note_oom(u->images);
@@ -184,7 +184,9 @@ static void report_modules(struct unwind *u, Dwfl *dwfl)
 	dwfl_report_end(dwfl, NULL, NULL);
 }
 
-/* Is it the code that returns from a signal handler? What it interrupted comes next. */
+/*
+ * Whether pc is the code that returns from a signal handler; the next frame is the interrupted one.
+ */
 static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 {
 	static const unsigned char x86_sigreturn[] = {
@@ -194,7 +196,7 @@ static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 	unsigned char bytes[sizeof(x86_sigreturn)];
 	uint64_t code, sp, context[34];
 
-	if (u->regs.arch != AUXTAP_ARCH_AARCH64) /* its unwind information is in the library */
+	if (u->regs.arch != AUXTAP_ARCH_AARCH64) /* the C library has unwind information for it */
 		return read_memory(u, pc, bytes, sizeof(bytes)) &&
 		       !memcmp(bytes, x86_sigreturn, sizeof(bytes));
 	if (!read_memory(u, pc, &code, sizeof(code)) || code != A64_SIGRETURN ||
@@ -221,8 +223,8 @@ static bool has_unwind_information(Dwarf_CFI *cfi, Dwarf_Addr addr, Dwarf_Addr *
 }
 
 /*
- * Is the return address the first instruction of a function, without a call before it? That
- * function is where the stack begins (makecontext), or the return address was overwritten.
+ * Whether the return address is the first instruction of a function, so that no call is before it.
+ * Then the stack begins with that function (makecontext), or the return address was overwritten.
  */
 static bool not_called(Dwfl_Frame *frame, uint64_t pc)
 {
@@ -234,7 +236,7 @@ static bool not_called(Dwfl_Frame *frame, uint64_t pc)
 	       !has_unwind_information(cfi, pc - bias - 1, &start);
 }
 
-/* Is there unwind information of a page that is not executable, or no longer? */
+/* Whether there is unwind information for addr, though its page is not executable, or no longer. */
 static bool was_code(Dwfl *dwfl, uint64_t addr)
 {
 	Dwfl_Module *module = dwfl ? dwfl_addrmodule(dwfl, addr) : NULL;
@@ -244,7 +246,7 @@ static bool was_code(Dwfl *dwfl, uint64_t addr)
 	return cfi && has_unwind_information(cfi, addr - bias, &start);
 }
 
-/* Is there unwind information of the code at addr, in either section? */
+/* Whether there is unwind information for addr in .eh_frame or .debug_frame. */
 static bool is_described(Dwfl *dwfl, uint64_t addr)
 {
 	Dwfl_Module *module = dwfl ? dwfl_addrmodule(dwfl, addr) : NULL;
@@ -260,21 +262,20 @@ static bool is_described(Dwfl *dwfl, uint64_t addr)
 	return cfi && has_unwind_information(cfi, addr - bias, &start);
 }
 
-/* Frame nr holds a return address: the call is looked up, which lies before it. */
-static void unwind_is_call(struct unwind_frames *out, int nr)
+/* Frame nr has a return address: from now on it stands for the call before that address. */
+static void mark_call(struct unwind_frames *out, int nr)
 {
 	out->pcs[nr]--;
 	out->call_mask |= 1ull << nr;
 }
 
-static void unwind_add_call(struct unwind_frames *out, uint64_t return_address)
+static void add_call(struct unwind_frames *out, uint64_t return_address)
 {
 	out->pcs[out->nr] = return_address;
-	unwind_is_call(out, out->nr++);
+	mark_call(out, out->nr++);
 }
 
-/* Is there a call right before the return address? (AArch64: instructions are found as they are.)
- */
+/* Whether a call ends at the return address. On AArch64 always true. */
 static bool follows_call(const struct unwind *u, uint64_t back)
 {
 	struct branch_insn insn;
@@ -293,11 +294,11 @@ static bool follows_call(const struct unwind *u, uint64_t back)
 }
 
 /*
- * Where no unwind information describes a function, elfutils takes a register for its frame
- * pointer. It may be the caller's: then the caller is left out. True: the frame is worth showing,
- * with a note.
+ * Without unwind information for a function elfutils follows the frame pointer. That may be the
+ * caller's; then the caller is missing. True: the frame is plausible; the first such frame is noted
+ * in by_pointers.
  */
-static bool found_by_pointer(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
+static bool accept_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 {
 	struct unwind_frames *out = u->out;
 	int last = out->nr - 1;
@@ -316,7 +317,7 @@ static bool read_snapshot(void *ctx, uint64_t addr, void *buf, size_t size)
 	return read_memory(ctx, addr, buf, size);
 }
 
-/* The unwind information of the code at pc; the caller frees it. NULL: not found. */
+/* The unwind rules of the code at pc; the caller frees them. NULL: not found. */
 static Dwarf_Frame *rules_at(Dwfl_Frame *frame, uint64_t pc)
 {
 	Dwfl_Module *module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);
@@ -334,7 +335,7 @@ static Dwarf_Frame *rules_at(Dwfl_Frame *frame, uint64_t pc)
 	return rules;
 }
 
-/* What the canonical address of the frame is, by the unwind information of the code at pc. */
+/* Computes the frame's CFA by the unwind rules of the code at pc. */
 static void frame_address(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, struct image_frame *f)
 {
 	const struct image_memory memory = {.read = read_snapshot, .ctx = u};
@@ -351,9 +352,8 @@ static void frame_address(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, stru
 }
 
 /*
- * elfutils takes rax for the register that calls preserve, and rbx for one that they do not: the
- * number is wrong in its table. Where the unwind information of the callee, which is the frame
- * before, has a rule for rbx, elfutils has followed that.
+ * A wrong number in elfutils' table makes rax callee-saved and rbx not. If the unwind information
+ * of the callee, which is the previous frame, has a rule for rbx, elfutils has applied that.
  */
 static void correct_preserved(const struct unwind *u, Dwfl_Frame *frame, struct image_frame *f)
 {
@@ -364,18 +364,18 @@ static void correct_preserved(const struct unwind *u, Dwfl_Frame *frame, struct 
 	Dwarf_Op memory[3], *ops;
 	size_t nr = 1;
 
-	f->known &= ~(1ull << X86_DWARF_RAX);
-	if (f->known & rbx || !callee || !(callee->known & rbx))
+	f->known_mask &= ~(1ull << X86_DWARF_RAX);
+	if (f->known_mask & rbx || !callee || !(callee->known_mask & rbx))
 		return;
 	rules = rules_at(frame, out->pcs[out->nr - 1]);
 	if (rules && !dwarf_frame_register(rules, X86_DWARF_RBX, memory, &ops, &nr) && !nr) {
 		f->reg[X86_DWARF_RBX] = callee->reg[X86_DWARF_RBX];
-		f->known |= rbx;
+		f->known_mask |= rbx;
 	}
 	free(rules);
 }
 
-/* For arguments and local variables of the frame that is found next. */
+/* Stores the registers of the frame that is about to be added: variables are found by them. */
 static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, bool is_call)
 {
 	struct image_frame *f = &u->out->frames[u->out->nr];
@@ -387,11 +387,11 @@ static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, boo
 		if (dwfl_frame_reg(frame, i, &word))
 			continue;
 		f->reg[i] = word;
-		f->known |= 1ull << i;
+		f->known_mask |= 1ull << i;
 	}
 	if (is_call && u->regs.arch != AUXTAP_ARCH_AARCH64)
 		correct_preserved(u, frame, f);
-	f->valid = !u->doubtful;
+	f->valid = !u->regs_doubtful;
 	frame_address(u, frame, pc, f);
 }
 
@@ -426,26 +426,26 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		out->pcs[out->nr++] = pc;
 		return DWARF_CB_OK;
 	}
-	if (!found_by_pointer(u, frame, pc))
+	if (!accept_frame(u, frame, pc))
 		return DWARF_CB_ABORT;
 	out->frames[out->nr].valid = out->frames[out->nr].valid && !out->by_pointers;
-	/* elfutils would go on by what it takes for frame pointers */
+	/* elfutils would continue with a wrong frame pointer */
 	if (!is_code(u, pc) && !was_code(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc)) {
 		out->bad_return_addr = pc;
 		return DWARF_CB_ABORT;
 	}
-	unwind_add_call(out, pc);
+	add_call(out, pc);
 	return DWARF_CB_OK;
 }
 
 static int on_thread(Dwfl_Thread *thread, void *arg)
 {
-	/* 0 when the outermost frame was reached */
+	/* dwfl_thread_getframes() returns 0 when it reached the outermost frame */
 	return dwfl_thread_getframes(thread, on_frame, arg) == 0 ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-/* Where a call that went astray would have returned to; the caller's stack pointer. */
-static bool stray_call(struct unwind *u)
+/* Continues in the caller of a call to a bad address: sets ip and sp from its return address. */
+static bool return_from_stray_call(struct unwind *u)
 {
 	uint64_t back;
 
@@ -464,10 +464,10 @@ static bool stray_call(struct unwind *u)
 }
 
 /*
- * Code without unwind information (generated, or written in assembly) was entered by the last call
- * of the trace if its return address is where a function that has no frame keeps it.
+ * Whether code without unwind information (generated, or written in assembly) was entered by the
+ * last call of the trace: that call's return address is where a function without a frame has it.
  */
-static bool called_from(const struct unwind *u, uint64_t last_call)
+static bool called_by_last_call(const struct unwind *u, uint64_t last_call)
 {
 	uint64_t back;
 
@@ -479,16 +479,16 @@ static bool called_from(const struct unwind *u, uint64_t last_call)
 }
 
 /*
- * The frames are those of the jump: the registers are as they were there. If the function had left
- * its frame before (a tail call), what is on top of the stack is its return address, and it is no
- * frame any more.
+ * The frames were found with the registers at the jump. If the jump was a tail call, the function
+ * that jumped had already left its frame: its return address is on top of the stack, and it is
+ * removed from the backtrace.
  */
-static void leave_jump(const struct unwind *u)
+static void drop_left_frame(const struct unwind *u)
 {
 	struct unwind_frames *out = u->out;
 	uint64_t low = 1, high = ~3ull;
 
-	if (out->nr < 3 || !(out->call_mask & 4) || !called_from(u, out->pcs[2] + 1))
+	if (out->nr < 3 || !(out->call_mask & 4) || !called_by_last_call(u, out->pcs[2] + 1))
 		return;
 	out->nr--;
 	memmove(&out->pcs[1], &out->pcs[2], (size_t)(out->nr - 1) * sizeof(out->pcs[0]));
@@ -497,8 +497,8 @@ static void leave_jump(const struct unwind *u)
 	out->signal_mask = (out->signal_mask & low) | (out->signal_mask & high) >> 1;
 }
 
-/* After the last frame, if that is code: is anything known of it? */
-static void why_it_ends(const struct unwind *u, Dwfl *dwfl)
+/* If the last frame is in code without unwind information, notes that and why. */
+static void note_why_it_ends(const struct unwind *u, Dwfl *dwfl)
 {
 	struct unwind_frames *out = u->out;
 	uint64_t last = out->pcs[out->nr - 1];
@@ -511,8 +511,8 @@ static void why_it_ends(const struct unwind *u, Dwfl *dwfl)
 }
 
 /*
- * A function whose stack protector's check has failed has overwritten its frame: the registers that
- * it had saved there are not its callers'.
+ * A function whose stack protector check failed has overwritten its frame: the registers restored
+ * from it are not its caller's.
  */
 static void distrust_overwritten(const struct unwind *u)
 {
@@ -535,15 +535,15 @@ static void distrust_overwritten(const struct unwind *u)
 		out->frames[i].valid = false;
 }
 
-static void again_from_caller(struct unwind *u, Dwfl *dwfl)
+static void unwind_from_caller(struct unwind *u, Dwfl *dwfl)
 {
-	if (!stray_call(u))
+	if (!return_from_stray_call(u))
 		return;
 	u->started = false;
-	u->doubtful = true;
+	u->regs_doubtful = true;
 	u->out->complete = dwfl_getthreads(dwfl, on_thread, u) == 0;
 	if (u->out->nr > 1)
-		unwind_is_call(u->out, 1); /* which elfutils takes for where the thread is */
+		mark_call(u->out, 1); /* elfutils takes it for the innermost frame */
 }
 
 bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
@@ -565,9 +565,7 @@ bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_
 	report_modules(&u, dwfl);
 	mod = dwfl_addrmodule(dwfl, addr);
 	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
-	/*
-	 * the frame's address is the stack pointer before the call: on x86 above the return address
-	 */
+	/* the CFA is the stack pointer before the call: on x86 above the return address */
 	if (cfi && !dwarf_cfi_addrframe(cfi, addr - bias, &frame) &&
 	    !dwarf_frame_cfa(frame, &ops, &nr))
 		on_top = nr == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == (a64 ? 31 : 7) &&
@@ -603,13 +601,13 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		jumped = is_code(&u, jump) && is_described(dwfl, jump);
 		if (jumped) {
 			u.ip = jump;
-		} else if (!stray_call(&u)) {
+		} else if (!return_from_stray_call(&u)) {
 			dwfl_end(dwfl);
 			return;
 		}
 	}
 	begin = out->nr;
-	proved = !begin && dwfl && !is_described(dwfl, u.ip) && called_from(&u, last_call);
+	proved = !begin && dwfl && !is_described(dwfl, u.ip) && called_by_last_call(&u, last_call);
 	if (proved)
 		out->pcs[out->nr++] = ip;
 	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u) &&
@@ -623,18 +621,18 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		}
 	}
 	if (proved)
-		again_from_caller(&u, dwfl);
-	/* elfutils takes a caller that could not be read for the end of the stack */
+		unwind_from_caller(&u, dwfl);
+	/* elfutils reports a caller that could not be read as the end of the stack */
 	if (!out->complete || out->not_called)
 		out->unread_addr = 0;
 	if (out->nr == 0)
 		out->pcs[out->nr++] = ip;
 	else if (jumped)
-		leave_jump(&u);
-	/* entered by a stray call: what it would have returned to is a return address */
+		drop_left_frame(&u);
+	/* after a call to a bad address the second frame has a return address */
 	else if (begin == 1 && out->nr > 1)
-		unwind_is_call(out, 1);
+		mark_call(out, 1);
 	distrust_overwritten(&u);
-	why_it_ends(&u, dwfl);
+	note_why_it_ends(&u, dwfl);
 	dwfl_end(dwfl);
 }

@@ -49,7 +49,7 @@ static void frame_regs(const struct image_frame *frame, uint64_t ip, struct auxt
 	for (int i = 0; i < (a64 ? AUXTAP_A64_SP + 1 : 16); i++) {
 		int index = a64 ? i : x86_dwarf_order[i];
 
-		if (!(frame->known >> i & 1))
+		if (!(frame->known_mask >> i & 1))
 			continue;
 		regs->reg[index] = frame->reg[i];
 		regs->valid |= 1ull << index;
@@ -131,7 +131,7 @@ static bool frame_signal(const struct report_facts *facts, const struct image_fr
 
 	c->signo = c->fault_signo;
 	c->flags &= ~(uint32_t)AUXTAP_CRASH_ADDR_VALID;
-	if (!(handler->known >> sp & 1))
+	if (!(handler->known_mask >> sp & 1))
 		return false;
 	return a64 ? a64_signal(facts, handler->reg[sp], c) :
 		     x86_signal(facts, handler->reg[sp], c);

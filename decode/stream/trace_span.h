@@ -15,8 +15,8 @@ struct trace_span {
 /* Sorts by offset, then by end. */
 void trace_spans_sort(struct trace_span *spans, size_t nr);
 /*
- * nr bytes of span, the first one at offset 'first', are in no span of others; at_end: all spans of
- * others begin before them.
+ * nr bytes of span, the first one at offset 'first', are in no span of others; at_end: no span of
+ * others comes after them.
  */
 typedef void trace_uncovered_fn(void *ctx, const struct trace_span *span, uint64_t first,
 				uint64_t nr, bool at_end);
