@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The listing of a perf.data file: its header, every record, and at the end what there
- * was. */
+/* The listing of a perf.data file: its header, all records, and at the end the counts of types. */
 #include "dump_private.h"
 #include "decode/flow/sideband.h"
 
@@ -9,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOWN_TYPES   128
-#define UNKNOWN_KINDS 64 /* counted apart; a file may contain more */
+#define NR_BASE_TYPES	128
+#define MAX_OTHER_TYPES 64 /* types above NR_BASE_TYPES that have their own counts */
 
 struct totals {
-	uint64_t known[KNOWN_TYPES];
+	uint64_t by_type[NR_BASE_TYPES];
 	struct {
 		uint32_t type;
 		uint64_t nr;
-	} other[UNKNOWN_KINDS];
-	unsigned int nr_other;
-	uint64_t nr_rest; /* of kinds that found no space in other[] */
+	} others[MAX_OTHER_TYPES];
+	unsigned int nr_others;
+	uint64_t nr_rest; /* records of types that did not fit into others[] */
 	uint64_t nr_unknown;
 	uint64_t undecoded; /* AUXTRACE records with packets that cannot be decoded */
 };
@@ -29,21 +28,21 @@ static void count(struct totals *totals, uint32_t type)
 	unsigned int i;
 
 	totals->nr_unknown += !auxtap_record_name(type);
-	if (type < KNOWN_TYPES) {
-		totals->known[type]++;
+	if (type < NR_BASE_TYPES) {
+		totals->by_type[type]++;
 		return;
 	}
-	for (i = 0; i < totals->nr_other; i++)
-		if (totals->other[i].type == type)
+	for (i = 0; i < totals->nr_others; i++)
+		if (totals->others[i].type == type)
 			break;
-	if (i == UNKNOWN_KINDS) {
+	if (i == MAX_OTHER_TYPES) {
 		totals->nr_rest++;
 		return;
 	}
-	totals->other[i].type = type;
-	totals->other[i].nr++;
-	if (i == totals->nr_other)
-		totals->nr_other++;
+	totals->others[i].type = type;
+	totals->others[i].nr++;
+	if (i == totals->nr_others)
+		totals->nr_others++;
 }
 
 static void put_total(FILE *out, uint32_t type, uint64_t nr)
@@ -61,10 +60,10 @@ static void put_total(FILE *out, uint32_t type, uint64_t nr)
 static void put_totals(FILE *out, const struct totals *totals)
 {
 	fputs("\nrecords:\n", out);
-	for (uint32_t type = 0; type < KNOWN_TYPES; type++)
-		put_total(out, type, totals->known[type]);
-	for (unsigned int i = 0; i < totals->nr_other; i++)
-		put_total(out, totals->other[i].type, totals->other[i].nr);
+	for (uint32_t type = 0; type < NR_BASE_TYPES; type++)
+		put_total(out, type, totals->by_type[type]);
+	for (unsigned int i = 0; i < totals->nr_others; i++)
+		put_total(out, totals->others[i].type, totals->others[i].nr);
 	if (totals->nr_rest)
 		fprintf(out, "  %-20s %10" PRIu64 "\n", "other unknown kinds", totals->nr_rest);
 	fprintf(out, "records of unknown kind: %" PRIu64 "\n", totals->nr_unknown);
@@ -211,7 +210,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		  struct auxtap_error *err)
 {
 	struct totals *totals = calloc(1, sizeof(*totals));
-	struct auxtap_error note_err = AUXTAP_ERROR_INIT;
+	struct auxtap_error metadata_err = AUXTAP_ERROR_INIT;
 	struct dump_trace *trace = NULL;
 	FILE *out = opts->out;
 	int ret, metadata;
@@ -224,7 +223,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 			goto out;
 	}
 	put_header(pd, out);
-	metadata = auxtap_perfdata_metadata(pd, put_metadata, out, &note_err);
+	metadata = auxtap_perfdata_metadata(pd, put_metadata, out, &metadata_err);
 	fputc('\n', out);
 	ret = dump_records(pd, opts, trace, totals, err);
 	if (ferror(out) || ret == -ENOMEM)
@@ -237,9 +236,10 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", err->offset, err->why);
 		ret = 1;
 	} else if (metadata) {
-		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", note_err.offset, note_err.why);
+		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", metadata_err.offset,
+			metadata_err.why);
 		if (err)
-			*err = note_err;
+			*err = metadata_err;
 		ret = 1;
 	} else if (auxtap_perfdata_get_info(pd)->features_damaged) {
 		ret = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See dump_cs.h. Snapshots. */
+/* Lists CoreSight packets of snapshot directories and raw files: see dump_cs.h. */
 #include "dump_cs.h"
 #include "decode/coresight/cs_guard.h"
 
@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 #define CHUNK	    (64u << 10)
-#define BYTES_WIDTH 37 /* of a packet's bytes as a column */
-#define MAX_BYTES   32 /* of a packet, listed; only what is out of step is longer */
+#define BYTES_WIDTH 37 /* width of the column with a packet's bytes */
+#define MAX_BYTES   32 /* listed bytes of a packet; only unsynchronised bytes are more */
 
-static uint64_t shown(const struct dump_cs *dump, uint64_t off)
+static uint64_t listed_offset(const struct dump_cs *dump, uint64_t off)
 {
 	return cs_bytes_offset(dump->format, off);
 }
 
-/* At least two digits. */
+/* Writes two hexadecimal digits. */
 static char *put_byte(char *at, unsigned int v)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -30,17 +30,17 @@ static char *put_byte(char *at, unsigned int v)
 	return at + 2;
 }
 
-/* A listing is mostly these lines: not by printf. */
+/* Without printf(), for speed: most lines of a listing are printed here. */
 void dump_cs_packet(void *ctx, const struct cs_packet *pkt)
 {
 	struct dump_cs *dump = ctx;
 	char line[32 + 3 * MAX_BYTES + 40], *at = line, *bytes;
 	uint32_t nr = pkt->size < MAX_BYTES ? pkt->size : MAX_BYTES;
-	uint64_t off = shown(dump, pkt->off);
+	uint64_t off = listed_offset(dump, pkt->off);
 
 	for (int shift = off >> 32 ? 56 : 24; shift >= 0; shift -= 8)
 		at = put_byte(at, (unsigned int)(off >> shift));
-	while (at - line > 8 && *line == '0') /* more digits than eight only where there are more */
+	while (at - line > 8 && *line == '0') /* at least eight digits */
 		memmove(line, line + 1, (size_t)(--at - line));
 	memset(at, ' ', 2);
 	at = put_byte(at + 2, pkt->id);
@@ -63,7 +63,7 @@ void dump_cs_packet(void *ctx, const struct cs_packet *pkt)
 static void list_error(struct dump_cs *dump, uint64_t off, const char *why)
 {
 	dump->nr_errors++;
-	fprintf(dump->out, "%08" PRIx64 "  error  %s\n", shown(dump, off), why);
+	fprintf(dump->out, "%08" PRIx64 "  error  %s\n", listed_offset(dump, off), why);
 }
 
 int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *bytes,
@@ -106,8 +106,8 @@ int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *b
 	return 0;
 }
 
-void dump_cs_unknown(struct dump_cs *dump, const struct cs_frames *frames,
-		     const struct cs_unit *const *units, size_t nr)
+void dump_cs_unknown_ids(struct dump_cs *dump, const struct cs_frames *frames,
+			 const struct cs_unit *const *units, size_t nr)
 {
 	for (unsigned int id = 0; id < CS_NR_IDS; id++) {
 		bool known = !cs_id_is_trace(id);
@@ -121,11 +121,11 @@ void dump_cs_unknown(struct dump_cs *dump, const struct cs_frames *frames,
 			"%08" PRIx64
 			"  error  trace ID 0x%02x belongs to no known trace unit: %" PRIu64
 			" bytes of it are not listed\n",
-			shown(dump, frames->first[id]), id, frames->nr_bytes[id]);
+			listed_offset(dump, frames->first[id]), id, frames->nr_bytes[id]);
 	}
 }
 
-/* ---- snapshots ---- */
+/* ---- snapshot directories ---- */
 
 struct snapshot_dump {
 	const struct cs_snapshot *ss;
@@ -173,11 +173,11 @@ static void put_unit(const struct cs_snapshot_unit *u, const struct cs_snapshot 
 	fputc('\n', out);
 }
 
-static int list_buffer(struct snapshot_dump *sd, size_t number, struct cs_tree *tree,
+static int list_buffer(struct snapshot_dump *sd, size_t index, struct cs_tree *tree,
 		       const struct cs_unit *const *units, size_t nr, uint64_t size,
 		       struct auxtap_error *err)
 {
-	const struct cs_snapshot_buffer *buffer = &sd->ss->buffers[number];
+	const struct cs_snapshot_buffer *buffer = &sd->ss->buffers[index];
 	struct cs_bytes bytes = {.pread = read_fd,
 				 .ctx = sd,
 				 .format = buffer->format,
@@ -198,14 +198,14 @@ static int list_buffer(struct snapshot_dump *sd, size_t number, struct cs_tree *
 	if (!ret && cs_tree_end(tree, why, sizeof(why)))
 		list_error(&sd->dump, bytes.at, why);
 	if (!ret && frames)
-		dump_cs_unknown(&sd->dump, frames, units, nr);
+		dump_cs_unknown_ids(&sd->dump, frames, units, nr);
 	free(frames);
 	return ret;
 }
 
-static int open_buffer(struct snapshot_dump *sd, size_t number, struct auxtap_error *err)
+static int open_buffer(struct snapshot_dump *sd, size_t index, struct auxtap_error *err)
 {
-	const struct cs_snapshot_buffer *buffer = &sd->ss->buffers[number];
+	const struct cs_snapshot_buffer *buffer = &sd->ss->buffers[index];
 	struct cs_tree_opts opts = {.format = buffer->format,
 				    .packet = dump_cs_packet,
 				    .ctx = &sd->dump};
@@ -216,7 +216,7 @@ static int open_buffer(struct snapshot_dump *sd, size_t number, struct auxtap_er
 	int ret;
 
 	for (size_t i = 0; i < sd->ss->nr_units && nr < CS_NR_IDS; i++)
-		if (sd->ss->units[i].buffer == number && !sd->ss->units[i].why[0] &&
+		if (sd->ss->units[i].buffer == index && !sd->ss->units[i].why[0] &&
 		    (buffer->format != CS_FORMAT_SOURCE || !nr))
 			units[nr++] = &sd->ss->units[i].unit;
 	if (fstat(sd->fd, &st) || !S_ISREG(st.st_mode))
@@ -233,7 +233,7 @@ static int open_buffer(struct snapshot_dump *sd, size_t number, struct auxtap_er
 	}
 	if (ret)
 		return ret;
-	ret = list_buffer(sd, number, tree, units, nr, (uint64_t)st.st_size, err);
+	ret = list_buffer(sd, index, tree, units, nr, (uint64_t)st.st_size, err);
 	cs_tree_free(tree);
 	return ret;
 }

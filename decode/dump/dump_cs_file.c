@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Packets of CoreSight in perf.data files: each buffer has a decode tree that goes on from one AUX
- * record to the next where these continue each other.
+ * Lists CoreSight packets of perf.data files. Each buffer has a decode tree, which is kept from one
+ * AUX record to the next if these continue each other.
  */
 #include "decode/coresight/cs_extents.h"
 #include "dump_cs.h"
@@ -31,7 +31,7 @@ struct dump_cs_file {
 	struct auxtap_perfdata *pd;
 	struct cs_config config;
 	struct cs_extents extents;
-	struct extent_ref *refs; /* all extents, as they are in the file */
+	struct extent_ref *refs; /* all extents, in the order of the file */
 	size_t nr;
 	struct buffer_state *states;
 	uint8_t *buf;
@@ -108,7 +108,7 @@ static int open_file(void **out, struct auxtap_perfdata *pd, struct auxtap_error
 	return ret;
 }
 
-/* A tree for this extent; what the one before had is not continued. */
+/* Makes a new tree for this extent, which does not continue the previous one. */
 static int new_tree(struct dump_cs_file *file, struct buffer_state *state,
 		    const struct cs_buffer *buffer, const struct cs_extent *p,
 		    struct auxtap_error *err)
@@ -177,12 +177,12 @@ static int list_extent(struct dump_cs_file *file, const struct extent_ref *exten
 		fprintf(file->dump.out, "%08" PRIx64 "  error  %s\n", p->off + p->size, why);
 	}
 	if (!ret && frames)
-		dump_cs_unknown(&file->dump, frames, state->units, state->nr);
+		dump_cs_unknown_ids(&file->dump, frames, state->units, state->nr);
 	free(frames);
 	return ret;
 }
 
-/* Those whose trace lies in this record. */
+/* Lists the extents whose trace is in this AUXTRACE record. */
 static int list_record(void *state, const struct auxtap_perfdata_aux *aux, FILE *out,
 		       struct auxtap_error *err)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Feature sections by name, with what they say where it is simple. */
+/* Prints feature sections: the content of simple ones, else name and size. */
 #include "dump_private.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* A section being read; strings are u32 length, then that many bytes. */
+/* The unread rest of a section. A string in it is a u32 length and that many bytes. */
 struct section {
 	const unsigned char *p, *end;
 };
@@ -107,11 +107,11 @@ static void put_numbers(struct section *s, size_t size, unsigned int nr, FILE *o
 	}
 }
 
-static void put_feature(struct auxtap_perfdata *pd, unsigned int number, struct section *s,
+static void put_feature(struct auxtap_perfdata *pd, unsigned int feature, struct section *s,
 			FILE *out)
 {
-	switch (number) {
-	case 2:
+	switch (feature) {
+	case 2: /* build_id */
 		put_build_ids(pd, out);
 		break;
 	case 3: /* hostname */
@@ -130,13 +130,13 @@ static void put_feature(struct auxtap_perfdata *pd, unsigned int number, struct 
 		put_numbers(s, 8, 1, out);
 		fputs(" kB", out);
 		break;
-	case 11:
+	case 11: /* cmdline */
 		put_strings(s, out);
 		break;
-	case 12:
+	case 12: /* event_desc */
 		put_event_desc(s, out);
 		break;
-	case 16:
+	case 16: /* pmu_mappings */
 		put_pmu_mappings(s, out);
 		break;
 	case 18: /* auxtrace: number of entries */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Intel PT in listings. PAD packets are left out. */
+/* Lists Intel PT packets, without PAD packets. */
 #include "dump_family.h"
 #include "decode/pt/pt_packets.h"
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Bodies of records as text. Every field is read through get(): what is cut off prints as
- * "cut". */
+/*
+ * Prints bodies of records. Every field is read with get(): if the record is too short, "cut" is
+ * printed at the end.
+ */
 #include "dump_family.h"
 #include "decode/flow/trace_family.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* A body being read from front to back. */
+/* The unread rest of a body. */
 struct body {
 	const unsigned char *p, *end;
-	bool cut;
+	bool truncated;
 };
 
 static uint64_t get(struct body *b, size_t size)
@@ -18,7 +20,7 @@ static uint64_t get(struct body *b, size_t size)
 	uint64_t value = 0;
 
 	if ((size_t)(b->end - b->p) < size) {
-		b->cut = true;
+		b->truncated = true;
 		b->p = b->end;
 		return 0;
 	}
@@ -76,7 +78,7 @@ struct bit_name {
 	const char *name;
 };
 
-/* Known bits by name, joined by |, the rest as a number. */
+/* Prints known bits by name, joined by |, and the others as a number. */
 static void put_bits(FILE *out, uint64_t value, const struct bit_name *names, size_t nr)
 {
 	const char *bar = "";
@@ -298,7 +300,7 @@ static void put_bpf(struct body *b, FILE *out)
 	uint32_t type = (uint32_t)get(b, 2), flags = (uint32_t)get(b, 2), id = u32(b);
 
 	fprintf(out, "type %u flags 0x%x id %u", type, flags, id);
-	b->p = b->end; /* the tag */
+	b->p = b->end; /* skip the tag */
 }
 
 static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *out)
@@ -415,8 +417,7 @@ static void put_auxtrace_error(struct body *b, FILE *out)
 
 	u32(b); /* format */
 	ip = u64(b);
-	/* Older records have the message where newer ones have the time; distinguished by their
-	 * size. */
+	/* Old records have the message in the place of the time; the size distinguishes them. */
 	if (left(b) > 64)
 		time = u64(b);
 	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ", type, code,
@@ -479,7 +480,7 @@ static void put_build_id(struct body *b, FILE *out)
 
 	fprintf(out, "%d ", (int)pid);
 	if (left(b) < 24) {
-		b->cut = true;
+		b->truncated = true;
 		return;
 	}
 	put_hex(out, b->p, 20);
@@ -560,6 +561,6 @@ void dump_body(const struct auxtap_record *rec, FILE *out)
 
 	if (!kernel_body(rec, &b, out) && !user_body(rec, &b, out))
 		fprintf(out, "%u bytes", rec->body_size);
-	if (b.cut)
+	if (b.truncated)
 		fputs(" (cut: the record is too short)", out);
 }

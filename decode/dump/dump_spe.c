@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Arm SPE in listings. */
+/* Lists Arm SPE packets. */
 #include "dump_family.h"
 #include "decode/spe/spe_packets.h"
 

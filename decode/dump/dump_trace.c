@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Packets of raw files and of AUXTRACE records. The records of one AUX buffer continue
- * each other at any byte, so the decoder's state and an unfinished packet go from one to
- * the next.
+ * Lists packets of raw files and of AUXTRACE records. The records of one AUX buffer may be split at
+ * any byte, so the decoder's state and an incomplete packet are kept for the next record.
  */
 #include "dump_family.h"
 #include "decode/flow/trace_family.h"
@@ -23,25 +22,25 @@ struct queue {
 	size_t nr_carry;
 };
 
-/* Which extent of which queue an AUXTRACE record is. */
+/* The queue and the extent of an AUXTRACE record. */
 struct trace_record {
 	size_t queue, extent;
 };
 
 struct dump_trace {
 	struct auxtap_perfdata *pd;
-	const struct dump_family *family; /* NULL: its packets are not listed */
+	const struct dump_family *family; /* NULL: its packets cannot be listed */
 	const struct auxtap_perfdata_aux *aux;
 	struct trace_record *records;
 	struct trace_queues extents;
-	struct queue *queues; /* of each of them */
-	size_t nr, at;
+	struct queue *queues; /* for each queue of 'extents' */
+	size_t nr, next_record;
 	unsigned char *buf;
-	void *state; /* of family->open; NULL: it has none, or failed: error */
+	void *state; /* from family->open(); NULL: it has no open(), or that failed: error */
 	struct auxtap_error error;
 };
 
-struct counted {
+struct packet_printer {
 	const struct dump_family *family;
 	FILE *out;
 	uint64_t errors;
@@ -49,16 +48,16 @@ struct counted {
 
 static int print_and_count(void *ctx, const struct auxtap_packet *pkt)
 {
-	struct counted *counted = ctx;
+	struct packet_printer *printer = ctx;
 
-	counted->errors += !strcmp(pkt->name, "error");
-	counted->family->print(counted->out, pkt);
-	return dump_output_failed(counted->out);
+	printer->errors += !strcmp(pkt->name, "error");
+	printer->family->print(printer->out, pkt);
+	return dump_output_failed(printer->out);
 }
 
 /* ---- raw ---- */
 
-/* Fills what is free in buf; 0 at the end, -errno. */
+/* Reads until buf is full or the file ends. Returns the number of bytes, or -errno. */
 static ssize_t fill(int fd, unsigned char *buf, size_t size)
 {
 	size_t got = 0;
@@ -80,35 +79,35 @@ static ssize_t fill(int fd, unsigned char *buf, size_t size)
 static int raw_stream(int fd, const char *path, const struct dump_opts *opts, unsigned char *buf,
 		      struct auxtap_error *err)
 {
-	struct counted counted = {opts->family->dump, opts->out, 0};
+	struct packet_printer printer = {opts->family->dump, opts->out, 0};
 	struct dump_stream stream = {0};
 	uint64_t offset = 0;
-	size_t have = 0, used;
+	size_t nr_buffered = 0, used;
 	bool last;
 	int ret;
 
 	do {
-		ssize_t got = fill(fd, buf + have, CHUNK - have);
+		ssize_t got = fill(fd, buf + nr_buffered, CHUNK - nr_buffered);
 
 		if (got < 0)
 			return auxtap_error_set(err, (int)got, path, "cannot read: %s",
 						strerror((int)-got));
-		last = (size_t)got < CHUNK - have;
-		have += (size_t)got;
-		ret = counted.family->chunk(&stream, buf, have, offset, last, &used,
-					    print_and_count, &counted, err);
+		last = (size_t)got < CHUNK - nr_buffered;
+		nr_buffered += (size_t)got;
+		ret = printer.family->chunk(&stream, buf, nr_buffered, offset, last, &used,
+					    print_and_count, &printer, err);
 		if (ret)
 			return ret;
-		have -= used;
+		nr_buffered -= used;
 		offset += used;
-		memmove(buf, buf + used, have);
+		memmove(buf, buf + used, nr_buffered);
 	} while (!last);
 	if (!offset)
 		return auxtap_error_set_at(err, -EBADMSG, path, 0, "is empty: no trace (offset 0)");
-	if (counted.errors) {
+	if (printer.errors) {
 		auxtap_error_set(err, -EBADMSG, path,
 				 "%" PRIu64 " stretches of the trace cannot be decoded",
-				 counted.errors);
+				 printer.errors);
 		return 1;
 	}
 	return 0;
@@ -134,7 +133,7 @@ int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error
 
 /* ---- AUXTRACE records ---- */
 
-/* Records of perf's queues with a number each: a thread's number is used again. */
+/* Finds the queue of each record. perf's queue index is part of the key, since tids are reused. */
 static int find_queues(struct dump_trace *trace)
 {
 	trace->extents.opts.by_idx = true;
@@ -205,7 +204,7 @@ void dump_trace_close(struct dump_trace *trace)
 }
 
 static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_aux *aux,
-		       const struct trace_record *record, struct counted *counted,
+		       const struct trace_record *record, struct packet_printer *printer,
 		       struct auxtap_error *err)
 {
 	const struct trace_queue *extents = &trace->extents.queues[record->queue];
@@ -213,61 +212,62 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 	bool continued = record->extent + 1 < extents->nr && extent[1].border == TRACE_JOINS;
 	struct queue *q = &trace->queues[record->queue];
 	uint64_t at = 0;
-	size_t have, used;
+	size_t nr_buffered, used;
 	bool last;
 	int ret;
 
 	if (extent->border != TRACE_JOINS)
 		memset(q, 0, sizeof(*q));
-	have = q->nr_carry;
-	memcpy(trace->buf, q->carry, have);
+	nr_buffered = q->nr_carry;
+	memcpy(trace->buf, q->carry, nr_buffered);
 	do {
-		size_t want = CHUNK - have;
+		size_t want = CHUNK - nr_buffered;
 		ssize_t got;
 
 		if (want > extent->size - at)
 			want = (size_t)(extent->size - at);
-		got = auxtap_perfdata_pread(trace->pd, trace->buf + have, want,
+		got = auxtap_perfdata_pread(trace->pd, trace->buf + nr_buffered, want,
 					    aux->trace_off + at);
 		if (got != (ssize_t)want)
 			return auxtap_error_set_at(err, -EBADMSG, auxtap_perfdata_path(trace->pd),
 						   aux->trace_off + at,
 						   "the trace at offset %" PRIu64 " cannot be read",
 						   aux->trace_off + at);
-		have += want;
+		nr_buffered += want;
 		at += want;
 		last = at == extent->size;
-		ret = counted->family->chunk(&q->stream, trace->buf, have,
-					     aux->head.offset + at - have, last && !continued,
-					     &used, print_and_count, counted, err);
+		ret = printer->family->chunk(&q->stream, trace->buf, nr_buffered,
+					     aux->head.offset + at - nr_buffered,
+					     last && !continued, &used, print_and_count, printer,
+					     err);
 		if (ret)
 			return ret;
-		have -= used;
-		memmove(trace->buf, trace->buf + used, have);
+		nr_buffered -= used;
+		memmove(trace->buf, trace->buf + used, nr_buffered);
 	} while (!last);
-	q->nr_carry = have < sizeof(q->carry) ? have : sizeof(q->carry);
+	q->nr_carry = nr_buffered < sizeof(q->carry) ? nr_buffered : sizeof(q->carry);
 	memcpy(q->carry, trace->buf, q->nr_carry);
 	return 0;
 }
 
 int dump_trace_next(struct dump_trace *trace, FILE *out, struct auxtap_error *err)
 {
-	struct counted counted = {trace->family, out, 0};
-	size_t number = trace->at++;
+	struct packet_printer printer = {trace->family, out, 0};
+	size_t index = trace->next_record++;
 	int ret;
 
-	if (number >= trace->nr)
+	if (index >= trace->nr)
 		return 0;
 	if (!trace->family) {
 		fprintf(out, "  (packets of this trace family are not listed)\n");
 		return 0;
 	}
 	if (trace->state)
-		return trace->family->record(trace->state, &trace->aux[number], out, err);
+		return trace->family->record(trace->state, &trace->aux[index], out, err);
 	if (trace->family->open) {
 		fprintf(out, "  error  %s: %s\n", trace->error.what, trace->error.why);
 		return 1;
 	}
-	ret = dump_record(trace, &trace->aux[number], &trace->records[number], &counted, err);
-	return ret ? ret : counted.errors > 0;
+	ret = dump_record(trace, &trace->aux[index], &trace->records[index], &printer, err);
+	return ret ? ret : printer.errors > 0;
 }
