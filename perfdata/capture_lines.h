@@ -36,12 +36,12 @@
 
 static inline bool capture_lines_is_emulated(const char *text, size_t size)
 {
-	return key_lines_is(text, size, CAPTURE_LINE_BACKEND, CAPTURE_LINE_EMULATED);
+	return key_lines_equals(text, size, CAPTURE_LINE_BACKEND, CAPTURE_LINE_EMULATED);
 }
 
 static inline bool capture_lines_is_full(const char *text, size_t size)
 {
-	return key_lines_is(text, size, CAPTURE_LINE_MODE, CAPTURE_LINE_FULL);
+	return key_lines_equals(text, size, CAPTURE_LINE_MODE, CAPTURE_LINE_FULL);
 }
 
 /* Finds the next unit of a thread after *at: its TID and how many bytes it wrote. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rings that grow: queues of which both ends move. As with vector.h the array, the index of its
- * oldest element, the number of elements and the capacity stay four variables of the caller, all
- * zero (the array NULL) at the start; free() releases the array. The capacity is 0 or a power of 2.
+ * Growing rings: queues of which both ends move. As with vector.h the array, the index of its
+ * oldest element, the number of elements and the capacity are four variables of the caller, which
+ * are initially zero (the array NULL); free() releases the array. The capacity is 0 or a power of
+ * 2.
  */
 #ifndef UTIL_GROWING_RING_H
 #define UTIL_GROWING_RING_H
@@ -11,13 +12,13 @@
 
 #include <string.h>
 
-/* Where element i is, 0 being the oldest one; i equal to the number of elements: the next one. */
+/* Array index of element i; 0 is the oldest one, the number of elements the next one. */
 static inline size_t ring_index(size_t first, size_t i, size_t capacity)
 {
 	return (first + i) & (capacity - 1);
 }
 
-/* Makes space for one element after the newest of nr. 0; or -ENOMEM, and the ring is as it was. */
+/* Makes space for one element after the nr elements. 0; or -ENOMEM, and the ring is unchanged. */
 #define ring_grow(array, first, nr, capacity)                                                   \
 	({                                                                                      \
 		size_t before_ = (size_t)(capacity);                                            \

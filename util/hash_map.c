@@ -16,16 +16,16 @@ uint64_t hash_text(const char *text)
 	return h ^ h >> 32;
 }
 
-static void put(struct hash_map *map, const struct hash_slot *slot)
+static void insert(struct hash_map *map, const struct hash_slot *slot)
 {
 	size_t mask = map->nr_slots - 1, at = (size_t)slot->hash & mask;
 
-	while (map->slots[at].number)
+	while (map->slots[at].index_plus_1)
 		at = (at + 1) & mask;
 	map->slots[at] = *slot;
 }
 
-/* Makes space for one more number. 0 or -ENOMEM. */
+/* Makes space for one more index. 0 or -ENOMEM. */
 static int grow(struct hash_map *map)
 {
 	struct hash_map grown = {.nr = map->nr};
@@ -41,25 +41,25 @@ static int grow(struct hash_map *map)
 	grown.slots = calloc(grown.nr_slots, sizeof(*grown.slots));
 	if (!grown.slots)
 		return -ENOMEM;
-	/* from a free slot on: those of one hash follow each other as they were added */
-	while (first < map->nr_slots && map->slots[first].number)
+	/* start at a free slot, so that indices with one hash keep their order */
+	while (first < map->nr_slots && map->slots[first].index_plus_1)
 		first++;
 	for (size_t i = 0; i < map->nr_slots; i++) {
 		const struct hash_slot *slot = &map->slots[(first + i) & (map->nr_slots - 1)];
 
-		if (slot->number)
-			put(&grown, slot);
+		if (slot->index_plus_1)
+			insert(&grown, slot);
 	}
 	free(map->slots);
 	*map = grown;
 	return 0;
 }
 
-int hash_map_add(struct hash_map *map, uint64_t hash, size_t number)
+int hash_map_add(struct hash_map *map, uint64_t hash, size_t index)
 {
 	if (grow(map))
 		return -ENOMEM;
-	put(map, &(struct hash_slot){hash, number + 1});
+	insert(map, &(struct hash_slot){hash, index + 1});
 	map->nr++;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds numbers, as those of elements in an array of the caller, by a hash. Several numbers may
- * have the same hash: the caller compares. Nothing is removed.
+ * Maps hashes to indices, usually of elements in an array of the caller. Several indices may have
+ * the same hash: the caller compares the elements. Nothing can be removed.
  */
 #ifndef UTIL_HASH_MAP_H
 #define UTIL_HASH_MAP_H
@@ -11,7 +11,7 @@
 
 struct hash_slot {
 	uint64_t hash;
-	size_t number; /* plus 1; 0: a free slot */
+	size_t index_plus_1; /* 0: a free slot */
 };
 
 /* All zero: empty. */
@@ -22,7 +22,7 @@ struct hash_map {
 
 #define HASH_MAP_NONE SIZE_MAX
 
-/* Different numbers have different hashes: of keys that are numbers nothing need be compared. */
+/* Different numbers have different hashes: with such keys the caller need not compare elements. */
 static inline uint64_t hash_number(uint64_t v)
 {
 	v *= 0x9e3779b97f4a7c15u;
@@ -32,8 +32,8 @@ static inline uint64_t hash_number(uint64_t v)
 uint64_t hash_text(const char *text);
 
 /*
- * The numbers with this hash, one a call, in the order in which they were added. *step is 0 before
- * the first call. HASH_MAP_NONE after the last.
+ * Returns the indices with this hash one by one, in the order in which they were added, then
+ * HASH_MAP_NONE. *step is 0 before the first call.
  */
 static inline size_t hash_map_next(const struct hash_map *map, uint64_t hash, size_t *step)
 {
@@ -41,15 +41,15 @@ static inline size_t hash_map_next(const struct hash_map *map, uint64_t hash, si
 		const struct hash_slot *slot =
 			&map->slots[((size_t)hash + (*step)++) & (map->nr_slots - 1)];
 
-		if (!slot->number)
+		if (!slot->index_plus_1)
 			break;
 		if (slot->hash == hash)
-			return slot->number - 1;
+			return slot->index_plus_1 - 1;
 	}
 	return HASH_MAP_NONE;
 }
 
-/* The first number with this hash, or HASH_MAP_NONE. */
+/* Returns the first index with this hash, or HASH_MAP_NONE. */
 static inline size_t hash_map_find(const struct hash_map *map, uint64_t hash)
 {
 	size_t step = 0;
@@ -57,8 +57,8 @@ static inline size_t hash_map_find(const struct hash_map *map, uint64_t hash)
 	return hash_map_next(map, hash, &step);
 }
 
-/* Adds a number, which is not HASH_MAP_NONE. 0; or -ENOMEM, and the map is as it was. */
-int hash_map_add(struct hash_map *map, uint64_t hash, size_t number);
+/* Adds an index, which is not HASH_MAP_NONE. 0; or -ENOMEM, and the map is unchanged. */
+int hash_map_add(struct hash_map *map, uint64_t hash, size_t index);
 void hash_map_free(struct hash_map *map);
 
 #endif

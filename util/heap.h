@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Binary heaps in arrays: of the first nr elements heap[0] comes first. comes_first(a, b) is a
- * function or a macro of two elements; where neither comes first their order is not defined.
- * Macros, so that elements have their own type and the comparison is part of the loop: merges of
- * events do this for each event.
+ * function or a macro of two elements; if neither comes first, their order is not defined. These
+ * are macros so that elements can have any type and the comparison is inlined: merges of events use
+ * them for each event.
  */
 #ifndef UTIL_HEAP_H
 #define UTIL_HEAP_H
 
 #include <stddef.h>
 
-/* heap[at] may come later than those below it. */
+/* Restores the heap if heap[at] may come later than its children. */
 #define heap_sift_down(heap, nr, at, comes_first)                                              \
 	do {                                                                                   \
 		__typeof__(&(heap)[0]) heap_ = (heap);                                         \
@@ -28,14 +28,14 @@
 		heap_[at_] = moved_;                                                           \
 	} while (0)
 
-/* An array in any order becomes a heap. */
+/* Makes a heap of an array in any order. */
 #define heap_build(heap, nr, comes_first)                             \
 	do {                                                          \
 		for (size_t next_ = (size_t)(nr) / 2; next_-- > 0;)   \
 			heap_sift_down(heap, nr, next_, comes_first); \
 	} while (0)
 
-/* Adds an element and counts nr up. The array has space for it. */
+/* Adds an element and increments nr. The array has space for it. */
 #define heap_push(heap, nr, element, comes_first)                                             \
 	do {                                                                                  \
 		__typeof__(&(heap)[0]) heap_ = (heap);                                        \
@@ -47,7 +47,7 @@
 		heap_[at_] = moved_;                                                          \
 	} while (0)
 
-/* Removes heap[0] and counts nr, which is not 0, down. */
+/* Removes heap[0] and decrements nr, which is not 0. */
 #define heap_pop(heap, nr, comes_first)                           \
 	do {                                                      \
 		(heap)[0] = (heap)[--(nr)];                       \

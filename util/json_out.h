@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes JSON as it comes, with commas, line ends and indentation. Whoever calls it keeps objects
- * and lists balanced; key is NULL in a list. Errors are those of the stream: ferror().
+ * Writes JSON to a stream, with commas, line ends and indentation. The caller keeps objects and
+ * lists balanced; key is NULL in a list. Errors are those of the stream: ferror().
  */
 #ifndef UTIL_JSON_OUT_H
 #define UTIL_JSON_OUT_H
@@ -14,14 +14,14 @@
 
 struct json_out {
 	FILE *out;
-	unsigned int depth, nr_lines; /* containers down to this depth have a line per member */
-	bool some[JSON_OUT_DEPTH];    /* the open container of that depth has a member */
+	unsigned int depth, line_depth;	  /* up to line_depth each member has a line of its own */
+	bool has_members[JSON_OUT_DEPTH]; /* by depth: the open container has a member */
 };
 
-void json_out_init(struct json_out *j, FILE *out, unsigned int nr_lines);
+void json_out_init(struct json_out *j, FILE *out, unsigned int line_depth);
 /* kind: '{' or '[' */
 void json_out_open(struct json_out *j, const char *key, char kind);
-/* kind: '}' or ']'. After the outermost one the line ends. */
+/* kind: '}' or ']'. After the outermost one a newline is written. */
 void json_out_close(struct json_out *j, char kind);
 void json_out_null(struct json_out *j, const char *key);
 void json_out_bool(struct json_out *j, const char *key, bool value);

@@ -19,7 +19,7 @@ unsigned int json_text_char(const char *text, char *out)
 		snprintf(out, JSON_CHAR_SIZE, "\\u%04x", c);
 		return 1;
 	}
-	/* U+0080 to U+009F: a terminal takes them for control characters */
+	/* U+0080 to U+009F: terminals interpret them as control characters */
 	if (c == 0xc2 && (text[1] & 0xe0) == 0x80) {
 		snprintf(out, JSON_CHAR_SIZE, "\\u%04x", (unsigned char)text[1]);
 		return 2;

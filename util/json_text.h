@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text inside JSON strings. Names come from files: any bytes may be in them. */
+/* Text inside JSON strings. It may contain any bytes: names come from files. */
 #ifndef UTIL_JSON_TEXT_H
 #define UTIL_JSON_TEXT_H
 
@@ -8,13 +8,13 @@
 #define JSON_CHAR_SIZE 8
 
 /*
- * One character of text, which is not at its end, as it appears in a JSON string: out gets at most
+ * Converts the first character of text, which is not empty, for a JSON string: out gets at most
  * JSON_CHAR_SIZE bytes with the NUL. A control character becomes \u00NN, a byte that is part of no
- * UTF-8 sequence the text \xNN (two backslashes in JSON). Returns how many bytes of text it was.
+ * UTF-8 sequence the text \xNN (two backslashes in JSON). Returns the number of bytes of text used.
  */
 unsigned int json_text_char(const char *text, char *out);
 
-/* All of text as a JSON string with its quotes. */
+/* Prints text as a JSON string with its quotes. */
 void json_text_print(const char *text, FILE *out);
 
 #endif

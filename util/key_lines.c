@@ -50,7 +50,7 @@ const char *key_lines_find(const char *text, size_t size, const char *key, size_
 	return NULL;
 }
 
-bool key_lines_is(const char *text, size_t size, const char *key, const char *value)
+bool key_lines_equals(const char *text, size_t size, const char *key, const char *value)
 {
 	size_t len;
 	const char *found = key_lines_find(text, size, key, &len);

@@ -11,7 +11,7 @@ bool number_prefix(const char *text, const char **end, uint64_t *value)
 	char *after;
 	uint64_t v;
 
-	/* strtoull() takes blanks and signs, too */
+	/* strtoull() would accept blanks and signs */
 	if (*text < '0' || *text > '9')
 		return false;
 	errno = 0;

@@ -7,25 +7,28 @@
 #include <stdint.h>
 
 /*
- * An unsigned number at the start of text: decimal, hexadecimal after 0x or octal after 0; without
- * sign and without blanks before it. Sets *end after its last digit. false: no number, or more than
- * 64 bits.
+ * Parses an unsigned number at the start of text: decimal, hexadecimal after 0x or octal after 0;
+ * without sign and without blanks before it. *end: after its last digit. False: no number, or more
+ * than 64 bits.
  */
 bool number_prefix(const char *text, const char **end, uint64_t *value);
 
-/* All of text is such a number, at most max. *value is set only then. */
+/* Whether all of text is such a number, at most max. *value is set only then. */
 bool number_parse(const char *text, uint64_t max, uint64_t *value);
 
-/* All of text is decimal digits, and the number is at most max; a leading 0 is not octal. */
+/*
+ * Whether all of text is decimal digits, and the number is at most max; a leading 0 is not octal.
+ */
 bool number_parse_decimal(const char *text, uint64_t max, uint64_t *value);
 
 /*
- * A size in bytes: a number, then K, M or G (powers of 1024, in either case), then B, each as
- * wanted. *has_unit, unless NULL: one of them is there. *value is set only where true is returned.
+ * Parses a size in bytes: a number, then optionally K, M or G (powers of 1024, in either case),
+ * then optionally B. *has_unit, unless NULL: one of these letters is there. *value is set only if
+ * true is returned.
  */
 bool number_parse_size(const char *text, uint64_t *value, bool *has_unit);
 
-/* A time in nanoseconds: a number, then ns, us, ms or s; without a unit it is nanoseconds. */
+/* Parses a time: a number, then ns, us, ms or s; without a unit it is in nanoseconds. */
 bool number_parse_time(const char *text, uint64_t *value);
 
 #endif

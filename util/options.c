@@ -21,15 +21,16 @@ static void add_row(struct options *o, const struct option_row *row)
 	int has = !row->value	   ? no_argument :
 		  is_optional(row) ? optional_argument :
 				     required_argument;
-	size_t at = strlen(o->letters);
+	size_t at = strlen(o->short_options);
 
 	if (o->nr_rows == OPTIONS_MAX)
 		abort();
 	o->rows[o->nr_rows++] = row;
 	if (row->name)
-		o->longs[o->nr_longs++] = (struct option){row->name, has, NULL, row->id};
+		o->long_options[o->nr_long_options++] =
+			(struct option){row->name, has, NULL, row->id};
 	if (is_letter(row->id))
-		snprintf(o->letters + at, sizeof(o->letters) - at, "%c%.*s", row->id,
+		snprintf(o->short_options + at, sizeof(o->short_options) - at, "%c%.*s", row->id,
 			 has == no_argument	  ? 0 :
 			 has == required_argument ? 1 :
 						    2,
@@ -42,11 +43,11 @@ void options_start(struct options *o, int argc, char **argv, const struct option
 	memset(o, 0, sizeof(*o));
 	o->argc = argc;
 	o->argv = argv;
-	strcpy(o->letters, only_first ? "+:" : ":");
+	strcpy(o->short_options, only_first ? "+:" : ":");
 	for (; *tables; tables++)
 		for (const struct option_row *row = *tables; row->id; row++)
 			add_row(o, row);
-	optind = 0; /* getopt_long() forgets the previous scan */
+	optind = 0; /* resets getopt_long() */
 	opterr = 0;
 }
 
@@ -58,7 +59,7 @@ static const struct option_row *row_of(const struct options *o, int id)
 	return NULL;
 }
 
-/* "--pages" for "--pages=3". */
+/* Sets o->what to "--pages" for "--pages=3". */
 static void name_argument(struct options *o, const char *arg)
 {
 	snprintf(o->what, sizeof(o->what), "%.*s", (int)strcspn(arg, "="), arg);
@@ -72,14 +73,14 @@ static void name_row(struct options *o, const struct option_row *row)
 		snprintf(o->what, sizeof(o->what), "--%s", row->name);
 }
 
-/* Explains an argument that begins several long options. False: it begins none. */
+/* Explains an argument that is a prefix of several long options. False: it is a prefix of none. */
 static bool explain_ambiguous(struct options *o)
 {
 	size_t len = strlen(o->what) - 2, at;
 	const char *before = "";
 
 	at = (size_t)snprintf(o->why, sizeof(o->why), "is ambiguous:");
-	for (const struct option *l = o->longs; l->name && at < sizeof(o->why); l++) {
+	for (const struct option *l = o->long_options; l->name && at < sizeof(o->why); l++) {
 		if (strncmp(l->name, o->what + 2, len) != 0)
 			continue;
 		at += (size_t)snprintf(o->why + at, sizeof(o->why) - at, "%s --%s", before,
@@ -89,8 +90,8 @@ static bool explain_ambiguous(struct options *o)
 	return *before;
 }
 
-/* What getopt_long() refused; of several letters in one argument it is one. */
-static int refuse(struct options *o, bool no_value)
+/* Explains the option that getopt_long() rejected: one of several letters, or a long option. */
+static int explain_error(struct options *o, bool no_value)
 {
 	const struct option_row *row = optopt ? row_of(o, optopt) : NULL;
 	const char *why = no_value ? "option requires an argument" : "no such option";
@@ -114,13 +115,13 @@ static int refuse(struct options *o, bool no_value)
 
 int options_next(struct options *o)
 {
-	int c = getopt_long(o->argc, o->argv, o->letters, o->longs, NULL);
+	int c = getopt_long(o->argc, o->argv, o->short_options, o->long_options, NULL);
 
 	o->value = NULL;
 	if (c == -1)
 		return 0;
 	if (c == '?' || c == ':')
-		return refuse(o, c == ':');
+		return explain_error(o, c == ':');
 	o->value = optarg;
 	name_row(o, row_of(o, c));
 	return c;

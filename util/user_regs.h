@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The general registers in the order of core files (struct user_regs_struct) and of DWARF. */
+/* The order of the general registers in core files (struct user_regs_struct) and in DWARF. */
 #ifndef UTIL_USER_REGS_H
 #define UTIL_USER_REGS_H
 
@@ -12,7 +12,7 @@
 #define X86_GREG_GS   26
 #define A64_NR_GREGS  34 /* struct user_pt_regs: x0 ... x30, sp, pc, pstate, as in auxtap_regs */
 
-/* The register of struct auxtap_regs at each position; -1: one of the three above. */
+/* The register of struct auxtap_regs at each position; -1: orig_rax and the selectors above. */
 static const int8_t x86_greg_order[X86_NR_GREGS] = {
 	AUXTAP_X86_R15,
 	AUXTAP_X86_R14,

@@ -17,11 +17,11 @@ unsigned int utf8_printable(const char *text, size_t len)
 	for (unsigned int i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* overlong forms, surrogates, what lies above U+10FFFF */
+	/* overlong forms, surrogates, code points above U+10FFFF */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
-	/* C1: U+0080 to U+009F, which terminals take for ESC and a letter */
+	/* C1: U+0080 to U+009F, which terminals interpret as ESC and a letter */
 	if (s[0] == 0xc2 && s[1] < 0xa0)
 		return 0;
 	return n;

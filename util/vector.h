@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arrays that grow. The array, the number of its elements and its capacity stay three variables of
- * the caller, of any integer types; both start at zero, the array at NULL, and free() releases it.
+ * Growing arrays. The array, the number of its elements and its capacity are three variables of the
+ * caller; the two numbers have any integer types and are initially zero, the array is NULL. free()
+ * releases it.
  */
 #ifndef UTIL_VECTOR_H
 #define UTIL_VECTOR_H
@@ -13,12 +14,12 @@
 
 #define VECTOR_FIRST_CAPACITY 4
 
-/* The most elements that a capacity of this type counts, be it signed or not. */
-#define VECTOR_MOST(capacity) (SIZE_MAX >> (8 * (sizeof(size_t) - sizeof(capacity)) + 1))
+/* The largest number of elements for a capacity of this type, signed or not. */
+#define VECTOR_MAX(capacity) (SIZE_MAX >> (8 * (sizeof(size_t) - sizeof(capacity)) + 1))
 
 /*
- * Doubles the capacity until need elements fit, at most to most. The memory with the elements as
- * they were; NULL: there is not so much, and nothing has changed.
+ * Doubles the capacity until 'need' elements fit; it cannot exceed 'most'. Returns the memory with
+ * the old elements; NULL: out of memory, and nothing has changed.
  */
 static inline void *vector_memory(void *array, size_t *capacity, size_t need, size_t most,
 				  size_t element)
@@ -36,7 +37,7 @@ static inline void *vector_memory(void *array, size_t *capacity, size_t need, si
 	return array;
 }
 
-/* An array without memory has the capacity 0 and no elements: clang's analyzer does not know it. */
+/* Tells clang's analyzer that an array that is NULL has the capacity 0 and no elements. */
 #ifdef __clang_analyzer__
 #define VECTOR_IS_EMPTY(array) (!(array))
 #define VECTOR_ASSUME(array, nr)                 \
@@ -52,30 +53,30 @@ static inline void *vector_memory(void *array, size_t *capacity, size_t need, si
 #endif
 
 /*
- * Makes space for need elements. 0; or -ENOMEM, and the array is as it was. What is gained is not
+ * Makes space for 'need' elements. 0; or -ENOMEM, and the array is unchanged. New elements are not
  * initialised.
  */
-#define vector_reserve(array, need, capacity)                                                   \
-	({                                                                                      \
-		size_t capacity_ = (size_t)(capacity);                                          \
-		size_t need_ = (size_t)(need);                                                  \
-		int ret_ = 0;                                                                   \
-                                                                                                \
-		if (need_ > capacity_ || VECTOR_IS_EMPTY(array)) {                              \
-			void *memory_ = vector_memory((array), &capacity_, need_,               \
-						      VECTOR_MOST(capacity), sizeof(*(array))); \
-                                                                                                \
-			if (memory_) {                                                          \
-				(array) = memory_;                                              \
-				(capacity) = (__typeof__(capacity))capacity_;                   \
-			} else {                                                                \
-				ret_ = -ENOMEM;                                                 \
-			}                                                                       \
-		}                                                                               \
-		ret_;                                                                           \
+#define vector_reserve(array, need, capacity)                                                  \
+	({                                                                                     \
+		size_t capacity_ = (size_t)(capacity);                                         \
+		size_t need_ = (size_t)(need);                                                 \
+		int ret_ = 0;                                                                  \
+                                                                                               \
+		if (need_ > capacity_ || VECTOR_IS_EMPTY(array)) {                             \
+			void *memory_ = vector_memory((array), &capacity_, need_,              \
+						      VECTOR_MAX(capacity), sizeof(*(array))); \
+                                                                                               \
+			if (memory_) {                                                         \
+				(array) = memory_;                                             \
+				(capacity) = (__typeof__(capacity))capacity_;                  \
+			} else {                                                               \
+				ret_ = -ENOMEM;                                                \
+			}                                                                      \
+		}                                                                              \
+		ret_;                                                                          \
 	})
 
-/* Makes space for more elements after the first nr. */
+/* Makes space for 'more' elements after the first nr. */
 #define vector_grow_by(array, nr, more, capacity)                             \
 	({                                                                    \
 		size_t sum_;                                                  \

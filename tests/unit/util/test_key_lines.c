@@ -50,9 +50,9 @@ static void test_find(void **state)
 		if (found) {
 			assert_int_equal(len, strlen(cases[i].value));
 			assert_memory_equal(found, cases[i].value, len);
-			assert_true(key_lines_is(text, size, cases[i].key, cases[i].value));
-			assert_false(key_lines_is(text, size, cases[i].key, "fulle"));
-			assert_false(key_lines_is(text, size, cases[i].key, "ful"));
+			assert_true(key_lines_equals(text, size, cases[i].key, cases[i].value));
+			assert_false(key_lines_equals(text, size, cases[i].key, "fulle"));
+			assert_false(key_lines_equals(text, size, cases[i].key, "ful"));
 		}
 		free(text);
 	}
