@@ -166,9 +166,9 @@ struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxt
 		auxtap_error_set(err, -ENOMEM, "audit", "out of memory");
 		return NULL;
 	}
-	if (sized_take(&audit->opts, sizeof(audit->opts),
-		       SIZED_UP_TO(struct auxtap_audit_opts, max_overshoot), opts,
-		       "struct auxtap_audit_opts", err)) {
+	if (sized_copy_in(&audit->opts, sizeof(audit->opts),
+			  SIZED_UP_TO(struct auxtap_audit_opts, max_overshoot), opts,
+			  "struct auxtap_audit_opts", err)) {
 		free(audit);
 		return NULL;
 	}

@@ -46,8 +46,8 @@ int backend_check(const struct auxtap_backend *be, struct auxtap_error *err)
 int backend_copy_spawn(struct auxtap_spawn *copy, const struct auxtap_spawn *spawn,
 		       struct auxtap_error *err)
 {
-	int ret = sized_take(copy, sizeof(*copy), SIZED_UP_TO(struct auxtap_spawn, truth_path),
-			     spawn, "struct auxtap_spawn", err);
+	int ret = sized_copy_in(copy, sizeof(*copy), SIZED_UP_TO(struct auxtap_spawn, truth_path),
+				spawn, "struct auxtap_spawn", err);
 
 	if (!ret && (!copy->argv || !copy->argv[0]))
 		ret = auxtap_error_set(err, -EINVAL, "struct auxtap_spawn", "names no program");
@@ -59,7 +59,7 @@ static void clear_backend(struct auxtap_backend *be)
 {
 	const struct auxtap_backend none = {.size = sizeof(none)};
 
-	sized_give(be, &none, sizeof(none));
+	sized_copy_out(be, &none, sizeof(none));
 }
 
 int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err)
@@ -194,8 +194,9 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 				  struct auxtap_error *err)
 {
 	struct auxtap_emulation copy;
-	int ret = sized_take(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_emulation, trace_unit),
-			     emulation, "struct auxtap_emulation", err);
+	int ret =
+		sized_copy_in(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_emulation, trace_unit),
+			      emulation, "struct auxtap_emulation", err);
 
 	return ret ? ret : open_emulation(be, &copy, err);
 }
@@ -393,6 +394,6 @@ int auxtap_probe_machine(struct auxtap_probe *probe)
 	if (ret)
 		return ret;
 	probe_all(&all);
-	sized_give(probe, &all, sizeof(all));
+	sized_copy_out(probe, &all, sizeof(all));
 	return 0;
 }

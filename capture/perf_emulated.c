@@ -295,7 +295,7 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 	copy.nr_dropped = raw.nr_dropped;
 	copy.nr_insns = raw.nr_insns;
 	copy.nr_untraced = raw.nr_untraced;
-	sized_give(stats, &copy, sizeof(copy));
+	sized_copy_out(stats, &copy, sizeof(copy));
 	return 0;
 }
 

@@ -198,8 +198,9 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 	struct auxtap_session *s;
 	int ret;
 
-	ret = sized_take(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_session_opts, on_snapshot),
-			 opts, "struct auxtap_session_opts", err);
+	ret = sized_copy_in(&copy, sizeof(copy),
+			    SIZED_UP_TO(struct auxtap_session_opts, on_snapshot), opts,
+			    "struct auxtap_session_opts", err);
 	if (ret)
 		return ret;
 	opts = &copy;

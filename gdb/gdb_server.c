@@ -593,8 +593,8 @@ int auxtap_gdb_serve(struct auxtap_perfdata *pd, struct auxtap_image_set *images
 	s->err = err ? err : &unused;
 	s->last_sent_ns = now_ns();
 	gdb_code_init(s);
-	ret = sized_take(&s->opts, sizeof(s->opts), SIZED_UP_TO(struct auxtap_gdb_opts, memory),
-			 opts, "struct auxtap_gdb_opts", s->err);
+	ret = sized_copy_in(&s->opts, sizeof(s->opts), SIZED_UP_TO(struct auxtap_gdb_opts, memory),
+			    opts, "struct auxtap_gdb_opts", s->err);
 	history_init(&s->history, s->opts.memory ? s->opts.memory : HISTORY_BYTES, &s->code);
 	if (!ret)
 		ret = recording_read(&s->rec, pd, images, s->err);

@@ -515,7 +515,7 @@ static int copy_record_out(struct auxtap_perfdata *pd, next_fn *next, struct aux
 	if (!ret)
 		ret = next(pd, &known, err);
 	if (ret > 0)
-		sized_give(rec, &known, sizeof(known));
+		sized_copy_out(rec, &known, sizeof(known));
 	return ret;
 }
 

@@ -40,8 +40,8 @@ static inline int sized_check(const void *given, size_t own_size, size_t first_s
  * become zero, the default of every option. A longer (newer) one is accepted if the bytes that this
  * library does not know are zero. -EINVAL: as sized_check(); -E2BIG: an unknown option is set.
  */
-static inline int sized_take(void *own, size_t own_size, size_t first_size, const void *given,
-			     const char *what, struct auxtap_error *err)
+static inline int sized_copy_in(void *own, size_t own_size, size_t first_size, const void *given,
+				const char *what, struct auxtap_error *err)
 {
 	const unsigned char *bytes = given;
 	size_t size = 0;
@@ -70,7 +70,7 @@ static inline int sized_take(void *own, size_t own_size, size_t first_size, cons
  * accepted. A shorter struct gets the members that it has; the unknown rest of a longer one becomes
  * zero. The caller's size is kept.
  */
-static inline void sized_give(void *given, const void *own, size_t own_size)
+static inline void sized_copy_out(void *given, const void *own, size_t own_size)
 {
 	const size_t skip = sizeof(size_t);
 	size_t size;

@@ -69,7 +69,7 @@ int config_copy_out(struct auxtap_watermark_config *given,
 	int ret = sized_check(given, sizeof(*copy), FIRST_SIZE, WHAT, NULL);
 
 	if (!ret)
-		sized_give(given, copy, sizeof(*copy));
+		sized_copy_out(given, copy, sizeof(*copy));
 	return ret;
 }
 
@@ -182,8 +182,9 @@ static int check_model(const struct auxtap_watermark_config *c, struct auxtap_er
 {
 	const struct auxtap_trace_unit *u = c->unit;
 	struct auxtap_trace_unit copy;
-	int ret = sized_take(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_trace_unit, irq_level),
-			     u, "trace unit", err);
+	int ret =
+		sized_copy_in(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_trace_unit, irq_level),
+			      u, "trace unit", err);
 
 	if (ret)
 		return ret;
@@ -221,7 +222,7 @@ static int check(const struct auxtap_watermark_config *c, struct auxtap_error *e
 int config_copy_in(struct auxtap_watermark_config *copy,
 		   const struct auxtap_watermark_config *given, struct auxtap_error *err)
 {
-	int ret = sized_take(copy, sizeof(*copy), FIRST_SIZE, given, WHAT, err);
+	int ret = sized_copy_in(copy, sizeof(*copy), FIRST_SIZE, given, WHAT, err);
 
 	if (!ret)
 		set_defaults(copy);

@@ -591,7 +591,7 @@ int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint6
 		ret = explorable(&copy, err);
 	if (!ret)
 		ret = explore(&copy, max_states, &r, err);
-	sized_give(result, &r, sizeof(r));
+	sized_copy_out(result, &r, sizeof(r));
 	return ret;
 }
 
@@ -649,6 +649,6 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 		sim->on_event = NULL;
 		close_sim(sim);
 	}
-	sized_give(result, &r, sizeof(r));
+	sized_copy_out(result, &r, sizeof(r));
 	return ret;
 }

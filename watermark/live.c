@@ -505,8 +505,8 @@ int auxtap_watermark_live(const struct auxtap_watermark_config *config,
 			  "struct auxtap_live_result", err);
 	if (ret)
 		return ret;
-	ret = sized_take(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_live_opts, ctx), opts,
-			 "struct auxtap_live_opts", err);
+	ret = sized_copy_in(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_live_opts, ctx), opts,
+			    "struct auxtap_live_opts", err);
 	if (!ret)
 		ret = config_copy_in_valid(&c, config, err);
 	if (!ret)
@@ -515,7 +515,7 @@ int auxtap_watermark_live(const struct auxtap_watermark_config *config,
 		set_defaults(&copy, &c, event, sizeof(event));
 		ret = compare(&v, &c, err);
 	}
-	sized_give(result, &r, sizeof(r));
+	sized_copy_out(result, &r, sizeof(r));
 	return ret;
 }
 

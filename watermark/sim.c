@@ -506,6 +506,6 @@ int auxtap_watermark_run(const struct auxtap_watermark_config *config,
 		r.time_ns = sim->now;
 		sim_free(sim);
 	}
-	sized_give(result, &r, sizeof(r));
+	sized_copy_out(result, &r, sizeof(r));
 	return ret;
 }

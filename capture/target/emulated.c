@@ -262,7 +262,7 @@ static int emulated_wait(void *ctx, struct auxtap_target_event *ev)
 		return ret;
 	ret = emu_link_next_event(link, &event);
 	if (ret == 1) {
-		sized_give(ev, &event, sizeof(event));
+		sized_copy_out(ev, &event, sizeof(event));
 		if (ev->type == AUXTAP_TARGET_FORK || ev->type == AUXTAP_TARGET_THREAD)
 			add_pid(link, ev->pid);
 		else if (ev->type == AUXTAP_TARGET_PROCESS_EXIT ||
@@ -322,7 +322,7 @@ static int qemu_facts(void *ctx, pid_t tid, struct auxtap_target_facts *facts)
 	if (!ret)
 		ret = fixed_size_call(ctx, EMU_FACTS, tid, &reply, sizeof(reply));
 	if (!ret)
-		sized_give(facts, &reply, sizeof(reply));
+		sized_copy_out(facts, &reply, sizeof(reply));
 	return ret;
 }
 

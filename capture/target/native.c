@@ -312,7 +312,7 @@ static int native_wait(void *ctx, struct auxtap_target_event *ev)
 	if (!ret)
 		ret = next_event(ctx, &event);
 	if (ret == 1)
-		sized_give(ev, &event, sizeof(event));
+		sized_copy_out(ev, &event, sizeof(event));
 	return ret;
 }
 

@@ -10,8 +10,9 @@ static int copy_opts(struct dump_opts *copy, const struct auxtap_dump_opts *give
 		     struct auxtap_error *err)
 {
 	struct auxtap_dump_opts opts;
-	int ret = sized_take(&opts, sizeof(opts), SIZED_UP_TO(struct auxtap_dump_opts, no_packets),
-			     given, "struct auxtap_dump_opts", err);
+	int ret =
+		sized_copy_in(&opts, sizeof(opts), SIZED_UP_TO(struct auxtap_dump_opts, no_packets),
+			      given, "struct auxtap_dump_opts", err);
 
 	*copy = (struct dump_opts){.out = out, .packets = !opts.no_packets};
 	return ret;

@@ -17,20 +17,20 @@
 #define MAX_JOBS	 256
 #define MAX_DEFAULT_JOBS 8 /* one thread reads for all: it cannot feed more of them */
 
-int decode_opts_copy_in(struct auxtap_decode_opts *known, const struct auxtap_decode_opts *given,
+int decode_opts_copy_in(struct auxtap_decode_opts *copy, const struct auxtap_decode_opts *given,
 			struct auxtap_error *err)
 {
 	const char *what = "struct auxtap_decode_opts";
-	int ret = sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_decode_opts, nr_cpus),
-			     given, what, err);
+	int ret = sized_copy_in(copy, sizeof(*copy),
+				SIZED_UP_TO(struct auxtap_decode_opts, nr_cpus), given, what, err);
 
 	if (ret)
 		return ret;
-	if ((known->nr_tids && !known->tids) || (known->nr_cpus && !known->cpus))
+	if ((copy->nr_tids && !copy->tids) || (copy->nr_cpus && !copy->cpus))
 		return auxtap_error_set(err, -EINVAL, what, "%s is NULL, but its count is not 0",
-					known->nr_tids && !known->tids ? "tids" : "cpus");
-	if (!known->events)
-		known->events = AUXTAP_EVENT_ALL;
+					copy->nr_tids && !copy->tids ? "tids" : "cpus");
+	if (!copy->events)
+		copy->events = AUXTAP_EVENT_ALL;
 	return 0;
 }
 
@@ -57,9 +57,9 @@ int decoder_new(struct auxtap_decoder **dec_out, const struct trace_family *fami
 		struct auxtap_image_set *images, const struct auxtap_decode_opts *opts,
 		struct auxtap_error *err)
 {
-	struct auxtap_decode_opts known;
+	struct auxtap_decode_opts copy;
 	struct auxtap_decoder *dec;
-	int ret = decode_opts_copy_in(&known, opts, err);
+	int ret = decode_opts_copy_in(&copy, opts, err);
 
 	*dec_out = NULL;
 	if (ret)
@@ -72,13 +72,13 @@ int decoder_new(struct auxtap_decoder **dec_out, const struct trace_family *fami
 		dec->comms[i].tid = INT32_MIN;
 	pthread_mutex_init(&dec->read_lock, NULL);
 	sideband_init(&dec->sideband, images);
-	dec->opts = known;
-	dec->opts.tids = dec->filter_tids = sorted_list(known.tids, known.nr_tids);
-	dec->opts.cpus = dec->filter_cpus = sorted_list(known.cpus, known.nr_cpus);
+	dec->opts = copy;
+	dec->opts.tids = dec->filter_tids = sorted_list(copy.tids, copy.nr_tids);
+	dec->opts.cpus = dec->filter_cpus = sorted_list(copy.cpus, copy.nr_cpus);
 	dec->images = images;
 	dec->family = family;
 	dec->flow_ops = family->flows ? family->flows[0] : NULL;
-	ret = (known.nr_tids && !dec->filter_tids) || (known.nr_cpus && !dec->filter_cpus) ?
+	ret = (copy.nr_tids && !dec->filter_tids) || (copy.nr_cpus && !dec->filter_cpus) ?
 		      -ENOMEM :
 		      family->create(dec);
 	if (ret) {
@@ -243,14 +243,14 @@ static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
 static int next_other_version(struct auxtap_decoder *dec, struct auxtap_event *out,
 			      struct auxtap_error *err)
 {
-	struct auxtap_event known = {.size = sizeof(known)};
-	int ret = sized_check(out, sizeof(known), SIZED_UP_TO(struct auxtap_event, source),
+	struct auxtap_event copy = {.size = sizeof(copy)};
+	int ret = sized_check(out, sizeof(copy), SIZED_UP_TO(struct auxtap_event, source),
 			      "struct auxtap_event", err);
 
 	if (!ret)
-		ret = auxtap_decoder_next(dec, &known, err);
+		ret = auxtap_decoder_next(dec, &copy, err);
 	if (ret == 1)
-		sized_give(out, &known, sizeof(known));
+		sized_copy_out(out, &copy, sizeof(copy));
 	return ret;
 }
 
@@ -321,17 +321,17 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 
 int auxtap_decoder_summary(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
 {
-	struct auxtap_decode_summary known = dec->sum;
+	struct auxtap_decode_summary copy = dec->sum;
 	int ret =
-		sized_check(sum, sizeof(known), SIZED_UP_TO(struct auxtap_decode_summary, time_end),
+		sized_check(sum, sizeof(copy), SIZED_UP_TO(struct auxtap_decode_summary, time_end),
 			    "struct auxtap_decode_summary", NULL);
 
 	if (ret)
 		return ret;
 	if (dec->family->sums)
-		dec->family->sums(dec, &known);
-	known.threads = dec->nr_tids;
-	sized_give(sum, &known, sizeof(known));
+		dec->family->sums(dec, &copy);
+	copy.threads = dec->nr_tids;
+	sized_copy_out(sum, &copy, sizeof(copy));
 	return 0;
 }
 

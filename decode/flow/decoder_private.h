@@ -52,7 +52,7 @@ struct auxtap_decoder {
 };
 
 /* decoder_raw.c */
-int raw_opts_copy_in(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
+int raw_opts_copy_in(struct auxtap_raw_opts *copy, const struct auxtap_raw_opts *given,
 		     struct auxtap_error *err);
 
 /* For a family's open_raw(): opens a raw stream for decoder_read_raw(). */
@@ -61,7 +61,7 @@ int decoder_open_stream(struct auxtap_decoder *dec, const char *path, uint64_t *
 ssize_t decoder_read_raw(void *ctx, void *buf, size_t size, uint64_t off); /* ctx: dec */
 
 /* decoder.c */
-int decode_opts_copy_in(struct auxtap_decode_opts *known, const struct auxtap_decode_opts *given,
+int decode_opts_copy_in(struct auxtap_decode_opts *copy, const struct auxtap_decode_opts *given,
 			struct auxtap_error *err);
 int decoder_new(struct auxtap_decoder **dec, const struct trace_family *family,
 		struct auxtap_image_set *images, const struct auxtap_decode_opts *opts,

@@ -121,18 +121,18 @@ static void configure(struct auxtap_decoder *dec, const struct auxtap_raw_opts *
 		dec->family->configure_raw(dec, raw);
 }
 
-int raw_opts_copy_in(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
+int raw_opts_copy_in(struct auxtap_raw_opts *copy, const struct auxtap_raw_opts *given,
 		     struct auxtap_error *err)
 {
-	return sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_raw_opts, time_zero),
-			  given, "struct auxtap_raw_opts", err);
+	return sized_copy_in(copy, sizeof(*copy), SIZED_UP_TO(struct auxtap_raw_opts, time_zero),
+			     given, "struct auxtap_raw_opts", err);
 }
 
 int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 			    const struct auxtap_raw_opts *raw_opts, struct auxtap_image_set *images,
 			    const struct auxtap_decode_opts *opts, struct auxtap_error *err)
 {
-	struct auxtap_raw_opts known, *raw = &known;
+	struct auxtap_raw_opts copy, *raw = &copy;
 	struct auxtap_decoder *dec;
 	const struct trace_family *family;
 	bool unknown = false;
@@ -197,16 +197,16 @@ int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *di
 				 const struct auxtap_decode_opts *opts, struct auxtap_error *err)
 {
 	const struct trace_family *family = trace_family_of_snapshot(dir);
-	struct auxtap_decode_opts known;
+	struct auxtap_decode_opts copy;
 	struct auxtap_decoder *dec;
-	int ret = decode_opts_copy_in(&known, opts, err);
+	int ret = decode_opts_copy_in(&copy, opts, err);
 
 	*dec_out = NULL;
 	if (ret)
 		return ret;
 	if (!family)
 		return auxtap_error_set(err, -ENOENT, dir, "no snapshot.ini is there");
-	ret = decoder_new(&dec, family, images, &known, err);
+	ret = decoder_new(&dec, family, images, &copy, err);
 	if (ret)
 		return ret;
 	if (sideband_finish(&dec->sideband))

@@ -95,7 +95,7 @@ struct sideband {
 	bool per_thread;	/* no PER_CPU_MMAPS: context switches do not matter */
 	bool has_switches;	/* there are context-switch records, not only ITRACE_START */
 	bool has_overwrite_aux; /* there are AUX records with PERF_AUX_FLAG_OVERWRITE */
-	/* AUX records and AUXTRACE buffers have unrelated offsets: perf's snapshots, samples */
+	/* AUX records and trace have unrelated offsets: perf's snapshots, AUX samples, raw files */
 	bool aux_offsets_unusable;
 	bool traces_some_tasks; /* only certain tasks are traced, not all tasks of a CPU */
 };

@@ -146,15 +146,15 @@ static void find_map_range(struct auxtap_image_set *set, pid_t pid, uint64_t tim
 int auxtap_image_set_range(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			   struct auxtap_range *range)
 {
-	struct auxtap_range known = {.size = sizeof(known)};
-	int ret = sized_check(range, sizeof(known), SIZED_UP_TO(struct auxtap_range, symbol_base),
+	struct auxtap_range copy = {.size = sizeof(copy)};
+	int ret = sized_check(range, sizeof(copy), SIZED_UP_TO(struct auxtap_range, symbol_base),
 			      "struct auxtap_range", NULL);
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&set->lock);
-	find_map_range(set, pid, time, addr, &known);
+	find_map_range(set, pid, time, addr, &copy);
 	pthread_mutex_unlock(&set->lock);
-	sized_give(range, &known, sizeof(known));
+	sized_copy_out(range, &copy, sizeof(copy));
 	return 0;
 }

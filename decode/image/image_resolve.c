@@ -68,22 +68,22 @@ static int resolve_locked(struct auxtap_image_set *set, pid_t pid, uint64_t time
 static int resolve_sized(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			 bool lines, struct auxtap_location *loc)
 {
-	struct auxtap_location *known;
+	struct auxtap_location *copy;
 	int ret;
 
 	if (loc->size == sizeof(*loc))
 		return resolve_locked(set, pid, time, addr, lines, loc);
-	ret = sized_check(loc, sizeof(*known), SIZED_UP_TO(struct auxtap_location, frames),
+	ret = sized_check(loc, sizeof(*copy), SIZED_UP_TO(struct auxtap_location, frames),
 			  "struct auxtap_location", NULL);
 	if (ret)
 		return ret;
-	known = calloc(1, sizeof(*known));
-	if (!known)
+	copy = calloc(1, sizeof(*copy));
+	if (!copy)
 		return -ENOMEM;
-	ret = resolve_locked(set, pid, time, addr, lines, known);
+	ret = resolve_locked(set, pid, time, addr, lines, copy);
 	if (!ret)
-		sized_give(loc, known, sizeof(*known));
-	free(known);
+		sized_copy_out(loc, copy, sizeof(*copy));
+	free(copy);
 	return ret;
 }
 
@@ -151,9 +151,9 @@ size_t auxtap_image_set_count(const struct auxtap_image_set *set)
 int auxtap_image_set_info(const struct auxtap_image_set *set, size_t index,
 			  struct auxtap_image_info *info)
 {
-	struct auxtap_image_info known = {.size = sizeof(known)};
+	struct auxtap_image_info copy = {.size = sizeof(copy)};
 	const struct auxtap_image *image;
-	int ret = sized_check(info, sizeof(known), SIZED_UP_TO(struct auxtap_image_info, changed),
+	int ret = sized_check(info, sizeof(copy), SIZED_UP_TO(struct auxtap_image_info, changed),
 			      "struct auxtap_image_info", NULL);
 
 	if (ret)
@@ -161,21 +161,21 @@ int auxtap_image_set_info(const struct auxtap_image_set *set, size_t index,
 	if (index >= set->nr_images)
 		return -ENOENT;
 	image = set->images[index];
-	known.name = image->name;
-	known.path = image->path;
-	known.state = image->state;
-	known.build_id_size = image->build_id_size;
-	memcpy(known.build_id, image->build_id, sizeof(known.build_id));
-	known.found_build_id_size = image->found_build_id_size;
-	memcpy(known.found_build_id, image->found_build_id, sizeof(known.found_build_id));
-	if (!known.build_id_size && image->state == AUXTAP_IMAGE_FOUND) {
-		known.build_id_size = image->found_build_id_size;
-		memcpy(known.build_id, image->found_build_id, sizeof(known.build_id));
+	copy.name = image->name;
+	copy.path = image->path;
+	copy.state = image->state;
+	copy.build_id_size = image->build_id_size;
+	memcpy(copy.build_id, image->build_id, sizeof(copy.build_id));
+	copy.found_build_id_size = image->found_build_id_size;
+	memcpy(copy.found_build_id, image->found_build_id, sizeof(copy.found_build_id));
+	if (!copy.build_id_size && image->state == AUXTAP_IMAGE_FOUND) {
+		copy.build_id_size = image->found_build_id_size;
+		memcpy(copy.build_id, image->found_build_id, sizeof(copy.build_id));
 	}
-	known.nr_insns = image->nr_insns;
-	known.nr_gaps = image->nr_gaps;
-	known.changed = image->changed && image->state == AUXTAP_IMAGE_DIFFERENT;
-	known.denied = image->denied && image->state == AUXTAP_IMAGE_MISSING;
-	sized_give(info, &known, sizeof(known));
+	copy.nr_insns = image->nr_insns;
+	copy.nr_gaps = image->nr_gaps;
+	copy.changed = image->changed && image->state == AUXTAP_IMAGE_DIFFERENT;
+	copy.denied = image->denied && image->state == AUXTAP_IMAGE_MISSING;
+	sized_copy_out(info, &copy, sizeof(copy));
 	return 0;
 }

@@ -28,22 +28,22 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 			 const struct auxtap_image_set_opts *opts, struct auxtap_error *err)
 {
 	struct auxtap_image_set *set = calloc(1, sizeof(*set));
-	struct auxtap_image_set_opts known;
+	struct auxtap_image_set_opts copy;
 	int ret;
 
 	*set_out = NULL;
 	if (!set)
 		return auxtap_error_set(err, -ENOMEM, "images", "out of memory");
-	ret = sized_take(&known, sizeof(known), SIZED_UP_TO(struct auxtap_image_set_opts, kcore),
-			 opts, "struct auxtap_image_set_opts", err);
+	ret = sized_copy_in(&copy, sizeof(copy), SIZED_UP_TO(struct auxtap_image_set_opts, kcore),
+			    opts, "struct auxtap_image_set_opts", err);
 	if (ret) {
 		free(set);
 		return ret;
 	}
-	set->sysroot = dup_nonempty(known.sysroot);
-	set->vmlinux = dup_nonempty(known.vmlinux);
-	set->kcore = dup_nonempty(known.kcore);
-	set->debuginfod = known.debuginfod;
+	set->sysroot = dup_nonempty(copy.sysroot);
+	set->vmlinux = dup_nonempty(copy.vmlinux);
+	set->kcore = dup_nonempty(copy.kcore);
+	set->debuginfod = copy.debuginfod;
 	pthread_mutex_init(&set->lock, NULL);
 	if (set->vmlinux)
 		ret = check_vmlinux(set->vmlinux, err);
@@ -155,10 +155,10 @@ static struct auxtap_image *find_listed(struct auxtap_image_set *set, const char
 					const struct file_identity *file)
 {
 	uint64_t hash = hash_text(name);
-	size_t step = 0, number;
+	size_t step = 0, index;
 
-	while ((number = hash_map_next(&set->image_index, hash, &step)) != HASH_MAP_NONE) {
-		struct auxtap_image *image = set->images[number];
+	while ((index = hash_map_next(&set->image_index, hash, &step)) != HASH_MAP_NONE) {
+		struct auxtap_image *image = set->images[index];
 
 		if (strcmp(image->name, name))
 			continue;
@@ -232,13 +232,13 @@ int image_set_add_build_id(struct auxtap_image_set *set, const char *name, const
 		return -EINVAL;
 	pthread_mutex_lock(&set->lock);
 	if (!vector_grow(set->ids, set->nr_ids, set->max_ids)) {
-		struct image_build_id_entry *known = &set->ids[set->nr_ids];
+		struct image_build_id_entry *entry = &set->ids[set->nr_ids];
 
-		memset(known, 0, sizeof(*known));
-		memcpy(known->id, id, size);
-		known->size = (uint8_t)size;
-		known->name = strdup(name);
-		if (known->name) {
+		memset(entry, 0, sizeof(*entry));
+		memcpy(entry->id, id, size);
+		entry->size = (uint8_t)size;
+		entry->name = strdup(name);
+		if (entry->name) {
 			set->nr_ids++;
 			ret = 0;
 		}

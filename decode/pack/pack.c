@@ -275,8 +275,9 @@ int auxtap_pack(struct auxtap_perfdata *pd, const char *path, const struct auxta
 		struct auxtap_pack_result *result, struct auxtap_error *err)
 {
 	struct pack p = {.pd = pd, .result = {.size = sizeof(p.result)}};
-	int ret = sized_take(&p.opts, sizeof(p.opts), SIZED_UP_TO(struct auxtap_pack_opts, redact),
-			     opts, "struct auxtap_pack_opts", err);
+	int ret =
+		sized_copy_in(&p.opts, sizeof(p.opts), SIZED_UP_TO(struct auxtap_pack_opts, redact),
+			      opts, "struct auxtap_pack_opts", err);
 
 	if (!ret && result)
 		ret = sized_check(result, sizeof(*result),
@@ -301,6 +302,6 @@ int auxtap_pack(struct auxtap_perfdata *pd, const char *path, const struct auxta
 	}
 	auxtap_image_set_free(p.images);
 	if (!ret && result)
-		sized_give(result, &p.result, sizeof(p.result));
+		sized_copy_out(result, &p.result, sizeof(p.result));
 	return ret;
 }

@@ -627,8 +627,9 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 static int take_opts(struct auxtap_report_opts *known, const struct auxtap_report_opts *given,
 		     struct auxtap_error *err)
 {
-	int ret = sized_take(known, sizeof(*known), SIZED_UP_TO(struct auxtap_report_opts, images),
-			     given, "struct auxtap_report_opts", err);
+	int ret =
+		sized_copy_in(known, sizeof(*known), SIZED_UP_TO(struct auxtap_report_opts, images),
+			      given, "struct auxtap_report_opts", err);
 
 	if (ret || known->format == AUXTAP_REPORT_TEXT || known->format == AUXTAP_REPORT_JSON)
 		return ret;

@@ -123,7 +123,7 @@ int auxtap_spe_get_packet(const void *trace, size_t size, struct auxtap_spe_pack
 	if (ret)
 		return ret;
 	ret = spe_get_packet(trace, size, &known);
-	sized_give(pkt, &known, sizeof(known));
+	sized_copy_out(pkt, &known, sizeof(known));
 	return ret;
 }
 

@@ -406,6 +406,6 @@ int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *
 	memset(&known, 0, sizeof(known));
 	ret = spe_next(reader, &known);
 	if (ret)
-		sized_give(record, &known, sizeof(known));
+		sized_copy_out(record, &known, sizeof(known));
 	return ret;
 }

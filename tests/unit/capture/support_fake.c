@@ -203,7 +203,7 @@ static int fake_wait(void *ctx, struct auxtap_target_event *ev)
 	if (f->at == f->nr_events)
 		return -ECHILD;
 	assert_int_equal(ev->size, sizeof(*ev));
-	sized_give(ev, &f->events[f->at++], sizeof(*ev));
+	sized_copy_out(ev, &f->events[f->at++], sizeof(*ev));
 	return 1;
 }
 

@@ -233,33 +233,33 @@ static void test_what_is_taken(void **state)
 	(void)state;
 	memset(&known, 0xff, sizeof(known));
 	given.size = first_size;
-	assert_int_equal(sized_take(&known, sizeof(known), first_size, &given, "x", NULL), 0);
+	assert_int_equal(sized_copy_in(&known, sizeof(known), first_size, &given, "x", NULL), 0);
 	assert_true(known.size == sizeof(known) && known.first == 1 && known.second == 0);
 	given.size = sizeof(given);
-	assert_int_equal(sized_take(&known, sizeof(known), first_size, &given, "x", NULL), 0);
+	assert_int_equal(sized_copy_in(&known, sizeof(known), first_size, &given, "x", NULL), 0);
 	assert_true(known.size == sizeof(known) && known.first == 1 && known.second == 2);
 	/* an older library */
 	memset(&known, 0xff, sizeof(known));
-	assert_int_equal(sized_take(&known, first_size, first_size, &given, "x", NULL), -E2BIG);
+	assert_int_equal(sized_copy_in(&known, first_size, first_size, &given, "x", NULL), -E2BIG);
 	given.second = 0;
-	assert_int_equal(sized_take(&known, first_size, first_size, &given, "x", NULL), 0);
+	assert_int_equal(sized_copy_in(&known, first_size, first_size, &given, "x", NULL), 0);
 	assert_true(known.size == first_size && known.first == 1 && known.second == UINT64_MAX);
 	memset(&known, 0xff, sizeof(known));
-	assert_int_equal(sized_take(&known, sizeof(known), first_size, NULL, "x", NULL), 0);
+	assert_int_equal(sized_copy_in(&known, sizeof(known), first_size, NULL, "x", NULL), 0);
 	assert_true(known.size == sizeof(known) && known.first == 0 && known.second == 0);
 	/* results */
 	known.first = 1;
 	known.second = 2;
 	memset(&given_to, 0xff, sizeof(given_to));
 	given_to.size = first_size;
-	sized_give(&given_to, &known, sizeof(known));
+	sized_copy_out(&given_to, &known, sizeof(known));
 	assert_true(given_to.size == first_size && given_to.first == 1 &&
 		    given_to.second == UINT64_MAX);
 	given_to.size = sizeof(given_to);
-	sized_give(&given_to, &known, sizeof(known));
+	sized_copy_out(&given_to, &known, sizeof(known));
 	assert_true(given_to.size == sizeof(given_to) && given_to.second == 2);
 	/* an older library */
-	sized_give(&given_to, &known, first_size);
+	sized_copy_out(&given_to, &known, first_size);
 	assert_true(given_to.size == sizeof(given_to) && given_to.first == 1 &&
 		    given_to.second == 0);
 }
