@@ -24,7 +24,7 @@ static inline size_t ring_index(size_t first, size_t i, size_t capacity)
 		size_t before_ = (size_t)(capacity);                                            \
 		int grown_ = (nr) < (capacity) ? 0 : vector_grow(array, before_, capacity);     \
                                                                                                 \
-		/* what had wrapped follows now what had not: before index 'first' */           \
+		/* elements that had wrapped now follow those from index 'first' on */          \
 		if (!grown_ && (size_t)(capacity) > before_ && (first))                         \
 			memcpy((array) + before_, (array), (size_t)(first) * sizeof(*(array))); \
 		grown_;                                                                         \

@@ -19,7 +19,7 @@ struct option_row {
 /* The state of parsing a command line. value and what are valid until the next option is read. */
 struct options {
 	const char *value; /* argument of the last option; NULL: it has none */
-	char what[64];	   /* the last option as the user wrote it, for messages: "--pages", "-m" */
+	char what[64];	   /* name of the last option for messages: "--pages", "-m" */
 	char why[160];	   /* after OPTIONS_BAD: what is wrong with it */
 	/* private */
 	int argc;

@@ -67,7 +67,7 @@ static bool nothing_mapped(struct image_space *space, size_t nr_changes, uint64_
 	return nothing;
 }
 
-/* Whether the code at e->addr at the begin of the interval, if any, is that of 'now'. */
+/* Whether the code at e->addr at the start of the interval, if any, is that of 'now'. */
 static bool same_as_first(struct image_space *space, size_t nr_changes, const struct image_map *now,
 			  struct extent *e)
 {

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CODE_BYTES (1u << 28) /* at most, of one process */
+#define CODE_BYTES (1u << 28) /* the most bytes of one process */
 #define CODE_PAGE  4096u
 #define CODE_FILE  (1ull << 29) /* the largest file of pages */
 #define CODE_NONE  0x06		/* fills the gaps in that file: an invalid opcode in 64-bit mode */
@@ -182,7 +182,7 @@ const struct image_code *image_code_of(const struct image_space *space)
 	if (!code || code->ready)
 		return code;
 	code->ready = true;
-	image_adopt_saved(code->image, code->bytes, code->nr_bytes);
+	image_adopt_embedded(code->image, code->bytes, code->nr_bytes);
 	code->bytes = NULL;
 	code_sort(code);
 	write_file(code);

@@ -72,59 +72,59 @@ static const char *packed_text(struct packed_cursor *c, uint32_t size)
  */
 static bool packed_read_file(struct packed_cursor *c, struct packed_file *file)
 {
-	struct packed_file_head head;
-	const void *at = packed_take(c, sizeof(head));
+	struct packed_file_header header;
+	const void *at = packed_take(c, sizeof(header));
 	uint64_t end = 0, sum = 0;
 
 	if (!at)
 		return false;
-	memcpy(&head, at, sizeof(head));
-	if (!head.size || head.size > MAX_FILE ||
-	    head.nr_extents > (uint64_t)(c->end - c->at) / sizeof(*file->extents))
+	memcpy(&header, at, sizeof(header));
+	if (!header.size || header.size > MAX_FILE ||
+	    header.nr_extents > (uint64_t)(c->end - c->at) / sizeof(*file->extents))
 		return false;
-	file->extents = packed_take(c, head.nr_extents * sizeof(*file->extents));
-	file->bytes = packed_take(c, head.nr_bytes);
+	file->extents = packed_take(c, header.nr_extents * sizeof(*file->extents));
+	file->bytes = packed_take(c, header.nr_bytes);
 	if (!file->extents || !file->bytes)
 		return false;
-	for (uint64_t i = 0; i < head.nr_extents; i++) {
+	for (uint64_t i = 0; i < header.nr_extents; i++) {
 		const struct packed_extent *e = &file->extents[i];
 
-		if (e->off < end || e->off > head.size || e->size > head.size - e->off ||
-		    e->size > head.nr_bytes - sum)
+		if (e->off < end || e->off > header.size || e->size > header.size - e->off ||
+		    e->size > header.nr_bytes - sum)
 			return false;
 		end = e->off + e->size;
 		sum += e->size;
 	}
-	file->size = head.size;
-	file->nr_extents = head.nr_extents;
-	return sum == head.nr_bytes;
+	file->size = header.size;
+	file->nr_extents = header.nr_extents;
+	return sum == header.nr_bytes;
 }
 
 static bool packed_parse(struct packed_image *p, size_t size)
 {
 	struct packed_cursor c = {p->unpacked, p->unpacked + size};
-	const void *head = packed_take(&c, sizeof(p->head));
+	const void *header = packed_take(&c, sizeof(p->header));
 
-	if (!head)
+	if (!header)
 		return false;
-	memcpy(&p->head, head, sizeof(p->head));
-	if (p->head.nr_files > 2 || p->head.state > AUXTAP_IMAGE_DIFFERENT ||
-	    p->head.build_id_size > sizeof(p->head.build_id) ||
-	    p->head.found_build_id_size > sizeof(p->head.found_build_id) ||
-	    !p->head.nr_files != (p->head.state != AUXTAP_IMAGE_FOUND))
+	memcpy(&p->header, header, sizeof(p->header));
+	if (p->header.nr_files > 2 || p->header.state > AUXTAP_IMAGE_DIFFERENT ||
+	    p->header.build_id_size > sizeof(p->header.build_id) ||
+	    p->header.found_build_id_size > sizeof(p->header.found_build_id) ||
+	    !p->header.nr_files != (p->header.state != AUXTAP_IMAGE_FOUND))
 		return false;
-	p->name = packed_text(&c, p->head.name_size);
-	p->path = packed_text(&c, p->head.path_size);
+	p->name = packed_text(&c, p->header.name_size);
+	p->path = packed_text(&c, p->header.path_size);
 	if (!p->name || !p->path)
 		return false;
 	/* the extents that follow are aligned to 8 */
 	c.at += -(uintptr_t)(c.at - p->unpacked) & 7;
 	if (c.at > c.end)
 		return false;
-	return (p->head.nr_files < 1 || packed_read_file(&c, &p->file)) &&
-	       (p->head.nr_files < 2 ||
+	return (p->header.nr_files < 1 || packed_read_file(&c, &p->file)) &&
+	       (p->header.nr_files < 2 ||
 		(c.at += -(uintptr_t)(c.at - p->unpacked) & 7, c.at <= c.end)) &&
-	       (p->head.nr_files < 2 || packed_read_file(&c, &p->debug)) && c.at == c.end;
+	       (p->header.nr_files < 2 || packed_read_file(&c, &p->debug)) && c.at == c.end;
 }
 
 int image_packed_add(struct auxtap_image_set *set, const void *data, size_t size)
@@ -193,10 +193,11 @@ static const struct packed_image *find_packed(const struct auxtap_image_set *set
 {
 	for (size_t i = 0; i < set->nr_packed; i++) {
 		const struct packed_image *p = set->packed[i];
-		const struct file_identity file = {p->head.maj, p->head.min, p->head.ino};
+		const struct file_identity file = {p->header.maj, p->header.min, p->header.ino};
 
-		if (strcmp(p->name, image->name) || p->head.build_id_size != image->build_id_size ||
-		    memcmp(p->head.build_id, image->build_id, image->build_id_size))
+		if (strcmp(p->name, image->name) ||
+		    p->header.build_id_size != image->build_id_size ||
+		    memcmp(p->header.build_id, image->build_id, image->build_id_size))
 			continue;
 		if (!image->build_id_size &&
 		    (file.maj != image->file.maj || file.min != image->file.min ||
@@ -212,7 +213,7 @@ bool image_packed_find(const struct auxtap_image_set *set, struct auxtap_image *
 	const struct packed_image *p = find_packed(set, image);
 	int fd = -ENOENT;
 
-	if (!p || p->head.state != AUXTAP_IMAGE_FOUND)
+	if (!p || p->header.state != AUXTAP_IMAGE_FOUND)
 		return false;
 	fd = packed_open(&p->file);
 	if (fd < 0 || image_file_map_fd(image, fd)) {

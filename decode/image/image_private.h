@@ -54,7 +54,7 @@ struct auxtap_image {
 	const uint8_t *data; /* the whole file */
 	size_t size;
 	bool mapped;			   /* data is a file mapping; else malloc'ed (metadata) */
-	bool saved;			   /* embedded in the recording */
+	bool embedded;			   /* data comes from the recording itself */
 	const struct packed_image *packed; /* data has holes; NULL: it is a whole file */
 	struct image_use *use;		   /* which parts were used; NULL: not tracked, or none */
 	bool is_elf, is_64, is_rel;
@@ -113,7 +113,7 @@ struct image_space {
 	size_t nr_changes, max_changes;
 	/* the records do not contain what was mapped before the first change */
 	bool start_unknown;
-	struct image_view *views[IMAGE_SPACE_VIEWS]; /* recently used; NULL */
+	struct image_view *views[IMAGE_SPACE_VIEWS]; /* recently used; may be NULL */
 	unsigned int next_view;
 	struct image_code *code; /* image_code.c; NULL */
 };
@@ -136,7 +136,8 @@ struct auxtap_image_set {
 	struct hash_map image_index; /* by name */
 	struct image_space **spaces; /* sorted by pid */
 	size_t nr_spaces, max_spaces;
-	/* from --image: they override all others, in every process; of several the last one */
+	/* auxtap_image_set_raw() (--image): used before all others, in every process; the last one
+	 * wins */
 	struct image_map *override_maps;
 	size_t nr_override, max_override;
 	/* kcore, memory dumps: used for addresses of which no other map has the bytes */
@@ -245,7 +246,7 @@ size_t image_code_read(const struct image_code *code, uint64_t addr, uint8_t *bu
 struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name, const uint8_t *id,
 			       unsigned int id_size);
 /* The image takes over bytes that were embedded in the recording. */
-void image_adopt_saved(struct auxtap_image *image, uint8_t *bytes, size_t size);
+void image_adopt_embedded(struct auxtap_image *image, uint8_t *bytes, size_t size);
 const struct image_map *image_find_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				       uint64_t addr);
 struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, const uint8_t *id,

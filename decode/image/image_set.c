@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SAVED_PATH "(saved with the trace)"
+#define EMBEDDED_PATH "(saved with the trace)"
 
 static char *dup_nonempty(const char *s)
 {
@@ -178,21 +178,21 @@ static struct auxtap_image *find_listed(struct auxtap_image_set *set, const char
 static bool copy_embedded_image(struct auxtap_image_set *set, struct auxtap_image *image)
 {
 	static const uint8_t none[20];
-	const struct auxtap_image *saved = find_listed(set, image->name, none, 0, NULL);
+	const struct auxtap_image *embedded = find_listed(set, image->name, none, 0, NULL);
 	uint8_t *bytes;
 
-	if (!saved || saved == image || !saved->saved || !image->build_id_size ||
-	    saved->found_build_id_size != image->build_id_size ||
-	    memcmp(saved->found_build_id, image->build_id, image->build_id_size) != 0)
+	if (!embedded || embedded == image || !embedded->embedded || !image->build_id_size ||
+	    embedded->found_build_id_size != image->build_id_size ||
+	    memcmp(embedded->found_build_id, image->build_id, image->build_id_size) != 0)
 		return false;
-	bytes = malloc(saved->size);
+	bytes = malloc(embedded->size);
 	if (!bytes)
 		return false;
-	memcpy(bytes, saved->data, saved->size);
-	image_file_adopt(image, bytes, saved->size);
-	image->saved = true;
+	memcpy(bytes, embedded->data, embedded->size);
+	image_file_adopt(image, bytes, embedded->size);
+	image->embedded = true;
 	image->state = AUXTAP_IMAGE_FOUND;
-	image->path = strdup(SAVED_PATH);
+	image->path = strdup(EMBEDDED_PATH);
 	return true;
 }
 
@@ -263,22 +263,22 @@ int image_set_add_embedded(struct auxtap_image_set *set, const char *name, const
 	if (bytes) {
 		memcpy(bytes, data, size);
 		ret = image_file_adopt(image, bytes, size);
-		image->saved = true;
+		image->embedded = true;
 		image->state = AUXTAP_IMAGE_FOUND;
 		if (!image->path)
-			image->path = strdup(SAVED_PATH);
+			image->path = strdup(EMBEDDED_PATH);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }
 
-void image_adopt_saved(struct auxtap_image *image, uint8_t *bytes, size_t size)
+void image_adopt_embedded(struct auxtap_image *image, uint8_t *bytes, size_t size)
 {
 	image->data = bytes;
 	image->size = size;
-	image->saved = true;
+	image->embedded = true;
 	image->state = AUXTAP_IMAGE_FOUND;
-	image->path = strdup(SAVED_PATH);
+	image->path = strdup(EMBEDDED_PATH);
 }
 
 /* ---- mappings ---- */

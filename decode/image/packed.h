@@ -2,8 +2,8 @@
 /*
  * Parts of images in a packed recording. A packed image keeps its size and the offsets of the
  * parts; the rest is a hole. So all code that reads an image file can read these, too.
- * AUXTAP_METADATA_PACK_IMAGE is a zstd frame of: struct packed_head; its name and path, NUL
- * included; then nr_files times a struct packed_file_head, its extents, their bytes. Also records
+ * AUXTAP_METADATA_PACK_IMAGE is a zstd frame of: struct packed_header; its name and path, NUL
+ * included; then nr_files times a struct packed_file_header, its extents, their bytes. Also records
  * which parts of images were used, for the packer.
  */
 #ifndef AUXTAP_IMAGE_PACKED_H
@@ -19,12 +19,12 @@ struct packed_extent {
 	uint64_t off, size, flags;
 };
 
-struct packed_file_head {
+struct packed_file_header {
 	uint64_t size; /* of the original file */
 	uint64_t nr_extents, nr_bytes;
 };
 
-struct packed_head {
+struct packed_header {
 	uint32_t name_size, path_size;
 	uint32_t nr_files; /* 0: no file was found; 1: the image; 2: its debug file, too */
 	uint32_t state;	   /* enum auxtap_image_state */
@@ -43,7 +43,7 @@ struct packed_file {
 
 struct packed_image {
 	uint8_t *unpacked; /* the decompressed record; the other members point into it */
-	struct packed_head head;
+	struct packed_header header;
 	const char *name, *path;
 	struct packed_file file, debug;
 };

@@ -115,7 +115,7 @@ static int open_debug(struct auxtap_image *image)
 	return fd;
 }
 
-static void fill_header(const struct auxtap_image *image, struct packed_head *head)
+static void fill_header(const struct auxtap_image *image, struct packed_header *head)
 {
 	memcpy(head->build_id, image->build_id, sizeof(head->build_id));
 	memcpy(head->found_build_id, image->found_build_id, sizeof(head->found_build_id));
@@ -132,7 +132,7 @@ static void fill_header(const struct auxtap_image *image, struct packed_head *he
 static int write_image(const struct pack *p, struct auxtap_image *image)
 {
 	struct pack_sparse file = {.size = 0}, debug = {.size = 0};
-	struct packed_head head = {.nr_files = 1};
+	struct packed_header head = {.nr_files = 1};
 	size_t nr = 0, max = 0;
 	uint8_t *record = NULL;
 	int fd, ret;
@@ -171,7 +171,7 @@ static int write_images(struct pack *p)
 	for (size_t i = 0; !ret && i < p->images->nr_images; i++) {
 		struct auxtap_image *image = p->images->images[i];
 
-		if (image->saved)
+		if (image->embedded)
 			continue; /* the recording already contains it */
 		if (image->state == AUXTAP_IMAGE_FOUND && image->data && image->path) {
 			p->result.nr_images++;

@@ -147,7 +147,7 @@ static bool next_extent(const struct pack_sparse *f, uint64_t *at, struct packed
 bool pack_sparse_write(const struct pack_sparse *f, uint8_t **out, size_t *nr, size_t *max)
 {
 	static const uint8_t zeros[8];
-	struct packed_file_head head = {.size = f->size};
+	struct packed_file_header head = {.size = f->size};
 	struct packed_extent e;
 	uint64_t at = 0;
 

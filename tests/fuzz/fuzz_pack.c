@@ -34,10 +34,10 @@ static void look(struct auxtap_image_set *set, uint64_t addr)
 
 static void look_at_image(struct auxtap_image_set *set, const struct packed_image *p)
 {
-	const struct file_identity file = {p->head.maj, p->head.min, p->head.ino};
+	const struct file_identity file = {p->header.maj, p->header.min, p->header.ino};
 
-	if (image_set_add_map(set, 1, 0, BASE, LENGTH, 0, p->name, p->head.build_id,
-			      p->head.build_id_size, &file))
+	if (image_set_add_map(set, 1, 0, BASE, LENGTH, 0, p->name, p->header.build_id,
+			      p->header.build_id_size, &file))
 		abort();
 	for (uint64_t i = 0; i < NR_LOOK; i++)
 		look(set, BASE + i * LENGTH / NR_LOOK);

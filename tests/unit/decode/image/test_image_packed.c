@@ -24,10 +24,10 @@
 /* Two pages of a file of four: the second can be read, of the third the first granule is a table.
  */
 struct record {
-	struct packed_head head;
+	struct packed_header head;
 	char name[sizeof(NAME)], path[sizeof(NAME)];
 	char pad[6];
-	struct packed_file_head file;
+	struct packed_file_header file;
 	struct packed_extent extents[2];
 	uint8_t bytes[PAGE + 64];
 };
@@ -41,7 +41,7 @@ static void fill(struct record *r)
 	r->head.ino = 7;
 	strcpy(r->name, NAME);
 	strcpy(r->path, NAME);
-	r->file = (struct packed_file_head){4 * PAGE, 2, sizeof(r->bytes)};
+	r->file = (struct packed_file_header){4 * PAGE, 2, sizeof(r->bytes)};
 	r->extents[0] = (struct packed_extent){PAGE, PAGE, PACKED_READABLE};
 	r->extents[1] = (struct packed_extent){2 * PAGE, 64, 0};
 	memset(r->bytes, 0x90, sizeof(r->bytes));

@@ -327,8 +327,8 @@ static void program_read(void **state)
 
 static int unpack_image(void *ctx, uint32_t type, const void *frame, size_t size)
 {
-	struct packed_head head;
-	struct packed_file_head file;
+	struct packed_header head;
+	struct packed_file_header file;
 	size_t max = 64 << 20, nr, at;
 	uint8_t **out = ctx, *raw, *bytes;
 

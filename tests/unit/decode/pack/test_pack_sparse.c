@@ -27,7 +27,7 @@ static void expect(const char *extents, const uint8_t *want, uint64_t size)
 {
 	uint8_t *out = malloc(3), *bytes;
 	size_t nr = 3, max = 3, at;
-	struct packed_file_head head;
+	struct packed_file_header head;
 	uint64_t nr_bytes = 0;
 	char text[300] = "";
 
