@@ -10,7 +10,7 @@ struct section {
 	const unsigned char *p, *end;
 };
 
-static bool get(struct section *s, void *value, size_t size)
+static bool section_get(struct section *s, void *value, size_t size)
 {
 	if ((size_t)(s->end - s->p) < size)
 		return false;
@@ -23,7 +23,7 @@ static bool put_string(struct section *s, FILE *out)
 {
 	uint32_t len;
 
-	if (!get(s, &len, sizeof(len)) || (size_t)(s->end - s->p) < len)
+	if (!section_get(s, &len, sizeof(len)) || (size_t)(s->end - s->p) < len)
 		return false;
 	dump_text(out, s->p, len);
 	s->p += len;
@@ -34,7 +34,7 @@ static void put_strings(struct section *s, FILE *out)
 {
 	uint32_t nr;
 
-	if (!get(s, &nr, sizeof(nr)))
+	if (!section_get(s, &nr, sizeof(nr)))
 		return;
 	for (uint32_t i = 0; i < nr; i++) {
 		if (s->p >= s->end)
@@ -49,13 +49,13 @@ static void put_event_desc(struct section *s, FILE *out)
 {
 	uint32_t nr, attr_size, nr_ids;
 
-	if (!get(s, &nr, 4) || !get(s, &attr_size, 4))
+	if (!section_get(s, &nr, 4) || !section_get(s, &attr_size, 4))
 		return;
 	for (uint32_t i = 0; i < nr; i++) {
 		if ((size_t)(s->end - s->p) < attr_size)
 			return;
 		s->p += attr_size;
-		if (!get(s, &nr_ids, 4))
+		if (!section_get(s, &nr_ids, 4))
 			return;
 		fputs(i ? ", " : " ", out);
 		if (!put_string(s, out) || (size_t)(s->end - s->p) / 8 < nr_ids)
@@ -69,9 +69,9 @@ static void put_pmu_mappings(struct section *s, FILE *out)
 {
 	uint32_t nr, type;
 
-	if (!get(s, &nr, 4))
+	if (!section_get(s, &nr, 4))
 		return;
-	for (uint32_t i = 0; i < nr && get(s, &type, 4); i++) {
+	for (uint32_t i = 0; i < nr && section_get(s, &type, 4); i++) {
 		fputs(i ? ", " : " ", out);
 		if (!put_string(s, out))
 			return;
@@ -101,7 +101,7 @@ static void put_numbers(struct section *s, size_t size, unsigned int nr, FILE *o
 	for (unsigned int i = 0; i < nr; i++) {
 		uint64_t value = 0;
 
-		if (!get(s, &value, size))
+		if (!section_get(s, &value, size))
 			return;
 		fprintf(out, " %" PRIu64, value);
 	}

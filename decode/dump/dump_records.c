@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Prints bodies of records. Every field is read with get(): if the record is too short, "cut" is
- * printed at the end.
+ * Prints bodies of records. Every field is read with body_get(): if the record is too short, "cut"
+ * is printed at the end.
  */
 #include "dump_family.h"
 #include "decode/flow/trace_family.h"
@@ -15,7 +15,7 @@ struct body {
 	bool truncated;
 };
 
-static uint64_t get(struct body *b, size_t size)
+static uint64_t body_get(struct body *b, size_t size)
 {
 	uint64_t value = 0;
 
@@ -29,17 +29,17 @@ static uint64_t get(struct body *b, size_t size)
 	return value;
 }
 
-static uint64_t u64(struct body *b)
+static uint64_t body_u64(struct body *b)
 {
-	return get(b, 8);
+	return body_get(b, 8);
 }
 
-static uint32_t u32(struct body *b)
+static uint32_t body_u32(struct body *b)
 {
-	return (uint32_t)get(b, 4);
+	return (uint32_t)body_get(b, 4);
 }
 
-static size_t left(const struct body *b)
+static size_t body_left(const struct body *b)
 {
 	return (size_t)(b->end - b->p);
 }
@@ -61,9 +61,9 @@ void dump_text(FILE *out, const void *text, size_t size)
 	}
 }
 
-static void rest_as_text(struct body *b, FILE *out)
+static void put_rest_as_text(struct body *b, FILE *out)
 {
-	dump_text(out, b->p, left(b));
+	dump_text(out, b->p, body_left(b));
 	b->p = b->end;
 }
 
@@ -176,54 +176,54 @@ void dump_attr(FILE *out, const struct perf_event_attr *attr)
 
 static void put_mmap(struct body *b, FILE *out)
 {
-	uint32_t pid = u32(b), tid = u32(b);
-	uint64_t addr = u64(b), len = u64(b), pgoff = u64(b);
+	uint32_t pid = body_u32(b), tid = body_u32(b);
+	uint64_t addr = body_u64(b), len = body_u64(b), pgoff = body_u64(b);
 
 	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 "] ", (int)pid, (int)tid,
 		addr, len, pgoff);
-	rest_as_text(b, out);
+	put_rest_as_text(b, out);
 }
 
 static void put_mmap2(const struct perf_event_header *header, struct body *b, FILE *out)
 {
-	uint32_t pid = u32(b), tid = u32(b), prot;
-	uint64_t addr = u64(b), len = u64(b), pgoff = u64(b);
+	uint32_t pid = body_u32(b), tid = body_u32(b), prot;
+	uint64_t addr = body_u64(b), len = body_u64(b), pgoff = body_u64(b);
 
 	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 " ", (int)pid, (int)tid,
 		addr, len, pgoff);
 	if (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		size_t size = get(b, 1);
+		size_t size = body_get(b, 1);
 
-		get(b, 3);
+		body_get(b, 3);
 		fputs("build-id ", out);
-		if (left(b) >= 20)
+		if (body_left(b) >= 20)
 			put_hex(out, b->p, size < 20 ? size : 20);
 		for (int i = 0; i < 20; i += 4)
-			u32(b);
+			body_u32(b);
 	} else {
-		uint32_t maj = u32(b), min = u32(b);
-		uint64_t ino = u64(b), generation = u64(b);
+		uint32_t maj = body_u32(b), min = body_u32(b);
+		uint64_t ino = body_u64(b), generation = body_u64(b);
 
 		fprintf(out, "%02x:%02x %" PRIu64 " %" PRIu64, maj, min, ino, generation);
 	}
-	prot = u32(b);
+	prot = body_u32(b);
 	fprintf(out, "] %c%c%c%c ", prot & 1 ? 'r' : '-', prot & 2 ? 'w' : '-',
-		prot & 4 ? 'x' : '-', u32(b) & 1 ? 's' : 'p');
-	rest_as_text(b, out);
+		prot & 4 ? 'x' : '-', body_u32(b) & 1 ? 's' : 'p');
+	put_rest_as_text(b, out);
 }
 
 static void put_comm(const struct perf_event_header *header, struct body *b, FILE *out)
 {
-	uint32_t pid = u32(b), tid = u32(b);
+	uint32_t pid = body_u32(b), tid = body_u32(b);
 
 	fprintf(out, "%d/%d %s", (int)pid, (int)tid,
 		header->misc & PERF_RECORD_MISC_COMM_EXEC ? "exec " : "");
-	rest_as_text(b, out);
+	put_rest_as_text(b, out);
 }
 
 static void put_task(struct body *b, FILE *out)
 {
-	uint32_t pid = u32(b), ppid = u32(b), tid = u32(b), ptid = u32(b);
+	uint32_t pid = body_u32(b), ppid = body_u32(b), tid = body_u32(b), ptid = body_u32(b);
 
 	fprintf(out, "%d/%d parent %d/%d", (int)pid, (int)tid, (int)ppid, (int)ptid);
 }
@@ -233,9 +233,9 @@ static void put_sample(const struct auxtap_record *rec, struct body *b, FILE *ou
 	if (!rec->attr)
 		return;
 	if (rec->attr->attr.sample_type & PERF_SAMPLE_IDENTIFIER)
-		u64(b);
+		body_u64(b);
 	if (rec->attr->attr.sample_type & PERF_SAMPLE_IP)
-		fprintf(out, "ip 0x%" PRIx64, u64(b));
+		fprintf(out, "ip 0x%" PRIx64, body_u64(b));
 	if (rec->attr->name) {
 		fputs(" of ", out);
 		dump_text(out, rec->attr->name, SIZE_MAX);
@@ -244,7 +244,7 @@ static void put_sample(const struct auxtap_record *rec, struct body *b, FILE *ou
 
 static void put_aux(struct body *b, FILE *out)
 {
-	uint64_t offset = u64(b), size = u64(b), flags = u64(b);
+	uint64_t offset = body_u64(b), size = body_u64(b), flags = body_u64(b);
 
 	fprintf(out, "offset 0x%" PRIx64 " size 0x%" PRIx64 " flags ", offset, size);
 	if (!flags) {
@@ -266,7 +266,7 @@ static void put_switch(const struct auxtap_record *rec, struct body *b, FILE *ou
 
 	fputs(way, out);
 	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE) {
-		uint32_t pid = u32(b), tid = u32(b);
+		uint32_t pid = body_u32(b), tid = body_u32(b);
 
 		fprintf(out, " %s %d/%d", misc & PERF_RECORD_MISC_SWITCH_OUT ? "next" : "prev",
 			(int)pid, (int)tid);
@@ -275,12 +275,12 @@ static void put_switch(const struct auxtap_record *rec, struct body *b, FILE *ou
 
 static void put_namespaces(struct body *b, FILE *out)
 {
-	uint32_t pid = u32(b), tid = u32(b);
-	uint64_t nr = u64(b);
+	uint32_t pid = body_u32(b), tid = body_u32(b);
+	uint64_t nr = body_u64(b);
 
 	fprintf(out, "%d/%d nr %" PRIu64, (int)pid, (int)tid, nr);
-	for (uint64_t i = 0; i < nr && left(b) >= 16; i++) {
-		uint64_t dev = u64(b), ino = u64(b);
+	for (uint64_t i = 0; i < nr && body_left(b) >= 16; i++) {
+		uint64_t dev = body_u64(b), ino = body_u64(b);
 
 		fprintf(out, " %" PRIu64 "/0x%" PRIx64, dev, ino);
 	}
@@ -288,16 +288,18 @@ static void put_namespaces(struct body *b, FILE *out)
 
 static void put_ksymbol(struct body *b, FILE *out)
 {
-	uint64_t addr = u64(b);
-	uint32_t len = u32(b), type = (uint32_t)get(b, 2), flags = (uint32_t)get(b, 2);
+	uint64_t addr = body_u64(b);
+	uint32_t len = body_u32(b), type = (uint32_t)body_get(b, 2),
+		 flags = (uint32_t)body_get(b, 2);
 
 	fprintf(out, "addr 0x%" PRIx64 " len %u type %u flags 0x%x ", addr, len, type, flags);
-	rest_as_text(b, out);
+	put_rest_as_text(b, out);
 }
 
 static void put_bpf(struct body *b, FILE *out)
 {
-	uint32_t type = (uint32_t)get(b, 2), flags = (uint32_t)get(b, 2), id = u32(b);
+	uint32_t type = (uint32_t)body_get(b, 2), flags = (uint32_t)body_get(b, 2),
+		 id = body_u32(b);
 
 	fprintf(out, "type %u flags 0x%x id %u", type, flags, id);
 	b->p = b->end; /* skip the tag */
@@ -322,23 +324,23 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 		put_task(b, out);
 		break;
 	case PERF_RECORD_LOST:
-		first = u64(b);
-		fprintf(out, "id %" PRIu64 " lost %" PRIu64, first, u64(b));
+		first = body_u64(b);
+		fprintf(out, "id %" PRIu64 " lost %" PRIu64, first, body_u64(b));
 		break;
 	case PERF_RECORD_LOST_SAMPLES:
-		fprintf(out, "lost %" PRIu64, u64(b));
+		fprintf(out, "lost %" PRIu64, body_u64(b));
 		break;
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
-		first = u64(b);
-		second = u64(b);
+		first = body_u64(b);
+		second = body_u64(b);
 		fprintf(out, "at %" PRIu64 " id %" PRIu64 " stream %" PRIu64, first, second,
-			u64(b));
+			body_u64(b));
 		break;
 	case PERF_RECORD_READ:
 	case PERF_RECORD_ITRACE_START:
-		first = u32(b);
-		fprintf(out, "%d/%d", (int)first, (int)u32(b));
+		first = body_u32(b);
+		fprintf(out, "%d/%d", (int)first, (int)body_u32(b));
 		break;
 	case PERF_RECORD_SAMPLE:
 		put_sample(rec, b, out);
@@ -360,17 +362,17 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 		put_bpf(b, out);
 		break;
 	case PERF_RECORD_CGROUP:
-		fprintf(out, "id %" PRIu64 " ", u64(b));
-		rest_as_text(b, out);
+		fprintf(out, "id %" PRIu64 " ", body_u64(b));
+		put_rest_as_text(b, out);
 		break;
 	case PERF_RECORD_TEXT_POKE:
-		first = u64(b);
-		second = get(b, 2);
+		first = body_u64(b);
+		second = body_get(b, 2);
 		fprintf(out, "addr 0x%" PRIx64 " old %u new %u bytes", first, (unsigned int)second,
-			(unsigned int)get(b, 2));
+			(unsigned int)body_get(b, 2));
 		break;
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
-		fprintf(out, "hw_id 0x%" PRIx64, u64(b));
+		fprintf(out, "hw_id 0x%" PRIx64, body_u64(b));
 		break;
 	default:
 		return false;
@@ -382,58 +384,59 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 
 static void put_auxtrace_info(struct body *b, FILE *out)
 {
-	uint32_t type = u32(b);
+	uint32_t type = body_u32(b);
 	const struct trace_family *family = trace_family_of_type(type);
 	const struct dump_family *dump = family ? family->dump : NULL;
 	size_t nr_names = dump ? dump->nr_info_names : 0;
 
-	u32(b);
+	body_u32(b);
 	fprintf(out, "type %u (%s)", type, family ? family->pmu : "?");
-	for (unsigned int i = 0; left(b) >= 8; i++) {
+	for (unsigned int i = 0; body_left(b) >= 8; i++) {
 		if (i < nr_names)
-			fprintf(out, ", %s 0x%" PRIx64, dump->info_names[i], u64(b));
+			fprintf(out, ", %s 0x%" PRIx64, dump->info_names[i], body_u64(b));
 		else
-			fprintf(out, ", 0x%" PRIx64, u64(b));
+			fprintf(out, ", 0x%" PRIx64, body_u64(b));
 	}
 }
 
 static void put_auxtrace(struct body *b, FILE *out)
 {
-	uint64_t size = u64(b), offset = u64(b), reference = u64(b);
-	uint32_t idx = u32(b), tid = u32(b), cpu = u32(b);
+	uint64_t size = body_u64(b), offset = body_u64(b), reference = body_u64(b);
+	uint32_t idx = body_u32(b), tid = body_u32(b), cpu = body_u32(b);
 
 	fprintf(out,
 		"size 0x%" PRIx64 " offset 0x%" PRIx64 " reference 0x%" PRIx64
 		" idx %u tid %d cpu %d",
 		size, offset, reference, idx, (int)tid, (int)cpu);
-	u32(b);
+	body_u32(b);
 }
 
 static void put_auxtrace_error(struct body *b, FILE *out)
 {
-	uint32_t type = u32(b), code = u32(b), cpu = u32(b), pid = u32(b), tid = u32(b);
+	uint32_t type = body_u32(b), code = body_u32(b), cpu = body_u32(b), pid = body_u32(b),
+		 tid = body_u32(b);
 	uint64_t ip, time = 0;
 	size_t len;
 
-	u32(b); /* format */
-	ip = u64(b);
+	body_u32(b); /* format */
+	ip = body_u64(b);
 	/* Old records have the message in the place of the time; the size distinguishes them. */
-	if (left(b) > 64)
-		time = u64(b);
+	if (body_left(b) > 64)
+		time = body_u64(b);
 	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ", type, code,
 		(int)cpu, (int)pid, (int)tid, ip, time);
-	len = left(b) < 64 ? left(b) : 64;
+	len = body_left(b) < 64 ? body_left(b) : 64;
 	dump_text(out, b->p, len);
 	b->p = b->end;
 }
 
 static void put_thread_map(struct body *b, FILE *out)
 {
-	uint64_t nr = u64(b);
+	uint64_t nr = body_u64(b);
 
 	fprintf(out, "nr %" PRIu64, nr);
-	for (uint64_t i = 0; i < nr && left(b) >= 24; i++) {
-		fprintf(out, ", %d ", (int)u64(b));
+	for (uint64_t i = 0; i < nr && body_left(b) >= 24; i++) {
+		fprintf(out, ", %d ", (int)body_u64(b));
 		dump_text(out, b->p, 16);
 		b->p += 16;
 	}
@@ -441,11 +444,11 @@ static void put_thread_map(struct body *b, FILE *out)
 
 static void put_time_conv(struct body *b, FILE *out)
 {
-	uint64_t shift = u64(b), mult = u64(b), zero = u64(b);
+	uint64_t shift = body_u64(b), mult = body_u64(b), zero = body_u64(b);
 
 	fprintf(out, "shift %" PRIu64 " mult %" PRIu64 " zero 0x%" PRIx64, shift, mult, zero);
-	if (left(b) >= 16) {
-		uint64_t cycles = u64(b), mask = u64(b);
+	if (body_left(b) >= 16) {
+		uint64_t cycles = body_u64(b), mask = body_u64(b);
 
 		fprintf(out, " cycles 0x%" PRIx64 " mask 0x%" PRIx64, cycles, mask);
 	}
@@ -454,19 +457,19 @@ static void put_time_conv(struct body *b, FILE *out)
 static void put_event_update(struct body *b, FILE *out)
 {
 	static const char *const kinds[] = {"unit", "scale", "name", "cpus"};
-	uint64_t type = u64(b), id = u64(b);
+	uint64_t type = body_u64(b), id = body_u64(b);
 
 	fprintf(out, "%s of id %" PRIu64, type < NR(kinds) ? kinds[type] : "?", id);
 	if (type == 0 || type == 2) {
 		fputs(": ", out);
-		rest_as_text(b, out);
+		put_rest_as_text(b, out);
 	}
 }
 
 static void put_attr_record(struct body *b, FILE *out)
 {
 	struct perf_event_attr attr = {0};
-	size_t size = left(b) < sizeof(attr) ? left(b) : sizeof(attr);
+	size_t size = body_left(b) < sizeof(attr) ? body_left(b) : sizeof(attr);
 
 	memcpy(&attr, b->p, size);
 	if (attr.size < size)
@@ -476,17 +479,17 @@ static void put_attr_record(struct body *b, FILE *out)
 
 static void put_build_id(struct body *b, FILE *out)
 {
-	uint32_t pid = u32(b);
+	uint32_t pid = body_u32(b);
 
 	fprintf(out, "%d ", (int)pid);
-	if (left(b) < 24) {
+	if (body_left(b) < 24) {
 		b->truncated = true;
 		return;
 	}
 	put_hex(out, b->p, 20);
 	b->p += 24;
 	fputc(' ', out);
-	rest_as_text(b, out);
+	put_rest_as_text(b, out);
 }
 
 static bool user_body(const struct auxtap_record *rec, struct body *b, FILE *out)
@@ -499,17 +502,17 @@ static bool user_body(const struct auxtap_record *rec, struct body *b, FILE *out
 		put_attr_record(b, out);
 		break;
 	case AUXTAP_RECORD_EVENT_TYPE:
-		fprintf(out, "config 0x%" PRIx64 " ", u64(b));
-		rest_as_text(b, out);
+		fprintf(out, "config 0x%" PRIx64 " ", body_u64(b));
+		put_rest_as_text(b, out);
 		break;
 	case AUXTAP_RECORD_TRACING_DATA:
-		fprintf(out, "%u bytes", u32(b));
+		fprintf(out, "%u bytes", body_u32(b));
 		break;
 	case AUXTAP_RECORD_BUILD_ID:
 		put_build_id(b, out);
 		break;
 	case AUXTAP_RECORD_ID_INDEX:
-		fprintf(out, "nr %" PRIu64, u64(b));
+		fprintf(out, "nr %" PRIu64, body_u64(b));
 		break;
 	case AUXTAP_RECORD_AUXTRACE_INFO:
 		put_auxtrace_info(b, out);
@@ -524,7 +527,7 @@ static bool user_body(const struct auxtap_record *rec, struct body *b, FILE *out
 		put_thread_map(b, out);
 		break;
 	case AUXTAP_RECORD_CPU_MAP:
-		number = get(b, 2);
+		number = body_get(b, 2);
 		fprintf(out, "type %u", (unsigned int)number);
 		break;
 	case AUXTAP_RECORD_EVENT_UPDATE:
@@ -534,16 +537,16 @@ static bool user_body(const struct auxtap_record *rec, struct body *b, FILE *out
 		put_time_conv(b, out);
 		break;
 	case AUXTAP_RECORD_HEADER_FEATURE:
-		number = u64(b);
+		number = body_u64(b);
 		name = number < 256 ? auxtap_perfdata_feature_name((unsigned int)number) : NULL;
 		fprintf(out, "%s (%" PRIu64 "), %zu bytes", name ? name : "unknown", number,
-			left(b));
+			body_left(b));
 		break;
 	case AUXTAP_RECORD_COMPRESSED:
-		fprintf(out, "%zu bytes", left(b));
+		fprintf(out, "%zu bytes", body_left(b));
 		break;
 	case AUXTAP_RECORD_COMPRESSED2:
-		fprintf(out, "%" PRIu64 " bytes", u64(b));
+		fprintf(out, "%" PRIu64 " bytes", body_u64(b));
 		break;
 	case AUXTAP_RECORD_FINISHED_ROUND:
 	case AUXTAP_RECORD_FINISHED_INIT:

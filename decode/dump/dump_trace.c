@@ -58,7 +58,7 @@ static int print_and_count(void *ctx, const struct auxtap_packet *pkt)
 /* ---- raw ---- */
 
 /* Reads until buf is full or the file ends. Returns the number of bytes, or -errno. */
-static ssize_t fill(int fd, unsigned char *buf, size_t size)
+static ssize_t read_full(int fd, unsigned char *buf, size_t size)
 {
 	size_t got = 0;
 
@@ -87,7 +87,7 @@ static int raw_stream(int fd, const char *path, const struct dump_opts *opts, un
 	int ret;
 
 	do {
-		ssize_t got = fill(fd, buf + nr_buffered, CHUNK - nr_buffered);
+		ssize_t got = read_full(fd, buf + nr_buffered, CHUNK - nr_buffered);
 
 		if (got < 0)
 			return auxtap_error_set(err, (int)got, path, "cannot read: %s",

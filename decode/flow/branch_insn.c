@@ -12,7 +12,7 @@ struct cursor {
 	size_t left;
 };
 
-static int next(struct cursor *c)
+static int next_byte(struct cursor *c)
 {
 	if (!c->left)
 		return -1;
@@ -20,7 +20,7 @@ static int next(struct cursor *c)
 	return *c->at++;
 }
 
-static int displacement(struct cursor *c, unsigned int size, struct branch_insn *insn)
+static int read_displacement(struct cursor *c, unsigned int size, struct branch_insn *insn)
 {
 	int32_t d32;
 	int16_t d16;
@@ -42,7 +42,7 @@ static int displacement(struct cursor *c, unsigned int size, struct branch_insn 
 	return 0;
 }
 
-static int skip(struct cursor *c, size_t nr)
+static int skip_bytes(struct cursor *c, size_t nr)
 {
 	if (c->left < nr)
 		return -1;
@@ -51,32 +51,32 @@ static int skip(struct cursor *c, size_t nr)
 	return 0;
 }
 
-static int modrm_operand(struct cursor *c, int modrm)
+static int skip_modrm_operand(struct cursor *c, int modrm)
 {
 	int mod = modrm >> 6, rm = modrm & 7;
 
 	if (mod == 3)
 		return 0;
 	if (rm == 4) {
-		int sib = next(c);
+		int sib = next_byte(c);
 
 		if (sib < 0)
 			return -1;
 		if (mod == 0 && (sib & 7) == 5)
-			return skip(c, 4);
+			return skip_bytes(c, 4);
 	} else if (mod == 0 && rm == 5) {
-		return skip(c, 4);
+		return skip_bytes(c, 4);
 	}
-	return mod == 1 ? skip(c, 1) : mod == 2 ? skip(c, 4) : 0;
+	return mod == 1 ? skip_bytes(c, 1) : mod == 2 ? skip_bytes(c, 4) : 0;
 }
 
-static int two_bytes(struct cursor *c, struct branch_insn *insn)
+static int decode_two_bytes(struct cursor *c, struct branch_insn *insn)
 {
-	int op = next(c);
+	int op = next_byte(c);
 
 	if (op >= 0x80 && op <= 0x8f) {
 		insn->kind = AUXTAP_BRANCH_COND;
-		return displacement(c, 4, insn);
+		return read_displacement(c, 4, insn);
 	}
 	if (op == 0x05 || op == 0x34) {
 		insn->kind = AUXTAP_BRANCH_SYSCALL;
@@ -88,14 +88,14 @@ static int two_bytes(struct cursor *c, struct branch_insn *insn)
 	}
 	if (op == 0x01) { /* vmcall, vmlaunch, vmresume */
 		insn->kind = AUXTAP_BRANCH_FAR;
-		return skip(c, 1);
+		return skip_bytes(c, 1);
 	}
 	return -1;
 }
 
-static int group5(struct cursor *c, struct branch_insn *insn)
+static int decode_group5(struct cursor *c, struct branch_insn *insn)
 {
-	int modrm = next(c);
+	int modrm = next_byte(c);
 
 	if (modrm < 0)
 		return -1;
@@ -113,16 +113,16 @@ static int group5(struct cursor *c, struct branch_insn *insn)
 	default:
 		return -1;
 	}
-	return modrm_operand(c, modrm);
+	return skip_modrm_operand(c, modrm);
 }
 
-static int one_byte(struct cursor *c, int op, bool bits_32, struct branch_insn *insn)
+static int decode_one_byte(struct cursor *c, int op, bool bits_32, struct branch_insn *insn)
 {
 	int vector;
 
 	if (op >= 0x70 && op <= 0x7f) {
 		insn->kind = AUXTAP_BRANCH_COND;
-		return displacement(c, 1, insn);
+		return read_displacement(c, 1, insn);
 	}
 	switch (op) {
 	case 0xe0:
@@ -130,25 +130,25 @@ static int one_byte(struct cursor *c, int op, bool bits_32, struct branch_insn *
 	case 0xe2:
 	case 0xe3:
 		insn->kind = AUXTAP_BRANCH_COND;
-		return displacement(c, 1, insn);
+		return read_displacement(c, 1, insn);
 	case 0xe8:
 		insn->kind = AUXTAP_BRANCH_CALL;
-		return displacement(c, 4, insn);
+		return read_displacement(c, 4, insn);
 	case 0xe9:
 		insn->kind = AUXTAP_BRANCH_JUMP;
-		return displacement(c, 4, insn);
+		return read_displacement(c, 4, insn);
 	case 0xeb:
 		insn->kind = AUXTAP_BRANCH_JUMP;
-		return displacement(c, 1, insn);
+		return read_displacement(c, 1, insn);
 	case 0xc2:
 		insn->kind = AUXTAP_BRANCH_RETURN;
-		return skip(c, 2);
+		return skip_bytes(c, 2);
 	case 0xc3:
 		insn->kind = AUXTAP_BRANCH_RETURN;
 		return 0;
 	case 0xca:
 		insn->kind = AUXTAP_BRANCH_FAR;
-		return skip(c, 2);
+		return skip_bytes(c, 2);
 	case 0xcb:
 	case 0xcf:
 		insn->kind = AUXTAP_BRANCH_FAR;
@@ -159,15 +159,15 @@ static int one_byte(struct cursor *c, int op, bool bits_32, struct branch_insn *
 		insn->kind = AUXTAP_BRANCH_INT;
 		return 0;
 	case 0xcd:
-		vector = next(c);
+		vector = next_byte(c);
 		insn->kind = vector == 0x80 ? AUXTAP_BRANCH_SYSCALL : AUXTAP_BRANCH_INT;
 		return vector < 0 ? -1 : 0;
 	case 0x9a:
 	case 0xea:
 		insn->kind = AUXTAP_BRANCH_FAR;
-		return bits_32 ? skip(c, 6) : -1;
+		return bits_32 ? skip_bytes(c, 6) : -1;
 	case 0xff:
-		return group5(c, insn);
+		return decode_group5(c, insn);
 	default:
 		return -1;
 	}
@@ -180,7 +180,7 @@ int branch_insn_decode(const uint8_t *code, size_t avail, bool bits_32, struct b
 
 	memset(insn, 0, sizeof(*insn));
 	for (;;) {
-		op = next(&c);
+		op = next_byte(&c);
 		if (op == 0xf2 || op == 0xf3 || op == 0x66 || op == 0x67 || op == 0x2e ||
 		    op == 0x3e || op == 0x26 || op == 0x36 || op == 0x64 || op == 0x65 ||
 		    op == 0xf0)
@@ -191,7 +191,7 @@ int branch_insn_decode(const uint8_t *code, size_t avail, bool bits_32, struct b
 	}
 	if (op < 0)
 		return -1;
-	ret = op == 0x0f ? two_bytes(&c, insn) : one_byte(&c, op, bits_32, insn);
+	ret = op == 0x0f ? decode_two_bytes(&c, insn) : decode_one_byte(&c, op, bits_32, insn);
 	if (ret)
 		return -1;
 	insn->size = (uint8_t)(c.at - code);

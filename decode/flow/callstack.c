@@ -13,12 +13,12 @@
 #define SEARCH_DEPTH 4096
 
 /* The newest frame (back 0), the one before (1), ... */
-static uint64_t *frame(const struct callstack *cs, size_t back)
+static uint64_t *frame_at(const struct callstack *cs, size_t back)
 {
 	return &cs->ret[ring_index(cs->first, cs->nr - 1 - back, cs->size)];
 }
 
-static uint32_t depth(const struct callstack *cs)
+static uint32_t call_depth(const struct callstack *cs)
 {
 	uint64_t all = cs->dropped + cs->nr;
 
@@ -35,7 +35,7 @@ uint32_t callstack_call(struct callstack *cs, uint64_t return_addr)
 		return UINT32_MAX;
 	}
 	cs->ret[ring_index(cs->first, cs->nr++, cs->size)] = return_addr;
-	return depth(cs);
+	return call_depth(cs);
 }
 
 uint32_t callstack_return(struct callstack *cs, uint64_t target)
@@ -43,27 +43,27 @@ uint32_t callstack_return(struct callstack *cs, uint64_t target)
 	size_t back;
 
 	for (back = 0; back < cs->nr && back < SEARCH_DEPTH; back++)
-		if (*frame(cs, back) == target)
+		if (*frame_at(cs, back) == target)
 			break;
 	/*
 	 * A return to an address that is not that of a known call (a signal frame, a switched
 	 * stack) ends no known call.
 	 */
 	if (back == cs->nr || back == SEARCH_DEPTH)
-		return depth(cs);
+		return call_depth(cs);
 	cs->nr -= back + 1;
-	return depth(cs);
+	return call_depth(cs);
 }
 
 uint64_t callstack_newest(const struct callstack *cs, size_t back)
 {
-	return back < cs->nr ? *frame(cs, back) : 0;
+	return back < cs->nr ? *frame_at(cs, back) : 0;
 }
 
 bool callstack_has(const struct callstack *cs, uint64_t target)
 {
 	for (size_t back = 0; back < cs->nr && back < SEARCH_DEPTH; back++)
-		if (*frame(cs, back) == target)
+		if (*frame_at(cs, back) == target)
 			return true;
 	return false;
 }

@@ -9,7 +9,7 @@
 
 static char names[MAX_LIBRARIES][48];
 
-static void fill(void)
+static void fill_names(void)
 {
 	const struct flow_ops *ops;
 
@@ -21,7 +21,7 @@ const char *auxtap_decode_library(unsigned int index)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, fill);
+	pthread_once(&once, fill_names);
 	return index < MAX_LIBRARIES && names[index][0] ? names[index] : NULL;
 }
 

@@ -311,7 +311,7 @@ bool code_names_line(const struct auxtap_image *image, uint64_t addr, struct aux
 /* ---- both ---- */
 
 /* Makes the image the owner of the text. */
-static int own(struct auxtap_image *image, char *text)
+static int image_own_text(struct auxtap_image *image, char *text)
 {
 	if (!text || vector_grow(image->owned_names, image->nr_owned_names, image->max_owned_names))
 		return -1;
@@ -336,7 +336,7 @@ static int add_symbols(struct auxtap_image *image, const struct name_list *list)
 		if (!line->length)
 			continue;
 		name = strndup(line->name, line->length);
-		if (own(image, name)) {
+		if (image_own_text(image, name)) {
 			free(name);
 			return -1;
 		}
@@ -351,7 +351,7 @@ int code_names_read(struct auxtap_image *image, const char *text, uint8_t *dump,
 	struct name_list list = {0};
 	int ret = 0;
 
-	if (dump && own(image, (char *)dump)) { /* file names point into it */
+	if (dump && image_own_text(image, (char *)dump)) { /* file names point into it */
 		free(dump);
 		return -1;
 	}

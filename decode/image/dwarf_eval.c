@@ -38,7 +38,7 @@ static bool fail(struct machine *m, enum dwarf_status status)
 	return false;
 }
 
-static uint64_t narrow(uint64_t value, unsigned int size, bool is_signed)
+static uint64_t truncate_value(uint64_t value, unsigned int size, bool is_signed)
 {
 	unsigned int unused = size && size < 8 ? 64 - 8 * size : 0;
 
@@ -51,7 +51,7 @@ static bool push_operand(struct machine *m, struct operand operand)
 {
 	if (m->nr == MAX_STACK)
 		return fail(m, DWARF_UNKNOWN);
-	operand.value = narrow(operand.value, operand.size, operand.is_signed);
+	operand.value = truncate_value(operand.value, operand.size, operand.is_signed);
 	m->stack[m->nr++] = operand;
 	return true;
 }
@@ -97,7 +97,7 @@ static bool push_memory(struct machine *m, uint64_t addr, unsigned int size, str
 	return push_operand(m, type);
 }
 
-static void run(struct machine *m, const Dwarf_Op *ops, size_t nr);
+static void run_operations(struct machine *m, const Dwarf_Op *ops, size_t nr);
 
 /* Pushes the function's frame base plus off. */
 static bool push_frame_base(struct machine *m, int64_t off)
@@ -115,7 +115,7 @@ static bool push_frame_base(struct machine *m, int64_t off)
 	    dwarf_getlocation_addr(&attr, inner.pc, &ops, &nr, 1) != 1)
 		return fail(m, DWARF_UNKNOWN);
 	base.attr = &attr;
-	run(&base, ops, nr);
+	run_operations(&base, ops, nr);
 	if (base.status != DWARF_KNOWN)
 		return fail(m, base.status);
 	if (base.is_bytes || !pop(&base, &result))
@@ -235,7 +235,7 @@ static bool arithmetic(struct machine *m, int atom, struct operand a, struct ope
 		r.value = b.value < 64 ? a.value << b.value : 0;
 		break;
 	case DW_OP_shr:
-		r.value = b.value < 64 ? narrow(a.value, a.size, false) >> b.value : 0;
+		r.value = b.value < 64 ? truncate_value(a.value, a.size, false) >> b.value : 0;
 		break;
 	case DW_OP_shra:
 		r.value = (uint64_t)(sa >> (b.value < 63 ? b.value : 63));
@@ -358,7 +358,7 @@ static bool push_typed(struct machine *m, const Dwarf_Op *op)
 }
 
 /* Executes an operation that ends a location description: only a piece may follow. */
-static bool locate(struct machine *m, const Dwarf_Op *op)
+static bool set_location(struct machine *m, const Dwarf_Op *op)
 {
 	Dwarf_Block block;
 
@@ -385,7 +385,7 @@ static bool locate(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-static bool step(struct machine *m, const Dwarf_Op *op)
+static bool run_operation(struct machine *m, const Dwarf_Op *op)
 {
 	int atom = op->atom;
 
@@ -394,7 +394,7 @@ static bool step(struct machine *m, const Dwarf_Op *op)
 	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
 		return push_register(m, (uint64_t)(atom - DW_OP_breg0), (int64_t)op->number);
 	if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)
-		return locate(m, op);
+		return set_location(m, op);
 	switch (atom) {
 	case DW_OP_nop:
 		return true;
@@ -455,7 +455,7 @@ static bool step(struct machine *m, const Dwarf_Op *op)
 	case DW_OP_implicit_value:
 	case DW_OP_implicit_pointer:
 	case DW_OP_GNU_implicit_pointer:
-		return locate(m, op);
+		return set_location(m, op);
 	default:
 		return two_operands(m, atom);
 	}
@@ -474,7 +474,7 @@ static size_t branch_target(const Dwarf_Op *ops, size_t nr, size_t from)
 }
 
 /* Executes operations; there are no pieces among them. */
-static void run(struct machine *m, const Dwarf_Op *ops, size_t nr)
+static void run_operations(struct machine *m, const Dwarf_Op *ops, size_t nr)
 {
 	unsigned int steps = 0;
 	size_t i = 0;
@@ -485,7 +485,7 @@ static void run(struct machine *m, const Dwarf_Op *ops, size_t nr)
 		if (steps++ == MAX_STEPS) {
 			fail(m, DWARF_UNKNOWN);
 		} else if (ops[i].atom != DW_OP_skip && ops[i].atom != DW_OP_bra) {
-			step(m, &ops[i++]);
+			run_operation(m, &ops[i++]);
 		} else if (ops[i].atom == DW_OP_skip || pop(m, &condition)) {
 			i = condition.value ? branch_target(ops, nr, i) : i + 1;
 			if (i > nr)
@@ -500,7 +500,7 @@ enum dwarf_status dwarf_compute(const struct dwarf_context *c, Dwarf_Attribute *
 	struct machine m = {.c = c, .attr = attr};
 	struct operand result;
 
-	run(&m, ops, nr);
+	run_operations(&m, ops, nr);
 	if (m.status != DWARF_KNOWN)
 		return m.status;
 	if (m.is_bytes || !pop(&m, &result))
@@ -549,7 +549,7 @@ static void evaluate(const struct dwarf_context *c, Dwarf_Attribute *attr, const
 			continue;
 		if (i == nr && location->nr)
 			break;
-		run(&m, ops + begin, i - begin);
+		run_operations(&m, ops + begin, i - begin);
 		if (location->nr == DWARF_MAX_PIECES - 1) {
 			fail(&m, DWARF_UNKNOWN);
 			is_piece = false;

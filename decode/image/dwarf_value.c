@@ -56,7 +56,8 @@ const char *dwarf_status_text(enum dwarf_status status)
 	return texts[status];
 }
 
-static void __attribute__((format(printf, 2, 3))) put(struct value_text *t, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3)))
+value_printf(struct value_text *t, const char *fmt, ...)
 {
 	va_list ap;
 	int nr;
@@ -77,7 +78,7 @@ static void __attribute__((format(printf, 2, 3))) put(struct value_text *t, cons
 
 static void put_status(struct value_text *t, enum dwarf_status status)
 {
-	put(t, "%s", dwarf_status_text(status));
+	value_printf(t, "%s", dwarf_status_text(status));
 }
 
 /* ---- types ---- */
@@ -237,15 +238,15 @@ static void put_char(struct value_text *t, unsigned char c, char quote)
 	static const char letters[] = "abtnvfr"; /* from 7 on */
 
 	if (c == (unsigned char)quote || c == '\\')
-		put(t, "\\%c", c);
+		value_printf(t, "\\%c", c);
 	else if (c >= 7 && c <= 13)
-		put(t, "\\%c", letters[c - 7]);
+		value_printf(t, "\\%c", letters[c - 7]);
 	else if (c == 27)
-		put(t, "\\033");
+		value_printf(t, "\\033");
 	else if (c < 32 || c >= 127)
-		put(t, "\\%03o", c);
+		value_printf(t, "\\%03o", c);
 	else
-		put(t, "%c", c);
+		value_printf(t, "%c", c);
 }
 
 static void put_float(struct value_text *t, uint64_t bits, uint64_t size)
@@ -264,9 +265,9 @@ static void put_float(struct value_text *t, uint64_t bits, uint64_t size)
 		bits &= 0xfffffffffffffull;
 	}
 	if (isnan(value))
-		put(t, "%snan(0x%" PRIx64 ")", signbit(value) ? "-" : "", bits);
+		value_printf(t, "%snan(0x%" PRIx64 ")", signbit(value) ? "-" : "", bits);
 	else
-		put(t, size == 4 ? "%.9g" : "%.17g", value);
+		value_printf(t, size == 4 ? "%.9g" : "%.17g", value);
 }
 
 static void put_base(struct value_text *t, Dwarf_Die *type, const struct object *o)
@@ -285,23 +286,24 @@ static void put_base(struct value_text *t, Dwarf_Die *type, const struct object 
 	switch (encoding) {
 	case DW_ATE_boolean:
 		if (value < 2)
-			put(t, "%s", value ? "true" : "false");
+			value_printf(t, "%s", value ? "true" : "false");
 		else
-			put(t, "%" PRIu64, value);
+			value_printf(t, "%" PRIu64, value);
 		break;
 	case DW_ATE_signed:
-		put(t, "%" PRId64, sign_extend(value, nr_bits));
+		value_printf(t, "%" PRId64, sign_extend(value, nr_bits));
 		break;
 	case DW_ATE_unsigned:
 	case DW_ATE_address:
-		put(t, "%" PRIu64, value);
+		value_printf(t, "%" PRIu64, value);
 		break;
 	case DW_ATE_signed_char:
 	case DW_ATE_unsigned_char:
-		put(t, "%" PRId64 " '",
-		    encoding == DW_ATE_signed_char ? sign_extend(value, nr_bits) : (int64_t)value);
+		value_printf(t, "%" PRId64 " '",
+			     encoding == DW_ATE_signed_char ? sign_extend(value, nr_bits) :
+							      (int64_t)value);
 		put_char(t, (unsigned char)value, '\'');
-		put(t, "'");
+		value_printf(t, "'");
 		break;
 	case DW_ATE_float:
 		if (size == 4 || size == 8)
@@ -310,7 +312,7 @@ static void put_base(struct value_text *t, Dwarf_Die *type, const struct object 
 			put_status(t, DWARF_UNKNOWN);
 		break;
 	default:
-		put(t, "0x%" PRIx64, value);
+		value_printf(t, "0x%" PRIx64, value);
 		break;
 	}
 }
@@ -337,29 +339,31 @@ static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object 
 				continue;
 			if ((constant & mask) == value) {
 				if (dwarf_hasattr(type, DW_AT_enum_class) && dwarf_diename(type))
-					put(t, "%s::", dwarf_diename(type));
-				put(t, "%s", dwarf_diename(&die) ? dwarf_diename(&die) : "?");
+					value_printf(t, "%s::", dwarf_diename(type));
+				value_printf(t, "%s",
+					     dwarf_diename(&die) ? dwarf_diename(&die) : "?");
 				return;
 			}
 			flags = flags && !((constant & mask) & ((constant & mask) - 1));
 		} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
 	}
 	if (!flags || !value || nr == MAX_CHILDREN || dwarf_child(type, &die)) {
-		put(t, "%" PRId64, sign_extend(value, 8 * size));
+		value_printf(t, "%" PRId64, sign_extend(value, 8 * size));
 		return;
 	}
 	left = value;
-	put(t, "(");
+	value_printf(t, "(");
 	do {
 		if (!attr_number(&die, DW_AT_const_value, &constant) || !(left & constant & mask))
 			continue;
-		put(t, "%s%s", any ? " | " : "", dwarf_diename(&die) ? dwarf_diename(&die) : "?");
+		value_printf(t, "%s%s", any ? " | " : "",
+			     dwarf_diename(&die) ? dwarf_diename(&die) : "?");
 		left &= ~constant;
 		any = true;
 	} while (!dwarf_siblingof(&die, &die));
 	if (left)
-		put(t, "%sunknown: 0x%" PRIx64, any ? " | " : "", left);
-	put(t, ")");
+		value_printf(t, "%sunknown: 0x%" PRIx64, any ? " | " : "", left);
+	value_printf(t, ")");
 }
 
 /* ---- strings ---- */
@@ -393,12 +397,12 @@ static void put_string(struct value_text *t, const struct dwarf_location *locati
 		ended = status == DWARF_KNOWN && !c;
 		if (status != DWARF_KNOWN || ended)
 			break;
-		put(t, "%s", nr++ ? "" : "\"");
+		value_printf(t, "%s", nr++ ? "" : "\"");
 		put_char(t, c, '"');
 	}
-	put(t, nr ? "\"" : "\"\"");
+	value_printf(t, nr ? "\"" : "\"\"");
 	if (!ended && nr < max)
-		put(t, "...");
+		value_printf(t, "...");
 }
 
 /* ---- pointers ---- */
@@ -421,20 +425,20 @@ static void put_pointer(struct value_text *t, Dwarf_Die *type, const struct obje
 		return;
 	}
 	dwarf_location_memory(&target_location, addr);
-	put(t, "%s0x%" PRIx64, tag == DW_TAG_pointer_type ? "" : "@", addr);
+	value_printf(t, "%s0x%" PRIx64, tag == DW_TAG_pointer_type ? "" : "@", addr);
 	if (tag != DW_TAG_pointer_type) {
 		if (!typed || t->depth)
 			return; /* for a reference within a structure only the address, as gdb */
-		put(t, ": ");
+		value_printf(t, ": ");
 		put_object(t, &target, &object);
 	} else if (typed && addr && is_char(&target)) {
-		put(t, " ");
+		value_printf(t, " ");
 		put_string(t, &target_location, 0, UINT64_MAX);
 	} else if (typed && strip_aliases(&target, &plain) == DW_TAG_subroutine_type) {
 		symbol = t->c->memory->function ? t->c->memory->function(t->c->memory->ctx, addr) :
 						  NULL;
 		if (symbol)
-			put(t, " <%s>", symbol);
+			value_printf(t, " <%s>", symbol);
 	}
 }
 
@@ -488,9 +492,9 @@ static void put_class(struct value_text *t, const char *name)
 	const char *template = name ? strchr(name, '<') : NULL;
 
 	if (template)
-		put(t, "<%.*s<...>> = ", (int)(template - name), name);
+		value_printf(t, "<%.*s<...>> = ", (int)(template - name), name);
 	else
-		put(t, "<%s> = ", name ? name : "?");
+		value_printf(t, "<%s> = ", name ? name : "?");
 }
 
 static void put_member(struct value_text *t, Dwarf_Die *member, const struct object *outer)
@@ -501,14 +505,14 @@ static void put_member(struct value_text *t, Dwarf_Die *member, const struct obj
 	Dwarf_Die type;
 
 	if (!type_of(member, &type)) {
-		put(t, "%s = ", name ? name : "?");
+		value_printf(t, "%s = ", name ? name : "?");
 		put_status(t, DWARF_UNKNOWN);
 		return;
 	}
 	if (base)
 		put_class(t, dwarf_diename(&type));
 	else if (name)
-		put(t, "%s = ", name);
+		value_printf(t, "%s = ", name);
 	if (member_object(member, outer, &o))
 		put_object(t, &type, &o);
 	else
@@ -521,30 +525,30 @@ static void put_struct(struct value_text *t, Dwarf_Die *type, const struct objec
 	Dwarf_Die die;
 
 	if (dwarf_hasattr(type, DW_AT_declaration)) {
-		put(t, "<incomplete type>");
+		value_printf(t, "<incomplete type>");
 		return;
 	}
-	put(t, "{");
+	value_printf(t, "{");
 	if (!dwarf_child(type, &die)) {
 		do {
 			int tag = dwarf_tag(&die);
 
 			if (tag == DW_TAG_variant_part) {
-				put(t, "%s...", nr++ ? ", " : "");
+				value_printf(t, "%s...", nr++ ? ", " : "");
 				break;
 			}
 			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 			    (tag == DW_TAG_member && is_static(&die)))
 				continue;
-			put(t, "%s", nr ? ", " : "");
+			value_printf(t, "%s", nr ? ", " : "");
 			if (nr++ == MAX_MEMBERS) {
-				put(t, "...");
+				value_printf(t, "...");
 				break;
 			}
 			put_member(t, &die, o);
 		} while (!t->full && ++nr_children < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
 	}
-	put(t, nr ? "}" : "<No data fields>}");
+	value_printf(t, nr ? "}" : "<No data fields>}");
 }
 
 /* How many elements are compared for a run. */
@@ -588,14 +592,14 @@ static void put_elements(struct value_text *t, Dwarf_Die *type, const struct obj
 		put_status(t, DWARF_UNKNOWN);
 		return;
 	}
-	put(t, "{");
+	value_printf(t, "{");
 	while (i < counts[0] && !t->full) {
 		struct object element = {.location = o->location, .off = o->off + i * size};
 		uint64_t equal;
 
-		put(t, "%s", i ? ", " : "");
+		value_printf(t, "%s", i ? ", " : "");
 		if (shown++ == MAX_ELEMENTS) {
-			put(t, "...");
+			value_printf(t, "...");
 			break;
 		}
 		equal = nr_equal(t, &element, size, counts[0] - i);
@@ -604,16 +608,16 @@ static void put_elements(struct value_text *t, Dwarf_Die *type, const struct obj
 		else
 			put_object(t, type, &element);
 		if (equal == max_run(t) && i + equal < counts[0]) {
-			put(t, " <repeats %" PRIu64 " times>, ...", equal);
+			value_printf(t, " <repeats %" PRIu64 " times>, ...", equal);
 			break;
 		}
 		if (equal < MIN_REPEATS)
 			equal = 1;
 		else
-			put(t, " <repeats %" PRIu64 " times>", equal);
+			value_printf(t, " <repeats %" PRIu64 " times>", equal);
 		i += equal;
 	}
-	put(t, "}");
+	value_printf(t, "}");
 }
 
 static void put_array(struct value_text *t, Dwarf_Die *type, const struct object *o)
@@ -656,7 +660,7 @@ static void put_object(struct value_text *t, Dwarf_Die *type, const struct objec
 	if (t->full)
 		return;
 	if (t->levels == MAX_LEVELS || (nested && t->depth == MAX_DEPTH)) {
-		put(t, "{...}");
+		value_printf(t, "{...}");
 		return;
 	}
 	if (nested && is_missing(t, &plain, o)) {

@@ -8,13 +8,14 @@
 
 #include <elf.h>
 
-/* Addresses [addr, addr + size) with certain code; cut() shortens them to the next map boundary. */
+/* Addresses [addr, addr + size) with certain code; cut_extent() shortens them to the next map
+ * boundary. */
 struct extent {
 	uint64_t addr;
 	uint32_t size;
 };
 
-static void cut(struct extent *e, uint64_t boundary)
+static void cut_extent(struct extent *e, uint64_t boundary)
 {
 	if (boundary > e->addr && boundary - e->addr < e->size)
 		e->size = (uint32_t)(boundary - e->addr);
@@ -79,8 +80,8 @@ static bool same_as_first(struct image_space *space, size_t nr_changes, const st
 	for (size_t i = 0; i < view->nr; i++) {
 		const struct image_map *map = &view->maps[i];
 
-		cut(e, map->start);
-		cut(e, map->end);
+		cut_extent(e, map->start);
+		cut_extent(e, map->end);
 		if (covers(map, e->addr))
 			same = now && same_code(map, now);
 	}
@@ -123,8 +124,8 @@ static bool is_certain(struct auxtap_image_set *set, const struct image_between 
 				return false;
 			continue;
 		}
-		cut(e, map->start);
-		cut(e, map->end);
+		cut_extent(e, map->start);
+		cut_extent(e, map->end);
 		if (covers(map, e->addr) && !(now && same_code(map, now)))
 			return false;
 	}

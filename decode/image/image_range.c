@@ -8,12 +8,12 @@
 
 #define KERNEL_HALF (1ull << 63)
 
-/* The range [start, end) around addr; cut() shortens it to the boundary. */
+/* The range [start, end) around addr; cut_bounds() shortens it to the boundary. */
 struct bounds {
 	uint64_t addr, start, end;
 };
 
-static void cut(struct bounds *b, uint64_t boundary)
+static void cut_bounds(struct bounds *b, uint64_t boundary)
 {
 	if (boundary <= b->addr) {
 		if (b->start < boundary)
@@ -31,8 +31,8 @@ static void cut_by_maps(struct image_space *space, size_t nr_changes, struct bou
 	bool mapped;
 
 	if (!view) { /* out of memory: the range is addr alone */
-		cut(b, b->addr);
-		cut(b, b->addr + 1);
+		cut_bounds(b, b->addr);
+		cut_bounds(b, b->addr + 1);
 		return;
 	}
 	for (hi = view->nr; lo < hi;) { /* the first that ends after addr */
@@ -45,10 +45,10 @@ static void cut_by_maps(struct image_space *space, size_t nr_changes, struct bou
 	}
 	mapped = lo < view->nr && view->maps[lo].start <= b->addr;
 	if (lo)
-		cut(b, view->maps[lo - 1].end);
+		cut_bounds(b, view->maps[lo - 1].end);
 	if (lo < view->nr) {
-		cut(b, view->maps[lo].start);
-		cut(b, view->maps[lo].end);
+		cut_bounds(b, view->maps[lo].start);
+		cut_bounds(b, view->maps[lo].end);
 	}
 	image_view_put(view);
 	/* an unmapped addr belongs to a mapping recorded later, up to the next exec */
@@ -57,8 +57,8 @@ static void cut_by_maps(struct image_space *space, size_t nr_changes, struct bou
 
 		if (!map->image && i > nr_changes)
 			break;
-		cut(b, map->start);
-		cut(b, map->end);
+		cut_bounds(b, map->start);
+		cut_bounds(b, map->end);
 		mapped = map->image && b->addr >= map->start && b->addr < map->end;
 	}
 }
@@ -72,10 +72,10 @@ static void cut_by_segments(const struct image_map *map, struct bounds *b)
 		const struct image_load *load = &map->image->loads[i];
 		uint64_t end = load->off + load->filesz;
 
-		cut(b, base + load->off);
-		cut(b, base + end);
-		cut(b, base + (load->off & ~4095ull));
-		cut(b, base + ((end + 4095) & ~4095ull));
+		cut_bounds(b, base + load->off);
+		cut_bounds(b, base + end);
+		cut_bounds(b, base + (load->off & ~4095ull));
+		cut_bounds(b, base + ((end + 4095) & ~4095ull));
 	}
 }
 
@@ -99,8 +99,8 @@ static void find_map_range(struct auxtap_image_set *set, pid_t pid, uint64_t tim
 			range->time_last = space->changes[nr_changes].time - 1;
 		cut_by_maps(space, nr_changes, &b);
 		image_code_range(space, time, addr, &code);
-		cut(&b, code.start);
-		cut(&b, code.end);
+		cut_bounds(&b, code.start);
+		cut_bounds(&b, code.end);
 		if (range->time_begin < code.time_begin)
 			range->time_begin = code.time_begin;
 		if (range->time_last > code.time_last)
@@ -108,12 +108,12 @@ static void find_map_range(struct auxtap_image_set *set, pid_t pid, uint64_t tim
 	}
 	/* these maps have priority over, or come after, those of the space; they are few */
 	for (size_t i = 0; i < set->nr_override; i++) {
-		cut(&b, set->override_maps[i].start);
-		cut(&b, set->override_maps[i].end);
+		cut_bounds(&b, set->override_maps[i].start);
+		cut_bounds(&b, set->override_maps[i].end);
 	}
 	if (set->nr_fallback) { /* it also depends on the bytes that the image has */
-		cut(&b, addr);
-		cut(&b, addr + 1);
+		cut_bounds(&b, addr);
+		cut_bounds(&b, addr + 1);
 	}
 	range->image = NULL;
 	range->symbol = NULL;

@@ -193,7 +193,7 @@ static bool is_in_prologue(Dwarf_Die *function, Dwarf_Addr pc)
 	return true;
 }
 
-static void show(struct vars *v, Dwarf_Die *die, bool is_argument)
+static void show_variable(struct vars *v, Dwarf_Die *die, bool is_argument)
 {
 	char text[MAX_TEXT], entry_name[256];
 	struct image_variable var = {.value = text, .is_argument = is_argument};
@@ -224,19 +224,19 @@ static void show(struct vars *v, Dwarf_Die *die, bool is_argument)
 	v->fn(v->ctx, &var);
 }
 
-static void show_all(struct vars *v, Dwarf_Die *function)
+static void show_variables(struct vars *v, Dwarf_Die *function)
 {
 	struct die_list list = {.nr = 0};
 
 	list_arguments(function, &list);
 	for (unsigned int i = 0; i < list.nr; i++)
-		show(v, &list.at[i], true);
+		show_variable(v, &list.at[i], true);
 	if (!v->query->locals)
 		return;
 	list.nr = 0;
 	list_locals(v, function, &list, 0);
 	for (unsigned int i = 0; i < list.nr; i++)
-		show(v, &list.at[i], false);
+		show_variable(v, &list.at[i], false);
 }
 
 static void find_caller(struct vars *v)
@@ -255,7 +255,7 @@ static void find_caller(struct vars *v)
 		entry->context.function = &entry->caller_chain[entry->nr_caller - 1];
 }
 
-static void variables(struct vars *v)
+static void show_frame_variables(struct vars *v)
 {
 	const struct image_vars_query *q = v->query;
 	Dwarf_Die *outermost;
@@ -279,7 +279,7 @@ static void variables(struct vars *v)
 	v->context.ctx = &v->entry;
 	v->in_prologue = q->stopped && is_in_prologue(outermost, v->context.pc);
 	v->is_outermost = level + 1 >= v->nr_chain;
-	show_all(v, level < v->nr_chain ? &v->chain[level] : outermost);
+	show_variables(v, level < v->nr_chain ? &v->chain[level] : outermost);
 }
 
 void image_set_each_variable(struct auxtap_image_set *set, const struct image_vars_query *query,
@@ -288,6 +288,6 @@ void image_set_each_variable(struct auxtap_image_set *set, const struct image_va
 	struct vars v = {.set = set, .query = query, .fn = fn, .ctx = ctx};
 
 	pthread_mutex_lock(&set->lock);
-	variables(&v);
+	show_frame_variables(&v);
 	pthread_mutex_unlock(&set->lock);
 }

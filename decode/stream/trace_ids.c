@@ -3,7 +3,7 @@
 #include "trace_ids.h"
 #include "util/vector.h"
 
-static struct auxtap_perfdata_id *find(const struct trace_ids *ids, uint64_t id)
+static struct auxtap_perfdata_id *find_id(const struct trace_ids *ids, uint64_t id)
 {
 	size_t index = hash_map_find(&ids->index, hash_number(id));
 
@@ -12,7 +12,7 @@ static struct auxtap_perfdata_id *find(const struct trace_ids *ids, uint64_t id)
 
 int trace_ids_add(struct trace_ids *ids, const struct auxtap_perfdata_id *id)
 {
-	struct auxtap_perfdata_id *existing = find(ids, id->id);
+	struct auxtap_perfdata_id *existing = find_id(ids, id->id);
 
 	/* the kernel's ids begin at 1 */
 	if (!id->id)
@@ -31,7 +31,7 @@ int trace_ids_add(struct trace_ids *ids, const struct auxtap_perfdata_id *id)
 
 const struct auxtap_perfdata_id *trace_ids_find(const struct trace_ids *ids, uint64_t id)
 {
-	return find(ids, id);
+	return find_id(ids, id);
 }
 
 void trace_ids_free(struct trace_ids *ids)

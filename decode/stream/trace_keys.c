@@ -10,7 +10,7 @@ static uint64_t hash_of(struct trace_key key)
 	return hash_number(hash_number(ring) ^ key.idx);
 }
 
-static size_t find(const struct trace_keys *keys, struct trace_key key, uint64_t hash)
+static size_t find_key(const struct trace_keys *keys, struct trace_key key, uint64_t hash)
 {
 	size_t step = 0, index;
 
@@ -25,14 +25,14 @@ static size_t find(const struct trace_keys *keys, struct trace_key key, uint64_t
 
 size_t trace_keys_find(const struct trace_keys *keys, struct trace_key key)
 {
-	return find(keys, key, hash_of(key));
+	return find_key(keys, key, hash_of(key));
 }
 
 int trace_keys_add(struct trace_keys *keys, struct trace_key key, size_t *index)
 {
 	uint64_t hash = hash_of(key);
 
-	*index = find(keys, key, hash);
+	*index = find_key(keys, key, hash);
 	if (*index != HASH_MAP_NONE)
 		return 0;
 	if (vector_grow(keys->keys, keys->nr, keys->max) ||
