@@ -55,21 +55,22 @@ int decoder_add_ring_end_gaps(struct auxtap_decoder *dec, const struct decoder_m
 
 	for (size_t i = 0; !ret && i < dec->sideband.ring_keys.nr; i++) {
 		const struct sideband_ring *ring = &dec->sideband.rings[i];
-		uint64_t have = trace_ends_find(&missing->ends, ring->cpu, ring->tid);
+		uint64_t file_end = trace_ends_find(&missing->ends, ring->cpu, ring->tid);
 
-		if (missing->reported && ring->end > have)
-			have = ring->end;
-		have = have > ring->begin ? have : ring->begin;
+		if (missing->reported && ring->end > file_end)
+			file_end = ring->end;
+		file_end = file_end > ring->begin ? file_end : ring->begin;
 		if (decoder_is_filtered_out(dec,
 					    &(struct auxtap_auxtrace){.tid = (uint32_t)ring->tid,
 								      .cpu = (uint32_t)ring->cpu}))
 			continue;
 		/* Padding moves a ring's end past the bytes written: then more may be missing. */
-		if (ring->written > have && ring->written > ring->end)
-			ret = add_gap(dec, ring, ring->written - have, !missing->pads || !have,
+		if (ring->written > file_end && ring->written > ring->end)
+			ret = add_gap(dec, ring, ring->written - file_end,
+				      !missing->pads || !file_end,
 				      "the file lacks trace that the recorder noted");
-		else if (ring->end > have)
-			ret = add_gap(dec, ring, ring->end - have, true,
+		else if (ring->end > file_end)
+			ret = add_gap(dec, ring, ring->end - file_end, true,
 				      "the file lacks trace that AUX records report");
 	}
 	return ret;

@@ -47,12 +47,12 @@ struct flow_gap *flow_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_l
 void flow_gap_add(struct flow_gap **list, struct flow_gap *gap)
 {
 	for (; *list; list = &(*list)->next) {
-		struct auxtap_gap *known = &(*list)->gap;
+		struct auxtap_gap *existing = &(*list)->gap;
 
-		if (known->cause != gap->gap.cause)
+		if (existing->cause != gap->gap.cause)
 			continue;
-		known->exact = known->exact && gap->gap.exact;
-		known->nr_bytes += gap->gap.nr_bytes;
+		existing->exact = existing->exact && gap->gap.exact;
+		existing->nr_bytes += gap->gap.nr_bytes;
 		free(gap);
 		return;
 	}

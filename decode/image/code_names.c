@@ -38,7 +38,7 @@ struct code_line {
 };
 
 /* Parses a hexadecimal number and the blank after it. False: there is something else at *at. */
-static bool take_number(const char **at, uint64_t *number)
+static bool parse_hex(const char **at, uint64_t *number)
 {
 	char *end;
 
@@ -55,7 +55,7 @@ static bool parse_line(const char *at, const char *end, struct name_line *line)
 {
 	uint64_t size;
 
-	if (!take_number(&at, &line->start) || at >= end || !take_number(&at, &size) || at >= end)
+	if (!parse_hex(&at, &line->start) || at >= end || !parse_hex(&at, &size) || at >= end)
 		return false;
 	line->end = line->start + size;
 	line->name = at;
@@ -73,7 +73,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Of overlapping entries the newest one is kept. */
-static void only_newest(struct name_list *list)
+static void keep_newest(struct name_list *list)
 {
 	size_t nr = 0;
 
@@ -116,29 +116,29 @@ static int read_lines(struct name_list *list, const char *text)
 /* ---- jitdump ---- */
 
 /* Index in the list of the newest entry of each code of a jitdump, by its code_index there. */
-struct code_numbers {
+struct code_map {
 	struct hash_map map;
 	size_t *at;
 	size_t nr, max;
 };
 
-static size_t *find_number(struct code_numbers *numbers, uint64_t number)
+static size_t *find_code(struct code_map *codes, uint64_t code_index)
 {
-	size_t slot = hash_map_find(&numbers->map, hash_number(number));
+	size_t slot = hash_map_find(&codes->map, hash_number(code_index));
 
-	return slot == HASH_MAP_NONE ? NULL : &numbers->at[slot];
+	return slot == HASH_MAP_NONE ? NULL : &codes->at[slot];
 }
 
-static int add_code(struct name_list *list, struct code_numbers *numbers, uint64_t number,
+static int add_code(struct name_list *list, struct code_map *codes, uint64_t code_index,
 		    const struct name_line *line)
 {
-	size_t *at = find_number(numbers, number);
+	size_t *at = find_code(codes, code_index);
 
 	if (!at) {
-		if (vector_grow(numbers->at, numbers->nr, numbers->max) ||
-		    hash_map_add(&numbers->map, hash_number(number), numbers->nr))
+		if (vector_grow(codes->at, codes->nr, codes->max) ||
+		    hash_map_add(&codes->map, hash_number(code_index), codes->nr))
 			return -1;
-		at = &numbers->at[numbers->nr++];
+		at = &codes->at[codes->nr++];
 	}
 	*at = list->nr;
 	return add_name(list, line);
@@ -148,7 +148,7 @@ static int add_code(struct name_list *list, struct code_numbers *numbers, uint64
  * V8 (node) writes line addresses that are 64 bytes too high, to match a bug in old versions of
  * perf, and some of its versions write file names that they have freed: its lines are not used.
  */
-static bool is_of_v8(const struct name_line *name)
+static bool is_v8_code(const struct name_line *name)
 {
 	static const char *const tags[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"};
 
@@ -169,23 +169,23 @@ static bool is_text(const char *text)
 }
 
 /* Whether all lines have a valid file name and an address in the code; else none is used. */
-static bool are_lines(const struct name_line *name)
+static bool has_valid_lines(const struct name_line *name)
 {
 	struct jitdump_record debug = name->debug;
 	struct jitdump_line line = {0};
-	const char *known = NULL;
+	const char *checked_file = NULL;
 
 	while (debug.nr_lines && jitdump_line(&debug, &line)) {
 		if (line.addr < name->start || line.addr > name->end || !line.file ||
-		    (line.file != known && !is_text(line.file)))
+		    (line.file != checked_file && !is_text(line.file)))
 			return false;
-		known = line.file;
+		checked_file = line.file;
 	}
-	return !debug.nr_lines && !is_of_v8(name);
+	return !debug.nr_lines && !is_v8_code(name);
 }
 
 /* debug: the record before; its lines belong to this code if it has the same address. */
-static int add_load(struct name_list *list, struct code_numbers *numbers,
+static int add_load(struct name_list *list, struct code_map *codes,
 		    const struct jitdump_record *load, const struct jitdump_record *debug)
 {
 	struct name_line line = {
@@ -199,15 +199,15 @@ static int add_load(struct name_list *list, struct code_numbers *numbers,
 		return 0;
 	if (debug->nr_lines && debug->addr == load->addr)
 		line.debug = *debug;
-	if (!are_lines(&line))
+	if (!has_valid_lines(&line))
 		line.debug.nr_lines = 0;
-	return add_code(list, numbers, load->number, &line);
+	return add_code(list, codes, load->number, &line);
 }
 
-static int add_move(struct name_list *list, struct code_numbers *numbers,
+static int add_move(struct name_list *list, struct code_map *codes,
 		    const struct jitdump_record *move)
 {
-	const size_t *at = find_number(numbers, move->number);
+	const size_t *at = find_code(codes, move->number);
 	struct name_line line;
 
 	if (!at || move->addr + move->size <= move->addr)
@@ -216,13 +216,13 @@ static int add_move(struct name_list *list, struct code_numbers *numbers,
 	line.moved += move->addr - line.start;
 	line.start = move->addr;
 	line.end = move->addr + move->size;
-	return add_code(list, numbers, move->number, &line);
+	return add_code(list, codes, move->number, &line);
 }
 
 static int read_dump(struct name_list *list, const uint8_t *dump, size_t size)
 {
 	struct jitdump_record record, debug = {0};
-	struct code_numbers numbers = {0};
+	struct code_map codes = {0};
 	size_t at = 0;
 	int ret = 0;
 
@@ -232,14 +232,14 @@ static int read_dump(struct name_list *list, const uint8_t *dump, size_t size)
 			continue;
 		}
 		if (record.id == JITDUMP_LOAD) {
-			ret = add_load(list, &numbers, &record, &debug);
+			ret = add_load(list, &codes, &record, &debug);
 			debug.nr_lines = 0;
 		} else {
-			ret = add_move(list, &numbers, &record);
+			ret = add_move(list, &codes, &record);
 		}
 	}
-	hash_map_free(&numbers.map);
-	free(numbers.at);
+	hash_map_free(&codes.map);
+	free(codes.at);
 	return ret;
 }
 
@@ -360,7 +360,7 @@ int code_names_read(struct auxtap_image *image, const char *text, uint8_t *dump,
 	if (!ret && dump)
 		ret = read_dump(&list, dump, dump_size);
 	if (!ret) {
-		only_newest(&list);
+		keep_newest(&list);
 		ret = add_symbols(image, &list);
 	}
 	free(list.at);

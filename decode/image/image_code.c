@@ -16,10 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CODE_BYTES (1u << 28) /* the most bytes of one process */
-#define CODE_PAGE  4096u
-#define CODE_FILE  (1ull << 29) /* the largest file of pages */
-#define CODE_NONE  0x06		/* fills the gaps in that file: an invalid opcode in 64-bit mode */
+#define MAX_CODE_BYTES (1u << 28) /* the most bytes of one process */
+#define CODE_PAGE      4096u
+#define MAX_CODE_FILE  (1ull << 29) /* the largest file of pages */
+#define CODE_FILL      0x06 /* fills the gaps in that file: an invalid opcode in 64-bit mode */
 
 /* Adjacent pages, each with some code. The file contains all parts one after the other. */
 struct code_part {
@@ -106,7 +106,7 @@ static int find_parts(struct image_code *code)
 	for (size_t i = 0; i < code->nr_parts; i++) {
 		code->parts[i].off = size;
 		size += code->parts[i].end - code->parts[i].start;
-		if (size > CODE_FILE)
+		if (size > MAX_CODE_FILE)
 			return -1;
 	}
 	return 0;
@@ -137,7 +137,7 @@ static int write_part(const struct image_code *code, const struct code_part *par
 
 	if (!bytes)
 		return -1;
-	memset(bytes, CODE_NONE, size);
+	memset(bytes, CODE_FILL, size);
 	for (; *extent < code->nr && code->extents[*extent].start < part->end; ++*extent) {
 		const struct image_map *e = &code->extents[*extent];
 
@@ -220,7 +220,7 @@ int image_set_add_code(struct auxtap_image_set *set, const void *data, size_t si
 		goto out;
 	ret = 0;
 	/* a second decoder of the same recording adds the same code again */
-	if (code->ready || head.nr_bytes > CODE_BYTES - code->nr_bytes)
+	if (code->ready || head.nr_bytes > MAX_CODE_BYTES - code->nr_bytes)
 		goto out;
 	map.time = head.time;
 	map.start = head.addr;

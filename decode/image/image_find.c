@@ -53,8 +53,8 @@ static bool same_id(const uint8_t *a, unsigned int na, const uint8_t *b, unsigne
 }
 
 /* There is a file, but not the recorded one. Of several the image names the first. */
-static void differs(struct auxtap_image *image, const char *path, const uint8_t *before,
-		    unsigned int before_size)
+static void note_different(struct auxtap_image *image, const char *path, const uint8_t *before,
+			   unsigned int before_size)
 {
 	if (image->state == AUXTAP_IMAGE_DIFFERENT) {
 		memcpy(image->found_build_id, before, sizeof(image->found_build_id));
@@ -70,7 +70,8 @@ static void differs(struct auxtap_image *image, const char *path, const uint8_t 
  * Without a build-id, a file is not the recorded one if it has another device or inode, or if it
  * was written after the recording. This applies to the recorded path only.
  */
-static bool is_another(const struct auxtap_image_set *set, const struct auxtap_image *image, int fd)
+static bool is_other_file(const struct auxtap_image_set *set, const struct auxtap_image *image,
+			  int fd)
 {
 	struct stat st;
 
@@ -93,7 +94,7 @@ static int map_recorded(const struct auxtap_image_set *set, struct auxtap_image 
 	int ret, fd = open_for_users(image->name, &set->owner, set->from_recording);
 
 	if (fd >= 0) {
-		image->changed = is_another(set, image, fd);
+		image->changed = is_other_file(set, image, fd);
 		return image_file_map_fd(image, fd);
 	}
 	image->no_memory |= errno == EMFILE || errno == ENFILE;
@@ -113,8 +114,8 @@ static int map_recorded(const struct auxtap_image_set *set, struct auxtap_image 
  * Uses the file if it exists and is the recorded one; cores have no build-id. set: not NULL if path
  * is the recorded path. must_match: only if the recording contains a build-id.
  */
-static bool take_path(const struct auxtap_image_set *set, struct auxtap_image *image,
-		      const char *path, bool must_match)
+static bool accept_path(const struct auxtap_image_set *set, struct auxtap_image *image,
+			const char *path, bool must_match)
 {
 	unsigned int before_size = image->found_build_id_size;
 	uint8_t before[20];
@@ -123,13 +124,13 @@ static bool take_path(const struct auxtap_image_set *set, struct auxtap_image *i
 	if (access(path, R_OK) || (set ? map_recorded(set, image) : image_file_map(image, path)))
 		return false;
 	if (set && image->changed) {
-		differs(image, path, before, before_size);
+		note_different(image, path, before, before_size);
 		return false;
 	}
 	if (image->build_id_size && !image->is_core &&
 	    !same_id(image->build_id, image->build_id_size, image->found_build_id,
 		     image->found_build_id_size)) {
-		differs(image, path, before, before_size);
+		note_different(image, path, before, before_size);
 		return false;
 	}
 	if (must_match && !image->build_id_size) {
@@ -144,7 +145,7 @@ static bool take_path(const struct auxtap_image_set *set, struct auxtap_image *i
 
 static bool try_path(struct auxtap_image *image, const char *path, bool must_match)
 {
-	return take_path(NULL, image, path, must_match);
+	return accept_path(NULL, image, path, must_match);
 }
 
 /*
@@ -290,7 +291,7 @@ static bool is_file_name(const char *name)
 	       !strstr(name, "/../"); /* would lead out of a sysroot; no kernel records it */
 }
 
-static void look_everywhere(const struct auxtap_image_set *set, struct auxtap_image *image)
+static void search_everywhere(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
 	char path[PATH_LEN];
 	bool kernel =
@@ -320,7 +321,7 @@ static void look_everywhere(const struct auxtap_image_set *set, struct auxtap_im
 	 * With a sysroot this machine's file is used only if the build-id proves that it is the
 	 * same.
 	 */
-	if (is_file_name(image->name) && take_path(set, image, image->name, set->sysroot != NULL))
+	if (is_file_name(image->name) && accept_path(set, image, image->name, set->sysroot != NULL))
 		return;
 	try_debuginfod(set, image);
 }
@@ -329,7 +330,7 @@ void image_find_file(const struct auxtap_image_set *set, struct auxtap_image *im
 {
 	if (image_packed_find(set, image))
 		return;
-	look_everywhere(set, image);
+	search_everywhere(set, image);
 	/* A module's file does not contain the executed code: the kernel relocated its sections. */
 	if (image->state == AUXTAP_IMAGE_FOUND && image->is_rel) {
 		image_file_close(image);

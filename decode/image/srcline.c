@@ -103,16 +103,16 @@ fail:
 }
 
 /*
- * The cached name that was made from the string or DIE at 'key' of the debug file; *known: it was
+ * The cached name that was made from the string or DIE at 'key' of the debug file; *cached: it was
  * made before. NULL: out of memory.
  */
-static char **name_slot(struct image_lines *lines, const void *key, bool *known)
+static char **name_slot(struct image_lines *lines, const void *key, bool *cached)
 {
 	uint64_t hash = hash_number((uintptr_t)key);
 	size_t index = hash_map_find(&lines->name_index, hash);
 
-	*known = index != HASH_MAP_NONE;
-	if (*known)
+	*cached = index != HASH_MAP_NONE;
+	if (*cached)
 		return &lines->names[index];
 	if (vector_grow(lines->names, lines->nr_names, lines->max_names) ||
 	    hash_map_add(&lines->name_index, hash, lines->nr_names))
@@ -123,10 +123,10 @@ static char **name_slot(struct image_lines *lines, const void *key, bool *known)
 
 static const char *demangled(struct image_lines *lines, const char *linkage)
 {
-	bool known;
-	char **name = name_slot(lines, linkage, &known);
+	bool cached;
+	char **name = name_slot(lines, linkage, &cached);
 
-	if (name && !known)
+	if (name && !cached)
 		*name = image_demangle(linkage);
 	return name && *name ? *name : linkage;
 }
@@ -202,7 +202,7 @@ static const char *die_name(struct image_lines *lines, Dwarf_Die *die)
 	Dwarf_Attribute attr;
 	const char *name = NULL;
 	Dwarf_Die decl;
-	bool known;
+	bool cached;
 
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
@@ -213,8 +213,8 @@ static const char *die_name(struct image_lines *lines, Dwarf_Die *die)
 	declaration_of(die, &decl);
 	if (!name || !has_namespaces(&decl))
 		return name;
-	slot = name_slot(lines, decl.addr, &known);
-	if (slot && !known)
+	slot = name_slot(lines, decl.addr, &cached);
+	if (slot && !cached)
 		*slot = qualified(&decl, name);
 	return slot && *slot ? *slot : name;
 }
@@ -228,13 +228,13 @@ static const char *full_path(struct image_lines *lines, Dwarf_Die *unit, const c
 	char **slot;
 	Dwarf_Attribute attr;
 	const char *dir;
-	bool known;
+	bool cached;
 
 	if (!file || *file == '/')
 		return file;
 	dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
-	slot = dir && *dir == '/' ? name_slot(lines, file, &known) : NULL;
-	if (slot && !known && asprintf(slot, "%s/%s", dir, file) < 0)
+	slot = dir && *dir == '/' ? name_slot(lines, file, &cached) : NULL;
+	if (slot && !cached && asprintf(slot, "%s/%s", dir, file) < 0)
 		*slot = NULL;
 	return slot && *slot ? *slot : file;
 }

@@ -36,7 +36,8 @@ static int add_extent(struct trace_queue *q, const struct trace_extent *extent)
 	return 0;
 }
 
-/* Offsets count from 0 in linear recordings; in snapshots only those of auxtap's recorder do. */
+/* Offsets count from 0 in linear recordings; in snapshots only those of auxtap's recorder do.
+ */
 static int add_first(const struct trace_queue_opts *opts, struct trace_queue *q,
 		     struct trace_extent *extent)
 {
@@ -171,28 +172,28 @@ void trace_ends_free(struct trace_ends *ends)
 
 /* ---- losses within the trace ---- */
 
-/* only: as in trace_queue_split() */
-static void mark_flagged(struct trace_extent *extent, const struct trace_aux *aux, bool only)
+/* only_ring: as in trace_queue_split() */
+static void mark_flagged(struct trace_extent *extent, const struct trace_aux *aux, bool only_ring)
 {
 	extent->border = TRACE_FLAGGED;
 	extent->cause = trace_aux_cause(aux->flags);
-	extent->unsure = aux->tid < 0 && !only;
+	extent->unsure = aux->tid < 0 && !only_ring;
 	extent->nr_lost = extent->unsure ? 0 : aux->nr_lost;
 	extent->exact = !extent->unsure && aux->exact;
 }
 
 /* One more record ends where the extent begins: a record of this ring replaces an unsure one. */
-static void merge_flagged(struct trace_extent *extent, const struct trace_aux *aux, bool only)
+static void merge_flagged(struct trace_extent *extent, const struct trace_aux *aux, bool only_ring)
 {
 	if (extent->unsure)
-		mark_flagged(extent, aux, only);
-	else if (aux->tid >= 0 || only)
+		mark_flagged(extent, aux, only_ring);
+	else if (aux->tid >= 0 || only_ring)
 		extent->nr_lost += aux->nr_lost;
 }
 
 /* Splits *rest at the ends of lossy records within it; the last part stays in *rest. */
 static int split_extent(struct trace_queue *out, struct trace_extent *rest,
-			const struct trace_aux *const *lossy, size_t nr, bool only, size_t *at)
+			const struct trace_aux *const *lossy, size_t nr, bool only_ring, size_t *at)
 {
 	uint64_t extent_end = trace_extent_end(rest);
 
@@ -206,16 +207,16 @@ static int split_extent(struct trace_queue *out, struct trace_extent *rest,
 		rest->off += part.size;
 		rest->file_off += part.size;
 		rest->size -= part.size;
-		mark_flagged(rest, lossy[*at], only);
+		mark_flagged(rest, lossy[*at], only_ring);
 		/* add the losses of other records that end there */
 		for (++*at; *at < nr && trace_aux_end(lossy[*at]) == end; ++*at)
-			merge_flagged(rest, lossy[*at], only);
+			merge_flagged(rest, lossy[*at], only_ring);
 	}
 	return 0;
 }
 
 int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *lossy, size_t nr,
-		      bool only)
+		      bool only_ring)
 {
 	struct trace_queue out = {.key = q->key};
 	size_t at = 0;
@@ -226,7 +227,7 @@ int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *loss
 	for (size_t i = 0; !ret && i < q->nr; i++) {
 		struct trace_extent rest = q->extents[i], *next;
 
-		ret = split_extent(&out, &rest, lossy, nr, only, &at);
+		ret = split_extent(&out, &rest, lossy, nr, only_ring, &at);
 		next = i + 1 < q->nr ? &q->extents[i + 1] : NULL;
 		/* the bytes after the flagged record may be in the next buffer */
 		if (!rest.size && rest.border != TRACE_JOINS && next &&
@@ -243,7 +244,7 @@ int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *loss
 	for (; !ret && at < nr; at++) {
 		struct trace_extent tail = {.off = trace_aux_end(lossy[at])};
 
-		mark_flagged(&tail, lossy[at], only);
+		mark_flagged(&tail, lossy[at], only_ring);
 		ret = add_extent(&out, &tail);
 	}
 	free(q->extents);

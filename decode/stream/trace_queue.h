@@ -63,8 +63,8 @@ struct trace_queues {
 /* The queue of a buffer; it is added if it is new. NULL: out of memory. */
 struct trace_queue *trace_queues_get(struct trace_queues *qs, const struct auxtap_auxtrace *head);
 /*
- * Adds the queue's next buffer. Of a snapshot only the bytes that the previous one does not contain
- * become an extent; no extent is added if there are none. 0 or -ENOMEM.
+ * Adds the queue's next buffer. Of a snapshot only the bytes that the previous one does not
+ * contain become an extent; no extent is added if there are none. 0 or -ENOMEM.
  */
 int trace_queue_add(const struct trace_queue_opts *opts, struct trace_queue *q,
 		    const struct auxtap_perfdata_aux *aux);
@@ -77,10 +77,10 @@ int trace_queue_add_sample(const struct trace_queue_opts *opts, struct trace_que
  * becomes an empty extent. 0 or -ENOMEM.
  *
  * A record that names no thread splits the queues of all threads: the flow of the one that has the
- * loss must not continue there as if nothing was lost. only: there is no other ring.
+ * loss must not continue there as if nothing was lost. only_ring: there is no other ring.
  */
 int trace_queue_split(struct trace_queue *q, const struct trace_aux *const *lossy, size_t nr,
-		      bool only);
+		      bool only_ring);
 /* Saturates at UINT64_MAX. */
 static inline uint64_t trace_extent_end(const struct trace_extent *extent)
 {
