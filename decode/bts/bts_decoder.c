@@ -457,5 +457,5 @@ const struct trace_family bts_family = {
 	.start = start,
 	.next = next,
 	.error = error_of,
-	.sums = add_sums,
+	.add_sums = add_sums,
 };

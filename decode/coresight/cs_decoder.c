@@ -610,5 +610,5 @@ const struct trace_family cs_family = {
 	.start = start,
 	.next = next,
 	.error = error_of,
-	.sums = add_sums,
+	.add_sums = add_sums,
 };

@@ -292,8 +292,8 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	out->depth = ev->depth;
 	out->spe_has = 0;
 	out->isa = (enum auxtap_isa)ev->isa;
-	if (from_family && dec->family->facts)
-		dec->family->facts(dec, out);
+	if (from_family && dec->family->fill_event)
+		dec->family->fill_event(dec, out);
 	out->comm = comm_of(dec, ev->tid, ev->time);
 	if (out->cpu == SIDEBAND_UNNUMBERED_CPU)
 		out->cpu = -1;
@@ -328,8 +328,8 @@ int auxtap_decoder_summary(const struct auxtap_decoder *dec, struct auxtap_decod
 
 	if (ret)
 		return ret;
-	if (dec->family->sums)
-		dec->family->sums(dec, &copy);
+	if (dec->family->add_sums)
+		dec->family->add_sums(dec, &copy);
 	copy.threads = dec->nr_tids;
 	sized_copy_out(sum, &copy, sizeof(copy));
 	return 0;

@@ -143,7 +143,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 			first_unread = nr_unread++ ? first_unread : rec.time;
 			continue;
 		}
-		if (!sample.size) /* G3: taken while another sample was being copied */
+		if (!sample.size) /* kernel-rules.md G3: nested in another sample */
 			continue;
 		sample.file_off = rec.offset + sizeof(*rec.header) + at;
 		ret = vector_grow(*samples, *nr, max);

@@ -61,11 +61,11 @@ struct trace_family {
 	struct flow_event *(*next)(struct auxtap_decoder *dec, uint64_t until, int *cpu);
 	/* Sets the fields of *ev that only this family has, for the last event of next(). May be
 	 * NULL. */
-	void (*facts)(const struct auxtap_decoder *dec, struct auxtap_event *ev);
+	void (*fill_event)(const struct auxtap_decoder *dec, struct auxtap_event *ev);
 	/* After next() returned NULL: 0, or the negative errno that ended decoding. */
 	int (*error)(const struct auxtap_decoder *dec);
 	/* Adds the family's counts to *sum; may be NULL. */
-	void (*sums)(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum);
+	void (*add_sums)(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum);
 };
 
 /* NULL: this version does not decode such traces. */

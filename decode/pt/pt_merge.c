@@ -274,5 +274,5 @@ const struct trace_family pt_family = {
 	.start = start,
 	.next = next,
 	.error = error_of,
-	.sums = add_sums,
+	.add_sums = add_sums,
 };

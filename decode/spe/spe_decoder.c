@@ -469,6 +469,6 @@ const struct trace_family spe_family = {
 	.open_raw = open_raw,
 	.start = start,
 	.next = next,
-	.facts = facts,
+	.fill_event = facts,
 	.error = error_of,
 };
