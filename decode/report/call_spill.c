@@ -256,8 +256,11 @@ size_t call_open_period(const struct call_open *open, size_t nr, size_t at, size
 {
 	for (size_t period = 1; period <= MAX_CYCLE; period++) {
 		*len = cycle_length(open, nr, at, period);
-		if (*len >= MIN_CYCLES * period)
+		if (*len >= MIN_CYCLES * period) {
+			/* the outermost calls, which are less than a cycle, stay outside of it */
+			*len -= *len % period;
 			return period;
+		}
 	}
 	return 0;
 }

@@ -378,7 +378,7 @@ size_t call_open_fold(struct call_tree *tree, struct call_open *open, size_t nr,
 		      struct call_node **rows);
 /*
  * Number of functions that call each other in a cycle from the call at 'at' outwards; *len is the
- * number of calls. 0: it is not a recursion.
+ * number of calls in whole cycles. 0: it is not a recursion.
  */
 size_t call_open_period(const struct call_open *open, size_t nr, size_t at, size_t *len);
 /* The number of its nodes at present. */

@@ -102,8 +102,9 @@ for depth in 300 5000; do
 	backtrace jumps.data | sed -n '/^  Known from the trace/,/^$/p' | sed '1d;$d' >outer
 	# the 48 frames are calls of eval(), each made by a parse()
 	sed -E 's/^ +//; s/ at jumps.c:[0-9]+//' outer >rows
-	[ "$(sed -n 1,3p rows)" = "eval, depth $((depth + 1 - 48)) (recursive)
+	[ "$(sed -n 1,4p rows)" = "eval, depth $((depth - 48)) (recursive)
 parse, depth $((depth - 48)) (recursive) (tail call)
+eval
 main" ] || fail "jumps $depth: $(cat outer)"
 	"$AUXTAP" report --format json jumps.data >jumps.json || fail "jumps: exit $?"
 	guard python3 - jumps.json <<'END' || fail "jumps $depth: see above"
@@ -111,7 +112,7 @@ import json, sys
 
 backtrace = json.load(open(sys.argv[1]))['backtrace']
 rows = backtrace['from_trace']['rows']
-assert [r.get('tail_call') for r in rows[:3]] == [None, True, None], rows
+assert [r.get('tail_call') for r in rows[:4]] == [None, True, None, None], rows
 assert len(backtrace['frames']) == 48
 for frame in backtrace['frames']:
 	tails = [f['function'] for t in frame['tail_frames'] for f in t['functions']]
