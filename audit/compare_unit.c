@@ -135,7 +135,7 @@ static void report_unflagged(const struct ring_view *ring,
 	audit_add_finding(audit, silent ? INV_LOSS_SILENT : INV_LOSS_UNFLAGGED, ring->sums,
 			  e ? e : &line, transaction->nr_lost,
 			  "%s, %" PRIu64 " bytes lost at 0x%" PRIx64 ": %s",
-			  transaction->partial ? "a hole" : "the unit stopped",
+			  transaction->partial ? "trace is missing" : "the unit stopped",
 			  transaction->nr_lost, transaction->end,
 			  e ? "the record has no flag" : "there is no record");
 }
@@ -162,7 +162,7 @@ static void compare_record_flags(const struct ring_view *ring,
 			  "%s: the unit lost nothing and was at 0x%" PRIx64 ", not at its limit%s",
 			  flags & PERF_AUX_FLAG_TRUNCATED ? "TRUNCATED" : "COLLISION",
 			  transaction->end,
-			  transaction->partial ? "; it had a hole, which is PARTIAL" : "");
+			  transaction->partial ? "; trace was missing, which is PARTIAL" : "");
 }
 
 /* D12: finds the record that begins where the transaction does, from *at on; NULL: no record. */

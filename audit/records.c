@@ -397,7 +397,7 @@ static void check_odd_watermark(struct auxtap_audit *audit)
 	if (audit->family->interrupts_at_pages && w && (w & (w - 1) || w < audit->facts.page_size))
 		audit_add_finding(
 			audit, INV_ODD_WATERMARK, NULL, NULL, 0,
-			"%llu is no power of two of pages: PT interrupts at the end of the ring, or where it has to stop",
+			"%llu is not a power of two of pages: PT interrupts at the end of the ring, or where it has to stop",
 			(unsigned long long)w);
 }
 

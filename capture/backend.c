@@ -138,8 +138,8 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 	if (!link)
 		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
 	if (unit && !auxtap_event_has_trace_unit(NULL, unit)) {
-		ret = auxtap_error_set(err, -EINVAL, unit, "is no trace unit that is emulated");
-		auxtap_error_hint(err, "ete and etmv4 are");
+		ret = auxtap_error_set(err, -EINVAL, unit, "this trace unit is not emulated");
+		auxtap_error_hint(err, "use ete or etmv4");
 		goto free_link;
 	}
 	if (unit)
@@ -156,7 +156,7 @@ static int open_emulation(struct auxtap_backend *be, const struct auxtap_emulati
 			 (unsigned long long)opts->values);
 	if (opts->values && engine == AUXTAP_ENGINE_PTRACE) {
 		ret = auxtap_error_set(err, -EOPNOTSUPP, "values",
-				       "single steps with ptrace record none");
+				       "the ptrace engine records no values");
 		auxtap_error_hint(err, "use --source qemu, or leave --values out");
 		goto free_link;
 	}
@@ -252,7 +252,7 @@ static bool try_ptrace(char *why, size_t size)
 	char c;
 	pid_t pid;
 
-	snprintf(why, size, "a child for the try could not be made");
+	snprintf(why, size, "cannot create a child process for the test");
 	if (pipe2(ready, O_CLOEXEC))
 		return false;
 	pid = fork();

@@ -112,7 +112,7 @@ static int apply_term(const struct pmu *pmu, struct perf_event_attr *attr, char 
 	if (ret) {
 		list_terms(pmu, known, sizeof(known));
 		auxtap_error_set(err, -EINVAL, term, "%s has no such term", pmu->name);
-		auxtap_error_hint(err, "it knows: %s", known);
+		auxtap_error_hint(err, "its terms are: %s", known);
 		return -EINVAL;
 	}
 	if (!bits_deposit(format.word, format.mask, value))
@@ -208,7 +208,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 		return apply_modifiers(&ev->attr, mods ? mods : "", emulated, err);
 	}
 	if (pmu_text(&pmu, "type", "", type, sizeof(type)) <= 0) {
-		auxtap_error_set(err, -ENODEV, spec, "there is no PMU '%s' here", ev->pmu);
+		auxtap_error_set(err, -ENODEV, spec, "this machine has no PMU '%s'", ev->pmu);
 		auxtap_error_hint(err,
 				  emulated ?
 					  "the emulated ones are intel_pt, cs_etm and arm_spe_0" :

@@ -136,9 +136,9 @@ int pmu_check_period(const struct pmu *pmu, struct perf_event_attr *attr, const 
 			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%u",
 						len ? "," : "", i);
 	}
-	auxtap_error_set(err, -EINVAL, term, "%s has no value %llu for it", pmu->name,
+	auxtap_error_set(err, -EINVAL, term, "%s has no such value as %llu", pmu->name,
 			 (unsigned long long)value);
-	auxtap_error_hint(err, "it takes %s", list);
+	auxtap_error_hint(err, "use one of %s", list);
 	return -EINVAL;
 }
 

@@ -25,7 +25,7 @@ const struct cli_command cli_commands[] = {
 #ifdef AUXTAP_HAVE_DECODE
 	{"report", cmd_report, "summarise a recording: crash report, or overview",
 	 .failed = CLI_FAILED, .options = report_options, .argument = "FILE", .paged = true},
-	{"decode", cmd_decode, "print the executed flow: instructions, branches, calls, gaps",
+	{"decode", cmd_decode, "print the control flow: instructions, branches, calls, gaps",
 	 .failed = CLI_FAILED, .options = decode_options, .argument = "FILE", .paged = true},
 	{"gdb", cmd_gdb, "open a recording in gdb, which steps backwards through it",
 	 .failed = CLI_FAILED, .options = gdb_options, .argument = "FILE"},

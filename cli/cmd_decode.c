@@ -55,8 +55,8 @@ const struct option_row *const decode_options[] = {own_options, image_option_row
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap decode [OPTION]... FILE\n\n"
-	      "Prints the executed flow of a recorded trace. FILE may be the directory of a CoreSight\n"
-	      "snapshot (snapshot.ini); --image then adds to its memory dumps.\n\n"
+	      "Prints the control flow of a recorded trace. FILE may be the directory of a CoreSight\n"
+	      "snapshot (snapshot.ini); images given with --image are used besides its memory dumps.\n\n"
 	      "  --events LIST     insn,branch,call,return,async,trace,gap,mem\n"
 	      "                    (default branch,async,trace,gap; Arm SPE: mem,branch,gap)\n"
 	      "  -F, --fields LIST fields: comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"

@@ -42,7 +42,7 @@ static void on_signal(int sig)
 	if (inside) {
 		write_text("auxtap: ");
 		write_text(trace_path);
-		write_text(": the decoder library (OpenCSD) gave up at about offset ");
+		write_text(": the decoder library (OpenCSD) crashed near offset ");
 		write_number(off);
 		write_text(" of the trace; a newer libopencsd may read it\n");
 	}

@@ -60,8 +60,8 @@ static int check_regs(const struct check *c, const struct core_thread *t,
 			continue;
 		if (t->regs.valid & regs->valid & 1ull << i && t->regs.reg[i] != regs->reg[i])
 			return DIFFERENT(c,
-					 "thread %d has other registers in it than where the "
-					 "recording ends",
+					 "thread %d has registers in it that differ from those at "
+					 "the end of the recording",
 					 t->tid);
 	}
 	return 0;
@@ -166,9 +166,7 @@ static int check_maps(const struct check *c)
 
 		if (!found || found->start != map->start || found->end != map->end ||
 		    found->pgoff != map->pgoff)
-			return DIFFERENT(c,
-					 "0x%" PRIx64
-					 " is mapped in it as it is not in the recording",
+			return DIFFERENT(c, "0x%" PRIx64 " is mapped differently in the recording",
 					 map->start);
 	}
 	return 0;

@@ -47,7 +47,7 @@ static void put_gap(struct gdb_session *s, uint32_t thread, bool reverse)
 
 	for (unsigned int i = 0; (text = replay_gap_text(&s->replay, thread, i)); i++)
 		gdb_console(s, "auxtap: gap in the trace: %s\n", text);
-	gdb_console(s, "auxtap: the same command again goes on %s the gap\n",
+	gdb_console(s, "auxtap: repeat the command to continue %s the gap\n",
 		    reverse ? "before" : "after");
 	put_replaylog_stop(s, reverse ? "begin" : "end");
 }

@@ -94,12 +94,11 @@ static int check(struct auxtap_perfdata *pd, struct auxtap_error *err)
 	if (pd_source_read(&pd->src, &rec, sizeof(rec), at) || !is_pack_record(&rec))
 		return 0;
 	if (rec.head.version != PD_PACK_VERSION)
-		return auxtap_error_set_at(
-			err, -ENOTSUP, pd->path, at,
-			"it was packed in form %u, and this version reads form %u",
-			rec.head.version, PD_PACK_VERSION);
+		return auxtap_error_set_at(err, -ENOTSUP, pd->path, at,
+					   "unsupported pack format %u; this version reads %u",
+					   rec.head.version, PD_PACK_VERSION);
 	if (rec.head.file_size != size)
-		return damaged(pd, err, size, "this packed file has not the size that it had");
+		return damaged(pd, err, size, "the size of this packed file has changed");
 	at += sizeof(rec.metadata) + offsetof(struct auxtap_pack_head, checksum);
 	ret = pd_pack_checksum(read_source, &pd->src, size, at, &checksum);
 	if (ret)

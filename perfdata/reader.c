@@ -225,7 +225,7 @@ static int read_attrs(struct auxtap_perfdata *pd, struct auxtap_error *err)
 
 	if (stride < ATTR_MIN + sizeof(struct pd_section) || stride > 4096)
 		return damaged(pd, offsetof(struct pd_file_header, attr_size), err,
-			       "the size of an attribute is impossible");
+			       "the size of an attribute is out of range");
 	if (section->offset > pd->src.size || section->size > pd->src.size - section->offset)
 		return damaged(pd, offsetof(struct pd_file_header, attrs), err,
 			       "the attributes lie beyond the end of the file");

@@ -484,9 +484,10 @@ int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *
 	if (first < sizeof(header))
 		memcpy((char *)&header + first, part2, sizeof(header) - first);
 	if (header.size != size1 + size2)
-		return auxtap_error_set(err, -EINVAL, w->path,
-					"a record of type %u says %u bytes, given are %zu",
-					header.type, header.size, size1 + size2);
+		return auxtap_error_set(
+			err, -EINVAL, w->path,
+			"a record of type %u has size %u, but %zu bytes were passed", header.type,
+			header.size, size1 + size2);
 	note_time(w, header.type, part1, size1, part2, size2);
 	return append(w, parts, 2, false, err);
 }

@@ -110,7 +110,7 @@ static int check_kernel(const struct auxtap_watermark_config *c, struct auxtap_e
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 			 *names ? ", " : "", (*k)->name);
-	return bad(err, c->kernel, "no such set of rules", names);
+	return bad(err, c->kernel, "unknown kernel", names);
 }
 
 static int check_area(const struct auxtap_watermark_config *c, const struct sim_driver *d,
@@ -154,7 +154,7 @@ static int check_unit(const struct auxtap_watermark_config *c, const struct sim_
 		return bad(err, "largest record", "SPE has 16 to 2048 bytes (I1)",
 			   "a power of two, not less than the record size");
 	if (s->errata && !d->errata)
-		return bad(err, "errata", "these are of the TRBE", "--driver trbe");
+		return bad(err, "errata", "only the TRBE has errata", "--driver trbe");
 	if (s->errata & ~d->errata)
 		return bad(err, "errata", "no such erratum", "overwrite, beyond");
 	if (s->irq_delay_bytes > 1 << 20)

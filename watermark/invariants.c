@@ -24,7 +24,7 @@ static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 	[AUXTAP_INV_WAKEUP_AHEAD] = INFO("wakeup-ahead", "D5 D18",
 		"the next wakeup is ahead of the head"),
 	[AUXTAP_INV_OVERWRITE_SILENT] = INFO("overwrite-silent", "D7 D18",
-		"an overwritten area has no watermark and never wakes the reader"),
+		"an area in snapshot (overwrite) mode has no watermark and never wakes the reader"),
 	[AUXTAP_INV_BYTES_ADD_UP] = INFO("bytes-add-up", "D11 D12 D15 F3",
 		"written = recorded + skipped + lost with their records = head, to the byte"),
 	[AUXTAP_INV_RECORDS_TRUE] = INFO("records-true", "D12 D14 H10 I9 J5",

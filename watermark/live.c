@@ -321,7 +321,7 @@ static int expect_wakeup(struct live *v, bool *woken)
 	int ret = poll_wakeup(v, woken, GRACE_MS);
 
 	if (!ret && !*woken)
-		report_difference(v, "no wakeup at AUX record %llu, and one was due",
+		report_difference(v, "no wakeup for AUX record %llu, although one was expected",
 				  (LL)v->r->nr_records);
 	return ret;
 }
@@ -396,8 +396,9 @@ static int refused(struct live *v, int code)
 	v->r->refused = 1;
 	v->r->refusal = -code;
 	if (!*v->r->expected_refusal)
-		report_difference(v, "the kernel refuses it (%s), and the model does not",
-				  strerror(-code));
+		report_difference(
+			v, "the kernel refuses this configuration (%s), but the model accepts it",
+			strerror(-code));
 	return 0;
 }
 
@@ -423,8 +424,9 @@ static int with_model(struct live *v, struct auxtap_error *err)
 	if (ret)
 		return refused(v, ret);
 	if (*v->r->expected_refusal) {
-		report_difference(v, "the model refuses it (%s), and the kernel does not",
-				  v->r->expected_refusal);
+		report_difference(
+			v, "the model refuses this configuration (%s), but the kernel accepts it",
+			v->r->expected_refusal);
 		return 0;
 	}
 	ret = auxtap_ring_open(&v->ring, v->base, v->base_size, v->aux, v->aux_size, false, err);

@@ -120,7 +120,7 @@ static int refuse(struct sim *sim, int err, const char *why)
 static const char *why_no_area(const struct sim *sim)
 {
 	if (sim->c.nr_pages < sim->driver->min_pages)
-		return "the driver wants at least 2 pages (I1, J2)";
+		return "the driver requires at least 2 pages (I1, J2)";
 	if (sim->c.setup.errata & AUXTAP_ERRATUM_BEYOND && sim->c.nr_pages < 4)
 		return "with the out-of-range erratum two pages would only be padding (J2)";
 	return "no memory, or the driver has refused the area (C7)";

@@ -224,10 +224,10 @@ static int seize_process(struct native_target *t, pid_t pid, pid_t tid, const ch
 	free(tids);
 	if (!ret)
 		return 0;
-	auxtap_error_set(err, ret, what, "cannot watch it: %s", strerror(-ret));
+	auxtap_error_set(err, ret, what, "cannot trace it: %s", strerror(-ret));
 	if (ret == -EPERM)
 		auxtap_error_hint(err, "kernel.yama.ptrace_scope must be 0, or run as root; and no "
-				       "debugger may have it");
+				       "debugger may be attached");
 	return ret;
 }
 
@@ -246,7 +246,7 @@ static int native_attach(void *ctx, pid_t pid, bool one_thread, const char *trut
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	f = fopen(path, "re");
 	if (!f)
-		return auxtap_error_set(err, -ESRCH, what, "there is none");
+		return auxtap_error_set(err, -ESRCH, what, "no such process or thread");
 	while (fgets(line, sizeof(line), f)) {
 		if (!strncmp(line, "Tgid:", 5))
 			leader = (pid_t)strtol(line + 5, NULL, 10);

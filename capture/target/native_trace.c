@@ -144,7 +144,7 @@ static void add_child(struct native_trace *w, const struct traced_thread *t)
 	if (!add_thread(w, (pid_t)tid, pid > 0 ? pid : (pid_t)tid)) {
 		ev = queue_event(w, &(struct traced_thread){.pid = parent_pid, .tid = (pid_t)tid},
 				 AUXTAP_TARGET_UNTRACED);
-		snprintf(ev->text, sizeof(ev->text), "no memory to watch it");
+		snprintf(ev->text, sizeof(ev->text), "no memory to trace it");
 	}
 }
 
@@ -306,7 +306,7 @@ static void on_exec_stop(struct native_trace *w, pid_t tid)
 		struct auxtap_target_event *ev = queue_event(w, t, AUXTAP_TARGET_UNTRACED);
 
 		snprintf(ev->text, sizeof(ev->text),
-			 "set-user-ID program: runs without its privileges while watched");
+			 "set-user-ID program: runs without its privileges while traced");
 	}
 	cont_thread(t, 0);
 }

@@ -303,7 +303,7 @@ int watermark_sweep(int argc, char **argv)
 		known |= !strcmp(o.kernel, kernel);
 	if (end < argc || (!all && !known)) {
 		cli_errorf(end < argc ? argv[end] : o.kernel, "see 'auxtap watermark sweep --help'",
-			   "%s", end < argc ? "not an option" : "no such set of rules");
+			   "%s", end < argc ? "not an option" : "unknown kernel");
 		return CLI_USAGE;
 	}
 	printf("%-8s  %-9s %5s  %9s %8s %8s %13s %8s\n", "kernel", "driver", "page", "machines",

@@ -147,8 +147,7 @@ static bool next_record(struct auxtap_decoder *dec, struct bts_stream *s, uint64
 		if (e && !s->reported)
 			before = gap_before(dec, s, s->at);
 		if (keep && (!e || before.text)) {
-			*gap = (struct bts_gap){AUXTAP_GAP_DECODE_ERROR, keep,
-						"not a whole record"};
+			*gap = (struct bts_gap){AUXTAP_GAP_DECODE_ERROR, keep, "incomplete record"};
 			s->buf_at = s->buf_size;
 			return false;
 		}

@@ -176,7 +176,7 @@ int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t n
 	memset(config, 0, sizeof(*config));
 	if (nr < 3)
 		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO",
-					"holds %zu words, CoreSight has 3 and more", nr);
+					"has %zu words; CoreSight needs at least 3", nr);
 	if (priv[0] > VERSION_MAX)
 		return auxtap_error_set(err, -ENOTSUP, "AUXTRACE_INFO",
 					"version %llu of CoreSight's metadata is not known",
@@ -185,7 +185,7 @@ int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t n
 	config->snapshot_mode = priv[2];
 	if (nr_cpus > (nr - at) / 6) /* the shortest block has 6 words */
 		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO",
-					"names %zu CPUs, more than fit into it", nr_cpus);
+					"lists %zu CPUs, but is too short for them", nr_cpus);
 	if (!nr_cpus)
 		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO", "names no CPU");
 	config->units = calloc(nr_cpus, sizeof(*config->units));
@@ -197,7 +197,7 @@ int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t n
 		if (!used) {
 			cs_config_free(config);
 			return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO",
-						"the metadata of CPU number %zu make no sense", i);
+						"metadata block %zu is invalid", i);
 		}
 		config->nr++;
 		at += used;

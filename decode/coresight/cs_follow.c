@@ -265,8 +265,7 @@ static void on_no_code(struct opencsd_flow *f, const struct flow_step *step)
 		return;
 	}
 	f->code_limit_hit = false;
-	add_loss(f, FLOW_LOSS_ERROR, step->pos,
-		 "offset 0x%llx: no branch in all of the code at %llx",
+	add_loss(f, FLOW_LOSS_ERROR, step->pos, "offset 0x%llx: no branch in the code from %llx on",
 		 (unsigned long long)cs_bytes_offset(f->source.format, step->pos),
 		 (unsigned long long)step->ip);
 }

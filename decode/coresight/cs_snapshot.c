@@ -91,7 +91,7 @@ static char *path_in(struct reading *r, const char *name)
 	}
 	if (!*name || asprintf(&path, "%s/%s", r->ss->dir, name) < 0) {
 		auxtap_error_set(r->err, *name ? -ENOMEM : -EBADMSG, r->ss->dir, "%s",
-				 *name ? "out of memory" : "names a file without a name");
+				 *name ? "out of memory" : "contains an empty file name");
 		return NULL;
 	}
 	if (!has_no_links(path, strlen(r->ss->dir) + 1)) {
@@ -183,12 +183,12 @@ static int get_registers(struct cs_snapshot_unit *u, const struct device *dev,
 				text = e->value;
 		}
 		if (text && !cs_ini_number(text, &value)) {
-			snprintf(u->why, sizeof(u->why), "its register %s is no number",
+			snprintf(u->why, sizeof(u->why), "its register %s is not a number",
 				 fields[w].name);
 			return -1;
 		}
 		if (!text && fields[w].required) {
-			snprintf(u->why, sizeof(u->why), "its register %s is not given",
+			snprintf(u->why, sizeof(u->why), "its register %s is missing",
 				 fields[w].name);
 			return -1;
 		}
@@ -309,7 +309,7 @@ static int read_devices(struct reading *r, const struct cs_ini *top)
 	for (size_t i = 0; i < top->nr; i++)
 		nr += top->entries[i].key && !strcasecmp(top->entries[i].section, "device_list");
 	if (nr > MAX_DEVICES)
-		return bad_file(r, r->ss->dir, "names more devices than there can be");
+		return bad_file(r, r->ss->dir, "lists too many devices");
 	r->devices = calloc(nr ? nr : 1, sizeof(*r->devices));
 	if (!r->devices)
 		return no_memory(r);
@@ -375,10 +375,10 @@ static int add_dump(struct reading *r, size_t core, const struct cs_ini *ini, co
 		return bad_file(r, section, "a dump of memory lacks its file or its address");
 	text = cs_ini_get(ini, section, "offset");
 	if (text && !cs_ini_number(text, &dump.off))
-		return bad_file(r, section, "its offset is no number");
+		return bad_file(r, section, "its offset is not a number");
 	text = cs_ini_get(ini, section, "length");
 	if (text && !cs_ini_number(text, &dump.len))
-		return bad_file(r, section, "its length is no number");
+		return bad_file(r, section, "its length is not a number");
 	text = cs_ini_get(ini, section, "space");
 	if (text && !space_of(text, &dump.space))
 		return bad_file(r, section, "its memory space is not known");
@@ -638,7 +638,7 @@ int cs_snapshot_from_raw(struct cs_snapshot *ss, const char *path, const char *f
 	if (!ss->buffers[0].name || !ss->buffers[0].path)
 		goto no_memory;
 	if (format && !format_of(format, &ss->buffers[0].format))
-		ret = auxtap_error_set(err, -EINVAL, format, "is no format of trace");
+		ret = auxtap_error_set(err, -EINVAL, format, "is not a trace format");
 	for (unsigned int i = 0; !ret && i < nr; i++)
 		ret = add_raw_unit(ss, configs[i], err);
 	if (ret)

@@ -242,7 +242,7 @@ static void end_run(struct cs_stream *s)
 	char why[160];
 
 	if (s->bytes.at < s->bytes.size) {
-		snprintf(why, sizeof(why), "the last %llu bytes are no whole frame",
+		snprintf(why, sizeof(why), "the last %llu bytes are an incomplete frame",
 			 (unsigned long long)(s->bytes.size - s->bytes.at));
 		add_error(s, off + s->bytes.at, why);
 	}
@@ -381,7 +381,7 @@ static void emit_break(struct cs_emit *emit, const struct cs_extent *p)
 			     p->overwritten ? "between two snapshots" : "not in the file");
 	else if (p->collided)
 		cs_emit_lost(emit, AUXTAP_GAP_COLLISION, 0, false,
-			     "the buffer was full, or the trace began anew");
+			     "the buffer was full, or tracing was restarted");
 	else
 		cs_emit_break(emit);
 }

@@ -98,7 +98,7 @@ int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *b
 					   "the trace at offset %" PRIu64 " cannot be read",
 					   bytes->file_off + bytes->at);
 	if (bytes->at < bytes->size) {
-		snprintf(why, sizeof(why), "the last %" PRIu64 " bytes are no whole frame",
+		snprintf(why, sizeof(why), "the last %" PRIu64 " bytes are an incomplete frame",
 			 bytes->size - bytes->at);
 		dump->nr_errors++;
 		fprintf(dump->out, "%08" PRIx64 "  error  %s\n", dump->begin + bytes->at, why);

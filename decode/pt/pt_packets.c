@@ -233,7 +233,7 @@ static int report_error(struct packet_iter *w, uint64_t at, uint64_t size, const
 {
 	struct auxtap_packet out = {0};
 
-	put_text(&out, "error", "%s, %" PRIu64 " bytes passed over", why, size);
+	put_text(&out, "error", "%s, %" PRIu64 " bytes skipped", why, size);
 	return report(w, &out, at, size);
 }
 

@@ -357,7 +357,7 @@ int spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 		}
 		has_bit = has_bit_of(&pkt);
 		if (has_bit & r->has)
-			return set_error(reader, r, begin, "a record without end");
+			return set_error(reader, r, begin, "a record without an end");
 		reader->at += (size_t)size;
 		if (pkt.type == AUXTAP_SPE_ALIGNMENT)
 			reader->align_to =
@@ -367,13 +367,13 @@ int spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 			/* an END or time stamp alone is the rest of a lost record */
 			if (!(r->has & ~(uint32_t)AUXTAP_SPE_HAS_TIMESTAMP))
 				return set_error(reader, r, begin,
-						 "the end of a record without begin");
+						 "the end of a record without its start");
 			r->nr_bytes = (uint32_t)(reader->at - begin);
 			return 1;
 		}
 		skip_padding(reader);
 		if (reader->at - begin > 1u << 30)
-			return set_error(reader, r, begin, "a record without end");
+			return set_error(reader, r, begin, "a record without an end");
 	}
 	if (reader->at == begin)
 		return 0;

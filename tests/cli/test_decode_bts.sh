@@ -36,8 +36,8 @@ done
 # a record that the buffer ends within, and what the file lacks after it
 "$TOOLS/bts_file" pt cut 8 || fail 'bts_file: cut'
 "$AUXTAP" decode --events gap cut >gaps || fail "cut: status $?"
-grep -q 'not a whole record' gaps && grep -q 'not in the file' gaps || fail "cut: $(cat gaps)"
-[ "$(grep -c 'not a whole record' gaps)" -ge "$nr_threads" ] || fail "cut: $(cat gaps)"
+grep -q 'incomplete record' gaps && grep -q 'not in the file' gaps || fail "cut: $(cat gaps)"
+[ "$(grep -c 'incomplete record' gaps)" -ge "$nr_threads" ] || fail "cut: $(cat gaps)"
 # each in its place: branches of the same thread come before and after what the file lacks
 "$AUXTAP" decode --events branch,gap cut | awk '
 	/not in the file/ { gap[$2] = branches[$2] }

@@ -71,12 +71,12 @@ chmod -R u+w "$WORK/cut"
 truncate -s 120 "$WORK/cut/CSTMC_TRACE_FIFO.bin"
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
 [ $? = 1 ] || fail "half a frame: exit status"
-grep -q '^00000070  error  the last 8 bytes are no whole frame' "$WORK/out" || fail "half a frame is not reported"
+grep -q '^00000070  error  the last 8 bytes are an incomplete frame' "$WORK/out" || fail "half a frame is not reported"
 sed -i 's/^TRCTRACEIDR.*/TRCTRACEIDR=0x11/' "$WORK"/cut/device*.ini
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
 grep -q 'trace ID 0x10 belongs to no known trace unit: [0-9]* bytes' "$WORK/out" ||
 	fail "an unknown ID is not reported: $(tail -3 "$WORK/out")"
 sed -i '/^TRCTRACEIDR/d' "$WORK"/cut/device*.ini
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
-grep -q 'its register TRCTRACEIDR is not given' "$WORK/out" || fail "a missing register is not reported"
+grep -q 'its register TRCTRACEIDR is missing' "$WORK/out" || fail "a missing register is not reported"
 finish

@@ -36,7 +36,7 @@ trace 0 144 48 0
 trace 0 100 48 0
 END_OF_LINES
 expect bts <<'END_OF_LINES'
-decode_error, 2 bytes not decoded: not a whole record
+decode_error, 2 bytes not decoded: incomplete record
 unknown, 46 bytes lost: not in the file
 unknown: a buffer begins before the end of the one before: branches may come twice
 END_OF_LINES

@@ -194,11 +194,11 @@ while read -r what pattern; do
 	python3 patch.py q.one.core "p.$what" "$what" || fail "patch.py $what"
 	refused q.one "p.$what" "$pattern"
 done <<'END'
-rbx thread [0-9]+ has other registers in it than where the recording ends; give the core file
+rbx thread [0-9]+ has registers in it that differ from those at the end of .*; give the core file
 signal thread [0-9]+ died in it by signal 6, in the recording thread [0-9]+ by signal 11
 tid thread [0-9]+ died in it
 stack its memory near 0x[0-9a-f]+ is not that of the recording
-map 0x[0-9a-f]+ is mapped in it as it is not in the recording
+map 0x[0-9a-f]+ is mapped differently in the recording
 build-id 'prog' in it has another build-id than in the recording
 machine not a usable core file|it is of an AArch64 process, the recording of an x86-64 process
 overlap not a usable core file: its segments overlap

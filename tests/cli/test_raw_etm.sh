@@ -39,7 +39,7 @@ for command in decode dump report; do
 		--mtc-freq 3 some.bin
 	refused 3 'no_such.ini' $command --raw etm --etm-config no_such.ini some.bin
 	refused 3 'no_such.bin' $command --raw etm --etm-config ete.ini no_such.bin
-	for ini in 'lacks.ini:TRCIDR0 is not given' 'no_number.ini:TRCIDR0 is no number' \
+	for ini in 'lacks.ini:TRCIDR0 is missing' 'no_number.ini:TRCIDR0 is not a number' \
 		'no_type.ini:names no type of trace unit' 'foreign.ini:its protocol is not known'; \
 		do
 		refused 3 "${ini%%:*}: .*${ini#*:}" $command --raw etm --etm-config "${ini%%:*}" \

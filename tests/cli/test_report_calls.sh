@@ -59,7 +59,7 @@ third, depth 10000 ...
 dies <- SIGSEGV here
 TREE
 # one that dies in the middle of the circle: no call is shown that main() did not make
-sed -i 's/^static int second.*/static int second(int n) { return n ? third(n) + 1 : *wrong; }/' circle.c
+sed -i '/^static int second/s/{.*/{ return n ? third(n) + 1 : *wrong; }/' circle.c
 gcc -g -O0 -o circle circle.c || fail "circle: not built"
 "$AUXTAP" crash -o circle.data -- ./circle >stdout 2>stderr </dev/null
 calls circle.data >calls

@@ -320,11 +320,11 @@ wrong 2 "not a size" live -e intel_pt// --skid late
 wrong 2 "not a size" live -e intel_pt// --skid 18446744073709551616
 wrong 2 "not a CPU number" live -e intel_pt// --cpu x
 wrong 2 "option requires an argument" live -e
-wrong 2 "5.4: no such set of rules" live -e intel_pt// --kernel 5.4
-wrong 2 "these are of the TRBE" live -e intel_pt// --errata beyond
+wrong 2 "5.4: unknown kernel" live -e intel_pt// --kernel 5.4
+wrong 2 "only the TRBE has errata" live -e intel_pt// --errata beyond
 wrong 2 "powers of two only" live -e intel_pt// --pages 3
 wrong 2 "intel_pt, arm_spe, trbe" live -e intel_pt// --driver nix
-wrong 3 "no PMU 'no_pt' here; 'auxtap list' prints" live -e no_pt//u
+wrong 3 "this machine has no PMU 'no_pt'; 'auxtap list' prints" live -e no_pt//u
 wrong 2 "--watermark: cannot be combined with --all or --quick" explore --all --watermark 4K
 wrong 2 "--play: cannot be combined with --all or --quick" explore --quick --play p
 wrong 2 "requires --all or --quick" explore -j 2
@@ -334,5 +334,5 @@ wrong 2 "no configuration with this driver" explore --all --driver pt
 [ $? -eq 3 ] || fail "given up: exit is not 3"
 grep -q 'given up, the remaining states were not checked' states || fail "given up: $(cat states)"
 sim --driver arm_spe --pages 1 >run || fail "one page: exit $?"
-grep -q 'refused: the driver wants at least 2 pages' run || fail "one page: $(cat run)"
+grep -q 'refused: the driver requires at least 2 pages' run || fail "one page: $(cat run)"
 finish

@@ -176,7 +176,7 @@ assert any(float(a.split(',')[1]) > float(b.split(',')[1]) + 5
 
 clean = words(root_of('clean'))
 assert 'pass: all invariants hold' in clean and not any('FAIL' in w for w in clean)
-assert any('refused: the driver wants at least 2 pages' in w for w in words(root_of('refused')))
+assert any('refused: the driver requires at least 2 pages' in w for w in words(root_of('refused')))
 
 # a violation far from the beginning: what is around it is drawn
 run, said = run_of('far'), words(root_of('far'))

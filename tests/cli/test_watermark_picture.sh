@@ -115,7 +115,7 @@ clean = only('clean.json')
 assert clean['verdict'] == 'pass' and clean['picture']['numbered'] == []
 assert clean['picture']['first_bad_ns'] is None
 refused = only('refused.json')
-assert refused['picture'] is None and 'the driver wants at least 2 pages' in refused['refusal']
+assert refused['picture'] is None and 'the driver requires at least 2 pages' in refused['refusal']
 
 # a violation far from the beginning: what is around it is drawn, and no more
 run = only('far.json')

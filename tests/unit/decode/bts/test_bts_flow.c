@@ -259,13 +259,13 @@ static void lacking(void **state)
 	decode(AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_GAP, 0);
 	/* after a gap no caller is known */
 	assert_string_equal(out, "100 call 1002 to 1010 size 5\n"
-				 "100 gap decode_error 16 not a whole record\n"
+				 "100 gap decode_error 16 incomplete record\n"
 				 "100 gap unknown 32 not in the file\n"
 				 "100 ret 1011 to 1007 size 1\n"
 				 "100 depth- 1011 to 1007 size 1 depth 0\n"
 				 "100 gap unknown 0? a buffer begins before the end of the one "
 				 "before: branches may come twice\n"
-				 "100 gap decode_error 16 not a whole record\n");
+				 "100 gap decode_error 16 incomplete record\n");
 	assert_int_equal(sum.gaps, 4);
 	assert_int_equal(sum.errors, 2);
 	assert_int_equal(sum.branches, 2);

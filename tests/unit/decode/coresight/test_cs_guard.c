@@ -102,9 +102,8 @@ static void deaths(void **state)
 	(void)state;
 	assert_int_equal(dies(gives_up, NULL, true, said, sizeof(said)), SIGABRT);
 	assert_string_equal(
-		said,
-		"auxtap: trace.data: the decoder library (OpenCSD) gave up at about offset 4711 "
-		"of the trace; a newer libopencsd may read it\n");
+		said, "auxtap: trace.data: the decoder library (OpenCSD) crashed near offset 4711 "
+		      "of the trace; a newer libopencsd may read it\n");
 	/* a crash ends only the stream */
 	assert_int_equal(dies(crashes, &arg, true, said, sizeof(said)), -42);
 	assert_string_equal(said, "");

@@ -107,11 +107,11 @@ static void test_errors(void **state)
 	check("\0\0\0" PSB, 19, "103:16 psb\n");
 	/* An invalid opcode: up to the next PSB the decoder lists no packet. */
 	check(PSB "\x02\xff\x00\x59\x01" PSB "\x59\x01", 16 + 5 + 16 + 2,
-	      "100:16 psb\n110:5 error unknown opcode, 5 bytes passed over\n115:16 psb\n"
+	      "100:16 psb\n110:5 error unknown opcode, 5 bytes skipped\n115:16 psb\n"
 	      "125:2 mtc 1\n");
 	check(PSB "\x7d\x01\x02", 19,
 	      "100:16 psb\n110:3 error the trace ends inside a packet, "
-	      "3 bytes passed over\n");
+	      "3 bytes skipped\n");
 }
 
 static void test_stop(void **state)

@@ -116,11 +116,11 @@ static void test_cut(void **state)
 
 	(void)state;
 	init(&reader, no_end, sizeof(no_end) - 1);
-	expect_bad(&reader, 0, 31, "a record without end");
+	expect_bad(&reader, 0, 31, "a record without an end");
 	expect_pc(&reader, pc);
 	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
 	init(&reader, no_begin, sizeof(no_begin) - 1);
-	expect_bad(&reader, 2, 9, "the end of a record without begin");
+	expect_bad(&reader, 2, 9, "the end of a record without its start");
 	expect_pc(&reader, pc);
 	init(&reader, short_one, sizeof(short_one) - 1);
 	expect_pc(&reader, pc);
@@ -327,7 +327,7 @@ static void test_sizes(void **state)
 	/* the refused calls have read nothing */
 	assert_int_equal(auxtap_spe_next(reader, &longer.r), -EBADMSG);
 	assert_int_equal(longer.r.offset, 0x1020);
-	assert_string_equal(longer.r.error, "a record without end");
+	assert_string_equal(longer.r.error, "a record without an end");
 	assert_int_equal(auxtap_spe_next(reader, &longer.r), 1);
 	assert_int_equal(longer.r.offset, 0x103f);
 	assert_int_equal(auxtap_spe_next(reader, &longer.r), 0);
