@@ -20,6 +20,7 @@ struct blocks {
 	size_t nr_events;
 	size_t last;   /* index of the crashing thread's newest call; nr_events: none */
 	size_t oldest; /* first event after the newest one that was missed */
+	bool *undone;  /* nr_events: is it a free that a KEPT event revokes? NULL: none is */
 	bool only_freed;
 	struct heap_block *found;
 	int nr;
@@ -46,6 +47,32 @@ static void skip_missed(struct blocks *b)
 			b->oldest = i + 1;
 			return;
 		}
+	}
+}
+
+static bool is_call_for(const struct auxtap_heap_event *e, uint64_t addr)
+{
+	return e->addr == addr && !is_mapping(e) && e->kind != AUXTAP_HEAP_THROWN;
+}
+
+/* Without memory for it no event is known. */
+static void find_undone(struct blocks *b)
+{
+	for (size_t i = b->oldest; i < b->nr_events; i++) {
+		size_t last = i;
+
+		if (b->event[i].kind != AUXTAP_HEAP_KEPT)
+			continue;
+		if (!b->undone)
+			b->undone = calloc(b->nr_events, sizeof(*b->undone));
+		if (!b->undone) {
+			b->oldest = b->nr_events;
+			return;
+		}
+		while (last > b->oldest && !is_call_for(&b->event[last - 1], b->event[i].addr))
+			last--;
+		if (last > b->oldest && b->event[last - 1].kind == AUXTAP_HEAP_FREED)
+			b->undone[last - 1] = true;
 	}
 }
 
@@ -120,6 +147,12 @@ static void add_frees(const struct blocks *b, size_t from, struct heap_block *bl
 	}
 }
 
+/* Was event nr a realloc() that failed, and that therefore did not free the block? */
+static bool is_undone(const struct blocks *b, size_t nr)
+{
+	return b->undone && b->undone[nr];
+}
+
 /* Adds the free of an enclosing block, of which the program's own allocator returned a part. */
 static void add_free_around(const struct blocks *b, size_t from, struct heap_block *block)
 {
@@ -128,7 +161,7 @@ static void add_free_around(const struct blocks *b, size_t from, struct heap_blo
 		const struct auxtap_heap_event *e = &b->event[i];
 
 		if (e->kind != AUXTAP_HEAP_FREED || e->addr >= block->record.addr ||
-		    block->record.addr - e->addr > MAX_HEADER)
+		    block->record.addr - e->addr > MAX_HEADER || is_undone(b, i))
 			continue;
 		for (size_t k = i; k-- > b->oldest;) {
 			const struct auxtap_heap_event *whole = &b->event[k];
@@ -196,7 +229,7 @@ static bool was_freed(const struct blocks *b, size_t nr, size_t end)
 	for (size_t i = nr + 1; i < end; i++)
 		if (b->event[i].kind == AUXTAP_HEAP_FREED &&
 		    b->event[i].addr <= b->event[nr].addr &&
-		    b->event[nr].addr - b->event[i].addr <= MAX_HEADER)
+		    b->event[nr].addr - b->event[i].addr <= MAX_HEADER && !is_undone(b, i))
 			return true;
 	return false;
 }
@@ -251,7 +284,7 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 			return;
 		}
 		if (e->kind != AUXTAP_HEAP_FREED || e->addr > pointer ||
-		    is_resized(e, &b->event[nr]))
+		    is_resized(e, &b->event[nr]) || is_undone(b, i))
 			continue;
 		allocated = newest_allocation(b, e->addr, i);
 		if (allocated == i || !is_inside(pointer, &b->event[allocated]))
@@ -412,6 +445,7 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 	struct blocks b = {.event = event, .nr_events = nr_events, .found = found};
 
 	skip_missed(&b);
+	find_undone(&b);
 	find_last_call(&b, tid);
 	/* if free() aborted the program, no register points to the block any more */
 	if (b.last < nr_events && event[b.last].kind == AUXTAP_HEAP_FREED &&
@@ -419,6 +453,7 @@ int heap_blocks_find(const struct auxtap_heap_event *event, size_t nr_events, pi
 		find_free(&b, event[b.last].addr);
 	for (int i = 0; i < nr_pointers; i++)
 		find_block(&b, pointer[i]);
+	free(b.undone);
 	return b.nr;
 }
 
@@ -436,6 +471,7 @@ int heap_blocks_find_words(const struct auxtap_heap_event *event, size_t nr_even
 	uint64_t low = UINT64_MAX, high = 0;
 
 	skip_missed(&b);
+	find_undone(&b);
 	for (size_t i = b.oldest; i < nr_events; i++)
 		if (event[i].kind == AUXTAP_HEAP_ALLOCATED) {
 			low = event[i].addr < low ? event[i].addr : low;
@@ -450,6 +486,7 @@ int heap_blocks_find_words(const struct auxtap_heap_event *event, size_t nr_even
 	for (size_t i = 0; i < nr_words && i < NEAR_WORDS && b.nr < AUXTAP_MAX_BLOCKS; i++)
 		if (word[i] >= low && word[i] < high)
 			find_allocation(&b, word[i], is_inside);
+	free(b.undone);
 	return b.nr;
 }
 

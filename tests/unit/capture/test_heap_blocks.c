@@ -613,9 +613,39 @@ static void a_part_far_inside(void **state)
 	assert_int_equal(found[0].record.flags, 0);
 }
 
+/* A realloc() that failed has freed nothing: neither a part of the block, nor what was there. */
+static void kept_around(void **state)
+{
+	(void)state;
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_MAPPED, 0x1000, 8, OTHER);
+	event(AUXTAP_HEAP_KEPT, 0x1000, 0, DYING);
+	assert_int_equal(find(0x1018), 1);
+	assert_int_equal(found[0].record.addr, 0x1010);
+	assert_int_equal(found[0].record.flags, 0);
+	/* then it was freed after all */
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
+	assert_int_equal(find(0x1018), 1);
+	assert_int_equal(found[0].record.flags, AUXTAP_BLOCK_FREED);
+	start(NULL);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
+	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_KEPT, 0x1000, 0, DYING);
+	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, OTHER);
+	assert_int_equal(find(0x1018), 1);
+	assert_int_equal(found[0].record.addr, 0x1010);
+	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(find(0x1004), 1);
+	assert_int_equal(found[0].record.addr, 0x1000);
+	assert_int_equal(found[0].record.flags, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(kept_around, start),
 		cmocka_unit_test_setup(inside_and_right_past, start),
 		cmocka_unit_test_setup(inside_comes_first, start),
 		cmocka_unit_test_setup(freed_and_allocated_again, start),
