@@ -291,15 +291,17 @@ static bool source_before(const struct trail *t, int index, const ZydisDecodedOp
 {
 	uint64_t addr;
 
+	/* sign-extended as the instruction does it */
+	if (op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		*value = op->imm.value.u;
+		return true;
+	}
 	if (op->size != 64 && op->size != 32)
 		return false;
 	switch (op->type) {
 	case ZYDIS_OPERAND_TYPE_REGISTER:
 		if (!value_before(t, index, x86_reg_index(op->reg.value), depth, value))
 			return false;
-		break;
-	case ZYDIS_OPERAND_TYPE_IMMEDIATE:
-		*value = op->imm.value.u;
 		break;
 	case ZYDIS_OPERAND_TYPE_MEMORY:
 		*value = 0;

@@ -36,6 +36,10 @@ LOAD(insns_257, "movq 24(%rbx), %rdx; .skip 256, 0x90");
 #define FROM_STACK(name, text) \
 	LOAD(name, "movq (%rsp), %rax; " text "; movq 24(%rax), %rdx; xorl %eax, %eax")
 FROM_STACK(value_added, "addq $0x1000, %rax");
+FROM_STACK(value_added_byte, "addq $16, %rax");
+FROM_STACK(value_reduced, "addq $-0x1000, %rax");
+FROM_STACK(value_of_constant, "movq %rax, %rcx; movq $-16, %rax; addq %rcx, %rax; movl $2, %ecx");
+FROM_STACK(value_of_half, "movq %rax, %rcx; movl $-16, %eax; addq %rcx, %rax; movl $2, %ecx");
 FROM_STACK(value_subtracted, "subq %rcx, %rax");
 FROM_STACK(value_shifted, "shlq %cl, %rax");
 FROM_STACK(half_shifted, "shll $36, %eax");
@@ -122,6 +126,10 @@ static void values(void **state)
 		CASE(insns_256, HEAP + 24),
 		CASE(insns_257, 0),
 		CASE(value_added, HEAP + 0x80 + 0x1000 + 24),
+		CASE(value_added_byte, HEAP + 0x80 + 16 + 24),
+		CASE(value_reduced, HEAP + 0x80 - 0x1000 + 24),
+		CASE(value_of_constant, HEAP + 0x80 - 16 + 24),
+		CASE(value_of_half, HEAP + 0x80 + 0xfffffff0ull + 24),
 		CASE(value_subtracted, HEAP + 0x80 - 2 + 24),
 		CASE(value_shifted, 0),
 		CASE(half_shifted, 0),
