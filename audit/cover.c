@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define PADDING TRACE_ALIGN /* AUXTRACE's bytes are padded to a multiple of this (K1) */
-
 static size_t collect_spans(const struct ring_view *ring, enum entry_kind kind,
 			    struct trace_span *out)
 {
@@ -57,7 +55,7 @@ static void check_reads(const struct ring_view *ring)
 			audit_add_finding(audit, INV_TRACE_HOLE, ring->sums, e, extent->nr_lost,
 					  "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved",
 					  extent->nr_lost, end);
-		else if (last && extent->border == TRACE_REPEATS && end - e->off >= PADDING)
+		else if (last && extent->border == TRACE_REPEATS && end - e->off >= TRACE_ALIGN)
 			audit_add_finding(audit, INV_TRACE_OVERLAP, ring->sums, e, end - e->off,
 					  "begins at 0x%" PRIx64 ", %" PRIu64
 					  " bytes before the end of the previous one (at 0x%" PRIx64
@@ -69,17 +67,17 @@ static void check_reads(const struct ring_view *ring)
 }
 
 /* Reports bytes of an AUX record that no AUXTRACE record contains. */
-static void report_missing(void *ctx, const struct trace_span *reported, uint64_t first,
+static void report_missing(void *ctx, const struct trace_span *recorded, uint64_t first,
 			   uint64_t nr, bool at_end)
 {
 	const struct ring_view *ring = ctx;
 
 	/* a file that ends early lacks the bytes of its last records: already reported */
 	if (!(ring->audit->incomplete && at_end))
-		audit_add_finding(ring->audit, INV_BYTES_MISSING, ring->sums, reported->of, nr,
+		audit_add_finding(ring->audit, INV_BYTES_MISSING, ring->sums, recorded->of, nr,
 				  "%" PRIu64 " of its %" PRIu64
 				  " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
-				  nr, reported->end - reported->off, first);
+				  nr, recorded->end - recorded->off, first);
 }
 
 /* Reports bytes before the first AUX record and after the last one; stream.c those between. */
@@ -113,7 +111,7 @@ static void check_ends(const struct ring_view *ring, const struct trace_span *ha
 	for (size_t i = 1; i < nr_have; i++)
 		if (have[i].end > last->end)
 			last = &have[i];
-	if (last->end < sums->last_end || last->end - sums->last_end < PADDING)
+	if (last->end < sums->last_end || last->end - sums->last_end < TRACE_ALIGN)
 		return;
 	nr = last->end - sums->last_end;
 	if (sums->nr_lost_records) {
@@ -121,11 +119,11 @@ static void check_ends(const struct ring_view *ring, const struct trace_span *ha
 				  "%" PRIu64 " bytes from 0x%" PRIx64
 				  " on come after the last AUX record; LOST counts %" PRIu64,
 				  nr, sums->last_end, sums->nr_lost_records);
-	} else if (nr < audit_skip_max(audit) + PADDING) {
+	} else if (nr < audit_skip_max(audit) + TRACE_ALIGN) {
 		sums->nr_skipped_bytes += nr;
 		audit_add_finding(audit, INV_SKIPPED, sums, last->of, nr,
 				  "%" PRIu64 " bytes of padding at the end", nr);
-		audit_add_skip(audit, last->of, sums->last_end, last->end - (PADDING - 1));
+		audit_add_skip(audit, last->of, sums->last_end, last->end - (TRACE_ALIGN - 1));
 	} else {
 		audit_add_finding(audit, INV_BYTES_WITHOUT_RECORD, sums, last->of, nr,
 				  "%" PRIu64 " bytes from 0x%" PRIx64
@@ -230,19 +228,19 @@ static void check_padding(const struct ring_view *ring, const struct trace_span 
 
 void audit_cover(const struct ring_view *ring)
 {
-	struct trace_span *reported = calloc(2 * ring->nr, sizeof(*reported)), *have;
-	size_t nr_reported, nr_have;
+	struct trace_span *recorded = calloc(2 * ring->nr, sizeof(*recorded)), *have;
+	size_t nr_recorded, nr_have;
 
-	if (!reported) {
+	if (!recorded) {
 		ring->audit->no_memory = true;
 		return;
 	}
-	have = reported + ring->nr;
-	nr_reported = collect_spans(ring, ENTRY_AUX, reported);
+	have = recorded + ring->nr;
+	nr_recorded = collect_spans(ring, ENTRY_AUX, recorded);
 	nr_have = collect_spans(ring, ENTRY_TRACE, have);
 	check_reads(ring);
-	trace_spans_uncovered(reported, nr_reported, have, nr_have, report_missing, (void *)ring);
+	trace_spans_uncovered(recorded, nr_recorded, have, nr_have, report_missing, (void *)ring);
 	check_ends(ring, have, nr_have);
 	check_padding(ring, have, nr_have);
-	free(reported);
+	free(recorded);
 }

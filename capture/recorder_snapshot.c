@@ -66,7 +66,8 @@ static void newest_of_killed_emulator(struct auxtap_session *s, struct stream *s
  * The newest bytes of an overwritten area, and their offset in the AUX stream: all bytes that the
  * unit wrote. The emulated unit counts them. For other units the end of the last snapshot is
  * searched in the area. If it is found, the snapshots overlap, and the offset follows from it. If
- * not, the offset is one past the last end, so that a reader of the file sees a gap.
+ * not, the offset is one past the last end, so that a reader of the file sees a gap. The first
+ * snapshot of such a unit has offset 0.
  */
 void session_newest_trace(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 			  uint64_t *offset)
@@ -87,8 +88,8 @@ void session_newest_trace(struct auxtap_session *s, struct stream *st, struct au
 		return;
 	}
 	/*
-	 * H11: the head is an offset in the area, so it does not count wraps: only the contents
-	 * show them.
+	 * The head may be an offset in the area (H11) or a growing count (J5), so wraps cannot be
+	 * counted by it: only the contents show them.
 	 */
 	auxtap_ring_aux_snapshot(&st->ring, max, span);
 	total = span->size1 + span->size2;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define MAX_JOBS	 256
-#define MAX_DEFAULT_JOBS 8 /* one thread reads for all: it cannot feed more of them */
+#define MAX_DEFAULT_JOBS 8 /* the reading thread merges all events: more jobs would wait for it */
 
 int decode_opts_copy_in(struct auxtap_decode_opts *copy, const struct auxtap_decode_opts *given,
 			struct auxtap_error *err)
@@ -136,7 +136,7 @@ static int by_time(const void *a, const void *b)
 	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
-static unsigned int nr_cpus(void)
+static unsigned int default_nr_jobs(void)
 {
 	cpu_set_t set;
 	int nr;
@@ -150,7 +150,7 @@ static unsigned int nr_cpus(void)
 static unsigned int decoder_nr_jobs(unsigned int wanted)
 {
 	if (!wanted)
-		wanted = nr_cpus();
+		wanted = default_nr_jobs();
 	return wanted < MAX_JOBS ? wanted : MAX_JOBS;
 }
 
@@ -220,7 +220,7 @@ static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t tim
 }
 
 /* After a gap was delivered: stores the next adjacent one in *out. False: there is none. */
-static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
+static bool next_adjacent_gap(struct auxtap_decoder *dec, struct auxtap_event *out)
 {
 	struct flow_gap *gap = dec->delivered;
 
@@ -231,7 +231,7 @@ static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
 	gap = dec->delivered;
 	if (!gap)
 		return false;
-	*out = dec->touching;
+	*out = dec->adjacent_event;
 	out->nr_insns = 0;
 	gap->gap.cpu = out->cpu;
 	out->gap = &gap->gap;
@@ -263,7 +263,7 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 
 	if (out->size != sizeof(*out))
 		return next_other_version(dec, out, err);
-	if (next_touching(dec, out))
+	if (next_adjacent_gap(dec, out))
 		return 1;
 	ev = next_event(dec, &cpu, &from_family);
 	if (!ev) {
@@ -311,7 +311,7 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 			out->comm = comm_of(dec, ev->tid, out->gap->time_end);
 	}
 	if (dec->delivered && dec->delivered->next)
-		dec->touching = *out;
+		dec->adjacent_event = *out;
 	if (ev->time && !dec->sum.time_begin)
 		dec->sum.time_begin = ev->time;
 	if (ev->time > dec->sum.time_end)

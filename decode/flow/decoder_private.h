@@ -48,7 +48,7 @@ struct auxtap_decoder {
 	} comms[DECODER_COMMS];
 	/* the gap of the last returned event; adjacent gaps are in its list and come next */
 	struct flow_gap *delivered;
-	struct auxtap_event touching; /* the event to which such adjacent gaps belong */
+	struct auxtap_event adjacent_event; /* the event to which such adjacent gaps belong */
 };
 
 /* decoder_raw.c */

@@ -657,7 +657,8 @@ struct report_branch {
 	uint64_t from, to;
 	enum auxtap_branch_kind kind;
 	bool async, has_from, has_to;
-	bool uncounted; /* more like it followed, of which the trace has no packets */
+	/* more like it followed; an endless loop of direct branches generates no packets */
+	bool uncounted;
 	unsigned int repeat;
 	uint64_t time;
 	int gap; /* cause of the gap before it (enum auxtap_gap_cause); -1: none */

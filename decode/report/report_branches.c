@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The branch of a loop is one entry, however often it was taken. */
+/* The same branch that is taken again at once, as in a loop, is counted in its entry. */
 void report_branches_add(struct report_branches *branches, const struct auxtap_event *ev)
 {
 	struct report_branch branch = {

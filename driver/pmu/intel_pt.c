@@ -3,7 +3,7 @@
  * The Intel PT PMU driver: AUX transactions, interrupt, control registers. It accesses the unit
  * through struct intel_pt_hw only. See also intel_pt_buffer.c (tables, interrupt threshold, stop
  * position, and the position in the AUX area), intel_pt_filters.c (address ranges) and
- * intel_pt_attrs.c (sysfs). Rules H1 to H13: docs/kernel-rules.md.
+ * intel_pt_attrs.c (sysfs). Rule numbers (H8) refer to docs/kernel-rules.md.
  */
 #include <linux/errno.h>
 #include <linux/irqflags.h>
@@ -117,9 +117,9 @@ static void trace_off(struct pt_cpu *pt, struct perf_event *event)
 		reg_write(PT_MSR_CTL, ctl);
 	WRITE_ONCE(event->hw.config, ctl);
 	/*
-	 * Barrier B of the AUX area is the driver's: the unit has stored its packets, which now
-	 * become visible before the aux_head that perf_aux_output_end() publishes. Pairs with the
-	 * reader's C.
+	 * Barrier B (section E of the rules) is the driver's: the unit has stored its packets,
+	 * which now become visible before the aux_head that perf_aux_output_end() publishes. Pairs
+	 * with the reader's C.
 	 */
 	wmb();
 }
@@ -166,7 +166,7 @@ static void end_transaction(struct pt_cpu *pt, struct pt_buffer *buf)
 	perf_aux_output_end(&pt->handle, nr_bytes);
 }
 
-/* Begins a transaction and sets the unit to its start; NULL: no transaction was opened. */
+/* Begins a transaction and sets the unit to its start; NULL: no transaction is open. */
 static struct pt_buffer *begin_transaction(struct pt_cpu *pt, struct perf_event *event)
 {
 	struct pt_buffer *buf = perf_aux_output_begin(&pt->handle, event);
