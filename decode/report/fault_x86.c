@@ -6,7 +6,8 @@
 #include <signal.h>
 #include <string.h>
 
-#define LARGEST_READ 64 /* most bytes that qemu reads at once for an operand */
+#define LARGEST_READ 64	   /* most bytes that qemu reads at once for an operand */
+#define XSAVE_MAX    16384 /* at least the size of an XSAVE area: 11008 bytes with AMX */
 
 static uint64_t next_ip(const struct auxtap_regs *regs, const struct x86_insn *insn)
 {
@@ -177,6 +178,11 @@ static void find_access(const struct report_facts *facts, const struct auxtap_re
 		if (!accesses(insn, op) || !effective_address(regs, insn, op, &a.addr))
 			continue;
 		set_base(regs, insn, op, &a);
+		/* a processor may access the end of an XSAVE area first */
+		if (a.or_more && facts->crash.flags & AUXTAP_CRASH_ADDR_VALID &&
+		    facts->crash.fault_addr - a.addr < XSAVE_MAX &&
+		    facts->crash.fault_addr - a.addr >= a.nr_bytes)
+			a.nr_bytes = (uint32_t)(facts->crash.fault_addr - a.addr) + 1;
 		if (!fault_explains(facts, regs, &a))
 			continue;
 		/* a misaligned operand faults before any byte of it is accessed */

@@ -338,6 +338,25 @@ static const char *why(struct report_facts facts, struct auxtap_regs regs, const
 }
 #define WHY(facts, regs, insn) why(facts, regs, insn, sizeof(insn) - 1)
 
+/* xsave: processors with AMX access the last of 11008 bytes first. */
+static void the_last_byte_first(void **state)
+{
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 0x7003aff);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[AUXTAP_X86_AX] = 0x7001000;
+	assert_string_equal(WHY(facts, regs, "\x0f\xae\x20"),
+			    "it wrote to 0x7001000 (11008 bytes or more), which failed at "
+			    "0x7003aff; nothing is mapped there");
+	facts.crash.fault_addr = 0x7001008;
+	assert_string_equal(WHY(facts, regs, "\x0f\xae\x20"),
+			    "it wrote to 0x7001000 (576 bytes or more), which failed at 0x7001008; "
+			    "nothing is mapped there");
+	facts.crash.fault_addr = 0x7005000;
+	assert_null(strstr(WHY(facts, regs, "\x0f\xae\x20"), "or more"));
+}
+
 /* qemu reports no address of these; they begin where memory is, and end where it is not. */
 static void across_the_end(void **state)
 {
@@ -616,6 +635,7 @@ int main(void)
 		cmocka_unit_test(signals_without_a_fault),
 		cmocka_unit_test(after_a_system_call),
 		cmocka_unit_test(refused_system_calls),
+		cmocka_unit_test(the_last_byte_first),
 		cmocka_unit_test(across_the_end),
 		cmocka_unit_test(divisions),
 		cmocka_unit_test(traps),
