@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Writes the contents of the rings to the file: data rings first, then AUX areas, then
- * FINISHED_ROUND. Each ring is read once per round, so a record that arrives one round late is
- * still newer than the records of the round before. perf's sorting relies on that.
+ * FINISHED_ROUND; and the gaps and counts of units that go with them. Each ring is read once per
+ * round: a record that is read only in round n + 1 may be older than some of round n, but is newer
+ * than all of round n - 1. perf's sorting relies on that.
  */
 #include "perfdata/capture_lines.h"
 #include "session.h"
@@ -12,7 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The lines are kept in memory until the file ends; the units beyond this number are summed. */
+/*
+ * The CAPTURE record has a line for each trace unit, kept in memory until the file ends. Units
+ * beyond this number are summed in one.
+ */
 #define UNIT_LINES_MAX 4096
 #define UNIT_LINE_SIZE 112
 
@@ -174,7 +178,7 @@ struct auxtap_auxtrace session_auxtrace_header(const struct auxtap_session *s,
 		.offset = offset,
 		/*
 		 * As in perf: a time near that of the trace. perf takes the top byte of the first
-		 * TSC from here, and perf 6.1 crashes if it is 0.
+		 * TSC from here, and perf 6.1 crashes if the reference is 0: hence + 1.
 		 */
 		.reference = s->last_time + 1,
 		.idx = st->idx,

@@ -91,7 +91,7 @@ static void put_resume_stop(struct gdb_session *s, enum replay_stop stop, uint32
 
 void gdb_resume(struct gdb_session *s, bool reverse, bool cont)
 {
-	/* "any" is the thread that gdb has selected; the last Hg may have been for reading only */
+	/* 0 and -1: gdb's current thread (any_tid) */
 	int32_t tid = gdb_current(s, s->cont_tid > 0 ? s->cont_tid : 0);
 	struct replay_request req = {.reverse = reverse,
 				     .cont = cont,

@@ -128,7 +128,7 @@ struct pd_attr *pd_attr_by_id(struct auxtap_perfdata *pd, uint64_t id)
 	return &pd->attrs[pd->ids[low].attr];
 }
 
-/* Sets pid and tid from the body of records that have no sample id, as in old files. */
+/* Sets pid and tid, and for FORK and EXIT the time, if the sample id of a record lacks them. */
 static void identify_by_body(struct auxtap_record *rec, const unsigned char *body)
 {
 	uint32_t word[4];
@@ -320,6 +320,7 @@ static int open_file(struct auxtap_perfdata *pd, struct auxtap_error *err)
 		pd_features_open(pd, end);
 	else if (cut)
 		pd->info.features_damaged = true;
+	/* a finished file has features: perf's are in word 0, simpleperf's in word 2 (128 on) */
 	if (!pd->info.features[0] && !pd->info.features_damaged && !pd->info.features[2])
 		pd->info.unfinished = true;
 	if (pd->info.unfinished && !pd->src.directory)

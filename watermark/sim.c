@@ -138,8 +138,8 @@ u64 sim_time(const struct sim *sim, u64 less)
 }
 
 /*
- * The byte at a position of the produced trace: never a padding byte or map_areas()' initial value,
- * and without a period, so that misplaced trace never matches.
+ * The byte at a position of the produced trace: never a padding byte or the area's initial value
+ * (0xee), and without a period, so that misplaced trace never matches.
  */
 static u8 content_at(u64 at)
 {
@@ -310,8 +310,8 @@ static void stall_check(struct sim *sim)
 
 	r->stall_check_at = NEVER;
 	/*
-	 * An awake reader reads and enables the event itself; the end of a pending copy would move
-	 * the tail back.
+	 * An awake reader reads and enables the event itself. If the tail moved now, the end of the
+	 * copy that is still pending would store an older tail.
 	 */
 	if (sim->c.snapshot || !sim->running || machine_tracing(sim) || r->at != NEVER)
 		return;

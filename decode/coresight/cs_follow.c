@@ -203,7 +203,7 @@ static bool add_known_part(struct opencsd_flow *f, const struct flow_step *block
 
 	if (!cut_block(f, &known))
 		return false;
-	f->generation++; /* forget the block, so that the branch is found the next time, too */
+	f->generation++; /* forget all blocks, so that the branch is found the next time, too */
 	add_step(f, &known);
 	mark_unreliable(f, block->pos, "the instruction", known.last_ip);
 	return true;
@@ -348,7 +348,7 @@ static void add_broken(struct opencsd_flow *f)
 	add_step(f, &step);
 }
 
-/* Continues after the unreliable packet, at the next synchronisation point. */
+/* Continues at the first multiple of grain, from 'off', after the unreliable packet. */
 static void resynchronise(struct opencsd_flow *f)
 {
 	uint64_t grain = cs_tree_granularity(f->source.format), off = f->bytes.off;

@@ -2,8 +2,9 @@
 /*
  * Backtrace of a dead thread: elfutils' unwinder works on the registers and the stack in the
  * snapshot, with the unwind information of the images that were found. This file adds what elfutils
- * lacks for AArch64: signed return addresses, and the kernel's signal frame (under qemu the
- * sigreturn code has no unwind information).
+ * lacks: for AArch64 signed return addresses, and the kernel's signal frame (under qemu the
+ * sigreturn code has no unwind information); calls to bad addresses; checks of frames that were
+ * found by frame pointers, were left by a tail call, or were overwritten.
  */
 #include "debug_file.h"
 #include "dwarf_eval.h"
@@ -39,7 +40,7 @@ struct unwind {
 	 * return the next instruction may have the unwind rules of another function
 	 */
 	bool in_call;
-	bool signal; /* it ended at a signal frame: 'regs' are the interrupted registers */
+	bool signal; /* AArch64: it ended at a signal frame; 'regs' are the interrupted registers */
 	/* code without unwind information may have changed its caller's registers */
 	bool regs_doubtful;
 };
@@ -196,7 +197,7 @@ static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 	unsigned char bytes[sizeof(x86_sigreturn)];
 	uint64_t code, sp, context[34];
 
-	if (u->regs.arch != AUXTAP_ARCH_AARCH64) /* the C library has unwind information for it */
+	if (u->regs.arch != AUXTAP_ARCH_AARCH64) /* x86: the C library's has unwind information */
 		return read_memory(u, pc, bytes, sizeof(bytes)) &&
 		       !memcmp(bytes, x86_sigreturn, sizeof(bytes));
 	if (!read_memory(u, pc, &code, sizeof(code)) || code != A64_SIGRETURN ||
@@ -294,9 +295,9 @@ static bool follows_call(const struct unwind *u, uint64_t back)
 }
 
 /*
- * Without unwind information for a function elfutils follows the frame pointer. That may be the
- * caller's; then the caller is missing. True: the frame is plausible; the first such frame is noted
- * in by_pointers.
+ * Without unwind information for a function elfutils follows the frame pointer. The register may
+ * still have the caller's; then elfutils skips the caller. True: the frame is plausible; the first
+ * such frame is noted in by_pointers.
  */
 static bool accept_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 {
@@ -480,8 +481,8 @@ static bool called_by_last_call(const struct unwind *u, uint64_t last_call)
 
 /*
  * The frames were found with the registers at the jump. If the jump was a tail call, the function
- * that jumped had already left its frame: its return address is on top of the stack, and it is
- * removed from the backtrace.
+ * that jumped had already left its frame: its return address is on top of the stack, and the
+ * function is removed from the backtrace.
  */
 static void drop_left_frame(const struct unwind *u)
 {

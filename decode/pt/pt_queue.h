@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One queue (the trace of a thread or CPU) is decoded in two stages. A segment decoder
- * (pt_segment.c, pt_emit.c) turns the flow of one segment (flow_ops.h) into events. It needs no
- * state of earlier segments, so any number of segments can be decoded at the same time. The queue
+ * (pt_segment.c, pt_emit.c) turns the flow (flow_ops.h) of one segment, from PSB to PSB
+ * (pt_stream.h), into events. It needs no state of earlier segments but the newest TSC in a PSB+,
+ * so any number of segments can be decoded at the same time. The queue
  * (pt_queue.c) takes their events in order and adds the state that crosses segments: the branch
  * that is pending at a boundary, the call depth, open gaps, the instructions since the last event,
  * and a clock that never goes back. So the result does not depend on which thread decoded which
@@ -151,13 +152,14 @@ struct pt_queue {
 	struct auxtap_decode_summary sum;
 };
 
-/* pt_emit.c: adds events to w->out if they are wanted */
+/* pt_emit.c: adds events to w->out if the caller of the decoder wants such events */
 void pt_emit_insn(struct pt_segment_decoder *w, const struct flow_step *step);
 void pt_emit_block(struct pt_segment_decoder *w, const struct flow_step *step);
 void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_target);
 void pt_emit_no_branch(struct pt_segment_decoder *w);
 void pt_emit_trace(struct pt_segment_decoder *w, bool on, uint64_t ip, bool has_ip);
 void pt_emit_async(struct pt_segment_decoder *w, uint64_t ip, uint64_t to, bool has_to);
+/* opens or closes a gap; counts the instructions since the last count for their image */
 struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause cause,
 			     const char *fmt, ...) AUXTAP_PRINTF(3, 4);
 void pt_gap_close(struct pt_segment_decoder *w);

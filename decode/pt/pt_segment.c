@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Decodes one segment to events, without any state of earlier segments. No event is emitted that a
+ * Decodes one segment to events, without state of earlier segments (but for the newest TSC in a
+ * PSB+). No event is emitted that a
  * later packet does not confirm: the flow continues after the segment's last packet up to the
  * address in the next PSB+, and without such an address it ends at the last packet. If the flow is
  * lost, a gap lasts until it resumes.
@@ -69,9 +70,9 @@ static void update_context(struct pt_segment_decoder *w)
 	const struct sideband *sb = w->shared->sideband;
 
 	/*
-	 * A transaction may have trace of more threads than the one that its AUX record names: the
-	 * kernel swaps the contexts of two threads whose events are clones, without stopping the
-	 * unit.
+	 * In this order: switch records; the thread that the AUX record names; ITRACE_START. The
+	 * trace of one AUX record may be of more threads than the one that it names: the kernel
+	 * swaps the contexts of two threads whose events are clones, without stopping the unit.
 	 */
 	if (w->queue->per_cpu &&
 	    !(sb->has_switches && sb->conv.valid && w->time &&
@@ -83,7 +84,7 @@ static void update_context(struct pt_segment_decoder *w)
 	w->mem.pid = w->pid;
 	w->mem.time = map_time(w);
 	if (w->shared->flow_ops->set_code(w->flow, w->pid, w->mem.time))
-		pt_count_flush(w);
+		pt_count_flush(w); /* the instructions so far are of the old image */
 }
 
 /*
@@ -133,7 +134,7 @@ static struct flow_gap *decode_error(struct pt_segment_decoder *w, const struct 
 
 	if (ip)
 		snprintf(at_ip, sizeof(at_ip), ", ip %llx", (unsigned long long)ip);
-	/* This is not an error of the trace: stop, as gaps would depend on the memory available. */
+	/* Not an error of the trace: decoding fails, because gaps would depend on the memory. */
 	if (step->loss == FLOW_LOSS_NO_MEMORY)
 		w->job->error = -ENOMEM;
 	gap = pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx%s", step->why,

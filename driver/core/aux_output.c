@@ -6,7 +6,7 @@
  */
 #include "core/perf_buffer.h"
 
-/* F: PERF_RECORD_AUX */
+/* PERF_RECORD_AUX (section F of the rules) */
 struct aux_record {
 	struct perf_event_header header;
 	u64 offset, size, flags;
@@ -49,9 +49,9 @@ static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
 }
 
 /*
- * D18: one wakeup, however many watermarks were passed; aux_wakeup becomes the last one. Signed: if
- * the area was in overwrite mode before it was mapped again, aux_head may be smaller than
- * aux_wakeup.
+ * D18: one wakeup, however many watermarks were passed; rb->aux_wakeup becomes the last one.
+ * Signed: if the area was in overwrite mode before it was mapped again, aux_head may be smaller
+ * than aux_wakeup.
  */
 static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_injected_bugs *bugs)
 {
@@ -70,7 +70,7 @@ static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_injecte
 	return false;
 }
 
-/* A: if this bug is injected, aux_head behaves as if it were 32 bits wide. */
+/* If this bug is injected, aux_head behaves as if it were 32 bits wide (section A of the rules). */
 static void cut_head_to_32_bits(struct perf_buffer *rb, const struct core_injected_bugs *bugs)
 {
 	if (bugs->head_32_bit)
@@ -94,7 +94,8 @@ static bool aux_get(struct perf_buffer *rb, const struct core_injected_bugs *bug
 		return used;
 	}
 	/*
-	 * Read before the reference is taken: B18 clears the count first, then drops its reference.
+	 * Read before the reference is taken: unmapping (B18) clears the count first, then drops
+	 * its reference.
 	 */
 	used = READ_ONCE(rb->aux_mmap_count);
 	if (core_machine.observer && core_machine.observer->race)
@@ -128,7 +129,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	handle->event = event;
 	handle->head = rb->aux_head;
 	handle->size = 0;
-	/* A: until here the flags of the previous transaction are readable */
+	/* until here the flags of the previous transaction are readable (section A) */
 	handle->aux_flags = 0;
 	/* D7: in overwrite mode the tail is ignored and wakeup is not set */
 	if (!rb->aux_overwrite) {

@@ -41,7 +41,7 @@ struct core_kernel {
 	bool disable_by_cpu_number;
 	/* D21: only sched-out checks pending_disable (6.11 to 6.15, see L1) */
 	bool disable_at_sched_out;
-	/* D14: PMU format bits alone emit no AUX record (older kernels, see L2) */
+	/* D14: PMU format bits alone emit no AUX record (some kernels, see L2) */
 	bool aux_gate_masks_format;
 	/* L3: chunks are single pages unless the PMU asks for large ones */
 	bool aux_chunk_order_zero;

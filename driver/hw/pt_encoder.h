@@ -39,7 +39,7 @@ static inline void pt_burst_begin(struct pt_burst *burst)
 }
 void pt_burst_send(struct pt_unit *unit, struct pt_burst *burst);
 
-/* Every function below appends to the burst and updates the unit's compression state. */
+/* Functions with a burst append to it and update the unit's compression state. */
 void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_tip(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
 void pt_put_tip_pge(struct pt_unit *unit, struct pt_burst *burst, u64 ip);

@@ -191,7 +191,8 @@ static void trace_stop(struct pt_unit *unit)
 	pt_output_trace_stop(&unit->out);
 }
 
-/* An event has led to unit->ip, in user code: starts packets if that address is traced. */
+/* User code runs at unit->ip, or TraceEn was set there: starts packets if that address is traced.
+ */
 static void begin_context(struct pt_unit *unit)
 {
 	if (unit->range_stopped)
@@ -226,8 +227,8 @@ static inline bool has_work(const struct pt_unit *unit)
 }
 
 /*
- * Sends pending OVF, TSC and MTC packets. unit->ip is the current position of the program. While
- * filtered out no packet is generated; pending ones stay pending.
+ * Sends pending OVF, TSC and MTC packets, and a PSB that is due. unit->ip is the current position
+ * of the program. While filtered out no packet is generated; pending ones stay pending.
  */
 static __attribute__((__noinline__)) void put_pending(struct pt_unit *unit)
 {
@@ -332,7 +333,8 @@ int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value)
 	case MSR_RTIT_OUTPUT_MASK_PTRS:
 		unit->out.mask_ptrs = value | OUTPUT_MASK_ONES;
 		return 0;
-	case MSR_RTIT_CR3_MATCH: /* stored; CR3Filter itself is reserved here: user mode only */
+	case MSR_RTIT_CR3_MATCH: /* stored; the model has no address spaces: CR3Filter is reserved
+				  */
 		if (value & CR3_MATCH_RESERVED)
 			return -1;
 		unit->cr3_match = value;

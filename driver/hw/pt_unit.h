@@ -68,9 +68,9 @@ void pt_unit_init(struct pt_unit *unit, const struct pt_unit_config *config,
 		  const struct pt_output_bus *bus);
 
 /*
- * ---- registers ---- rdmsr and wrmsr. 0, or -1: #GP (reserved bit, or change while TraceEn is
- * set). Drivers run in kernel mode: call pt_unit_leave_…() first. The output stage raises its
- * interrupt within an execution call; the handler may only record it.
+ * ---- registers ---- rdmsr (0 for an unknown one) and wrmsr: 0, or -1: #GP (reserved bit, or
+ * change while TraceEn is set). Drivers run in kernel mode: call pt_unit_leave_…() first. The
+ * output stage raises its interrupt within an execution call; the handler may only record it.
  */
 u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr);
 int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value);

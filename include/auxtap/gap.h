@@ -20,7 +20,7 @@ enum auxtap_gap_cause {
 	AUXTAP_GAP_HW_OVERFLOW,	 /* the unit's internal buffer overflowed (PT: OVF) */
 	AUXTAP_GAP_RECORD_LOST,	 /* PERF_RECORD_LOST: sideband is missing */
 	AUXTAP_GAP_OVERWRITTEN,	 /* snapshot: older bytes were overwritten */
-	AUXTAP_GAP_PAUSED,	 /* output was paused */
+	AUXTAP_GAP_PAUSED,	 /* the recorder had disabled the event */
 	AUXTAP_GAP_TRACE_OFF,	 /* execution that was not traced (filters, untraced exec) */
 	AUXTAP_GAP_NO_IMAGE,	 /* executed code whose bytes are not available */
 	AUXTAP_GAP_DECODE_ERROR, /* the trace contradicts itself or its image */

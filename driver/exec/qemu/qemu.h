@@ -75,11 +75,10 @@ struct qemu_thread {
 	u8 *wide_lens[4];
 	u32 wide_at;
 	/*
-	 * Blocks with a synchronisation point that are not reported yet: bit n for one that is
-	 * reported when n more have been 'newest'.
+	 * Requested timestamps: bit n for one that is due when n more blocks have been 'newest'.
 	 */
 	u32 order_due;
-	u64 order_seen, order_tsc; /* q->nr_switches and the time when the last one came */
+	u64 order_seen, order_tsc; /* q->nr_switches and the time when the last was requested */
 	struct emu_sample
 		sample; /* in the newest block, or in the next one, which starts with it */
 	bool has_sample;

@@ -72,7 +72,7 @@ enum qemu_msg {
 	QEMU_MSG_LEFT, /* ip (2) */
 	/* addr (2), bytes | is a store << 16: the first access of the sample */
 	QEMU_MSG_DATA,
-	/* in a process with threads: the next block may contain a synchronisation point */
+	/* in a process with threads: the next block may contain an atomic instruction */
 	QEMU_MSG_ORDER, /* - */
 };
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct qemu_arena {
 	struct qemu_arena *next;
@@ -110,12 +111,13 @@ load_block(struct qemu_engine *q, const struct qemu_arch *arch, u32 id)
 	return b;
 }
 
+/* A block that the tables had no space for, sent in full. */
 static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word, u32 nr)
 {
 	static struct emu_code no_code;
 	/*
-	 * One may be unresolved in emu, one 'newest', one under construction: the fourth makes the
-	 * next change possible.
+	 * Up to three are in use: one unresolved in emu (emu.h), one 'newest', and the one that is
+	 * filled in. Four, so that the index is a mask.
 	 */
 	u32 at = t->wide_at++ & 3;
 	struct emu_block *b = &t->wide[at];
@@ -250,12 +252,12 @@ static inline u32 pass_run(struct qemu_engine *q, struct qemu_thread *t, const u
 
 /* ---- order ---- */
 
-#define ORDER_TICKS 16384 /* least time between two timestamps without a synchronisation point */
+#define ORDER_TICKS 16384 /* a new timestamp after them, also without an atomic instruction */
 
 /*
- * Other threads have run since the thread's last timestamp in the trace: it gets a new one, before
- * the second next block, which contains the synchronisation point. Blocks before it keep the
- * earlier time.
+ * Other threads have run since the thread's last timestamp: requests a new one. It comes before the
+ * branch of the next block to arrive, the one that contains the atomic instruction if
+ * QEMU_MSG_ORDER requested it. Earlier blocks keep the earlier time.
  */
 static void mark_order(struct qemu_engine *q, struct qemu_thread *t)
 {
@@ -434,7 +436,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 		break;
 	case QEMU_MSG_PROTECT:
 		qemu_maps_protect(p, word64(word), word64(word) + word64(word + 2), word[4]);
-		if (p->reported_maps && t->task && word[4] & 4)
+		if (p->reported_maps && t->task && word[4] & PROT_EXEC)
 			qemu_maps_report(p, t->task, word64(word), word64(word) + word64(word + 2));
 		break;
 	case QEMU_MSG_UNMAP:
