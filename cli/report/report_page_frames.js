@@ -87,6 +87,9 @@ function fromTraceNodes(known) {
 			made.push(node('p', 'note', `… ${number(at.rows_left_out_before)} more`));
 		made.push(row(at));
 	}
+	if (known.calls_not_kept)
+		made.push(node('p', 'note', `And ${known.calls_not_kept_are === 'at_most' ? 'at most ' : ''}` +
+			`${number(known.calls_not_kept)} further ones, too many to be kept.`));
 	if (known.perhaps_more)
 		made.push(node('p', 'note', 'Perhaps further ones, from before what the trace contains.'));
 	return made;

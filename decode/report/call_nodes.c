@@ -248,6 +248,10 @@ int call_node_add_caller(struct call_tree *tree, uint64_t ip, uint64_t time)
 		call_counts_add_caller(tree, outer->last, outer);
 	if (tree->nr_forgotten)
 		tree->nr_forgotten--;
+	/* with its tail calls, of which the trace shows no return */
+	tree->tails_is_max = tree->nr_forgotten && tree->nr_forgotten_tails;
+	if (!tree->nr_forgotten)
+		tree->nr_forgotten_tails = 0;
 	return 0;
 }
 

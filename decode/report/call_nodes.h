@@ -38,13 +38,15 @@ struct call_tree {
 	struct call_spilled *spilled;
 	size_t nr_spilled, max_spilled;
 	struct call_node *spill_parent;
-	size_t nr_forgotten;   /* callers of the outermost node that were given up */
-	bool forgotten_is_max; /* nr_forgotten is a maximum: some of them may have returned */
-	char gap[192];	       /* text of the newest gap that lost the callers; "": none */
-	uint64_t trace_off_ip; /* where tracing last went off */
-	bool trace_off_async;  /* it went off by an interrupt or exception */
-	uint64_t block_start;  /* where the code run since the last branch starts; 0: unknown */
-	bool after_return;     /* that is a return address, which a return to its call went to */
+	size_t nr_forgotten;	   /* frames of callers of the outermost node that were given up */
+	bool forgotten_is_max;	   /* nr_forgotten is a maximum: some of them may have returned */
+	size_t nr_forgotten_tails; /* tail calls in these frames */
+	bool tails_is_max;	   /* nr_forgotten_tails is a maximum: some frames have returned */
+	char gap[192];		   /* text of the newest gap that lost the callers; "": none */
+	uint64_t trace_off_ip;	   /* where tracing last went off */
+	bool trace_off_async;	   /* it went off by an interrupt or exception */
+	uint64_t block_start;	   /* where the code run since the last branch starts; 0: unknown */
+	bool after_return; /* that is a return address, which a return to its call went to */
 	/* a return to where no function is, if nothing ran after it; otherwise type is 0 */
 	struct auxtap_event bad_return;
 	struct call_counts *counts; /* NULL: functions are not counted */

@@ -95,6 +95,12 @@ static bool unspill(struct call_tree *tree, struct call_node *outer, size_t firs
 	return parent != outer;
 }
 
+static void forget_call(struct call_tree *tree, bool by_tail_call)
+{
+	tree->nr_forgotten += !by_tail_call;
+	tree->nr_forgotten_tails += by_tail_call;
+}
+
 /* Too many calls are spilled: forgets the outer half of them, and the nodes outside of them. */
 static void forget_outer(struct call_tree *tree)
 {
@@ -102,7 +108,7 @@ static void forget_outer(struct call_tree *tree)
 	struct call_node *inner = tree->spill_parent->last;
 
 	for (struct call_node *n = tree->spill_parent; n != &tree->root; n = n->parent)
-		tree->nr_forgotten += !n->by_tail_call;
+		forget_call(tree, n->by_tail_call);
 	call_node_unlink(inner);
 	while (tree->root.first)
 		call_node_drop_oldest(tree, &tree->root);
@@ -112,7 +118,7 @@ static void forget_outer(struct call_tree *tree)
 		drop++;
 	tree->spilled[drop].by_tail_call = false;
 	for (size_t i = 0; i < drop; i++)
-		tree->nr_forgotten += !tree->spilled[i].by_tail_call;
+		forget_call(tree, tree->spilled[i].by_tail_call);
 	unspill(tree, &tree->root, drop, NR_OUTER);
 	tree->spill_parent = inner->parent;
 	keep = tree->nr_spilled - drop - NR_OUTER;

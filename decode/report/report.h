@@ -610,6 +610,8 @@ struct report_outer {
 	struct call_open *open; /* malloc'ed; from 'at' on */
 	size_t nr, at;
 	bool perhaps_more; /* there may be others, which were called before the trace began */
+	size_t nr_more;	   /* others that the trace shows, too many to be kept */
+	bool more_is_max;  /* nr_more is a maximum */
 };
 
 /* False: the trace shows none; nothing is to be freed. To be called before the tree is folded. */

@@ -378,8 +378,8 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 		tree->current->lost = true;
 		tree->current = tree->current->parent;
 	}
-	tree->nr_forgotten = 0;
-	tree->forgotten_is_max = false;
+	tree->nr_forgotten = tree->nr_forgotten_tails = 0;
+	tree->forgotten_is_max = tree->tails_is_max = false;
 	node = call_node_add(tree, tree->current);
 	if (!node)
 		return -ENOMEM;
@@ -777,8 +777,8 @@ size_t call_tree_size(const struct call_tree *tree)
 
 size_t call_tree_forgotten(const struct call_tree *tree, bool *is_max)
 {
-	*is_max = tree->forgotten_is_max;
-	return tree->nr_forgotten;
+	*is_max = tree->forgotten_is_max || tree->tails_is_max;
+	return tree->nr_forgotten + tree->nr_forgotten_tails;
 }
 
 const char *call_tree_gap(const struct call_tree *tree)

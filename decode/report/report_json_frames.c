@@ -160,6 +160,10 @@ static void put_outer(struct report_json *json, const struct report_death *death
 		return;
 	json_out_open(j, "from_trace", '{');
 	json_out_bool(j, "perhaps_more", outer.perhaps_more);
+	if (outer.nr_more) {
+		json_out_u64(j, "calls_not_kept", outer.nr_more);
+		json_out_text(j, "calls_not_kept_are", outer.more_is_max ? "at_most" : "exact");
+	}
 	json_out_open(j, "rows", '[');
 	report_outer_each(&outer, MAX_OUTER, put_outer_row, json);
 	json_out_close(j, ']');

@@ -89,15 +89,14 @@ bool report_outer_find(const struct report_out *ro, const struct report_facts *f
 {
 	const enum report_frames_end end = report_frames_end(ro, facts, frames);
 	struct call_node *current = call_tree_current(tree);
-	bool at_most;
-
 	*outer = (struct report_outer){.nr = 0};
 	if (!current || (end != REPORT_FRAMES_TOO_MANY && end != REPORT_FRAMES_NOT_IN_SNAPSHOT &&
 			 end != REPORT_FRAMES_OVERWRITTEN))
 		return false;
 	outer->nr = call_tree_open_calls(tree, current, &outer->open);
 	outer->at = outer->open ? first_outer(ro, frames, outer->open, outer->nr) : outer->nr;
-	outer->perhaps_more = call_tree_gap(tree) || call_tree_forgotten(tree, &at_most);
+	outer->perhaps_more = call_tree_gap(tree);
+	outer->nr_more = call_tree_forgotten(tree, &outer->more_is_max);
 	if (outer->at < outer->nr)
 		return true;
 	free(outer->open);
@@ -138,6 +137,9 @@ void report_outer_print(const struct report_out *ro, const struct report_facts *
 	fputs("  Known from the trace, not from the stack (calls that have not returned):\n",
 	      ro->out);
 	report_outer_each(&outer, NR_ROWS, print_row, (void *)ro);
+	if (outer.nr_more)
+		fprintf(ro->out, "      ... and %s%zu further ones, too many to be kept\n",
+			outer.more_is_max ? "at most " : "", outer.nr_more);
 	if (outer.perhaps_more)
 		fputs("      ... and perhaps further ones, from before what the trace contains\n",
 		      ro->out);

@@ -121,6 +121,29 @@ END
 done
 grep -q 'perhaps' outer && fail "the trace has all calls: $(cat outer)"
 
+# more open calls than are kept, half of them left by a jump: each is counted
+depth=400000
+"$AUXTAP" crash -o jumps.data -- ./jumps $depth >stdout 2>stderr </dev/null
+backtrace jumps.data >text
+grep -q 'complete from the first instruction' stderr || fail "jumps: $(tail -n 12 stderr)"
+grep -qE '^ +[.]{3} and [0-9]+ further ones, too many to be kept$' text || fail "$(cat text)"
+grep -q 'perhaps' text && fail "the trace has all calls: $(cat text)"
+"$AUXTAP" report --format json jumps.data >jumps.json || fail "jumps: exit $?"
+guard python3 - $depth jumps.json <<'END' || fail "jumps, $depth calls: see above"
+import json, sys
+
+report = json.load(open(sys.argv[2]))
+nr_open = 2 * int(sys.argv[1]) + 1 + 4 # main() and its three callers
+known = report['backtrace']['from_trace']
+nr = sum(row.get('recursion_depth', 1) for row in known['rows']) + 2 * 48
+assert nr + known['calls_not_kept'] == nr_open, (nr, known)
+assert known['calls_not_kept_are'] == 'exact' and not known['perhaps_more']
+calls = report['calls']
+nr = sum(row.get('recursion_depth', 1) for row in calls['rows'] if not row['returned'])
+assert nr + calls['outer_calls'] == nr_open, (nr, calls['outer_calls'])
+assert calls['outer_calls_are'] == 'exact'
+END
+
 # of a small ring only the newest calls are known: nothing is claimed of main()
 "$AUXTAP" crash -m 8,1 -o ring.data -- ./deep 90000 >stdout 2>stderr </dev/null
 backtrace ring.data | sed -n '/^  Known from the trace/,/^$/p' >outer

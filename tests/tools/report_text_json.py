@@ -216,6 +216,10 @@ def check_outer(lines, report):
         if m:
             left_out = int(m[1])
             rows += [None] * left_out
+        elif line.endswith(' further ones, too many to be kept'):
+            most = 'at most ' if known['calls_not_kept_are'] == 'at_most' else ''
+            assert line == '      ... and %s%d further ones, too many to be kept' % (
+                most, known['calls_not_kept']), (line, known)
         elif line.startswith('      ... and perhaps further ones'):
             assert known['perhaps_more'], line
         elif 'Arguments and local variables are left out' not in line:

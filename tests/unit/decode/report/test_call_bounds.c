@@ -221,6 +221,7 @@ static void forgotten_within_a_chain(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
 	const int before = 9990, after = TOO_MANY;
+	bool at_most;
 	size_t lost;
 
 	(void)state;
@@ -233,12 +234,14 @@ static void forgotten_within_a_chain(void **state)
 	assert_true(lost > (size_t)before);
 	for (int i = 0; i < after; i++)
 		event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
-	/* the callers that were forgotten have no names; nor has the chain */
-	assert_int_equal(forgotten(tree) + nr_frames(tree), before + 1);
+	/* the callers that were forgotten have no names; nor has the chain, which may be left */
+	assert_int_equal(forgotten(tree) + nr_frames(tree), before + 1 + 20);
+	call_tree_forgotten(tree, &at_most);
+	assert_true(at_most);
 	for (int i = 0; i < 100; i++)
 		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
 	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
-	assert_int_equal(forgotten(tree) + nr_frames(tree), before);
+	assert_int_equal(forgotten(tree) + nr_frames(tree), before + 20);
 	call_tree_free(tree);
 }
 
@@ -408,11 +411,14 @@ static void leaves_for_a_forgotten_call(void **state)
 	}
 }
 
-/* Callers of a deep recursion that were forgotten: not the functions that left by a jump. */
+/* Callers of a deep recursion that were forgotten, with the functions that left by a jump. */
 static void forgotten_frames(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
 	const int nr = TOO_MANY;
+	struct call_open *open;
+	size_t nr_open;
+	bool at_most;
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
@@ -420,11 +426,15 @@ static void forgotten_frames(void **state)
 		event(tree, AUXTAP_EVENT_CALL, i ? 0x3010 : 0x1010, 0x2000, 4);
 		jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x3000);
 	}
-	assert_true(forgotten(tree) > 0);
-	assert_int_equal(nr_frames(tree) + forgotten(tree), nr + 1);
+	nr_open = call_tree_open_calls(tree, call_tree_current(tree), &open);
+	free(open);
+	assert_true(call_tree_forgotten(tree, &at_most) > 0);
+	assert_int_equal(nr_open + forgotten(tree), 2 * nr + 1);
+	assert_false(at_most);
 	for (int i = 0; i < nr; i++)
 		event(tree, AUXTAP_EVENT_RETURN, 0x3020, i < nr - 1 ? 0x3015 : 0x1015, 2);
-	assert_int_equal(forgotten(tree), 0);
+	assert_int_equal(call_tree_forgotten(tree, &at_most), 0);
+	assert_false(at_most);
 	assert_ptr_equal(call_tree_current(tree)->parent, call_tree_root(tree));
 	call_tree_free(tree);
 }
