@@ -134,9 +134,9 @@ struct unit_transaction {
 	uint64_t time, line_off, end_line_off; /* file offsets of the log lines */
 	const char *log_path;
 	uint64_t nr_lost;
-	bool partial; /* trace is missing, so PARTIAL is expected */
-	bool has_limit, at_limit;
-	bool incomplete; /* events are missing */
+	bool partial;		  /* trace is missing, so PARTIAL is expected */
+	bool has_limit, at_limit; /* the log says where the unit must stop; it got there */
+	bool incomplete;	  /* events are missing */
 };
 
 struct unit_history {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Compares a unit's log with the recording of that unit: the log says what the unit did, the
- * recording what driver and kernel reported. They are matched by position, not by time. Rule
- * numbers (D12) refer to docs/kernel-rules.md.
+ * Compares the event log of an emulated or simulated unit (docs/audit.md) with the recording of
+ * that unit: the log says what the unit did, the recording what driver and kernel reported. They
+ * are matched by position, not by time. Rule numbers (D12) refer to docs/kernel-rules.md.
  */
 #include "audit_private.h"
 
@@ -78,7 +78,7 @@ static void report_unrecorded(void *ctx, const struct trace_span *written, uint6
 	const struct unit_extent *extent = written->of;
 	struct entry at = log_entry(extent->log_path, extent->line_off, extent->time);
 
-	/* F3, or the file ends early: already reported */
+	/* unknown: events are missing in the log; F3, or the file ends early: already reported */
 	if (extent->unknown || ring->sums->nr_lost_records || (ring->audit->incomplete && at_end))
 		return;
 	audit_add_finding(ring->audit, INV_UNIT_BYTES_UNRECORDED, ring->sums, &at, nr,

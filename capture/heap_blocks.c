@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Finds the heap blocks that a crashing thread's pointers point into, and who allocated and freed
- * them, from the calls that the engine recorded. The newest allocation that contains an address
- * decides. Events before one that the engine missed are not used.
+ * Finds the heap blocks and mappings that a crashing thread's pointers point into, and the calls
+ * that allocated and freed them, from the events that the engine recorded; writes them, overrun
+ * blocks (heap_overruns.c) and throws to the snapshot. The newest allocation that contains an
+ * address decides. Events before one that the engine missed are not used.
  */
 #include "heap_overruns.h"
 #include "session.h"
@@ -20,7 +21,7 @@ struct blocks {
 	size_t nr_events;
 	size_t last;   /* index of the crashing thread's newest call; nr_events: none */
 	size_t oldest; /* first event after the newest one that was missed */
-	bool *undone;  /* nr_events: is it a free that a KEPT event revokes? NULL: none is */
+	bool *undone;  /* nr_events: the free of a realloc() that then failed (KEPT)? NULL: none */
 	bool only_freed;
 	struct heap_block *found;
 	int nr;
@@ -55,7 +56,7 @@ static bool is_call_for(const struct auxtap_heap_event *e, uint64_t addr)
 	return e->addr == addr && !is_mapping(e) && e->kind != AUXTAP_HEAP_THROWN;
 }
 
-/* Without memory for it no event is known. */
+/* Marks frees that a KEPT event revokes. Without memory for that, ignores all events. */
 static void find_undone(struct blocks *b)
 {
 	for (size_t i = b->oldest; i < b->nr_events; i++) {
@@ -277,11 +278,10 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 
 		if (e->kind == AUXTAP_HEAP_KEPT || is_mapping(e))
 			continue;
-		/* same address: operator new calls malloc(); else a part of that block */
 		if (e->kind == AUXTAP_HEAP_ALLOCATED && is_inside(pointer, e)) {
 			if (e->addr == b->event[nr].addr)
-				continue;
-			return;
+				continue; /* operator new, which calls malloc() */
+			return;		  /* this block is a part of that one */
 		}
 		if (e->kind != AUXTAP_HEAP_FREED || e->addr > pointer ||
 		    is_resized(e, &b->event[nr]) || is_undone(b, i))
@@ -331,7 +331,8 @@ static bool find_allocation(struct blocks *b, uint64_t pointer,
 	return false;
 }
 
-/* Finds a freed block whose allocation is unknown: the pointer is its address. */
+/* Finds a freed block at the pointer whose allocation is unknown, or whose memory was used again.
+ */
 static bool find_free(struct blocks *b, uint64_t pointer)
 {
 	const struct auxtap_heap_event at = {.addr = pointer};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Writes the snapshot file of a crashing process; the file is self-contained. An emulated process,
+ * Writes the snapshot file of a process that crashes, or of running processes on request or if the
+ * emulator dies (then without registers); the file is self-contained. An emulated process,
  * or a native one under ptrace, stays stopped with all its threads until the file is written. Any
  * other native process has already ended, so its registers are not known.
  */
@@ -38,7 +39,7 @@ static bool is_of_process(const struct auxtap_session *s, const struct stream *s
 
 /*
  * Writes all kept records of the process (with rings per CPU: of every process), by time. qsort()
- * is not stable, but only synthesised records share a time.
+ * is not stable, but only synthesised records, and copies that a forked child has, share a time.
  */
 static int write_records(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 			 struct auxtap_error *err)
@@ -115,7 +116,10 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 		return 0;
 	session_newest_trace(s, st, &span, &offset);
 	if (span.size1 + span.size2) {
-		/* Offset 0: no offsets seem to be missing; the gap below reports the loss. */
+		/*
+		 * Offset 0: no offsets seem to be missing; the gap below reports the loss. With
+		 * rings per CPU the offset is no count of bytes.
+		 */
 		ret = session_write_auxtrace(s, file, st, &span, 0, err);
 		/* Commit it now: if the disk is full at the next one, this one is kept. */
 		if (!ret)
@@ -151,7 +155,7 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 	return ret;
 }
 
-/* Threads beyond a limit, running or exited, were never traced. */
+/* Threads whose event could not be opened (nr_untraced), running or exited, were never traced. */
 static void write_untraced_gap(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
@@ -395,6 +399,7 @@ static void remove_oldest_but_first(struct auxtap_session *s)
 		(s->nr_snapshot_paths - 1) * sizeof(*s->snapshot_paths));
 }
 
+/* Removes all but the first file and the newest ones. */
 static void keep_newest_files(struct auxtap_session *s, const char *path)
 {
 	unsigned int keep = s->opts.keep ? s->opts.keep : 8;
@@ -670,7 +675,7 @@ static int drain_process(struct auxtap_session *s, int32_t pid, struct auxtap_er
 				  session_drain_data(s, s->streams[i], err) :
 				  0;
 
-		if (ret && ret != -EBADMSG)
+		if (ret && ret != -EBADMSG) /* a damaged ring: save what was read */
 			return ret;
 	}
 	return 0;

@@ -27,7 +27,7 @@ static void usage(FILE *out)
 	      "                       --irq-jitter, --skid, --burst, --rates, --reader-jitter,\n"
 	      "                       --reader-rate, --read-size, --page-size, --switch, --kernel, …\n"
 	      "  --watermark LIST     try only these (default: all powers of two of pages, all 64ths of\n"
-	      "                       the area, and some at which no unit can interrupt)\n"
+	      "                       the area, and some that are not multiples of a page)\n"
 	      "  --order N            largest contiguous allocation is 2^N pages (default: 10)\n"
 	      "  --max SIZE           largest area to try (default: 256M)\n"
 	      "  --transactions N     length of each confirming run (default: 100000)\n"

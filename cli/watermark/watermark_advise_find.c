@@ -36,7 +36,8 @@ static void add_watermark(struct tries *t, uint64_t watermark)
 	t->t[t->nr++].watermark = watermark;
 }
 
-/* Candidates: powers of two of pages, 64ths of the area, and some at which no unit interrupts. */
+/* Candidates: powers of two of pages, 64ths of the area, and some that are not multiples of a page.
+ */
 static void add_candidates(struct tries *t, const struct advise_request *request, uint64_t area)
 {
 	uint64_t page = request->c.page_size;

@@ -35,7 +35,7 @@ static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 	return image_set_add_kcore(dec->images, path, err);
 }
 
-/* ---- metadata: embedded images, exact sizes of gaps ---- */
+/* ---- metadata: embedded images and sources, generated code, exact sizes of gaps ---- */
 
 static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
@@ -45,7 +45,7 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 
 	if (type == AUXTAP_METADATA_PACK_IMAGE || type == AUXTAP_METADATA_PACK_SOURCE)
 		return image_set_add_packed(dec->images, type, data, size);
-	if (type == AUXTAP_METADATA_CODE)
+	if (type == AUXTAP_METADATA_CODE) /* that the program generated at run time */
 		return image_set_add_code(dec->images, data, size);
 	if (type == AUXTAP_METADATA_CODE_NAMES || type == AUXTAP_METADATA_CODE_DUMP)
 		return image_set_add_code_names(dec->images, type, data, size);
@@ -156,7 +156,8 @@ int decoder_add_flagged_gaps(struct auxtap_decoder *dec, const char *text)
 
 /* ---- sideband ---- */
 
-/* Called before the records are read: those of an exiting thread name only its event. */
+/* Called before the records are read: those of an exiting thread have no tid, only its event's id.
+ */
 static int read_ids(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	const struct auxtap_perfdata_id *ids;

@@ -78,7 +78,8 @@ void decoder_time_conv(struct auxtap_decoder *dec);
  * Whether the recorder reported that it discarded the thread's trace: then there is a gap for it.
  */
 bool decoder_was_discarded(const struct auxtap_decoder *dec, int32_t pid, int32_t tid);
-/* Whether the buffer contains trace of one thread only. */
+/* Whether the buffer has trace of one thread only, or its header's tid is the best that is known.
+ */
 bool decoder_is_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
 /* Whether the options' thread and CPU filters exclude the whole buffer. */
 bool decoder_is_filtered_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);

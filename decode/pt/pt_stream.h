@@ -44,8 +44,8 @@ struct pt_segment {
 
 int pt_stream_add(struct pt_stream *stream, const struct trace_extent *extent);
 /*
- * 1: *seg is set, and valid until the next call; its size is 0 if joined extents have no PSB, whose
- * gap is in 'extent'. 0: the stream has ended; else negative errno.
+ * 1: *seg is set, and valid until the next call; size 0: joined extents without a PSB, and 'extent'
+ * has the gap before them. 0: the stream has ended; else negative errno.
  */
 int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg);
 void pt_stream_free(struct pt_stream *stream);

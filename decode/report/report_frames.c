@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define NR_LOCALS     3	 /* innermost functions of the program whose local variables are printed */
-#define NR_ALL_FRAMES 20 /* if there are more, only NR_FRAMES of them are printed */
+#define NR_ALL_FRAMES 20 /* if there are more, about NR_FRAMES of them are printed */
 #define NR_FRAMES     16
 
 static void print_offset(const struct report_out *ro, const char *image, uint64_t off)
@@ -198,7 +198,10 @@ static bool is_own(const struct report_out *ro, const struct unwind_frames *fram
 	return true;
 }
 
-/* Keeps at most 'most' more frames of the mask 'from', from either end. Returns their number. */
+/*
+ * Adds to *kept at most 'most' frames of the mask 'from', beginning at the outermost or innermost
+ * one. Returns their number.
+ */
 static int keep_frames(int nr_frames, uint64_t from, bool outermost, int most, uint64_t *kept)
 {
 	int nr = 0;
@@ -215,8 +218,8 @@ static int keep_frames(int nr_frames, uint64_t from, bool outermost, int most, u
 }
 
 /*
- * Chooses 16 of many frames: where the thread died, where it started, and between them rather the
- * program's own functions than those of libraries.
+ * Chooses about 16 of many frames: where the thread died, where it started, and between them rather
+ * the program's own functions than those of libraries.
  */
 static uint64_t choose_frames(const struct report_out *ro, const struct unwind_frames *frames)
 {

@@ -281,7 +281,8 @@ static void set_members(struct auxtap_spe_record *r, const struct fast_record *p
 
 /*
  * Parses packets up to the end of the record, or up to a packet that is left to spe_next(). True:
- * the record is complete; false: the reader is at that packet, and *r has the values before it.
+ * the record is complete; false: the reader is at that packet, or the end of the buffer is near,
+ * and *r has the values before it.
  */
 static bool parse_fast(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 {
@@ -360,6 +361,7 @@ int spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 			return set_error(reader, r, begin, "a record without an end");
 		reader->at += (size_t)size;
 		if (pkt.type == AUXTAP_SPE_ALIGNMENT)
+			/* the packet's two bytes are before the boundary that it aligns to */
 			reader->align_to =
 				((reader->offset + reader->at - 2) | (pkt.payload - 1)) + 1;
 		set_member(r, has_bit, &pkt);

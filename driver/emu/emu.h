@@ -151,7 +151,8 @@ u64 emu_task_new_code(struct emu_task *task);
  */
 void emu_task_disable_ret_compression(struct emu_task *task);
 /*
- * The last call for a task: ends its transactions as sched-out does, writes EXIT, frees the task.
+ * The last call for a task: ends its transactions as sched-out does, writes EXIT, and releases the
+ * task, which stays for its open events.
  * An unresolved block counts as not executed.
  */
 void emu_task_exit(struct emu_task *task);
@@ -186,7 +187,7 @@ void emu_memory_attached(struct emu *emu);
 void emu_task_over_memory(struct emu_task *task);
 /* Reports to capture that the process is not traced, or not correctly. */
 void emu_report_problem(struct emu *emu, pid_t pid, const char *why);
-/* Reports to capture that the process is traced, but something is missing (AUXTAP_UNTRACED_…). */
+/* Reports to capture that something is missing: what (AUXTAP_UNTRACED_…). */
 void emu_report_missing(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why);
 /*
  * The tracer stopped before a signal is delivered to the process. True: auxtap-emu forwarded the

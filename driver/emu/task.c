@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Tasks: their virtual CPUs, their lifetimes, and the sideband records that the kernel writes about
- * them. execute.c handles the code that they execute; event_queue.c reports events to capture.
+ * them. execute.c handles the code that they execute; event_queue.c reports events to the capture
+ * side.
  */
 #include "emu_state.h"
 #include "emu_unit.h"
@@ -362,7 +363,8 @@ void emu_task_exit(struct emu_task *task)
 	emu->nr_tasks--;
 	task->gone = true;
 	/*
-	 * E12: poll() on the events of an exited task reports POLLHUP: wake sleeping pollers
+	 * poll() on the events of an exited task reports POLLHUP (E12 in docs/kernel-rules.md):
+	 * wake sleeping pollers
 	 */
 	for (int i = 0; i < emu->events.nr; i++) {
 		const struct emu_event *e = emu->events.items[i];

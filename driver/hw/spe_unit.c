@@ -24,7 +24,8 @@
 
 u64 spe_unit_idr(const struct spe_unit_config *config)
 {
-	/* filters of all kinds; samples instructions, not micro-operations */
+	/* event (also inverted), type and latency filters; samples instructions, not
+	 * micro-operations */
 	return 0x4f | INTERVAL_CODE << 8 | (u64)__builtin_ctz(config->max_record) << 12 |
 	       COUNT_SIZE << 16;
 }

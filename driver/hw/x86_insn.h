@@ -17,7 +17,7 @@ enum x86_class {
 	X86_CALL, /* direct */
 	X86_CALL_INDIRECT,
 	X86_RET,
-	X86_SYSCALL, /* syscall, sysenter, int n, int3, into: enters the kernel by itself */
+	X86_SYSCALL, /* syscall, sysenter, int n, int1, int3, into: enters the kernel by itself */
 	X86_FAR,     /* iret, sysret, far jmp, call, ret: other far transfers */
 };
 

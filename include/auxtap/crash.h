@@ -197,8 +197,9 @@ struct auxtap_heap_call {
 #define AUXTAP_MAX_OVERRUNS 6  /* OVERRUN and AFTER_OVERRUN, which are apart from those */
 
 /*
- * A block of the heap, or a mapping, that a register of the dying thread, or the address of the
- * fault, points into or right past. Return addresses are 0 where the call is not known.
+ * A block of the heap, or a mapping, that a register of the dying thread, the address of the fault
+ * or a word of the stack points into or right past, that the last call freed, or that was written
+ * past its end. Return addresses are 0 where the call is not known.
  */
 struct auxtap_crash_block {
 	uint32_t size;

@@ -14,7 +14,7 @@ extern "C" {
 
 enum auxtap_gap_cause {
 	AUXTAP_GAP_UNKNOWN,
-	AUXTAP_GAP_TRUNCATED,	 /* PERF_AUX_FLAG_TRUNCATED: no space in the AUX area */
+	AUXTAP_GAP_TRUNCATED,	 /* PERF_AUX_FLAG_TRUNCATED, or no space on the disk */
 	AUXTAP_GAP_COLLISION,	 /* PERF_AUX_FLAG_COLLISION */
 	AUXTAP_GAP_PARTIAL,	 /* PERF_AUX_FLAG_PARTIAL */
 	AUXTAP_GAP_HW_OVERFLOW,	 /* the unit's internal buffer overflowed (PT: OVF) */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The ptrace execution engine's own state: traced processes, their threads, and their decoded code.
- * ptrace.c is the loop, ptrace_stop.c handles stops other than steps, ptrace_death.c how threads
- * end, ptrace_syscall.c system calls, ptrace_code.c code and maps, ptrace_start.c spawn, attach,
- * detach, ptrace_wait.c waits for one thread, ptrace_target.c and ptrace_lost.c steps that go too
- * far.
+ * ptrace.c is the loop, ptrace_stop.c handles all stops but those after plain steps, ptrace_death.c
+ * how threads end, ptrace_syscall.c system calls, ptrace_code.c code and maps, ptrace_start.c
+ * spawn, attach, detach, ptrace_wait.c waits for one thread, ptrace_target.c and ptrace_lost.c
+ * steps that go too far.
  */
 #ifndef AUXTAP_EXEC_PTRACE_H
 #define AUXTAP_EXEC_PTRACE_H
@@ -90,7 +90,7 @@ struct ptrace_thread {
 	struct emu_task *task;
 	struct ptrace_mm *mm;
 	u64 ip; /* of the instruction being stepped */
-	/* that instruction was reported to the emulated kernel, and is not resolved yet */
+	/* it was reported to the emulated kernel, but not yet where it went (unresolved: emu.h) */
 	bool reported;
 	bool slow;	   /* the next stop needs more than a check of the ip */
 	bool target_known; /* the instruction being stepped goes to target */
@@ -160,6 +160,10 @@ void ptrace_process_free(struct ptrace_process *proc);
 void ptrace_step(struct ptrace_thread *t, int sig);
 /* User code continues at ip: reports the instruction there, and steps. */
 void ptrace_continue_at(struct ptrace_thread *t, u64 ip);
+/*
+ * The thread is in the kernel and will continue at ip: reports whether the reported instruction was
+ * executed, and where it went. No effect if none is reported.
+ */
 void ptrace_resolve(struct ptrace_thread *t, u64 ip);
 void ptrace_next_thread_each(struct ptrace_process *proc, void (*fn)(struct ptrace_thread *t));
 
@@ -196,8 +200,9 @@ void ptrace_before_syscall(struct ptrace_thread *t);
 void ptrace_after_syscall(struct ptrace_thread *t, struct user_regs_struct *regs);
 bool ptrace_will_restart(const struct user_regs_struct *regs);
 void ptrace_clear_r11(struct ptrace_thread *t, struct user_regs_struct *regs);
-void ptrace_restore_mask(struct ptrace_thread *t);
+/* Notes whether the program blocks SIGTRAP, and unblocks it, for single steps; blocks it again. */
 void ptrace_save_mask(struct ptrace_thread *t);
+void ptrace_restore_mask(struct ptrace_thread *t);
 
 /* ptrace_code.c */
 struct ptrace_mm *ptrace_mm_new(void);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Stops of a traced thread other than steps: signal delivery, clone, exec, exit, group stops,
- * death. The program must behave as it would untraced. The loop is ptrace.c.
+ * All stops of a traced thread but those after steps that need only a check of the ip: other steps,
+ * signal delivery, clone, exec, exit, group stops, death. The program must behave as it would
+ * untraced. The loop is ptrace.c.
  */
 #include "ptrace.h"
 #include <auxtap/crash.h>
@@ -52,7 +53,10 @@ static void read_signal_sets(pid_t tid, struct signal_sets *sets)
 	fclose(f);
 }
 
-/* User code continues, unless a signal comes first: at once, or by restarting a system call. */
+/*
+ * Continues user code, at once or by restarting a system call. A restart is reported only after it
+ * was executed, because a signal may come first.
+ */
 static void resume_user_code(struct ptrace_thread *t, const struct user_regs_struct *regs)
 {
 	if (ptrace_will_restart(regs)) {
@@ -307,7 +311,7 @@ static struct ptrace_process *process_of_child(struct ptrace_thread *parent, pid
 	return proc;
 }
 
-/* Handles the new thread's first stop, which may have come before its parent's event. */
+/* Waits for the new thread's first stop, which may have come before its parent's event. */
 static int first_stop(struct ptrace_thread *child, int *status)
 {
 	*status = SIGTRAP << 8 | 0x7f;
@@ -534,7 +538,7 @@ static void event_stop(struct ptrace_thread *t, int sig)
 		return;
 	}
 	if (t->reported && regs.rip == t->ip && sig == SIGTRAP && !t->proc->detaching) {
-		ptrace_step(t, 0); /* no event */
+		ptrace_step(t, 0); /* before the reported instruction: nothing to report */
 		return;
 	}
 	ptrace_resolve(t, regs.rip);
@@ -694,8 +698,11 @@ int ptrace_resume(struct ptrace_thread *t)
 	if (t->state != PTRACE_TASK_HELD)
 		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
 	if (!t->resume_in_user) {
-		/* after exec a trap is pending; a signal is delivered by itself */
-		if (t->resume_sig == SIGKILL) /* not a signal stop: none can be injected */
+		/*
+		 * held at exec, whose trap is still to come, or before the death by resume_sig: no
+		 * instruction is executed next, so none is reported
+		 */
+		if (t->resume_sig == SIGKILL) /* not in a signal stop, so ptrace cannot inject it */
 			return kill(t->proc->pid, SIGKILL) ? -errno : 0;
 		ptrace_step(t, t->resume_sig);
 		return 0;
