@@ -86,14 +86,14 @@ static void check_cause(const struct wakeup_check *check, size_t i, size_t woken
 		return;
 	if (overwrite)
 		audit_add_finding(check->audit, INV_WAKEUP_CAUSE, &check->ring_id, &where, 0,
-				  "the area is overwritten, and the data ring held only %" PRIu64
-				  " bytes more",
+				  "the area is overwritten, and only %" PRIu64
+				  " bytes were added to the data ring",
 				  at.data_head - since.data_head);
 	else
 		audit_add_finding(check->audit, INV_WAKEUP_CAUSE, &check->ring_id, &where, 0,
 				  "the head went from 0x%" PRIx64 " to 0x%" PRIx64
-				  ", past no watermark of %" PRIu64
-				  "; the data ring held only %" PRIu64 " bytes more",
+				  ", past no watermark of %" PRIu64 "; only %" PRIu64
+				  " bytes were added to the data ring",
 				  since.aux_head, at.aux_head, check->watermark,
 				  at.data_head - since.data_head);
 }
@@ -124,7 +124,7 @@ void audit_wakeup_log(struct auxtap_audit *audit, const void *data, size_t size)
 	if (check.header.nr_wakeups > check.nr)
 		audit_add_finding(audit, INV_WAKEUPS_UNNOTED, &check.ring_id, NULL, 0,
 				  "%zu of %" PRIu64
-				  " times are in the file; later ones are not checked",
+				  " wakeups are in the file's log; later ones are not checked",
 				  check.nr, check.header.nr_wakeups);
 	for (size_t i = 0, woken = 0; i < check.nr; i++) {
 		check_missing_wakeup(&check, i);

@@ -58,8 +58,10 @@ static int check_pages(uint64_t pages, const char *what, struct auxtap_error *er
 }
 
 /*
- * Emulation only: machine is that of the program's file or of its interpreter (#!). An interpreter
- * may execute the program that is to be traced.
+ * Emulation only: machine is that of the program's file or of its interpreter (#!). Refuses an
+ * AArch64 program that the engine or the event cannot trace, but not an x86-64 program with an
+ * event for AArch64: it may be an interpreter (a shell) that executes the program that is to be
+ * traced.
  */
 static int check_machine(const struct auxtap_session *s, int machine, struct auxtap_error *err)
 {
@@ -490,7 +492,7 @@ static void detach_main(struct auxtap_session *s)
 		s->be->target->detach(s->be->target_ctx, s->main_pid);
 }
 
-/* Saves the trace in the rings: to the file, or (crash) to one file per process. */
+/* Crash: saves the trace in the rings, one file per process; the other recorders have done so. */
 static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 {
 	struct auxtap_error local = AUXTAP_ERROR_INIT;
@@ -561,7 +563,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 	if (s->progress_shown)
 		s->opts.on_progress(s->opts.ctx, 0, &s->stats, 0);
 	if (!s->failed) {
-		/* Some streams are still open: after a stop or detach, or those of CPUs. */
+		/* Streams are open after a stop or detach, or because they are of CPUs. */
 		if (s->recorder->snapshot && s->nr_streams &&
 		    (!s->recorder->per_crash || (stop && *stop)))
 			fail_tracing_if(s, s->recorder->snapshot(s, &local), &local);

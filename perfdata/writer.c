@@ -56,7 +56,7 @@ void pd_blob_free(struct pd_blob *blob)
 
 /* ---- the file ---- */
 
-/* If there is no space: adds the hint that everything up to the last commit is kept. */
+/* If there is no space: adds the hint what is kept and what to do. */
 static void add_hint_kept(const struct auxtap_perfdata_writer *w, int code,
 			  struct auxtap_error *err)
 {

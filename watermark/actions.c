@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The possible actions in a state of a small configuration. There is no time, only an order of
- * actions; explore.c tries all orders.
+ * actions; explore.c tries all orders. Rule numbers (D5) refer to docs/kernel-rules.md.
  */
 #include "explore.h"
 
@@ -190,7 +190,10 @@ static void lower(u64 *position, u64 by)
 		*position -= by;
 }
 
-/* The unit is off: the driver sets position and thresholds before it switches it on (H4, D4). */
+/*
+ * Resets the driver's position and thresholds: the unit is off, and the driver sets them before it
+ * switches it on (H4, D4).
+ */
 static void normalise_area(struct sim *sim)
 {
 	sim->ptr_written = false;
@@ -226,7 +229,8 @@ static void rebase(struct sim *sim, u64 by)
 	lower(&m->next_threshold_at, by);
 	handle->head -= by;
 	handle->wakeup -= by;
-	/* drivers do not read the size again; on_skip() would report a skip that fails (D10) */
+	/* drivers do not use the size after begin: if one did, a skip would fail (D10: monitor.c)
+	 */
 	handle->size = 0;
 	if (sim->driver->rebase_area)
 		sim->driver->rebase_area(m->area, by);

@@ -21,13 +21,13 @@ enum {
 
 struct sim *explore_sim(const struct auxtap_watermark_config *config,
 			struct auxtap_watermark_result *r, struct auxtap_error *err);
-/* Fills in the possible actions; returns their number. */
+/* Fills in the possible actions, but ACT_UNMAP; returns their number. */
 unsigned int explore_actions(const struct sim *sim, u8 *actions);
 void explore_act(struct sim *sim, u8 action);
 /* Lowers all counters and positions as far as the state remains equivalent. */
 void explore_normalise(struct sim *sim);
-/* Whether to prune the state: padding has shifted positions by more than MAX_SLIPS bytes. */
 #define MAX_SLIPS 2
+/* Whether to prune the state: padding has shifted positions by more than MAX_SLIPS bytes. */
 bool explore_is_pruned(const struct sim *sim);
 /* All memory that belongs to a state. Returns the number of ranges; above max: too many. */
 size_t explore_ranges(struct sim *sim, struct core_range *ranges, size_t max);

@@ -134,6 +134,10 @@ struct reader {
 	bool copying; /* at that time a copy ends */
 	u64 to;	      /* end of the copy, absolute */
 	bool woken;   /* it was woken again while awake */
+	/*
+	 * It enables the event again when all is read: a record had TRUNCATED; the area was full,
+	 * so a begin may have failed, which leaves no record (D6).
+	 */
 	bool truncated, was_full;
 	u64 tail; /* the aux_tail that it stored last */
 	u64 stall_check_at, stall_check_head, enabled_at;

@@ -107,7 +107,7 @@ static size_t overlay(struct image_map *maps, size_t nr, const struct image_map 
 	struct image_map parts[3];
 	size_t first, end, used = 0;
 
-	if (!add->image)
+	if (!add->image) /* an exec */
 		return 0;
 	if (add->end <= add->start)
 		return nr;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The threads that decode segments: workers ahead of the reader, and the reader itself if it needs
- * a segment that no worker has begun. A segment is decoded by one thread at a time, and its result
- * depends on nothing but the segment, so it does not depend on the number of workers. How far they
- * decode ahead is bounded by memory.
+ * The threads that decode segments: workers ahead of the reader (the thread that calls
+ * auxtap_decoder_next()), and the reader itself if it needs a segment that no worker is decoding. A
+ * segment is decoded by one thread at a time, and its result depends on nothing but the job, so it
+ * does not depend on the number of workers. How far they decode ahead is bounded by memory.
  *
  * A job (struct pt_job) is a segment; its decoded events come in batches. 'waiting' is the list of
- * jobs for workers. A job whose batches are full leaves the workers until the reader has taken
- * some.
+ * jobs for workers. A job that has as many batches as may wait leaves the workers until the reader
+ * has taken some.
  */
 #include "pt_decoder.h"
 
@@ -20,7 +20,7 @@
 #define BYTES_AHEAD	  (32u << 20) /* of trace in jobs made ahead */
 #define MAX_IDLE_BATCHES  32
 #define MAX_IDLE_DECODERS 64
-#define MANY_QUEUES	  64 /* with more open queues, unused space in batches is freed */
+#define MANY_QUEUES	  64 /* with this many open queues, unused space in batches is freed */
 
 struct pt_jobs {
 	const struct pt_shared *shared;
@@ -259,7 +259,7 @@ int pt_jobs_start(struct pt_decoder *pt, unsigned int nr)
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_cond_init(&jobs->done, NULL);
 	pt->jobs = jobs;
-	/* With nr 1 the reader decodes alone. */
+	/* With 0 or 1 the reader decodes alone. */
 	while (nr > 1 && jobs->nr < nr) {
 		int ret = pthread_create(&jobs->threads[jobs->nr], NULL, worker, jobs);
 
@@ -402,7 +402,7 @@ static void finish_job(struct pt_jobs *jobs, struct pt_queue *q, struct pt_job *
 	pthread_mutex_unlock(&jobs->lock);
 }
 
-/* If many queues have a few events each, replaces the front batch by one that is just as large. */
+/* Replaces a front batch with few events by one of just their size: there are many queues. */
 static void shrink(struct pt_jobs *jobs, struct pt_merge_queue *queue)
 {
 	struct pt_batch *batch = queue->front, *shrunk;

@@ -15,7 +15,7 @@
 
 /* Nodes of a round; a group of one would be a run. */
 #define MAX_PERIOD 8
-/* Rounds in a row that make a group. */
+/* Rounds in a row that make a group; calls that are rarer stay out of a [mixed] group. */
 #define MIN_ROUNDS 3
 /* Levels of groups within groups. */
 #define MAX_NESTED 4
@@ -338,7 +338,7 @@ void call_fold_last(struct call_tree *tree, struct call_node *parent)
 	}
 }
 
-/* Does the same for node, or for each call of a group. */
+/* As drop_callees(), for node or, if it is a group, for each call in it. */
 static void drop_member_callees(struct call_tree *tree, struct call_node *node)
 {
 	if (!node->group) {
@@ -481,7 +481,9 @@ static unsigned int nr_rows(const struct call_node *node)
 /* ---- calls in no order that repeats ---- */
 
 struct frequency {
-	uint64_t hash, nr;
+	uint64_t hash;
+	uint64_t nr; /* of nodes; one in a mixed group counts as two, because it stands for several
+		      */
 };
 
 static int by_hash(const void *a, const void *b)
@@ -524,8 +526,8 @@ static size_t list_calls(const struct call_node *node, struct frequency *all)
 }
 
 /*
- * Finds the calls that are too frequent to be among 'max_rare' nodes, sorted by hash. all: space
- * for all nodes. Returns their number.
+ * Finds the calls that remain if the rarest ones, 'max_rare' nodes at most, are set aside. They are
+ * in all[], which has space for all nodes, sorted by hash. Returns their number.
  */
 static size_t find_common(const struct call_node *parent, struct frequency *all, size_t max_rare)
 {

@@ -88,6 +88,7 @@ report_branches_at_calls_find(const struct report_branches_at_calls *at_calls, u
 
 const struct report_branch *report_branches_last(const struct report_branches *branches)
 {
+	/* the newest may be the signal of the death */
 	for (unsigned int back = 1; back <= 2 && back <= branches->nr; back++) {
 		const struct report_branch *b =
 			&branches->at[(branches->nr - back) % REPORT_BRANCHES];

@@ -228,9 +228,7 @@ static void show_open(struct shown_calls *shown)
 	shown->nr_outer = hidden;
 }
 
-/*
- * Sets nr_above of each shown row of open calls; returns the number of open calls outside of the
- * outermost one.
+/* Sets nr_above of each shown row of open calls; returns the number outside of the outermost one.
  */
 static size_t set_nr_above(const struct shown_calls *shown)
 {

@@ -15,7 +15,7 @@
 #define TOPA_BASE(entry)  ((entry) & ~((1ull << TOPA_BASE_SHIFT) - 1))
 #define TOPA_SIZE(entry)  (1ull << (12 + ((entry) >> TOPA_SIZE_SHIFT & 0xf)))
 
-/* Packets are 1 to 16 bytes: two overlapping moves of a fixed size each are cheaper than a call. */
+/* Most writes are a packet, 1 to 16 bytes: a few moves of a fixed size are cheaper than a call. */
 static inline void copy_packet(u8 *to, const u8 *from, size_t nr_bytes)
 {
 	u64 a8, b8;
@@ -41,8 +41,8 @@ static inline void copy_packet(u8 *to, const u8 *from, size_t nr_bytes)
 }
 
 /*
- * The last byte of a region, and any byte between an interrupt threshold and its interrupt, take
- * the slow path.
+ * The last byte of a region, and any byte between the end of a region with INT and its interrupt,
+ * take the slow path.
  */
 static void set_fast_end(struct pt_output *out)
 {

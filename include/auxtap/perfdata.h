@@ -426,8 +426,8 @@ AUXTAP_API uint64_t auxtap_perfdata_writer_size(const struct auxtap_perfdata_wri
 AUXTAP_API bool auxtap_perfdata_writer_cut(struct auxtap_perfdata_writer *w);
 /*
  * Commits, writes features (host, command line, events, build ids, auxtrace index, times) and
- * metadata; always frees w. On failure the file keeps what was committed; without a commit it is
- * removed, as by abort.
+ * metadata; always frees w. On failure the file keeps what was committed; without a commit after
+ * begin it is removed, as by abort.
  */
 AUXTAP_API int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
 					     struct auxtap_error *err);

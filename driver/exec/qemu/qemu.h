@@ -186,7 +186,11 @@ struct qemu_process *qemu_process_new(struct qemu_engine *q, pid_t pid);
 /* qemu_death.c */
 void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo);
 void qemu_death_report(struct qemu_engine *q, struct qemu_thread *t);
-/* Reports the last block of a thread that has exited, or is about to. */
+/*
+ * Reports the last block of a thread that has exited, or is about to. exact: it stopped between
+ * blocks, with its registers in memory, so the block is reported up to its ip; else how much of it
+ * was executed is unknown, and it is dropped. sync: the instruction at ip has faulted.
+ */
 void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, bool sync);
 
 /* qemu_limit.c: why the emulator caused a death, "emulator's limit: …"; NULL: it did not */

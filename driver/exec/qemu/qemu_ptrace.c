@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The only user of ptrace in this engine: qemu runs freely, and stops only when a process or thread
- * is created, exits, execs, or gets a signal. An action that must wait until the ring is consumed
- * up to that point is a todo of the thread, which stays stopped.
+ * What this engine uses ptrace for: qemu runs freely, and stops only when a process or thread is
+ * created, exits, execs, or gets a signal, or is interrupted at a death. An action that must wait
+ * until the ring is consumed up to that point is a todo of the thread, which stays stopped.
  */
 #include "qemu.h"
 #include "qemu_exec.h"
@@ -254,7 +254,7 @@ static void do_exit(struct qemu_engine *q, struct qemu_thread *t)
 	qemu_ptrace_continue(t, 0);
 }
 
-/* True if all other threads have stopped; interrupts those that run. */
+/* True if all threads of the process have stopped; interrupts those that run. */
 static bool all_stopped(struct qemu_engine *q, struct qemu_process *p)
 {
 	bool all = true;
@@ -309,9 +309,9 @@ bool qemu_ptrace_todo(struct qemu_engine *q)
 		if (!todo)
 			continue;
 		if (todo == QEMU_TODO_DYING && !t->barrier_set) {
-			/* blocked in the kernel indefinitely: it executes nothing either */
 			if (!all_stopped(q, t->process) && qemu_now_ns() - t->todo_ns < DYING_NS)
 				continue;
+			/* a thread that still runs is blocked in the kernel: it executes nothing */
 			t->barrier = q->shm->tail;
 			t->barrier_set = true;
 		}
