@@ -72,6 +72,9 @@ static void put_overshoots(FILE *out, const uint64_t *overshoots)
 		fprintf(out, "%s", any ? ", " : "    bytes past the watermark: ");
 		if (!i)
 			fprintf(out, "none %" PRIu64, overshoots[i]);
+		else if (i == AUXTAP_AUDIT_OVERSHOOTS - 1)
+			fprintf(out, "%" PRIu64 " or more: %" PRIu64, (uint64_t)1 << (i - 1),
+				overshoots[i]);
 		else
 			fprintf(out, "below %" PRIu64 ": %" PRIu64, (uint64_t)1 << i,
 				overshoots[i]);

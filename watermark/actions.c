@@ -201,7 +201,7 @@ static void normalise_area(struct sim *sim)
 		sim->driver->normalise_area(sim->mon.area);
 }
 
-/* Subtracts 'by' from all positions. */
+/* Subtracts 'by' from all positions; without an open transaction resets what only one has. */
 static void rebase(struct sim *sim, u64 by)
 {
 	struct perf_output_handle *handle = (struct perf_output_handle *)sim->mon.handle;

@@ -436,7 +436,7 @@ static int expand(struct search *s, const struct item *item, const struct word *
 
 static int search(struct search *s)
 {
-	/* the root's fallback_err hash: any value but 0 */
+	/* the root's own hash: any value but 0 */
 	const struct item first = {{{1, 1}}, NO_PARENT, 0};
 	int ret = grow_table(s);
 
@@ -484,7 +484,7 @@ static void search_close(struct search *s)
 
 /*
  * Unmaps the area in each state. That frees its memory, so each state needs a machine of its
- * fallback_err, brought to that state by the shortest path. 1: a violation.
+ * own, brought to that state by the shortest path. 1: a violation.
  */
 static int unmap_all(struct search *s, const struct auxtap_watermark_config *config,
 		     struct auxtap_error *err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Runs one configuration on this machine's fallback_err PMU: opens the event on a CPU, reads its
+ * Runs one configuration on this machine's own PMU: opens the event on a CPU, reads its
  * rings as the options say, keeps everything in a perf.data file, and compares with the predictions
  * of follow.c.
  */

@@ -2,8 +2,9 @@
 /*
  * One simulated machine: program, trace unit, driver, kernel, interrupt controller, reader.
  * sim.c: time and the order of events; sim_machine.c: the kernel and the bus; sim_drivers.c: the
- * drivers; monitor.c: checks of the invariants; ring_reader.c: the rings' reader. Drivers have no
- * context, so there is one machine in each thread (driver/core/core.h, core_thread_begin()).
+ * drivers; monitor.c, monitor_irq.c: checks of the invariants; ring_reader.c: the rings' reader.
+ * Drivers have no context, so there is one machine in each thread (driver/core/core.h,
+ * core_thread_begin()).
  */
 #ifndef AUXTAP_WATERMARK_SIM_H
 #define AUXTAP_WATERMARK_SIM_H
@@ -98,9 +99,9 @@ struct monitor {
 	const struct perf_output_handle *handle;
 	void *area;	   /* the driver's description of the AUX area */
 	bool open, traced; /* traced: the unit was switched on in it */
-	u64 pos;	   /* absolute: where the next byte must be stored */
+	u64 pos; /* where the next byte must be stored: absolute; snapshot mode: an offset */
 	u64 next_wakeup;
-	u64 int_at, stop_at;   /* absolute; NO_OFFSET: none */
+	u64 int_at, stop_at;   /* as pos; NO_OFFSET: none */
 	u64 next_threshold_at; /* int_at if it is ahead, else stop_at */
 	bool stopped;	       /* at stop_at */
 	bool partial_expected; /* the AUX record must have PARTIAL */
@@ -238,7 +239,7 @@ u64 machine_offset(const struct sim *sim, u64 addr);
 void thresholds_read_tables(struct sim *sim);
 void thresholds_read_registers(struct sim *sim);
 
-/* monitor.c */
+/* monitor.c; monitor_irq.c: mon_irq_raised(), mon_irq(), mon_time() */
 extern const struct core_observer monitor_observer;
 AUXTAP_PRINTF(3, 4)
 void mon_violation(struct sim *sim, enum auxtap_watermark_invariant inv, const char *fmt, ...);

@@ -50,8 +50,8 @@ bool cs_limits_misses_a64(uint32_t version, uint32_t code)
 }
 
 /*
- * Branches of Armv8.1-M: le, letp, wls, wlstp, and the branch-future instructions (bf, bfl, bfx),
- * which no version knows. Their encoding is that of a blx with an odd target.
+ * Branches of Armv8.1-M: le, letp, wls, wlstp, and the branch-future instructions (bf, bfl, bfx,
+ * …), which no version knows. Their encoding is that of a blx with an odd target.
  */
 bool cs_limits_misses_t32(uint32_t version, uint16_t first, uint16_t second)
 {
@@ -81,10 +81,10 @@ bool cs_limits_miscounts_commits(uint32_t version, const struct cs_unit *unit, b
 	return unit->regs.idr8 != 0;
 }
 
+/* A Trace Info packet has those sections, in a fixed order, that its PLCTL byte lists. */
 enum { SCAN_SYNC, SCAN_HEADER, SCAN_PARTS, SCAN_FIELD };
 enum { PART_INFO = 1, PART_KEY = 2, PART_SPEC = 4 };
 
-/* The packet has those sections, in a fixed order, that its PLCTL byte lists. */
 static void next_part(struct cs_sync_scan *scan)
 {
 	scan->state = scan->parts ? SCAN_FIELD : SCAN_SYNC;

@@ -258,6 +258,25 @@ static void test_overshoots(void **state)
 	}
 }
 
+/* The last bucket has no upper limit. */
+static void test_largest_overshoot(void **state)
+{
+	struct auxtap_audit *audit = audit_log_text("0,mark,1\n1,write,0x300000000\n2,irq", NULL);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	assert_int_equal(auxtap_audit_print_text(audit, "log", out), 0);
+	assert_int_equal(auxtap_audit_print_json(audit, "log", out), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "2147483648 or more: 1\n"));
+	assert_non_null(strstr(text, "[{\"at_least\": 2147483648, \"count\": 1}]"));
+	free(text);
+	auxtap_audit_free(audit);
+}
+
 /* Options win over what the log says. */
 static void test_options(void **state)
 {
@@ -331,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_not_a_log),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_overshoots),
+		cmocka_unit_test(test_largest_overshoot),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_finding),
 		cmocka_unit_test(test_overwrite_wakeups),
