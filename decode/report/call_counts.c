@@ -264,10 +264,16 @@ void call_counts_add_caller(struct call_tree *tree, const struct call_node *inne
 			    struct call_node *outer)
 {
 	struct call_counts *c = tree->counts;
-	uint32_t at = is_counted(c, inner) ? inner->counted_at - 1 : 0;
+	uint32_t at = is_counted(c, inner) ? inner->counted_at - 1 : 0, function, back;
 
-	if (!at)
+	if (!at || find_function(tree, outer, &function))
 		return;
+	/* the frame that was returned from may have entries of tail calls: passes over them */
+	for (back = 0; back < MAX_CHAIN && back < at; back++)
+		if (c->open[at - back - 1].function == function)
+			break;
+	if (back < MAX_CHAIN && back < at)
+		at -= back;
 	outer->counted_at = at;
 	c->open[at - 1].addr = outer->addr;
 	c->open[at - 1].node = outer;

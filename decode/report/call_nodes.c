@@ -13,7 +13,6 @@
 /* The newest calls in each function, whose callees are dropped last. */
 #define NR_NEWEST_CALLS 64
 /* Tail calls in a row, within one frame; the older ones of more are dropped. */
-#define MAX_CHAIN 32
 
 struct call_node *call_node_alloc(struct call_tree *tree)
 {

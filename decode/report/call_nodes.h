@@ -11,6 +11,7 @@
 
 #include "report.h"
 
+#define MAX_CHAIN	32   /* nodes of a chain of tail calls in one frame */
 #define CALL_TREE_CACHE 4096 /* power of two */
 
 /* An open call without a node, stored compactly (call_spill.c); the fields are the node's. */

@@ -197,6 +197,10 @@ static struct call_open open_of_spilled(const struct call_spilled *spilled)
 		.async = spilled->async,
 		.by_tail_call = spilled->by_tail_call,
 		.is_proven = spilled->by_tail_call && !spilled->by_jump && !spilled->by_fall,
+		.by_return = spilled->by_return,
+		.by_jump = spilled->by_jump,
+		.by_fall = spilled->by_fall,
+		.null_target = spilled->null_target,
 	};
 }
 
@@ -214,6 +218,10 @@ static struct call_open open_of_node(struct call_node *node)
 		.async = node->async,
 		.by_tail_call = node->by_tail_call,
 		.is_proven = node->by_tail_call && !node->by_jump && !node->by_fall,
+		.by_return = node->by_return,
+		.by_jump = node->by_jump,
+		.by_fall = node->by_fall,
+		.null_target = node->null_target,
 	};
 
 	for (const struct call_node *c = node->first; c; c = c->next)
@@ -296,6 +304,10 @@ static struct call_node *ensure_node(struct call_tree *tree, struct call_open *o
 	node->by_tail_call = open[at].by_tail_call;
 	node->async = open[at].async;
 	node->known_caller = open[at].known_caller;
+	node->by_return = open[at].by_return;
+	node->by_jump = open[at].by_jump;
+	node->by_fall = open[at].by_fall;
+	node->null_target = open[at].null_target;
 	call_node_unlink(inner);
 	call_node_put_last(parent, node);
 	call_node_put_last(node, inner);

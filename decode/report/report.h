@@ -361,6 +361,7 @@ struct call_open {
 	uint64_t nr_inside; /* calls that it made and that returned */
 	bool known_caller, async, by_tail_call;
 	bool is_proven; /* with by_tail_call: the jump was its caller's last act */
+	bool by_return, by_jump, by_fall, null_target; /* as in the node */
 };
 
 /*
@@ -388,6 +389,8 @@ size_t call_tree_size(const struct call_tree *tree);
  * some of them may have returned.
  */
 size_t call_tree_forgotten(const struct call_tree *tree, bool *is_max);
+/* How many of them are certainly open. */
+size_t call_tree_forgotten_min(const struct call_tree *tree);
 /* The newest gap that lost the callers: unknown calls may be open there. NULL: no such gap. */
 const char *call_tree_gap(const struct call_tree *tree);
 /* The function that ran last; NULL: none is known to be open. */

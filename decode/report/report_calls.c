@@ -378,8 +378,10 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 		tree->current->lost = true;
 		tree->current = tree->current->parent;
 	}
-	tree->nr_forgotten = tree->nr_forgotten_tails = 0;
-	tree->forgotten_is_max = tree->tails_is_max = false;
+	if (loses_callers) {
+		tree->nr_forgotten = tree->nr_forgotten_tails = 0;
+		tree->forgotten_is_max = tree->tails_is_max = false;
+	}
 	node = call_node_add(tree, tree->current);
 	if (!node)
 		return -ENOMEM;
@@ -779,6 +781,13 @@ size_t call_tree_forgotten(const struct call_tree *tree, bool *is_max)
 {
 	*is_max = tree->forgotten_is_max || tree->tails_is_max;
 	return tree->nr_forgotten + tree->nr_forgotten_tails;
+}
+
+size_t call_tree_forgotten_min(const struct call_tree *tree)
+{
+	if (tree->forgotten_is_max)
+		return 0;
+	return tree->nr_forgotten + (tree->tails_is_max ? 0 : tree->nr_forgotten_tails);
 }
 
 const char *call_tree_gap(const struct call_tree *tree)

@@ -8,10 +8,7 @@
 
 #define DEFAULT_LINES 40
 
-/*
- * The nodes that are shown: those of the open calls, then others by distance from them, the newest
- * first. node->shown is set for each.
- */
+/* The nodes with 'shown' set: of open calls, then others by distance from them, newest first. */
 struct shown_calls {
 	struct call_node **nodes;
 	unsigned int nr, max, size;
@@ -228,8 +225,7 @@ static void show_open(struct shown_calls *shown)
 	shown->nr_outer = hidden;
 }
 
-/* Sets nr_above of each shown row of open calls; returns the number outside of the outermost one.
- */
+/* Sets nr_above of each shown row of open calls; returns the number farther out than these. */
 static size_t set_nr_above(const struct shown_calls *shown)
 {
 	size_t farther = 0, hidden = 0;
@@ -701,8 +697,11 @@ int report_calls_choose(const struct report_out *ro, struct call_tree *tree, uns
 		return -1;
 	}
 	choose_call_rows(ro, shown, tree, nr_rows);
-	calls->nr_outer = set_nr_above(shown) + call_tree_forgotten(tree, &calls->outer_is_max);
+	calls->nr_outer = call_tree_forgotten(tree, &calls->outer_is_max);
 	calls->gap = call_tree_gap(tree);
+	if (calls->gap) /* callers from before it are unknown: a minimum */
+		calls->nr_outer = call_tree_forgotten_min(tree);
+	calls->nr_outer += set_nr_above(shown);
 	for (const struct call_node *n = call_tree_root(tree)->first; n; n = n->next)
 		if (n->gap && !n->exec)
 			calls->gap_shown = n->shown;

@@ -238,6 +238,7 @@ static void forgotten_within_a_chain(void **state)
 	assert_int_equal(forgotten(tree) + nr_frames(tree), before + 1 + 20);
 	call_tree_forgotten(tree, &at_most);
 	assert_true(at_most);
+	assert_int_equal(call_tree_forgotten_min(tree) + nr_frames(tree), before + 1);
 	for (int i = 0; i < 100; i++)
 		jump(tree, AUXTAP_BRANCH_JUMP, i % 2 ? 0x4010 : 0x2010, i % 2 ? 0x2000 : 0x4000);
 	event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x2015, 2);
@@ -416,6 +417,10 @@ static void forgotten_frames(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
 	const int nr = TOO_MANY;
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNCOUNTED};
+	const struct auxtap_event uncounted = {.size = sizeof(uncounted),
+					       .type = AUXTAP_EVENT_GAP,
+					       .gap = &gap};
 	struct call_open *open;
 	size_t nr_open;
 	bool at_most;
@@ -431,6 +436,11 @@ static void forgotten_frames(void **state)
 	assert_true(call_tree_forgotten(tree, &at_most) > 0);
 	assert_int_equal(nr_open + forgotten(tree), 2 * nr + 1);
 	assert_false(at_most);
+	assert_int_equal(call_tree_forgotten_min(tree), forgotten(tree));
+	/* a loop without packets loses none */
+	nr_open = forgotten(tree);
+	assert_int_equal(call_tree_event(tree, &uncounted), 0);
+	assert_int_equal(forgotten(tree), nr_open);
 	for (int i = 0; i < nr; i++)
 		event(tree, AUXTAP_EVENT_RETURN, 0x3020, i < nr - 1 ? 0x3015 : 0x1015, 2);
 	assert_int_equal(call_tree_forgotten(tree, &at_most), 0);
@@ -438,6 +448,40 @@ static void forgotten_frames(void **state)
 	assert_ptr_equal(call_tree_current(tree)->parent, call_tree_root(tree));
 	call_tree_free(tree);
 }
+
+/* The row of an outer recursion says how its functions were entered, as that of an inner one does.
+ */
+static void rows_of_spilled_calls(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_node **rows;
+	struct call_open *open;
+	size_t nr, nr_rows, found = 0;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	for (int i = 0; i < 5000; i++) {
+		event(tree, AUXTAP_EVENT_CALL, i ? 0x4010 : 0x1010, 0x2000, 4);
+		jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2010,
+		     0x4000); /* not proved to be a call */
+	}
+	for (int i = 0; i < 40000; i++)
+		event(tree, AUXTAP_EVENT_CALL, i ? 0x3010 : 0x4010, 0x3000, 4);
+	nr = call_tree_open_calls(tree, call_tree_current(tree), &open);
+	rows = calloc(nr, sizeof(*rows));
+	assert_non_null(rows);
+	nr_rows = call_open_fold(tree, open, nr, true, rows);
+	for (size_t i = 0; i < nr_rows; i++)
+		if (rows[i]->addr == 0x4000 && rows[i]->depth > 1000) {
+			assert_true(rows[i]->by_jump);
+			found++;
+		}
+	assert_int_equal(found, 1);
+	free(rows);
+	free(open);
+	call_tree_free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +490,7 @@ int main(void)
 		cmocka_unit_test(conditional_tail_call),
 		cmocka_unit_test(sums_of_forgotten_calls),
 		cmocka_unit_test(long_chains_of_tail_calls),
+		cmocka_unit_test(rows_of_spilled_calls),
 		cmocka_unit_test(forgotten_frames),
 		cmocka_unit_test(comes_back_from_the_deep),
 		cmocka_unit_test(gap_in_the_deep),

@@ -104,6 +104,29 @@ static void deeper_than_is_kept(void **state)
 	call_tree_free(tree);
 }
 
+/* The same, where each call of 0x2000 jumps to 0x3000, which calls it again. */
+static void deeper_by_jumps(void **state)
+{
+	const unsigned int depth = 400000;
+	struct call_tree *tree = counted(&ops);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	for (unsigned int i = 0; i < depth; i++) {
+		event(tree, AUXTAP_EVENT_CALL, i ? 0x3010 : 0x1010, 0x2000, 1);
+		jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x3000);
+	}
+	assert_true(forgotten(tree) > 1000);
+	for (unsigned int i = 0; i < depth; i++)
+		event(tree, AUXTAP_EVENT_RETURN, 0x3020, i < depth - 1 ? 0x3015 : 0x1015, 1);
+	event(tree, AUXTAP_EVENT_ASYNC, 0x1020, 0, 1);
+	/* jump() has two instructions */
+	check(tree, 0x3000, 2 * depth - 1, 4 * depth - 3, depth);
+	check(tree, 0x2000, 2 * depth, 4 * depth - 1, depth);
+	check(tree, 0x1000, 2, 4 * depth + 1, 0);
+	call_tree_free(tree);
+}
+
 /* A state machine of tail calls goes on in one frame, and is counted to its end. */
 static void chains_of_tail_calls(void **state)
 {
@@ -152,6 +175,7 @@ int main(void)
 		cmocka_unit_test(a_recursion_counts_once),
 		cmocka_unit_test(callers_appear_and_gaps_end),
 		cmocka_unit_test(deeper_than_is_kept),
+		cmocka_unit_test(deeper_by_jumps),
 		cmocka_unit_test(chains_of_tail_calls),
 		cmocka_unit_test(calls_without_end),
 	};
