@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Reads the arguments and the auxiliary vector of a process: from /proc, or, for an emulated one,
- * from its initial stack (argc, arguments, 0, environment, 0, auxiliary vector), which the program
- * may have changed since.
+ * Reads the arguments and the auxiliary vector of a process: from /proc, or, for one that qemu
+ * executes, from its initial stack (argc, arguments, 0, environment, 0, auxiliary vector), which
+ * the program may have changed since.
  */
 #include "process_start.h"
 

@@ -12,7 +12,7 @@
 #define SYS_PMSCR  0xc4c8
 #define SYS_PMSIDR 0xc4cf
 #define NR_REGS	   16 /* starting at SYS_PMSCR */
-/* PMSIDR: every filter, counters of 12 bits; MaxSize comes from the setup. */
+/* PMSIDR: every feature up to FnE, counters of 12 bits; MaxSize comes from the setup. */
 #define PMSIDR_REST	     (0x7full | 2ull << 16)
 #define PMSIDR_MAXSIZE_SHIFT 12
 
@@ -24,10 +24,13 @@ struct spe {
 	u64 regs[NR_REGS];
 	const u8 *bytes; /* the record that is being stored; NULL: positions only */
 	u32 nr_bytes;
-	u8 memory[4096]; /* the stage stores here; bus->store() writes the simulated memory */
+	u8 memory[4096]; /* the stage stores its padding here; bus->store(): the simulated memory */
 };
 
-/* Called once before each store, of padding up to align and the record after it. */
+/*
+ * Stores into the simulated memory. Called once for each record with its padding, or by
+ * spe_output_advance() for many records without contents.
+ */
 static void *stage_virt(void *ctx, u64 addr, u64 size)
 {
 	struct spe *spe = ctx;
@@ -90,7 +93,10 @@ static void spe_reg_write(void *unit, uint32_t reg, uint64_t value)
 static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct spe *spe = unit;
-	/* follow.c passes less at the end, to stop where the real machine stopped */
+	/*
+	 * Less than a record comes only from follow.c, which replays a run of real hardware
+	 * ('auxtap watermark live') and ends each transaction where the hardware ended it.
+	 */
 	u32 record = nr_bytes < spe->record_bytes ? (u32)nr_bytes : spe->record_bytes;
 	u64 skim = 0;
 
@@ -113,7 +119,7 @@ static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes,
 	spe->bytes = bytes;
 	spe->nr_bytes = record;
 	*taken = record;
-	/* bytes NULL: stage_virt() has stored the record */
+	/* NULL, because stage_virt() stores the record itself */
 	return spe_output_record(&spe->out, NULL, record) ? record : 0;
 }
 
@@ -139,6 +145,7 @@ static void normalise(void *unit, bool closed)
 	struct spe *spe = unit;
 	struct spe_output *out = &spe->out;
 
+	/* the distance from now; 0: none is pending */
 	out->irq_at -= out->irq_pending ? out->nr_written + out->nr_dropped : out->irq_at;
 	out->nr_written = out->nr_dropped = out->nr_padding = 0;
 	out->nr_records = out->nr_records_dropped = 0;

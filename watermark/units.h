@@ -11,10 +11,10 @@ const struct auxtap_trace_unit *unit_spe(void);
 const struct auxtap_trace_unit *unit_trbe(void);
 
 /*
- * For explore.c, which compares states: the size of the object that create() returns, and a
- * function that resets its counters, which only count up and do not affect behaviour. closed: no
- * transaction is open, so the driver will set the pointers of a unit that is off before it enables
- * it. NULL: not a built-in unit.
+ * For explore.c, which compares states: how many bytes of the object that create() returns are
+ * compared, and a function that resets its counters, which only count up and do not affect
+ * behaviour. closed: no transaction is open, so the driver will set the pointers of a unit that is
+ * off before it enables it. NULL: not a built-in unit.
  */
 struct unit_state {
 	size_t size;

@@ -104,11 +104,13 @@ uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t siz
 
 		if (part > size - done)
 			part = size - done;
-		if (part > 4) /* 4 bytes at a time, as a dump with priority may begin in between */
+		if (part >
+		    4) /* an earlier dump of the list, or a given image, may begin in between */
 			part = 4;
 		memcpy((uint8_t *)buf + done, dump->bytes + at, (size_t)part);
 		done += (uint32_t)part;
 	}
+	/* the code of a snapshot directory comes from its dumps and --image alone */
 	if (done || (mem->dumps && mem->dumps->nr && !image_set_has_override(mem->set, addr)))
 		return done;
 	size = bytes_certain(mem, addr, size);

@@ -8,7 +8,7 @@
 
 struct cs_memory_dump {
 	uint64_t addr, size;
-	uint32_t space;
+	uint32_t space;	      /* CS_SPACE_…; 0: any */
 	const uint8_t *bytes; /* NULL: the file does not exist */
 };
 
@@ -31,7 +31,7 @@ struct cs_memory {
 	uint64_t time;
 	uint64_t since;
 	bool from_start; /* see struct image_between */
-	bool changed;	 /* mappings changed between the two times */
+	bool changed;	 /* mappings may have changed between the two times */
 	uint32_t space;
 	/* instructions executed in an image, not yet added to its counter */
 	uint64_t count_lo, count_hi, count_nr;

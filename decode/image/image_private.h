@@ -291,7 +291,9 @@ bool code_names_line(const struct auxtap_image *image, uint64_t addr, struct aux
 struct image_between {
 	pid_t pid;
 	uint64_t since, until;
-	bool from_start; /* the records contain all that the process had mapped from 'since' on */
+	/* no mapping is missing in the records: an exec without earlier ones is the first program's
+	 */
+	bool from_start;
 };
 
 /*

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * --truth: writes the address of every retired user instruction to PATH.TID, as a little-endian
- * u64. A failed write is reported to capture once, as a gap; nothing is dropped silently. The files
- * grow by some hundred megabytes a second, so writing stops before the disk is full.
+ * u64. The first failure of each thread is reported to capture (AUXTAP_UNTRACED_TRUTH): its file
+ * ends, the trace goes on. The files grow by some hundred megabytes a second, so writing stops
+ * before the disk is full.
  */
 #include "emu_state.h"
 #include "util/vector.h"
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #define TRUTH_NR      8192
-#define TRUTH_RESERVE (1ull << 30) /* bytes of disk space to leave free, or a tenth of it */
+#define TRUTH_RESERVE (1ull << 30) /* bytes to leave free, or a tenth of a smaller disk */
 
 static int truth_file(const char *path, pid_t tid, bool append)
 {
@@ -47,7 +48,7 @@ static bool disk_full(const struct emu_ground_truth *t, size_t more)
 		return false;
 	unit = fs.f_frsize ? fs.f_frsize : fs.f_bsize;
 	reserve = fs.f_blocks * unit / 10 < TRUTH_RESERVE ? fs.f_blocks * unit / 10 : TRUTH_RESERVE;
-	/* file systems without a size (of a pipe or /dev/null) cannot be full */
+	/* a file system that reports no size is never full */
 	return fs.f_blocks && fs.f_bavail * unit < reserve + more;
 }
 

@@ -92,13 +92,13 @@ struct auxtap_trace_unit {
 	void (*reg_write)(void *unit, uint32_t reg, uint64_t value);
 	/*
 	 * Called while tracing and the buffer are enabled: the program generates nr_bytes of trace,
-	 * more than 0 (arm_spe: a whole number of records). bytes may be NULL, see store(). *taken:
-	 * how many of them the unit has consumed, 1 to nr_bytes, including bytes that a stopped
-	 * unit loses. Returns how many of the consumed bytes were stored: the first ones, in order,
-	 * without padding; the others are lost. A unit that loses bytes and then stores again must
-	 * return in between; the simulator passes the rest in the next call. The simulator advances
-	 * time after each call: a unit that raises its interrupt line calls irq() and returns at
-	 * that byte, with *taken up to it.
+	 * more than 0 (arm_spe: whole records, but where 'live' ends a transaction). bytes may be
+	 * NULL, see store(). *taken: how many of them the unit has consumed, 1 to nr_bytes,
+	 * including bytes that a stopped unit loses. Returns how many of the consumed bytes were
+	 * stored: the first ones, in order, without padding; the others are lost. A unit that loses
+	 * bytes and then stores again must return in between; the simulator passes the rest in the
+	 * next call. The simulator advances time after each call: a unit that raises its interrupt
+	 * line calls irq() and returns at that byte, with *taken up to it.
 	 */
 	uint64_t (*produce)(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken);
 	/*
