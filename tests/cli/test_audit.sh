@@ -176,7 +176,7 @@ grep -q 'wakeups-unnoted' json && fail "all are noted: $(cat json)"
 made "${missed% }" 1 's/^reader.*/& 8/'
 grep -q 'wakeups-unnoted' json && fail "all are noted: $(cat json)"
 made "${missed% }" 1 's/^reader.*/& 9/'
-grep -q '8 of 9 times' json || fail "one was not noted: $(cat json)"
+grep -q '8 of 9 wakeups' json || fail "one was not noted: $(cat json)"
 made "${missed}wakeup-missing" 1 's/^wait 8200 4200 200 1/wait 8200 4200 200 0/'
 made "${missed}wakeup-missing" 1 's/^wait 4200 0 100 1/&\nwait 8191 8191 100 0\nwait 8192 4200 150 0\nwait 8192 4200 160 0/'
 made "${missed}wakeup-without-cause" 1 's/^wait 8200 4200 200 1/&\nwait 8300 8200 300 1/'
