@@ -12,9 +12,8 @@
 #include <string.h>
 
 /*
- * Bound on searches through the callers, so that hostile traces do not make them quadratic: each
- * search may look at MAX_SEARCH nodes; more are taken from a budget that grows by SEARCH_PER_EVENT
- * with each event.
+ * Bounds searches through the callers, which hostile traces could make quadratic: each may look at
+ * MAX_SEARCH nodes; more come from a budget that grows by SEARCH_PER_EVENT with each event.
  */
 #define MAX_SEARCH	      256
 #define SEARCH_PER_EVENT      64
@@ -94,9 +93,8 @@ static struct call_node *find_open_call(struct call_tree *tree, uint64_t addr)
 }
 
 /*
- * The innermost caller whose active call site has addr as its landing pad; NULL: none.
- * landing_pad_of() returns 0 for "none", so an addr of 0 (a jump through a null pointer) must not
- * match.
+ * The innermost caller whose active call site has addr as its landing pad; NULL: none. An addr of 0
+ * (a jump through a null pointer) must not match: landing_pad_of() returns 0 for "none".
  */
 static struct call_node *find_catcher(struct call_tree *tree, uint64_t addr)
 {
