@@ -76,7 +76,7 @@ int emu_link_find(char *path, size_t size, struct auxtap_error *err);
 int emu_link_find_beside(const char *name, char *path, size_t size);
 /*
  * The qemu that auxtap-emu finds for programs of target ("x86_64"): version, path and a remark, or
- * only why there is none.
+ * only why it finds no qemu.
  */
 struct emu_engine {
 	char version[32];

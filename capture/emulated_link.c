@@ -43,7 +43,7 @@ static int check_executable(const char *path)
 }
 
 /*
- * Sets path to the first candidate that can be executed. If there is none, returns -EACCES with the
+ * Sets path to the first candidate that can be executed. If none can, returns -EACCES with the
  * first candidate to which access is denied, or -ENOENT.
  */
 static int find_executable(const char (*candidates)[PATH_MAX], int nr, char *path, size_t size)
@@ -217,7 +217,7 @@ static int queue_event(struct emu_link *link, const struct auxtap_target_event *
 	return 0;
 }
 
-/* Returns 1 if it read an event from the socket, 0 if there is none, or -EPIPE. */
+/* Returns 1 if it read an event from the socket, 0 if no event waits, or -EPIPE. */
 static int receive_event(struct emu_link *link, struct auxtap_target_event *ev)
 {
 	for (;;) {
@@ -297,7 +297,7 @@ static int send_request(struct emu_link *link, const struct emu_call_args *args)
 	return 0;
 }
 
-/* Returns 1 if it read a reply into *reply and args, 0 if there is none yet, or an error. */
+/* Returns 1 if it read a reply into *reply and args, 0 if no reply has come, or an error. */
 static int receive_reply(struct emu_link *link, struct emu_call_args *args, struct emu_reply *reply)
 {
 	union {

@@ -163,7 +163,7 @@ static bool cxa_globals(const struct cxx_library *cxx, uint64_t fs, uint64_t *gl
 	return false;
 }
 
-/* The current exception's object and type; false: there is none, or it is not GCC's. */
+/* The current exception's object and type; false: no exception, or not one of GCC's. */
 static bool current_exception(const struct cxx_library *cxx, uint64_t fs, uint64_t *object,
 			      uint64_t *type)
 {

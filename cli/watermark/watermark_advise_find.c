@@ -235,7 +235,7 @@ static int confirm(const struct advise_request *request, struct advise *a, uint6
 	return good;
 }
 
-/* Finds the best watermark that passes the long runs: 1; 0: there is none; or negative. */
+/* Finds the best watermark that passes the long runs: 1; 0: none passes; or negative. */
 static int choose_watermark(const struct advise_request *request, struct advise *a, uint64_t area,
 			    struct tries *t, struct advise_area *sum, struct auxtap_error *err)
 {

@@ -363,7 +363,7 @@ static void mark_snapshot_records(const struct coverage *c, struct ring *ring)
 	}
 }
 
-/* The newest snapshot record at or before 'end'; if there is none, the first one after it. */
+/* The newest snapshot record at or before 'end', else the first one after it. */
 static const struct trace_aux *newest_before(const struct coverage *c, uint64_t end)
 {
 	struct trace_aux_cursor cursor;

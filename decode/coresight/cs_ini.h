@@ -19,7 +19,7 @@ struct cs_ini {
 
 int cs_ini_read(struct cs_ini *ini, const char *path, struct auxtap_error *err);
 void cs_ini_free(struct cs_ini *ini);
-/* The value of the first entry that matches, ignoring case; NULL: there is none. */
+/* The value of the first entry that matches, ignoring case; NULL: no entry matches. */
 const char *cs_ini_get(const struct cs_ini *ini, const char *section, const char *key);
 /* Parses a number as in C; false: it is not a number. */
 bool cs_ini_number(const char *value, uint64_t *number);

@@ -26,9 +26,8 @@ static uint64_t function_start(const struct report_out *ro, uint64_t addr)
 static bool is_tail_call(const struct report_out *ro, const struct call_open *to,
 			 const struct call_open *from)
 {
-	return to->by_tail_call && to->node && !to->node->by_jump && !to->node->by_fall &&
-	       !to->node->lost && !to->node->nr_above && to->site && from->addr &&
-	       function_start(ro, to->addr) == to->addr &&
+	return to->is_proven && to->node && !to->node->lost && !to->node->nr_above && to->site &&
+	       from->addr && function_start(ro, to->addr) == to->addr &&
 	       function_start(ro, to->site) == from->addr;
 }
 

@@ -210,7 +210,7 @@ def check_variables(line, functions):
 
 def check_outer(lines, report):
     known = report['backtrace']['from_trace']
-    rows, left_out = [], 0
+    rows, left_out, not_kept, perhaps = [], 0, False, False
     for line in lines:
         m = re.match(r'      \.\.\. (\d+) more$', line)
         if m:
@@ -218,12 +218,14 @@ def check_outer(lines, report):
             rows += [None] * left_out
         elif line.endswith(' further ones, too many to be kept'):
             most = 'at most ' if known['calls_not_kept_are'] == 'at_most' else ''
+            not_kept = True
             assert line == '      ... and %s%d further ones, too many to be kept' % (
                 most, known['calls_not_kept']), (line, known)
         elif line.startswith('      ... and perhaps further ones'):
-            assert known['perhaps_more'], line
+            perhaps = True
         elif 'Arguments and local variables are left out' not in line:
             rows.append(line)
+    assert not_kept == ('calls_not_kept' in known) and perhaps == known['perhaps_more'], lines
     assert len(rows) == len(known['rows']) or 'rows_left_out_before' in str(known), (lines, known)
     for line, row in zip(rows, known['rows']):
         if not line or 'rows_left_out_before' in row:
