@@ -148,6 +148,9 @@ END
 "$AUXTAP" crash -m 8,1 -o ring.data -- ./deep 90000 >stdout 2>stderr </dev/null
 backtrace ring.data | sed -n '/^  Known from the trace/,/^$/p' >outer
 if grep -q main outer; then fail "main is not in the ring: $(cat outer)"; fi
+[ ! -s outer ] ||
+	grep -qx '      [.]* and perhaps further ones, from before what the trace contains' outer ||
+	fail "a small ring: further calls are possible: $(cat outer)"
 "$AUXTAP" report --format json ring.data | guard python3 -c 'import json, sys
 known = json.load(sys.stdin)["backtrace"].get("from_trace")
 assert (known is not None) == bool(open("outer").read()), known
