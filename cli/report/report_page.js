@@ -87,13 +87,15 @@ function exceptionNode({ type, what, uncaught, thrown_by: throwers }) {
 function originNode({ kind, is_code: isCode, value, block, offset, location }, memory) {
 	const what = isCode ? 'address' : value === '0x0' ? 'null pointer' : 'pointer';
 
-	if (kind === 'returned')
-		return node('p', 'note', `The ${what} was returned by `, locationNode(location));
+	const made = node('p', 'note', `The ${what} was ${kind} by `, locationNode(location));
 
-	const { is_freed: isFreed, bytes } = memory.find(known => known.address === block);
+	if (block !== null) {
+		const { is_freed: isFreed, bytes } = memory.find(known => known.address === block);
 
-	return node('p', 'note', `The ${what} was read from byte ${offset} of the ${isFreed ?
-		'freed block' : 'block'} of ${bytes} bytes at ${block}`);
+		made.append(`, from byte ${offset} of the ${isFreed ? 'freed block' : 'block'} of ` +
+			`${bytes} bytes at ${block}`);
+	}
+	return made;
 }
 
 function crashHead(report) {

@@ -4,28 +4,14 @@
  * computed from. Only moves, and additions of constants to a pointer, are followed; anything else
  * that may have changed the value makes it unknown.
  */
-#include "origin.h"
-#include "zydis_insn.h"
+#include "origin_x86.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEPS 24 /* instructions that one pointer is followed through */
-#define MAX_DEPTH 6  /* nested registers that an address is computed from */
-
-/* An executed instruction. The newest is the first; index -1 is the state at the fault. */
-struct executed {
-	struct x86_insn insn;
-	uint64_t ip;
-	const struct report_branch *branch; /* the taken branch that it is; NULL: none */
-};
-
-struct trail {
-	const struct origin_flow *flow;
-	struct executed *at;
-	int nr;
-	bool called; /* the stack pointer at the fault is that after the call at the fault */
-};
+#define MAX_STEPS 24	 /* instructions that one pointer is followed through */
+#define MAX_DEPTH 6	 /* nested registers that an address is computed from */
+#define MAX_WORK  100000 /* stores that are compared with an address */
 
 /* ---- what was executed ---- */
 
@@ -81,8 +67,7 @@ static int enclosing_reg(ZydisRegister reg)
 	return x86_reg_index(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg));
 }
 
-/* The operand that changes the register; NULL: none does. */
-static const ZydisDecodedOperand *writes_reg(const struct executed *e, int reg)
+const ZydisDecodedOperand *origin_writes_reg(const struct executed *e, int reg)
 {
 	for (unsigned int i = 0; i < e->insn.info.operand_count; i++) {
 		const ZydisDecodedOperand *op = &e->insn.op[i];
@@ -114,8 +99,7 @@ static bool is_move_to(const struct executed *e, const ZydisDecodedOperand *op)
 	return e->insn.info.mnemonic == ZYDIS_MNEMONIC_MOV && op == &e->insn.op[0] && is_reg64(op);
 }
 
-/* "add register, constant", "sub", or "lea register, [register + constant]". */
-static bool adds_constant(const struct executed *e, const ZydisDecodedOperand *op, int *from,
+bool origin_adds_constant(const struct executed *e, const ZydisDecodedOperand *op, int *from,
 			  uint64_t *added)
 {
 	const ZydisDecodedOperand *other = &e->insn.op[1];
@@ -178,49 +162,6 @@ static bool address_before(const struct trail *t, const struct executed *e, int 
 	return true;
 }
 
-/* The constant that the instruction adds to the stack pointer; false: unknown. */
-static bool stack_moves(const struct executed *e, uint64_t *by)
-{
-	const ZydisDecodedOperand *op = writes_reg(e, AUXTAP_X86_SP);
-	int from;
-
-	*by = 0;
-	if (!op)
-		return true;
-	switch (e->insn.info.mnemonic) {
-	case ZYDIS_MNEMONIC_PUSH:
-	case ZYDIS_MNEMONIC_CALL:
-		*by = -8ull;
-		return e->insn.info.operand_width == 64;
-	case ZYDIS_MNEMONIC_POP:
-		*by = 8;
-		return e->insn.info.operand_width == 64 &&
-		       op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
-	case ZYDIS_MNEMONIC_RET:
-		*by = 8;
-		return e->insn.info.operand_count_visible == 0;
-	default:
-		return adds_constant(e, op, &from, by) && from == AUXTAP_X86_SP;
-	}
-}
-
-static bool stack_pointer_before(const struct trail *t, int index, uint64_t *value)
-{
-	uint64_t by;
-
-	*value = t->flow->regs->reg[AUXTAP_X86_SP];
-	if (!(t->flow->regs->valid & 1ull << AUXTAP_X86_SP))
-		return false;
-	if (t->called)
-		*value += 8;
-	for (int i = 0; i <= index; i++) {
-		if (!stack_moves(&t->at[i], &by))
-			return false;
-		*value -= by;
-	}
-	return true;
-}
-
 enum touch { TOUCH_NOT, TOUCH_EXACTLY, TOUCH_UNKNOWN };
 
 /* Does the instruction write to the bytes at addr? */
@@ -229,6 +170,9 @@ static enum touch touches(const struct trail *t, int index, uint64_t addr, unsig
 {
 	const struct executed *e = &t->at[index];
 
+	if (!*t->work)
+		return TOUCH_UNKNOWN;
+	--*t->work;
 	if (e->insn.info.attributes &
 	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
 		return TOUCH_UNKNOWN;
@@ -259,20 +203,73 @@ static bool is_own_stack(const struct trail *t, uint64_t addr)
 	return map && sp >= map->start && sp < map->end;
 }
 
-/* The bytes at addr as of an index, if nothing has written to them since. */
+/* Where a value was stored from. */
+struct stored {
+	int index;     /* of the store; -1: unknown, other threads may have written there since */
+	int reg;       /* -1: it was no register */
+	bool is_value; /* it was a constant: */
+	uint64_t value;
+};
+
+/* Finds what was stored at addr before index. */
+static struct stored stored_at(const struct trail *t, int index, uint64_t addr, int depth)
+{
+	struct stored stored = {.index = -1, .reg = -1};
+
+	if (!is_own_stack(t, addr))
+		return stored;
+	for (int i = index + 1; i < t->nr; i++) {
+		const struct executed *e = &t->at[i];
+		const ZydisDecodedOperand *from = &e->insn.op[1];
+
+		switch (touches(t, i, addr, 8, depth)) {
+		case TOUCH_NOT:
+			continue;
+		case TOUCH_UNKNOWN:
+			return stored;
+		case TOUCH_EXACTLY:
+			break;
+		}
+		if (e->insn.info.mnemonic == ZYDIS_MNEMONIC_PUSH)
+			from = &e->insn.op[0];
+		else if (e->insn.info.mnemonic != ZYDIS_MNEMONIC_MOV)
+			return stored;
+		stored.index = i;
+		stored.is_value = from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+		if (stored.is_value)
+			stored.value = from->imm.value.u;
+		else if (is_reg64(from))
+			stored.reg = x86_reg_index(from->reg.value);
+		return stored;
+	}
+	return stored;
+}
+
+/* The word that was stored at addr before an index. */
+static bool stored_before(const struct trail *t, int index, uint64_t addr, int depth,
+			  uint64_t *value)
+{
+	const struct stored stored = stored_at(t, index, addr, depth);
+
+	*value = stored.value;
+	return stored.is_value ||
+	       (stored.reg >= 0 && value_before(t, stored.index, stored.reg, depth, value));
+}
+
+/* The bytes at addr as of an index: those at the fault, or what was stored there before. */
 static bool memory_before(const struct trail *t, int index, uint64_t addr, unsigned int nr_bytes,
 			  int depth, uint64_t *value)
 {
 	for (int i = 0; i < index; i++)
 		if (touches(t, i, addr, nr_bytes, depth) != TOUCH_NOT)
-			return false;
+			return nr_bytes == 8 && stored_before(t, index, addr, depth, value);
 	return is_own_stack(t, addr) && report_facts_memory(t->flow->facts, addr, value, nr_bytes);
 }
 
 static int last_write(const struct trail *t, int index, int reg)
 {
 	for (index++; index < t->nr; index++)
-		if (writes_reg(&t->at[index], reg))
+		if (origin_writes_reg(&t->at[index], reg))
 			return index;
 	return -1;
 }
@@ -280,7 +277,7 @@ static int last_write(const struct trail *t, int index, int reg)
 static bool is_unchanged_since(const struct trail *t, int index, int reg)
 {
 	for (int i = 0; i <= index; i++)
-		if (writes_reg(&t->at[i], reg))
+		if (origin_writes_reg(&t->at[i], reg))
 			return false;
 	return true;
 }
@@ -348,6 +345,10 @@ static bool result_of(const struct trail *t, int index, int depth, uint64_t *val
 			return false;
 		*value += insn->info.mnemonic == ZYDIS_MNEMONIC_ADD ? other : -other;
 		return true;
+	case ZYDIS_MNEMONIC_XOR:
+		*value = 0;
+		return insn->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		       insn->op[0].reg.value == insn->op[1].reg.value;
 	case ZYDIS_MNEMONIC_SHL:
 		if (insn->op[0].size != 64 || insn->op[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
 		    !source_before(t, index, &insn->op[0], depth, value))
@@ -359,6 +360,19 @@ static bool result_of(const struct trail *t, int index, int depth, uint64_t *val
 	}
 }
 
+/* What pop or leave at an index restored, of what was pushed. */
+static bool popped(const struct trail *t, int index, int depth, uint64_t *value)
+{
+	const bool leaves = t->at[index].insn.info.mnemonic == ZYDIS_MNEMONIC_LEAVE;
+	uint64_t addr;
+
+	if (!leaves && !origin_sp_before(t, index, &addr))
+		return false;
+	if (leaves && !origin_sp_after(t, index, &addr))
+		return false;
+	return stored_before(t, index, leaves ? addr - 8 : addr, depth, value);
+}
+
 static bool value_before(const struct trail *t, int index, int reg, int depth, uint64_t *value)
 {
 	const struct auxtap_regs *regs = t->flow->regs;
@@ -368,7 +382,7 @@ static bool value_before(const struct trail *t, int index, int reg, int depth, u
 	if (reg < 0 || !depth--)
 		return false;
 	if (reg == AUXTAP_X86_SP)
-		return stack_pointer_before(t, index, value);
+		return origin_sp_before(t, index, value);
 	if (is_unchanged_since(t, index, reg)) {
 		*value = regs->reg[reg];
 		return regs->valid >> reg & 1;
@@ -376,7 +390,10 @@ static bool value_before(const struct trail *t, int index, int reg, int depth, u
 	by = last_write(t, index, reg);
 	if (by < 0)
 		return false;
-	op = writes_reg(&t->at[by], reg);
+	op = origin_writes_reg(&t->at[by], reg);
+	if (t->at[by].insn.info.mnemonic == ZYDIS_MNEMONIC_LEAVE ||
+	    (t->at[by].insn.info.mnemonic == ZYDIS_MNEMONIC_POP && is_reg64(op)))
+		return popped(t, by, depth, value);
 	/* a result of 8 or 16 bits does not change the other bits */
 	if (op->size != 64 && op->size != 32)
 		return false;
@@ -390,39 +407,6 @@ static bool value_before(const struct trail *t, int index, int reg, int depth, u
 /* ---- the search ---- */
 
 /*
- * The register that was stored at addr before *index, which becomes that of the store; -1: unknown,
- * for example if other threads may have written there since.
- */
-static int stored_from(const struct trail *t, int *index, uint64_t addr)
-{
-	if (!is_own_stack(t, addr))
-		return -1;
-	for (int i = *index + 1; i < t->nr; i++) {
-		const struct executed *e = &t->at[i];
-		const ZydisDecodedOperand *from = &e->insn.op[1];
-
-		switch (touches(t, i, addr, 8, MAX_DEPTH)) {
-		case TOUCH_NOT:
-			continue;
-		case TOUCH_UNKNOWN:
-			return -1;
-		case TOUCH_EXACTLY:
-			break;
-		}
-		if (e->insn.info.mnemonic != ZYDIS_MNEMONIC_MOV || !is_reg64(from))
-			return -1;
-		*index = i;
-		return x86_reg_index(from->reg.value);
-	}
-	return -1;
-}
-
-static bool is_call(const struct report_branch *b)
-{
-	return b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT;
-}
-
-/*
  * Did the function that returned at an index write to rax? If its caller knows that it does not, it
  * may keep a value there.
  */
@@ -433,11 +417,11 @@ static bool wrote_result(const struct trail *t, int index)
 	for (int i = index; i < t->nr; i++) {
 		const struct report_branch *b = t->at[i].branch;
 
-		if (b && is_call(b) && !--depth)
+		if (b && origin_is_call(b) && !--depth)
 			return false;
 		if (b && b->kind == AUXTAP_BRANCH_RETURN)
 			depth++;
-		if (writes_reg(&t->at[i], AUXTAP_X86_AX))
+		if (origin_writes_reg(&t->at[i], AUXTAP_X86_AX))
 			return true;
 	}
 	return false;
@@ -455,7 +439,7 @@ static const struct report_branch *written_by(const struct trail *t, int index, 
 		if (b && b->kind == AUXTAP_BRANCH_RETURN && reg == AUXTAP_X86_AX &&
 		    !origin_is_helper(t->flow->ro, b->from) && wrote_result(t, i))
 			return b;
-		if (writes_reg(&t->at[i], reg)) {
+		if (origin_writes_reg(&t->at[i], reg)) {
 			*by = i;
 			return NULL;
 		}
@@ -464,12 +448,125 @@ static const struct report_branch *written_by(const struct trail *t, int index, 
 	return NULL;
 }
 
+/*
+ * The address of the instruction, or of the call if it is in a function of a library's header, such
+ * as the get() of a smart pointer.
+ */
+static uint64_t own_ip(const struct trail *t, int index)
+{
+	const struct report_out *ro = t->flow->ro;
+	const uint64_t ip = t->at[index].ip;
+	uint64_t back;
+	int i = index;
+
+	while (i >= 0 && origin_is_helper(ro, t->at[i].ip))
+		i--;
+	if (i == index)
+		return ip;
+	back = i < 0 ? t->flow->insn_ip : t->at[i].ip;
+	if (i < 0 && origin_is_helper(ro, back))
+		return ip;
+	if (!t->at[i + 1].branch || t->at[i + 1].branch->kind != AUXTAP_BRANCH_RETURN)
+		return ip;
+	for (i = index + 1; i < t->nr; i++) {
+		const struct executed *e = &t->at[i];
+
+		if (e->branch && origin_is_call(e->branch) && e->ip + e->insn.info.length == back)
+			return e->ip;
+	}
+	return ip;
+}
+
+/* The instruction at an index set the pointer to a constant: if that is the value. */
+static void set_constant(const struct trail *t, int index, uint64_t value,
+			 struct report_origin *origin)
+{
+	if (!origin->has_value || value != origin->value)
+		return;
+	origin->kind = REPORT_ORIGIN_SET;
+	origin->ip = own_ip(t, index);
+}
+
+/* Is the result the same whenever the instruction is executed? */
+static bool is_constant(const struct executed *e)
+{
+	const ZydisDecodedOperand *from = &e->insn.op[1];
+
+	switch (e->insn.info.mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+		return from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	case ZYDIS_MNEMONIC_XOR:
+		return from->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		       e->insn.op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		       from->reg.value == e->insn.op[0].reg.value;
+	case ZYDIS_MNEMONIC_LEA:
+		return from->mem.base == ZYDIS_REGISTER_RIP;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The instruction that set the constant which the one at an index wrote to op: itself, or one of 32
+ * bits, as in "xorl %eax, %eax; movl %eax, %edi". -1: it wrote something else.
+ */
+static int constant_at(const struct trail *t, int index, const ZydisDecodedOperand *op,
+		       uint64_t *value)
+{
+	const struct executed *e = &t->at[index];
+
+	if (op != &e->insn.op[0] || (op->size != 64 && op->size != 32))
+		return -1;
+	if (op->size == 32 && e->insn.info.mnemonic == ZYDIS_MNEMONIC_MOV &&
+	    e->insn.op[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
+		index = last_write(t, index, x86_reg_index(e->insn.op[1].reg.value));
+	if (index < 0 || !is_constant(&t->at[index]) || t->at[index].insn.op[0].size < op->size ||
+	    !result_of(t, index, MAX_DEPTH, value))
+		return -1;
+	if (op->size == 32)
+		*value = (uint32_t)*value;
+	return index;
+}
+
+/*
+ * The pointer was read from memory by the instruction at *index, by its operand 'from' or (NULL) by
+ * pop. Returns the register that it had been stored there from, by the instruction at *index; -1:
+ * unknown.
+ */
+static int read_memory(const struct trail *t, int *index, const ZydisDecodedOperand *from,
+		       struct report_origin *origin)
+{
+	struct stored stored;
+
+	if (from)
+		origin->has_addr =
+			address_before(t, &t->at[*index], *index, from, MAX_DEPTH, &origin->addr);
+	else
+		origin->has_addr = origin_sp_before(t, *index, &origin->addr);
+	origin->kind = REPORT_ORIGIN_READ;
+	/* rbp may also be a pointer, rarely to what is after an object */
+	origin->is_local =
+		!from || from->mem.base == ZYDIS_REGISTER_RSP ||
+		(from->mem.base == ZYDIS_REGISTER_RBP &&
+		 (origin->has_addr ? is_own_stack(t, origin->addr) : from->mem.disp.value < 0));
+	origin->ip = own_ip(t, *index);
+	if (!origin->has_addr)
+		return -1;
+	stored = stored_at(t, *index, origin->addr, MAX_DEPTH);
+	if (stored.is_value)
+		set_constant(t, stored.index, stored.value, origin);
+	*index = stored.index;
+	return stored.reg;
+}
+
 static void follow(const struct trail *t, int index, int reg, struct report_origin *origin)
 {
 	for (int steps = 0; steps < MAX_STEPS && reg >= 0; steps++) {
 		const struct report_branch *returned = written_by(t, index, reg, &index);
 		const ZydisDecodedOperand *op, *from;
-		uint64_t added, addr;
+		const struct executed *e;
+		uint64_t added, value;
+		int by;
 
 		if (returned) {
 			origin->kind = REPORT_ORIGIN_RETURNED;
@@ -478,25 +575,31 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		}
 		if (index < 0)
 			return;
-		op = writes_reg(&t->at[index], reg);
-		from = &t->at[index].insn.op[1];
-		if (adds_constant(&t->at[index], op, &reg, &added)) {
+		e = &t->at[index];
+		op = origin_writes_reg(e, reg);
+		from = &e->insn.op[1];
+		by = constant_at(t, index, op, &value);
+		if (by >= 0) {
+			set_constant(t, by, value, origin);
+			return;
+		}
+		if (origin_adds_constant(e, op, &reg, &added)) {
 			origin->value -= added;
 			continue;
 		}
-		if (!is_move_to(&t->at[index], op))
-			return;
-		if (is_reg64(from)) {
-			reg = x86_reg_index(from->reg.value);
+		if (e->insn.info.mnemonic == ZYDIS_MNEMONIC_POP && op == &e->insn.op[0] &&
+		    is_reg64(op) && reg != AUXTAP_X86_SP) {
+			reg = read_memory(t, &index, NULL, origin);
 			continue;
 		}
-		if (!is_word(from) ||
-		    !address_before(t, &t->at[index], index, from, MAX_DEPTH, &addr))
+		if (!is_move_to(e, op))
 			return;
-		origin->kind = REPORT_ORIGIN_READ;
-		origin->ip = t->at[index].ip;
-		origin->addr = addr;
-		reg = stored_from(t, &index, addr);
+		if (is_reg64(from))
+			reg = x86_reg_index(from->reg.value);
+		else if (is_word(from))
+			reg = read_memory(t, &index, from, origin);
+		else
+			return;
 	}
 }
 
@@ -519,8 +622,7 @@ static void follow_target(const struct trail *t, const struct executed *e,
 			  struct report_origin *origin)
 {
 	const ZydisDecodedOperand *op = &e->insn.op[0];
-	int index = -1, base;
-	uint64_t addr;
+	struct stored stored;
 
 	origin->has_value = t->flow->is_branch;
 	origin->value = t->flow->target;
@@ -528,19 +630,22 @@ static void follow_target(const struct trail *t, const struct executed *e,
 		origin->has_value = true;
 		origin->value = t->flow->regs->reg[x86_reg_index(op->reg.value)];
 		follow(t, -1, x86_reg_index(op->reg.value), origin);
-	} else if (is_word(op) && address_before(t, e, -1, op, MAX_DEPTH, &addr)) {
+	} else if (is_word(op) && address_before(t, e, -1, op, MAX_DEPTH, &origin->addr)) {
 		origin->kind = REPORT_ORIGIN_READ;
 		origin->ip = e->ip;
-		origin->addr = addr;
-		base = stored_from(t, &index, addr);
-		follow(t, index, base, origin);
+		origin->has_addr = true;
+		stored = stored_at(t, -1, origin->addr, MAX_DEPTH);
+		if (stored.is_value)
+			set_constant(t, stored.index, stored.value, origin);
+		follow(t, stored.index, stored.reg, origin);
 	}
 }
 
 bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
 		     struct report_origin *origin)
 {
-	struct trail t = {.flow = flow};
+	unsigned int work = MAX_WORK;
+	struct trail t = {.flow = flow, .work = &work};
 	struct executed e;
 	int base;
 
@@ -552,6 +657,7 @@ bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
 	t.called = flow->is_branch && e.insn.info.mnemonic == ZYDIS_MNEMONIC_CALL;
 	for (int i = 0; i < flow->nr && add_run(&t, &flow->run[i]); i++)
 		;
+	origin_find_stack_pointers(&t);
 	base = base_of_access(&e, &fault->access);
 	if (!flow->is_branch && fault->access.known && base >= 0) {
 		origin->has_value = true;

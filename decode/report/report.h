@@ -774,8 +774,9 @@ struct report_own_frame report_own_frame(const struct report_out *ro,
 
 enum report_origin_kind {
 	REPORT_ORIGIN_UNKNOWN,
-	REPORT_ORIGIN_READ,	/* from memory, at addr */
+	REPORT_ORIGIN_READ,	/* from memory */
 	REPORT_ORIGIN_RETURNED, /* by a function */
+	REPORT_ORIGIN_SET,	/* to a constant */
 };
 
 /* report_origin.c: where the dying thread got the pointer from that it used. */
@@ -784,8 +785,10 @@ struct report_origin {
 	bool is_code; /* it called the pointer, or jumped there */
 	bool has_value;
 	uint64_t value; /* the pointer, before constants were added to it */
-	uint64_t ip;	/* of the instruction that read it, or returned */
-	uint64_t addr;
+	uint64_t ip;	/* of the instruction that read it, returned or set it */
+	bool has_addr;
+	uint64_t addr; /* that it was read from */
+	bool is_local; /* ... in the frame of the function that read it */
 };
 
 struct report_headline {
@@ -808,8 +811,12 @@ void report_origin_find(const struct report_out *ro, const struct report_facts *
 /* Was the pointer read from this block of the heap? */
 bool report_origin_is_in(const struct auxtap_crash_block *block,
 			 const struct report_origin *origin);
-/* Drops an origin in memory unless one of the blocks to be printed contains it. */
-void report_origin_check(const struct report_facts *facts, struct report_origin *origin);
+/*
+ * Drops an origin that says nothing new: read from a local variable, or from memory other than the
+ * blocks to be printed, or set, in the line of the fault.
+ */
+void report_origin_check(const struct report_out *ro, const struct report_facts *facts,
+			 struct report_headline *head);
 void report_origin_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct report_origin *origin);
 

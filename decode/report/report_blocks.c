@@ -539,7 +539,7 @@ static void put_call(struct report_json *json, const struct auxtap_regs *regs, c
 	find_callers(&json->r->ro, &json->r->facts, regs, &call, &callers);
 	json_out_open(j, "callers", '[');
 	for (int i = 0; i < callers.nr; i++)
-		report_json_level(json, callers.at[i].pc, callers.at[i].level);
+		report_json_level(json, NULL, callers.at[i].pc, callers.at[i].level);
 	json_out_close(j, ']');
 	json_out_close(j, '}');
 }

@@ -160,7 +160,7 @@ void report_death_explain(struct report *r, struct report_death *death)
 		report_headline_explain(&r->ro, &r->facts, head);
 	report_origin_find(&r->ro, &r->facts, head);
 	choose_blocks(r, death);
-	report_origin_check(&r->facts, &head->origin);
+	report_origin_check(&r->ro, &r->facts, head);
 	death->unloaded = head->regs && report_was_unloaded(&r->ro, &r->facts, ip);
 	if (death->view)
 		explain_flow(r, death, ip);

@@ -106,7 +106,7 @@ void report_exception_json(struct report_json *json, const struct auxtap_regs *r
 		find_thrown(&json->r->ro, facts, regs ? regs->arch : 0, &callers);
 		json_out_open(j, "thrown_by", '[');
 		for (int i = 0; i < callers.nr; i++)
-			report_json_level(json, callers.at[i].pc, callers.at[i].level);
+			report_json_level(json, NULL, callers.at[i].pc, callers.at[i].level);
 		json_out_close(j, ']');
 		json_out_close(j, '}');
 	} else {

@@ -120,9 +120,9 @@ void report_json_location(struct report_json *json, const struct report_out *ro,
 	put_location(json, ro, key, addr, called ? -1 : 0, false);
 }
 
-void report_json_level(struct report_json *json, uint64_t addr, int level)
+void report_json_level(struct report_json *json, const char *key, uint64_t addr, int level)
 {
-	put_location(json, &json->r->ro, NULL, addr, level, false);
+	put_location(json, &json->r->ro, key, addr, level, false);
 }
 
 static void put_insn(struct report_json *json, const struct report_death *death)

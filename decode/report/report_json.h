@@ -27,8 +27,10 @@ void report_json_function(struct report_json *json, const char *key,
  */
 void report_json_location(struct report_json *json, const struct report_out *ro, const char *key,
 			  uint64_t addr, bool called);
-/* Writes an element of an array: the function at addr of that level of inlining. */
-void report_json_level(struct report_json *json, uint64_t addr, int level);
+/*
+ * Writes the function at addr of that level of inlining; -1: the outermost. key: NULL in an array.
+ */
+void report_json_level(struct report_json *json, const char *key, uint64_t addr, int level);
 void report_json_signal(struct json_out *j, const char *key, int signo);
 void report_json_time(struct json_out *j, const char *key, uint64_t time);
 

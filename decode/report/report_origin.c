@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Finds where the bad pointer came from: among the instructions that were executed last, the one
- * that read the pointer from memory, or the function that returned it.
+ * that read the pointer from memory or set it to a constant, or the function that returned it.
  */
 #include "decode/flow/branch_insn.h"
 #include "origin.h"
@@ -9,6 +9,7 @@
 #include "util/json_out.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /*
  * Collects the runs between the last branches, back to where the kernel, a gap or a loop without
@@ -86,8 +87,9 @@ void report_origin_find(const struct report_out *ro, const struct report_facts *
 
 bool report_origin_is_in(const struct auxtap_crash_block *block, const struct report_origin *origin)
 {
-	return origin->kind == REPORT_ORIGIN_READ && !(block->flags & AUXTAP_BLOCK_MAPPING) &&
-	       origin->addr >= block->addr && origin->addr - block->addr < block->nr_bytes;
+	return origin->kind == REPORT_ORIGIN_READ && origin->has_addr &&
+	       !(block->flags & AUXTAP_BLOCK_MAPPING) && origin->addr >= block->addr &&
+	       origin->addr - block->addr < block->nr_bytes;
 }
 
 /* The block of the heap that the pointer was read from; NULL: no known block. */
@@ -100,9 +102,44 @@ static const struct auxtap_crash_block *block_of(const struct report_facts *fact
 	return NULL;
 }
 
-void report_origin_check(const struct report_facts *facts, struct report_origin *origin)
+/* Finds the function that the report names for the address of an instruction, and its level. */
+static const struct auxtap_frame *named_function(const struct report_out *ro, uint64_t ip,
+						 struct auxtap_location *loc, int *level)
 {
-	if (origin->kind == REPORT_ORIGIN_READ && !block_of(facts, origin))
+	*loc = (struct auxtap_location){.size = sizeof(*loc)};
+	*level = 0;
+	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, ip, loc) || !loc->nr_frames)
+		return NULL;
+	*level = report_own_level(loc);
+	if (*level < 0)
+		*level = (int)loc->nr_frames - 1;
+	return &loc->frames[*level];
+}
+
+static bool is_same_line(const struct report_out *ro, uint64_t ip, uint64_t other_ip)
+{
+	struct auxtap_location loc, other_loc;
+	const struct auxtap_frame *frame, *other;
+	int level;
+
+	if (ip == other_ip)
+		return true;
+	frame = named_function(ro, ip, &loc, &level);
+	other = named_function(ro, other_ip, &other_loc, &level);
+	return frame && other && frame->file && other->file && frame->line == other->line &&
+	       !strcmp(frame->file, other->file);
+}
+
+void report_origin_check(const struct report_out *ro, const struct report_facts *facts,
+			 struct report_headline *head)
+{
+	struct report_origin *origin = &head->origin;
+	const uint64_t fault_ip = head->fault->bad_ip && head->last ? head->last->from : head->ip;
+
+	if (origin->kind == REPORT_ORIGIN_READ && block_of(facts, origin))
+		return;
+	if ((origin->kind == REPORT_ORIGIN_READ && origin->is_local) ||
+	    (origin->kind != REPORT_ORIGIN_RETURNED && is_same_line(ro, origin->ip, fault_ip)))
 		origin->kind = REPORT_ORIGIN_UNKNOWN;
 }
 
@@ -111,52 +148,61 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 {
 	const char *what = origin->is_code ? "address" : origin->value ? "pointer" : "null pointer";
 	const struct auxtap_crash_block *block;
+	struct auxtap_location loc;
+	int level;
 
-	switch (origin->kind) {
-	case REPORT_ORIGIN_UNKNOWN:
-		break;
-	case REPORT_ORIGIN_RETURNED:
-		fprintf(ro->out, "  The %s was returned by ", what);
+	if (origin->kind == REPORT_ORIGIN_UNKNOWN)
+		return;
+	fprintf(ro->out, "  The %s was ", what);
+	if (origin->kind == REPORT_ORIGIN_RETURNED) {
+		fputs("returned by ", ro->out);
 		report_print_outermost(ro, origin->ip);
 		fputc('\n', ro->out);
-		break;
-	case REPORT_ORIGIN_READ:
-		block = block_of(facts, origin);
+		return;
+	}
+	named_function(ro, origin->ip, &loc, &level);
+	fputs(origin->kind == REPORT_ORIGIN_READ ? "read by " : "set by ", ro->out);
+	report_print_level(ro, origin->ip, level);
+	block = block_of(facts, origin);
+	if (block)
 		fprintf(ro->out,
-			"  The %s was read from byte %" PRIu64 " of the %s of %" PRIu64
-			" bytes at 0x%" PRIx64 "\n",
-			what, origin->addr - block->addr,
+			", from byte %" PRIu64 " of the %s of %" PRIu64 " bytes at 0x%" PRIx64,
+			origin->addr - block->addr,
 			block->flags & AUXTAP_BLOCK_FREED ? "freed block" : "block",
 			block->nr_bytes, block->addr);
-		break;
-	}
+	fputc('\n', ro->out);
 }
 
 void report_json_origin(struct report_json *json, const struct report_origin *origin)
 {
-	const bool is_read = origin->kind == REPORT_ORIGIN_READ;
+	static const char *const kinds[] = {[REPORT_ORIGIN_READ] = "read",
+					    [REPORT_ORIGIN_RETURNED] = "returned",
+					    [REPORT_ORIGIN_SET] = "set"};
+	const struct auxtap_crash_block *block = block_of(&json->r->facts, origin);
+	struct auxtap_location loc;
 	struct json_out *j = &json->j;
+	int level = -1;
 
 	if (origin->kind == REPORT_ORIGIN_UNKNOWN) {
 		json_out_null(j, "pointer_origin");
 		return;
 	}
 	json_out_open(j, "pointer_origin", '{');
-	json_out_text(j, "kind", is_read ? "read" : "returned");
+	json_out_text(j, "kind", kinds[origin->kind]);
 	json_out_bool(j, "is_code", origin->is_code);
 	if (origin->has_value)
 		json_out_hex(j, "value", origin->value);
 	else
 		json_out_null(j, "value");
-	if (is_read) {
-		const struct auxtap_crash_block *block = block_of(&json->r->facts, origin);
-
+	if (block) {
 		json_out_hex(j, "block", block->addr);
 		json_out_u64(j, "offset", origin->addr - block->addr);
 	} else {
 		json_out_null(j, "block");
 		json_out_null(j, "offset");
 	}
-	report_json_location(json, &json->r->ro, "location", origin->ip, !is_read);
+	if (origin->kind != REPORT_ORIGIN_RETURNED)
+		named_function(&json->r->ro, origin->ip, &loc, &level);
+	report_json_level(json, "location", origin->ip, level);
 	json_out_close(j, '}');
 }

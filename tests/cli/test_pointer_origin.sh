@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Where a bad pointer came from: the block that it was read from, whose address the program prints,
-# or the function that returned it. And which block was in that memory before.
+# Where a bad pointer came from: the line that read it, and the block that it was in, whose address
+# the program prints; the line that set it; or the function that returned it. And which block was in
+# that memory before.
 . "$(dirname "$0")/lib.sh"
 needs_qemu_10
 command -v gcc >/dev/null && command -v g++ >/dev/null || skip "no C and C++ compiler"
@@ -61,15 +62,40 @@ static NOINLINE long stored(struct node *node)
 }
 static NOINLINE long member(struct node *node)
 {
-	return node->next->value;
+	return node->next->value; /* member */
 }
 static NOINLINE long passed(struct node *node)
 {
-	return value_of(node->next) + 1;
+	return value_of(node->next) + 1; /* passed */
 }
 static NOINLINE long called(struct node *node)
 {
-	return node->call(node) + 1;
+	return node->call(node) + 1; /* called */
+}
+static NOINLINE long walked(struct node *node)
+{
+	long sum = 0;
+
+	for (int i = 0; i < 5; i++) {
+		sum += node->value;
+		node = node->next; /* walked */
+	}
+	return sum;
+}
+static NOINLINE long constant(void)
+{
+	return value_of(NULL) + 1; /* constant */
+}
+static NOINLINE void lower(volatile char *text)
+{
+	text[0] |= 0x20;
+}
+static NOINLINE void literal(void)
+{
+	static char text[] = "Text";
+
+	lower(text);
+	lower("Literal"); /* literal */
 }
 static NOINLINE long computed(struct node *node)
 {
@@ -119,6 +145,12 @@ int main(int argc, char **argv)
 		return (int)member(last);
 	if (!strcmp(what, "passed"))
 		return (int)passed(last);
+	if (!strcmp(what, "walked"))
+		return (int)walked(node);
+	if (!strcmp(what, "constant"))
+		return (int)constant();
+	if (!strcmp(what, "literal"))
+		literal();
 	if (!strcmp(what, "wild"))
 		node->call = (long (*)(struct node *))0x123450;
 	if (!strcmp(what, "called") || !strcmp(what, "wild"))
@@ -152,12 +184,17 @@ line() {
 	rm -f data*
 	guard "$AUXTAP" crash --source qemu -o data -- "./$1" "$2" >out 2>err </dev/null
 	address=$(head -n 1 out)
-	sed -n '1,/^$/s/^  The \(.*\(was read\|was returned\).*\)/\1/p' data.report.txt >line
+	sed -n '1,/^$/s/^  The \(.*was \(read\|returned\|set\) by.*\)/\1/p' data.report.txt >line
 }
-# says PROGRAM WHAT TEXT: with the address that the program prints for X
+# says PROGRAM WHAT TEXT: with the address that the program prints for X, and for @NAME the function
+# and line with that comment
 says() {
+	local text name place
 	line "$1" "$2"
-	printf '%s\n' "${3//X/$address}" >due
+	text=${3//X/$address}
+	name=$(sed -n 's/.*@\([a-z]*\).*/\1/p' <<<"$text")
+	place=$(grep -n "/[*] $name [*]/" origin.c | cut -d : -f 1)
+	printf '%s\n' "${text/@$name/$name at origin.c:$place}" >due
 	cmp -s due line || fail "$1 $2: '$(cat line)', not '$(cat due)': $(cat data.report.txt)"
 }
 reused=$(grep -n 'what\[0\] ==' origin.c | head -n 1 | cut -d : -f 1)
@@ -167,15 +204,18 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	line origin returned
 	grep -q '^null pointer was returned by find at origin\.c:2[0-9]$' line ||
 		fail "$cc returned: $(cat line)"
-	says origin member 'null pointer was read from byte 0 of the block of 24 bytes at X'
-	says origin passed 'null pointer was read from byte 0 of the block of 24 bytes at X'
-	says origin called 'address was read from byte 16 of the block of 24 bytes at X'
-	says origin wild 'address was read from byte 16 of the block of 24 bytes at X'
+	says origin member 'null pointer was read by @member, from byte 0 of the block of 24 bytes at X'
+	says origin passed 'null pointer was read by @passed, from byte 0 of the block of 24 bytes at X'
+	says origin walked 'null pointer was read by @walked'
+	says origin constant 'null pointer was set by @constant'
+	says origin literal 'pointer was set by @literal'
+	says origin called 'address was read by @called, from byte 16 of the block of 24 bytes at X'
+	says origin wild 'address was read by @called, from byte 16 of the block of 24 bytes at X'
 	"$AUXTAP" report --format json data >json
 	grep -A 3 '"pointer_origin"' json | grep -q '"value": *"0x123450"' ||
 		fail "$cc wild: $(grep -A 4 pointer_origin json)"
-	says origin freed 'pointer was read from byte 0 of the freed block of 24 bytes at X'
-	says origin reused 'pointer was read from byte 0 of the block of 24 bytes at X'
+	says origin freed 'pointer was read by @member, from byte 0 of the freed block of 24 bytes at X'
+	says origin reused 'pointer was read by @member, from byte 0 of the block of 24 bytes at X'
 	sed -n '/^Memory involved/,/^$/p' data.report.txt | grep -v '^ *from ' >section
 	# inlined, drop() has the line in main()
 	grep -A 3 "^  block of 24 bytes at $address: " section >block
@@ -190,14 +230,17 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	line origin over
 	! grep -v 'returned by find' line || fail "$cc over: $(cat line)"
 	line origin stored
-	grep -qE '^null pointer was (returned by find at|read from byte 0 of the block)' line ||
+	due='^null pointer was (returned by find at|read by stored at origin\.c:[0-9]*, from byte 0 of)'
+	grep -qE "$due" line ||
 		fail "$cc stored: $(cat line)"
 done
 g++ -g -O0 -o vector origin.cpp || fail "C++: not built"
-says vector - 'null pointer was read from byte 16 of the block of 32 bytes at X'
+function='sum(std::vector<item*, std::allocator<item*> > const&, int)'
+from='from byte 16 of the block of 32 bytes at X'
+says vector - "null pointer was read by $function at origin.cpp:6, $from"
 gcc -g -O0 -w -o origin origin.c || fail 'not built'
 python3 -c 'import jsonschema' 2>/dev/null && {
-	for what in returned member called reused; do
+	for what in returned member called reused walked constant literal; do
 		guard "$AUXTAP" crash --source qemu -o data -- ./origin $what >out 2>err </dev/null
 		"$AUXTAP" report --calls 60 data >$what.txt
 		"$AUXTAP" report --calls 60 --format json data >$what.json

@@ -60,14 +60,16 @@ def check_head(lines, report):
     if origin:
         what = ('address' if origin['is_code'] else
                 'pointer' if int(origin['value'], 16) else 'null pointer')
-        if origin['kind'] == 'returned':
-            words = 'The %s was returned by %s' % (what, name_of(origin['location']))
-        else:
+        words = 'The %s was %s by %s' % (what, origin['kind'], name_of(origin['location']))
+        rest = ''
+        if origin['block']:
             block = next(b for b in report['pointed_memory'] if b['address'] == origin['block'])
-            words = 'The %s was read from byte %d of the %sblock of %d bytes at %s' % (
-                what, origin['offset'], 'freed ' if block['is_freed'] else '', block['bytes'],
+            rest = ', from byte %d of the %sblock of %d bytes at %s' % (
+                origin['offset'], 'freed ' if block['is_freed'] else '', block['bytes'],
                 origin['block'])
-        known.append(next(line for line in said if line.startswith(words)))
+        line = next(line for line in said if line.startswith(words))
+        assert line.endswith(rest) and (', from byte ' in line) == bool(rest), (line, origin)
+        known.append(line)
     thrown = crash['exception']
     if thrown:
         words = 'Its exception: ' if thrown['uncaught'] else 'The exception being handled: '

@@ -141,8 +141,22 @@ static inline void find(const char *fault_label, bool went_there, uint64_t targe
 static inline void was_read(uint64_t addr)
 {
 	assert_int_equal(origin.kind, REPORT_ORIGIN_READ);
+	assert_true(origin.has_addr);
 	assert_int_equal(origin.addr, addr);
 	assert_false(origin.is_code);
+}
+
+/* It is not known from where. */
+static inline void was_read_somewhere(void)
+{
+	assert_int_equal(origin.kind, REPORT_ORIGIN_READ);
+	assert_false(origin.has_addr);
+}
+
+static inline void was_set(void)
+{
+	assert_int_equal(origin.kind, REPORT_ORIGIN_SET);
+	assert_true(origin.has_value);
 }
 
 static inline void is_unknown(void)

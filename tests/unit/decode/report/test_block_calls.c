@@ -125,6 +125,7 @@ static void before(void **state)
 static bool shows_before(uint64_t addr, uint64_t origin)
 {
 	struct report_origin from = {.kind = origin ? REPORT_ORIGIN_READ : REPORT_ORIGIN_UNKNOWN,
+				     .has_addr = origin != 0,
 				     .addr = origin};
 	struct auxtap_regs regs = {.arch = AUXTAP_ARCH_X86_64, .valid = 1ull << AUXTAP_X86_DX};
 	const struct auxtap_image_set_opts opts = {.size = sizeof(opts)};

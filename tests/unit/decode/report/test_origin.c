@@ -64,7 +64,29 @@ CODE(other_reg, "movq 24(%rbx), %rdx; other_reg_call: call other_reg_f; other_re
 CODE(calls_reg, "movq 16(%rbx), %rax; calls_reg_fault: call *%rax");
 CODE(calls_mem, "nop; calls_mem_fault: call *16(%rbx)");
 CODE(calls_stack, "nop; calls_stack_fault: call *8(%rsp)");
+#define FRAME "pushq %rbp; movq %rsp, %rbp; subq $32, %rsp;"
+/* a local variable is set, then functions with frames of their own are called */
+#define LOCAL(name, f, g)                                                                    \
+	CODE(name, "movq %rsp, %rbp; subq $64, %rsp; movq 8(%rbx), %rax; movq %rax, -8(%rbp);" \
+		   "xorl %eax, %eax; " #name "_call: call " #name "_f; " #name "_back:"          \
+		   "movq -8(%rbp), %rdx; " #name "_fault: movl (%rdx), %eax;" #name "_f:" f      \
+		   #name "_ret: ret; " #name "_g:" g #name "_ret2: ret");                        \
+	extern const char name##_call[], name##_f[], name##_back[], name##_ret[];            \
+	extern const char name##_g[], name##_ret2[], name##_fault[]
+LOCAL(frame, FRAME "movq $1, -8(%rbp); leave;", "nop;");
+LOCAL(no_frame, "movq $1, -8(%rsp); leave;", "nop;");
+LOCAL(other_frame, "pushq %rbp; leaq (%rsp), %rbp; movq $1, -8(%rbp); leave;", "nop;");
+LOCAL(frames, FRAME "frames_call2: call frames_g; frames_back2: movq $1, -8(%rbp); leave;",
+      FRAME "movq $2, -8(%rbp); leave;");
+LOCAL(frame_popped,
+      FRAME "frame_popped_call2: call frame_popped_g; frame_popped_back2: movq $1, -8(%rbp); leave;",
+      "pushq %rbp; movq %rsp, %rbp; popq %rbp;");
+LOCAL(saved_lost,
+      FRAME "saved_lost_call2: call saved_lost_g; saved_lost_back2: movq $1, -8(%rbp); leave;",
+      FRAME "movb $1, (%rbp); leave;");
 /* clang-format on */
+extern const char frames_call2[], frames_back2[], frame_popped_call2[], frame_popped_back2[];
+extern const char saved_lost_call2[], saved_lost_back2[];
 
 #define FAULT_LABEL(name) extern const char name##_fault[]
 FAULT_LABEL(load);
@@ -115,8 +137,9 @@ static void one_load(void **state)
 	assert_int_equal(origin.ip, BASE);
 	RUN(indexed);
 	was_read(HEAP + 8 + 2 * 4);
-	RUN(base_lost);
-	is_unknown();
+	RUN(base_lost); /* from where is unknown */
+	was_read_somewhere();
+	assert_int_equal(origin.ip, BASE);
 	RUN(base_known);
 	was_read(HEAP + 16 + 24);
 	RUN(byte_written);
@@ -186,17 +209,17 @@ static void address_in_memory(void **state)
 	program(part_written, part_written_end);
 	stack_words[0] = HEAP + 0x200;
 	find(part_written_fault, false, 0);
-	is_unknown();
+	was_read_somewhere();
 	RUN(through_heap); /* other threads may have written there */
-	is_unknown();
+	was_read_somewhere();
 	program(stack_changed, stack_changed_end);
 	stack_words[0] = HEAP + 0x200;
 	find(stack_changed_fault, false, 0);
-	is_unknown();
+	was_read_somewhere();
 	program(string_moved, string_moved_end);
 	stack_words[0] = HEAP + 0x200;
 	find(string_moved_fault, false, 0);
-	is_unknown();
+	was_read_somewhere();
 	program(element, element_end);
 	stack_words[0] = HEAP + 0x80;
 	stack_words[1] = 0xffffffff00000000 | (uint32_t)-3; /* an int, and what is next to it */
@@ -293,6 +316,44 @@ static void returned(void **state)
 	was_read(HEAP + 24);
 }
 
+#define RUN_FRAME(name)                                                        \
+	do {                                                                   \
+		program(name, name##_end);                                     \
+		regs.reg[AUXTAP_X86_BP] = STACK + 64;                          \
+		branch(at(name##_call), at(name##_f), AUXTAP_BRANCH_CALL);     \
+		branch(at(name##_ret), at(name##_back), AUXTAP_BRANCH_RETURN); \
+		find(name##_fault, false, 0);                                  \
+	} while (0)
+#define RUN_FRAMES(name)                                                         \
+	do {                                                                     \
+		program(name, name##_end);                                       \
+		regs.reg[AUXTAP_X86_BP] = STACK + 64;                            \
+		branch(at(name##_call), at(name##_f), AUXTAP_BRANCH_CALL);       \
+		branch(at(name##_call2), at(name##_g), AUXTAP_BRANCH_CALL);      \
+		branch(at(name##_ret2), at(name##_back2), AUXTAP_BRANCH_RETURN); \
+		branch(at(name##_ret), at(name##_back), AUXTAP_BRANCH_RETURN);   \
+		find(name##_fault, false, 0);                                    \
+	} while (0)
+
+/* What functions called since store in their own frames is elsewhere. */
+static void frames_of_calls(void **state)
+{
+	(void)state;
+	RUN_FRAME(frame);
+	was_read(HEAP + 8);
+	RUN_FRAME(no_frame);
+	was_read(STACK + 56);
+	assert_true(origin.is_local);
+	RUN_FRAME(other_frame);
+	was_read(STACK + 56);
+	RUN_FRAMES(frames);
+	was_read(HEAP + 8);
+	RUN_FRAMES(frame_popped);
+	was_read(HEAP + 8);
+	RUN_FRAMES(saved_lost); /* where f stores then is unknown */
+	was_read(STACK + 56);
+}
+
 static void called(void **state)
 {
 	(void)state;
@@ -317,10 +378,11 @@ static void called(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_load),	  cmocka_unit_test(constants_and_moves),
-		cmocka_unit_test(through_memory), cmocka_unit_test(address_in_memory),
-		cmocka_unit_test(over_branches),  cmocka_unit_test(not_over),
-		cmocka_unit_test(returned),	  cmocka_unit_test(called),
+		cmocka_unit_test(one_load),	   cmocka_unit_test(constants_and_moves),
+		cmocka_unit_test(through_memory),  cmocka_unit_test(address_in_memory),
+		cmocka_unit_test(over_branches),   cmocka_unit_test(not_over),
+		cmocka_unit_test(returned),	   cmocka_unit_test(called),
+		cmocka_unit_test(frames_of_calls),
 	};
 	int ret = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -21,6 +21,21 @@ CODE(calls_stack, "nop; calls_stack_fault: call *8(%rsp)");
 LOAD(counts_bits, "bsfq 24(%rbx), %rdx");
 LOAD(constant, "movq $0x1234, %rdx");
 LOAD(null_constant, "movq $0, %rdx");
+LOAD(null_half, "incl %ecx; movl $0, %edx");
+LOAD(null_xor, "xorl %edx, %edx; movl $1, %ecx");
+LOAD(null_moved, "xorl %eax, %eax; movl %eax, %edx; movl $1, %eax");
+LOAD(null_moved_part, "movq 24(%rbx), %rax; movb $0, %al; movl %eax, %edx");
+LOAD(null_part, "movq 24(%rbx), %rdx; movb $0, %dl");
+LOAD(xor_others, "movq 24(%rbx), %rdx; xorl %ecx, %edx");
+LOAD(null_stored, "movq $0, -16(%rsp); movq -16(%rsp), %rdx");
+LOAD(pop_pushed, "movq 8(%rbx), %rsi; pushq %rsi; xorl %esi, %esi; popq %rdx");
+LOAD(pop_constant, "pushq $0; popq %rdx");
+LOAD(pop_lost, "movq 8(%rbx), %rsi; pushq %rsi; movq %rax, (%r8); popq %r8; subq $8, %rsp;"
+	       "popq %rdx");
+LOAD(local_of_rbp, "movq -8(%rbp), %rdx");
+LOAD(lost_local, "movq -8(%rbp), %rdx; bsfq %rcx, %rbp");
+LOAD(lost_member, "movq 8(%rbp), %rdx; bsfq %rcx, %rbp");
+LOAD(lea_rip, "leaq 0x10(%rip), %rdx; movl $1, %ecx");
 LOAD(added_half, "movq 24(%rbx), %rdx; addl $4, %edx");
 LOAD(added_reg, "movq 24(%rbx), %rdx; addq %rcx, %rdx");
 LOAD(lea_index, "movq 24(%rbx), %rdx; leaq (%rdx,%rcx), %rdx");
@@ -49,6 +64,8 @@ FROM_STACK(word_changed, "movq %rcx, (%rsp)");
 FROM_STACK(stack_moved, "addq $8, %rsp; leaq 8(%rsp), %rsp; subq $16, %rsp");
 FROM_STACK(popped, "popq %rcx; subq $8, %rsp");
 FROM_STACK(pushed_part, "pushw %cx");
+FROM_STACK(value_popped, "pushq %rax; xorl %eax, %eax; popq %rax");
+FROM_STACK(value_stored_twice, "movq %rax, -16(%rsp); movq -16(%rsp), %rax; movq %rcx, -16(%rsp)");
 FROM_STACK(popped_part, "subq $16, %rsp; popw %cx");
 FROM_STACK(popped_sp, "subq $16, %rsp; popq %rsp");
 FROM_STACK(frame, "leaq -8(%rbp), %rsp");
@@ -100,6 +117,10 @@ extern const char twice_jump[], twice_jump2[], twice_to[], twice_to2[];
 extern const char counts_jump[], counts_to[];
 extern const char ret_pops_call[], ret_pops_f[], ret_pops_ret[], ret_pops_back[];
 
+/* Instead of an address. */
+#define SOMEWHERE 1
+#define SET	  2
+
 /* What a program reads the pointer from; 0: it is not known. */
 static void values(void **state)
 {
@@ -113,12 +134,24 @@ static void values(void **state)
 	} cases[] = {
 		CASE(counts_bits, 0),
 		CASE(constant, 0),
-		CASE(null_constant, 0),
+		CASE(null_constant, SET),
+		CASE(null_half, SET),
+		CASE(null_xor, SET),
+		CASE(null_moved, SET),
+		CASE(null_moved_part, 0),
+		CASE(null_part, 0),
+		CASE(xor_others, 0),
+		CASE(null_stored, SET),
+		CASE(pop_pushed, HEAP + 8),
+		CASE(pop_constant, SET),
+		CASE(pop_lost, STACK - 8),
+		CASE(value_popped, HEAP + 0x80 + 24),
+		CASE(value_stored_twice, HEAP + 0x80 + 24),
 		CASE(added_half, 0),
 		CASE(added_reg, 0),
 		CASE(lea_index, 0),
 		CASE(lea_half, 0),
-		CASE(base_half, 0),
+		CASE(base_half, SOMEWHERE),
 		CASE(rip_relative, BASE + 7 + 0x10),
 		CASE(other_thread_local, 0xa008),
 		CASE(steps_24, HEAP + 24),
@@ -131,16 +164,16 @@ static void values(void **state)
 		CASE(value_of_constant, HEAP + 0x80 - 16 + 24),
 		CASE(value_of_half, HEAP + 0x80 + 0xfffffff0ull + 24),
 		CASE(value_subtracted, HEAP + 0x80 - 2 + 24),
-		CASE(value_shifted, 0),
-		CASE(half_shifted, 0),
-		CASE(value_part, 0),
-		CASE(word_changed, 0),
+		CASE(value_shifted, SOMEWHERE),
+		CASE(half_shifted, SOMEWHERE),
+		CASE(value_part, SOMEWHERE),
+		CASE(word_changed, SOMEWHERE),
 		CASE(stack_moved, HEAP + 0x80 + 24),
 		CASE(popped, HEAP + 0x80 + 24),
-		CASE(pushed_part, 0),
-		CASE(popped_part, 0),
-		CASE(popped_sp, 0),
-		CASE(frame, 0),
+		CASE(pushed_part, SOMEWHERE),
+		CASE(popped_part, SOMEWHERE),
+		CASE(popped_sp, SOMEWHERE),
+		CASE(frame, SOMEWHERE),
 		CASE(around_it, HEAP + 8),
 		CASE(string_elsewhere, STACK - 16),
 		CASE(string_word, HEAP + 8),
@@ -156,11 +189,41 @@ static void values(void **state)
 		for (int k = 0; k < 4; k++)
 			stack_words[k] = HEAP + 0x80;
 		find(cases[i].fault, false, 0);
-		if (cases[i].addr)
+		if (cases[i].addr == SOMEWHERE)
+			was_read_somewhere();
+		else if (cases[i].addr == SET)
+			was_set();
+		else if (cases[i].addr)
 			was_read(cases[i].addr);
 		else
 			is_unknown();
 	}
+	/* in the frame of the function */
+	program(local_of_rbp, local_of_rbp_end);
+	regs.reg[AUXTAP_X86_BP] = STACK + 8;
+	find(local_of_rbp_fault, false, 0);
+	was_read(STACK);
+	assert_true(origin.is_local);
+	program(local_of_rbp, local_of_rbp_end);
+	regs.reg[AUXTAP_X86_BP] = HEAP + 8;
+	find(local_of_rbp_fault, false, 0);
+	was_read(HEAP);
+	assert_false(origin.is_local);
+	RUN(lost_local);
+	was_read_somewhere();
+	assert_true(origin.is_local);
+	RUN(lost_member);
+	was_read_somewhere();
+	assert_false(origin.is_local);
+	program(lea_rip, lea_rip_end);
+	regs.reg[AUXTAP_X86_DX] = BASE + 7 + 0x10;
+	find(lea_rip_fault, false, 0);
+	was_set();
+	assert_int_equal(origin.ip, BASE);
+	program(constant_there, constant_there_end);
+	regs.reg[AUXTAP_X86_DX] = 16;
+	find(constant_there_fault, false, 0);
+	was_set();
 	program(value_half, value_half_end);
 	regs.reg[AUXTAP_X86_CX] = 0x500000000 + HEAP;
 	find(value_half_fault, false, 0);
@@ -174,16 +237,16 @@ static void without_registers(void **state)
 	program(load, load_end);
 	regs.valid &= ~(1ull << AUXTAP_X86_BX);
 	find(load_fault, false, 0);
-	is_unknown();
+	was_read_somewhere();
 	program(thread_local, thread_local_end);
 	regs.valid &= ~(1ull << AUXTAP_X86_FS);
 	find(thread_local_fault, false, 0);
-	is_unknown();
+	was_read_somewhere();
 	program(through_stack, through_stack_end);
 	stack_words[0] = HEAP + 0x200;
 	regs.valid &= ~(1ull << AUXTAP_X86_SP);
 	find(through_stack_fault, false, 0);
-	is_unknown();
+	was_read_somewhere();
 }
 
 /* Memory below the stack is not of it, either. */
@@ -303,7 +366,7 @@ static void nested_calls(void **state)
 	for (int i = 0; i < 4; i++)
 		stack_words[i] = HEAP + 0x80;
 	find(ret_pops_fault, false, 0);
-	is_unknown();
+	was_read_somewhere();
 }
 
 /* A call or jump that faulted, or went to where nothing is. */
@@ -368,7 +431,7 @@ static void other_branch(void **state)
 
 static void in_blocks(void **state)
 {
-	struct report_origin o = {.kind = REPORT_ORIGIN_READ, .addr = 0x1000};
+	struct report_origin o = {.kind = REPORT_ORIGIN_READ, .has_addr = true, .addr = 0x1000};
 	struct auxtap_crash_block block = {.addr = 0x1000, .nr_bytes = 16};
 
 	(void)state;
@@ -383,6 +446,9 @@ static void in_blocks(void **state)
 	o.kind = REPORT_ORIGIN_RETURNED;
 	assert_false(report_origin_is_in(&block, &o));
 	o.kind = REPORT_ORIGIN_READ;
+	o.has_addr = false;
+	assert_false(report_origin_is_in(&block, &o));
+	o.has_addr = true;
 	block.flags = AUXTAP_BLOCK_MAPPING;
 	assert_false(report_origin_is_in(&block, &o));
 }
@@ -390,7 +456,9 @@ static void in_blocks(void **state)
 static void printed(const struct report_facts *of, const struct report_origin *o, const char *want)
 {
 	char text[200] = "";
-	struct report_out ro = {.out = fmemopen(text, sizeof(text), "w")};
+	struct report_out ro = {.images = images,
+				.style = &report_plain,
+				.out = fmemopen(text, sizeof(text), "w")};
 
 	assert_non_null(ro.out);
 	report_origin_print(&ro, of, o);
@@ -398,32 +466,63 @@ static void printed(const struct report_facts *of, const struct report_origin *o
 	assert_string_equal(text, want);
 }
 
-/* Only what was read from a block that is known is said. */
+/* What is new is said: not a variable of the function's own, nor the line of the fault. */
 static void said(void **state)
 {
 	static struct report_facts of = {.nr_blocks = 2,
 					 .blocks = {{.record = {.addr = 0x2000, .nr_bytes = 8}},
 						    {.record = {.addr = 0x1000, .nr_bytes = 16}}}};
-	struct report_origin o = {.kind = REPORT_ORIGIN_READ, .addr = 0x1008, .value = 0x10};
+	const struct report_branch last = {.from = 0x50};
+	struct fault fault = {.bad_ip = false};
+	struct report_headline head = {.fault = &fault, .ip = 0x60};
+	struct report_origin *o = &head.origin;
+	struct report_out ro = {.images = images, .pid = -1};
 
 	(void)state;
-	report_origin_check(&of, &o);
-	printed(&of, &o, "  The pointer was read from byte 8 of the block of 16 bytes at 0x1000\n");
-	o.value = 0;
+	*o = (struct report_origin){.kind = REPORT_ORIGIN_READ,
+				    .ip = 0x50,
+				    .has_addr = true,
+				    .addr = 0x1008,
+				    .value = 0x10,
+				    .is_local = true};
+	report_origin_check(&ro, &of, &head);
+	printed(&of, o,
+		"  The pointer was read by 0x50, from byte 8 of the block of 16 bytes at 0x1000\n");
+	o->value = 0;
 	of.blocks[1].record.flags = AUXTAP_BLOCK_FREED;
-	printed(&of, &o,
-		"  The null pointer was read from byte 8 of the freed block of 16 bytes at "
+	printed(&of, o,
+		"  The null pointer was read by 0x50, from byte 8 of the freed block of 16 bytes at "
 		"0x1000\n");
-	o.is_code = true;
-	printed(&of, &o,
-		"  The address was read from byte 8 of the freed block of 16 bytes at 0x1000\n");
-	o.addr = 0x1010;
-	report_origin_check(&of, &o);
-	assert_int_equal(o.kind, REPORT_ORIGIN_UNKNOWN);
-	printed(&of, &o, "");
-	o.kind = REPORT_ORIGIN_RETURNED;
-	report_origin_check(&of, &o);
-	assert_int_equal(o.kind, REPORT_ORIGIN_RETURNED);
+	o->is_code = true;
+	printed(&of, o,
+		"  The address was read by 0x50, from byte 8 of the freed block of 16 bytes at 0x1000\n");
+	o->addr = 0x1010;
+	o->is_local = false;
+	report_origin_check(&ro, &of, &head);
+	printed(&of, o, "  The address was read by 0x50\n");
+	o->is_local = true;
+	report_origin_check(&ro, &of, &head);
+	assert_int_equal(o->kind, REPORT_ORIGIN_UNKNOWN);
+	printed(&of, o, "");
+	o->kind = REPORT_ORIGIN_RETURNED;
+	report_origin_check(&ro, &of, &head);
+	printed(&of, o, "  The address was returned by 0x50\n");
+	o->kind = REPORT_ORIGIN_SET;
+	report_origin_check(&ro, &of, &head);
+	printed(&of, o, "  The address was set by 0x50\n");
+	/* at the fault itself, or the call that went to where nothing is */
+	fault.bad_ip = true;
+	head.last = &last;
+	report_origin_check(&ro, &of, &head);
+	assert_int_equal(o->kind, REPORT_ORIGIN_UNKNOWN);
+	fault.bad_ip = false;
+	head.ip = 0x50;
+	o->kind = REPORT_ORIGIN_SET;
+	report_origin_check(&ro, &of, &head);
+	assert_int_equal(o->kind, REPORT_ORIGIN_UNKNOWN);
+	o->kind = REPORT_ORIGIN_RETURNED;
+	report_origin_check(&ro, &of, &head);
+	assert_int_equal(o->kind, REPORT_ORIGIN_RETURNED);
 }
 
 int main(void)
