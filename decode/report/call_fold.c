@@ -186,17 +186,28 @@ static bool is_round(const struct call_tree *tree, const struct call_node *group
 	return true;
 }
 
+/*
+ * How often what is below a node was done: nodes below equal calls, and below rounds of a group,
+ * are folded too, and count all of these.
+ */
+static uint64_t times_done(const struct call_node *parent)
+{
+	return parent->mixed || !parent->repeat ? 1 : parent->repeat;
+}
+
 /* Adds the nodes from 'at' on, which are one round of the group, to it. */
 static void absorb_round(struct call_tree *tree, struct call_node *group, struct call_node *at)
 {
+	const uint64_t nr_rounds = times_done(at->parent); /* not always that of the group */
+
 	for (struct call_node *m = group->first; m; m = m->next) {
 		struct call_node *next = at->next;
 
-		m->varies |= m->repeat > group->repeat || at->repeat > 1;
+		m->varies |= m->repeat != group->repeat || at->repeat != nr_rounds;
 		absorb(tree, m, at);
 		at = next;
 	}
-	group->repeat++;
+	group->repeat += nr_rounds;
 }
 
 /* The group of which the last 'period' nodes, from 'at' on, are one more round; NULL: none. */
@@ -256,7 +267,7 @@ static struct call_node *new_group(struct call_tree *tree, struct call_node *at,
 	group->group = group->returned = true;
 	group->code_generation = first->code_generation;
 	group->nr_items = period;
-	group->repeat = 1;
+	group->repeat = times_done(parent);
 	group->time = first->time;
 	call_node_insert_before(first, group);
 	for (unsigned int i = 0; i < period; i++) {
@@ -351,6 +362,19 @@ static void drop_member_callees(struct call_tree *tree, struct call_node *node)
 	set_hash(tree, node);
 }
 
+/* Adds a node to a group of calls in no order. */
+static void put_in_mixed(struct call_tree *tree, struct call_node *group, struct call_node *node)
+{
+	call_node_put_last(group, node);
+	for (struct call_node *m = group->first; m != node; m = m->next) {
+		if (equal(tree, m, node)) {
+			absorb(tree, m, node);
+			return;
+		}
+	}
+	group->nr_items++;
+}
+
 /* Replaces a group of which only one node is left by that node. */
 static struct call_node *ungroup(struct call_tree *tree, struct call_node *group)
 {
@@ -370,8 +394,13 @@ void call_fold_again(struct call_tree *tree, struct call_node *parent)
 	struct call_node *c = parent->first, *next;
 
 	parent->first = parent->last = NULL;
+	parent->nr_items = 0;
 	for (; c; c = next) {
 		next = c->next;
+		if (parent->mixed) {
+			put_in_mixed(tree, parent, c);
+			continue;
+		}
 		if (tree->by_function && c->group) {
 			call_fold_again(tree, c);
 			set_hash(tree, c);
@@ -380,11 +409,9 @@ void call_fold_again(struct call_tree *tree, struct call_node *parent)
 		ungroup(tree, c);
 		call_fold_last(tree, parent);
 	}
-	if (parent->group) {
-		parent->nr_items = 0;
+	if (parent->group && !parent->mixed)
 		for (c = parent->first; c; c = c->next)
 			parent->nr_items++;
-	}
 }
 
 void call_fold_drop_callees(struct call_tree *tree, struct call_node *parent, unsigned int keep)
@@ -439,7 +466,7 @@ static void rotate(struct call_tree *tree, struct call_node *group, unsigned int
 		call_node_put_last(group, m);
 		m = next;
 	}
-	group->repeat++;
+	group->repeat += times_done(group->parent);
 	set_hash(tree, group);
 }
 
@@ -561,14 +588,7 @@ static void move_to_mixed(struct call_tree *tree, struct call_node *group, struc
 		call_node_free(tree, node);
 		return;
 	}
-	for (struct call_node *m = group->first; m; m = m->next) {
-		if (equal(tree, m, node)) {
-			absorb(tree, m, node);
-			return;
-		}
-	}
-	call_node_put_last(group, node);
-	group->nr_items++;
+	put_in_mixed(tree, group, node);
 }
 
 static bool is_common(const struct call_node *node, const struct frequency *common, size_t nr)

@@ -181,6 +181,99 @@ static void first_rounds(void **state)
 	call_tree_free(tree);
 }
 
+/* Rounds are counted as often as what is around them was done. */
+static void rounds_of_rounds(void **state)
+{
+	struct call_tree *tree = begin();
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		call(tree, "abababab(x)");
+	expect(tree, "[3 [9 a9 b9] a3 b3(x3)]");
+	call_node_fit(tree, main_of(tree), 3);
+	expect(tree, "[12 a12 b12]");
+	call_tree_free(tree);
+	/* in calls */
+	tree = begin();
+	for (int i = 0; i < 3; i++)
+		call(tree, "c(abababab(x))");
+	expect(tree, "c3([9 a9 b9] a3 b3(x3))");
+	call_node_fit(tree, main_of(tree)->first, 3);
+	expect(tree, "c3([12 a12 b12])");
+	call_tree_free(tree);
+	/* made of rounds that differed */
+	tree = begin();
+	for (int i = 0; i < 3; i++)
+		call(tree, "ab(y)ab(x)ab(z)c");
+	expect(tree, "[3 a3 b3(y3) a3 b3(x3) a3 b3(z3) c3]");
+	call_node_fit(tree, main_of(tree), 4);
+	expect(tree, "[3 [9 a9 b9] c3]");
+	call_tree_free(tree);
+	/* rounds that begin before the group */
+	tree = begin();
+	for (int i = 0; i < 3; i++)
+		call(tree, "d(b(x)ababababac)");
+	call_node_fit(tree, main_of(tree)->first, 4);
+	expect(tree, "d3([15 b15 a15] c3)");
+	call_tree_free(tree);
+}
+
+static void each_once_per_round(const struct call_node *node)
+{
+	for (const struct call_node *c = node->first; c; c = c->next) {
+		if (node->group && !node->mixed && (c->addr == 0x1000 || c->addr == 0x2000))
+			assert_int_equal(c->repeat, node->repeat);
+		each_once_per_round(c);
+	}
+}
+
+static void no_order_in_mixed(const struct call_node *node)
+{
+	for (const struct call_node *c = node->first; c; c = c->next) {
+		assert_false(node->mixed && c->group);
+		no_order_in_mixed(c);
+	}
+}
+
+/* A loop calls a, then b, whatever they call: each round of a group has one of both. */
+static void loops_of_two(void **state)
+{
+	static const char *const inside[] = {"", "(x)", "(y)", "(z(x))", "(xy)"};
+	unsigned int x = 1;
+
+	(void)state;
+	for (unsigned int test = 0; test < 400; test++) {
+		struct call_tree *tree = begin();
+		const unsigned int nr = 3 + test % 150, kinds = 2 + test % 4;
+		const bool in_calls = test % 3 == 0;
+		char text[16 * 20] = "", whole[sizeof(text) + 8], *at = text;
+
+		for (unsigned int i = 0; i < nr; i++) {
+			const char *in_a = "";
+
+			x = x * 1103515245 + 12345;
+			if (test % 2)
+				in_a = inside[(x >> 16) % 7 ? 0 : (x >> 20) % kinds];
+			at += sprintf(at, "a%sb%s", in_a,
+				      inside[(x >> 24) % 5 ? 0 : (x >> 28) % kinds]);
+			if (!in_calls || i % 11 == 10 || i == nr - 1) {
+				snprintf(whole, sizeof(whole), in_calls ? "d(%s)" : "%s", text);
+				call(tree, whole);
+				at = text;
+			}
+		}
+		each_once_per_round(main_of(tree));
+		for (unsigned int lines = 40; lines > 1; lines = lines * 2 / 3) {
+			call_node_fit(tree, main_of(tree), lines);
+			for (struct call_node *c = main_of(tree)->first; c; c = c->next)
+				if (!c->group)
+					call_node_fit(tree, c, lines);
+			each_once_per_round(main_of(tree));
+		}
+		call_tree_free(tree);
+	}
+}
+
 static void call_at(struct call_tree *tree, uint64_t addr, uint64_t time)
 {
 	struct auxtap_event ev = {.type = AUXTAP_EVENT_CALL,
@@ -250,6 +343,15 @@ static void mixed(void **state)
 	expect(tree, "a b a x b a y b a b");
 	call_fold_mix(tree, main_of(tree), 0);
 	expect(tree, "{a2 b} x b a y {b2 a}");
+	call_tree_free(tree);
+	/* no order is made of the order in which they are listed */
+	tree = begin();
+	call(tree,
+	     "a(x)b(x)a(y)b(y)a(z)b(z)b(x)a(z)b(x)b(z)a(x)a(z)a(y)b(y)a(x)a(z)b(z)b(y)a(y)b(z)a(x)b(y)b(x)a(y)");
+	call_fold_mix(tree, main_of(tree), 0);
+	expect(tree, "{a4(x4) b4(x4) a4(y4) b4(y4) a4(z4) b4(z4)}");
+	call_node_fit(tree, main_of(tree), 3);
+	expect(tree, "{a12 b12}");
 	call_tree_free(tree);
 }
 
@@ -365,6 +467,7 @@ static void nothing_is_lost(void **state)
 			}
 			if (i % 97 == 96)
 				call_node_fit(tree, main_of(tree), x >> 17 & 15);
+			no_order_in_mixed(main_of(tree));
 		}
 		while (depth--)
 			event(tree, AUXTAP_EVENT_RETURN, at[depth + 1] + 9, at[depth] + 5, 1);
@@ -378,12 +481,20 @@ static void nothing_is_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_and_rounds), cmocka_unit_test(sums),
-		cmocka_unit_test(fits_lines),	   cmocka_unit_test(first_rounds),
-		cmocka_unit_test(times),	   cmocka_unit_test(what_is_a_call),
-		cmocka_unit_test(mixed),	   cmocka_unit_test(insides),
-		cmocka_unit_test(many_kinds),	   cmocka_unit_test(seldom_calls_are_kept),
-		cmocka_unit_test(large_calls),	   cmocka_unit_test(nothing_is_lost),
+		cmocka_unit_test(runs_and_rounds),
+		cmocka_unit_test(sums),
+		cmocka_unit_test(fits_lines),
+		cmocka_unit_test(first_rounds),
+		cmocka_unit_test(times),
+		cmocka_unit_test(what_is_a_call),
+		cmocka_unit_test(mixed),
+		cmocka_unit_test(insides),
+		cmocka_unit_test(many_kinds),
+		cmocka_unit_test(seldom_calls_are_kept),
+		cmocka_unit_test(rounds_of_rounds),
+		cmocka_unit_test(loops_of_two),
+		cmocka_unit_test(large_calls),
+		cmocka_unit_test(nothing_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
