@@ -84,7 +84,8 @@ function exceptionNode({ type, what, uncaught, thrown_by: throwers }) {
 }
 
 /* Where the bad pointer came from. */
-function originNode({ kind, is_code: isCode, value, block, offset, location }, memory) {
+function originNode(origin, memory) {
+	const { kind, is_code: isCode, value, block, offset, variable, location } = origin;
 	const what = isCode ? 'address' : value === '0x0' ? 'null pointer' : 'pointer';
 
 	const made = node('p', 'note', `The ${what} was ${kind} by `, locationNode(location));
@@ -94,6 +95,11 @@ function originNode({ kind, is_code: isCode, value, block, offset, location }, m
 
 		made.append(`, from byte ${offset} of the ${isFreed ? 'freed block' : 'block'} of ` +
 			`${bytes} bytes at ${block}`);
+	} else if (variable !== null) {
+		const isWhole = offset === 0 && origin.variable_bytes === 8;
+
+		made.append(`, from ${isWhole ? '' : `byte ${offset} of `}the variable `,
+			node('code', '', safe(variable)));
 	}
 	return made;
 }

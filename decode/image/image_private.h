@@ -67,7 +67,7 @@ struct auxtap_image {
 	bool symbols_read;
 	struct image_symbol *symbols;
 	size_t nr_symbols;
-	char **owned_names; /* "foo@plt" */
+	char **owned_names; /* "foo@plt", and of variables */
 	size_t nr_owned_names, max_owned_names;
 	struct image_eh_entry *eh; /* by start; only for files without a table in .eh_frame_hdr */
 	size_t nr_eh;
@@ -339,7 +339,9 @@ int image_set_add_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64
 			     uint64_t len, uint64_t pgoff, const char *name, const uint8_t *id,
 			     unsigned int id_size);
 
-/* symbols.c: the symbol that covers an ELF address, or NULL. */
+/* symbols.c: name, malloc'ed, lives as long as the image. -ENOMEM: it is still the caller's. */
+int image_own_name(struct auxtap_image *image, char *name);
+/* The symbol that covers an ELF address, or NULL. */
 const struct image_symbol *image_symbol_find(struct auxtap_image *image, uint64_t vaddr);
 /* The same; [*start, *end): the addresses around vaddr that have the same result. */
 const struct image_symbol *image_symbol_range(struct auxtap_image *image, uint64_t vaddr,
@@ -369,6 +371,18 @@ bool image_set_find_range(struct auxtap_image_set *set, pid_t pid, uint64_t time
 			  struct image_range *range);
 uint64_t image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 			       uint64_t call);
+/*
+ * image_resolve.c: the image of the ELF file with code at addr; NULL: none. *bias: run-time address
+ * minus ELF address. The caller holds the lock.
+ */
+struct auxtap_image *image_set_elf_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				      uint64_t addr, uint64_t *bias);
+/*
+ * image_variable.c: the name of the variable at addr, of the image with code at ip. *off: of addr
+ * in it; *size: of the variable, in bytes. NULL: unknown. The name lives as long as the image.
+ */
+const char *image_set_variable(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t ip,
+			       uint64_t addr, uint64_t *off, uint64_t *size);
 
 /* srcline.c: fills frames[] (file, line, inlined names). Returns their number; 0: no debug info. */
 unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,

@@ -99,9 +99,8 @@ int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t ti
 	return resolve_sized(set, pid, time, addr, false, loc);
 }
 
-/* The image of the ELF file at addr; *bias: run-time address minus ELF address. */
-static struct auxtap_image *elf_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				   uint64_t addr, uint64_t *bias)
+struct auxtap_image *image_set_elf_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				      uint64_t addr, uint64_t *bias)
 {
 	const struct image_map *map = image_find_map(set, pid, time, addr);
 
@@ -119,7 +118,7 @@ bool image_set_find_range(struct auxtap_image_set *set, pid_t pid, uint64_t time
 	uint64_t bias;
 
 	pthread_mutex_lock(&set->lock);
-	image = elf_at(set, pid, time, addr, &bias);
+	image = image_set_elf_at(set, pid, time, addr, &bias);
 	if (image && image_eh_find(image, addr - bias, range)) {
 		range->start += bias;
 		range->end += bias;
@@ -136,7 +135,7 @@ uint64_t image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t
 	uint64_t bias, pad = 0;
 
 	pthread_mutex_lock(&set->lock);
-	image = elf_at(set, pid, time, call, &bias);
+	image = image_set_elf_at(set, pid, time, call, &bias);
 	if (image)
 		pad = image_eh_landing_pad(image, call - bias);
 	pthread_mutex_unlock(&set->lock);

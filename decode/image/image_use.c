@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Tracks which bytes of an image were read, and for which addresses names and lines were needed. */
 #include "packed.h"
+#include "util/vector.h"
 
 #include <stdlib.h>
 
@@ -85,9 +86,31 @@ bool image_use_has_name(const struct auxtap_image *image, uint64_t vaddr, uint64
 	return false;
 }
 
+void image_use_variable(struct auxtap_image *image, uint64_t vaddr)
+{
+	struct image_use *use;
+
+	if (!use_begin(image) || image_use_has_variable(image, vaddr))
+		return;
+	use = image->use;
+	if (vector_grow(use->variables, use->nr_variables, use->max_variables))
+		image->no_memory = true;
+	else
+		use->variables[use->nr_variables++] = vaddr;
+}
+
+bool image_use_has_variable(const struct auxtap_image *image, uint64_t vaddr)
+{
+	for (size_t i = 0; image->use && i < image->use->nr_variables; i++)
+		if (image->use->variables[i] == vaddr)
+			return true;
+	return false;
+}
+
 void image_use_free(struct auxtap_image *image)
 {
 	if (image->use) {
+		free(image->use->variables);
 		free(image->use->names);
 		free(image->use->pages);
 	}

@@ -81,12 +81,17 @@ struct image_use {
 	uint64_t *names; /* a bit for each granule of the file: its symbols and lines are needed */
 	uint64_t *pages; /* a bit for each page of the file: its bytes are needed */
 	size_t nr_bytes; /* of the file */
+	uint64_t *variables; /* ELF addresses of those whose names are needed */
+	size_t nr_variables, max_variables;
 };
 
 void image_use_bytes(struct auxtap_image *image, uint64_t off, uint64_t size);
 /* vaddr: ELF address; the bytes before and after the range count, too */
 void image_use_name(struct auxtap_image *image, uint64_t vaddr, uint64_t size);
 bool image_use_has_name(const struct auxtap_image *image, uint64_t vaddr, uint64_t end);
+/* vaddr: where the variable begins */
+void image_use_variable(struct auxtap_image *image, uint64_t vaddr);
+bool image_use_has_variable(const struct auxtap_image *image, uint64_t vaddr);
 void image_use_free(struct auxtap_image *image);
 /* From now on the set tracks which parts of images are used. */
 void image_set_track_use(struct auxtap_image_set *set);

@@ -159,7 +159,7 @@ out:
 	return nr;
 }
 
-static int own_name(struct auxtap_image *image, char *name)
+int image_own_name(struct auxtap_image *image, char *name)
 {
 	if (vector_grow(image->owned_names, image->nr_owned_names, image->max_owned_names))
 		return -ENOMEM;
@@ -179,7 +179,7 @@ static int name_plt_entry(struct auxtap_image *image, const struct slot *slots, 
 		return 0;
 	if (asprintf(&name, "%s@plt", slot->name) < 0)
 		return -ENOMEM;
-	if (own_name(image, name)) {
+	if (image_own_name(image, name)) {
 		free(name);
 		return -ENOMEM;
 	}

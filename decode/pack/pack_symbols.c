@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Keeps the symbols of code that was used, each with its neighbours, because a symbol without a
- * size ends where the next one begins; and those that name PLT entries. All others become zeros,
- * that is, undefined symbols without a name.
+ * size ends where the next one begins; those that name PLT entries; and those of variables that the
+ * report names. All others become zeros, that is, undefined symbols without a name.
  */
 #include "pack_private.h"
 
@@ -93,7 +93,9 @@ static int keep_table(const struct pack_elf *e, const Elf64_Shdr *table)
 		Elf64_Sym sym;
 
 		memcpy(&sym, e->data + table->sh_offset + i * sizeof(sym), sizeof(sym));
-		if (is_for_debugger(e, &e->sections[table->sh_link], &sym))
+		if (is_for_debugger(e, &e->sections[table->sh_link], &sym) ||
+		    (ELF64_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_shndx != SHN_UNDEF &&
+		     image_use_has_variable(e->image, sym.st_value)))
 			keep_symbol(e, table, i);
 		if (names_code(e, &sym))
 			list[nr_ranges++] =

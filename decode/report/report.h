@@ -787,8 +787,10 @@ struct report_origin {
 	uint64_t value; /* the pointer, before constants were added to it */
 	uint64_t ip;	/* of the instruction that read it, returned or set it */
 	bool has_addr;
-	uint64_t addr; /* that it was read from */
-	bool is_local; /* ... in the frame of the function that read it */
+	uint64_t addr;	      /* that it was read from */
+	bool is_local;	      /* ... in the frame of the function that read it */
+	const char *variable; /* ... which is there; NULL: unknown. Belongs to the images */
+	uint64_t variable_off, variable_size;
 };
 
 struct report_headline {
@@ -812,8 +814,8 @@ void report_origin_find(const struct report_out *ro, const struct report_facts *
 bool report_origin_is_in(const struct auxtap_crash_block *block,
 			 const struct report_origin *origin);
 /*
- * Drops an origin that says nothing new: read from a local variable, or from memory other than the
- * blocks to be printed, or set, in the line of the fault.
+ * Drops an origin that says nothing new: read from a local variable; or, in the line of the fault,
+ * set, or read from memory that has no name and is in none of the blocks to be printed.
  */
 void report_origin_check(const struct report_out *ro, const struct report_facts *facts,
 			 struct report_headline *head);

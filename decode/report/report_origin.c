@@ -4,6 +4,7 @@
  * that read the pointer from memory or set it to a constant, or the function that returned it.
  */
 #include "decode/flow/branch_insn.h"
+#include "decode/image/image_private.h"
 #include "origin.h"
 #include "report_json.h"
 #include "util/json_out.h"
@@ -138,6 +139,12 @@ void report_origin_check(const struct report_out *ro, const struct report_facts 
 
 	if (origin->kind == REPORT_ORIGIN_READ && block_of(facts, origin))
 		return;
+	if (origin->kind == REPORT_ORIGIN_READ && origin->has_addr)
+		origin->variable =
+			image_set_variable(ro->images, ro->pid, ro->time, origin->ip, origin->addr,
+					   &origin->variable_off, &origin->variable_size);
+	if (origin->variable)
+		return;
 	if ((origin->kind == REPORT_ORIGIN_READ && origin->is_local) ||
 	    (origin->kind != REPORT_ORIGIN_RETURNED && is_same_line(ro, origin->ip, fault_ip)))
 		origin->kind = REPORT_ORIGIN_UNKNOWN;
@@ -170,6 +177,11 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 			origin->addr - block->addr,
 			block->flags & AUXTAP_BLOCK_FREED ? "freed block" : "block",
 			block->nr_bytes, block->addr);
+	else if (origin->variable && !origin->variable_off && origin->variable_size == 8)
+		fprintf(ro->out, ", from the variable %s", report_symbol(ro, origin->variable));
+	else if (origin->variable)
+		fprintf(ro->out, ", from byte %" PRIu64 " of the variable %s", origin->variable_off,
+			report_symbol(ro, origin->variable));
 	fputc('\n', ro->out);
 }
 
@@ -199,8 +211,16 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 		json_out_u64(j, "offset", origin->addr - block->addr);
 	} else {
 		json_out_null(j, "block");
-		json_out_null(j, "offset");
+		if (origin->variable)
+			json_out_u64(j, "offset", origin->variable_off);
+		else
+			json_out_null(j, "offset");
 	}
+	json_out_text(j, "variable", origin->variable);
+	if (origin->variable)
+		json_out_u64(j, "variable_bytes", origin->variable_size);
+	else
+		json_out_null(j, "variable_bytes");
 	if (origin->kind != REPORT_ORIGIN_RETURNED)
 		named_function(&json->r->ro, origin->ip, &loc, &level);
 	report_json_level(json, "location", origin->ip, level);

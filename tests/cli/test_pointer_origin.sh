@@ -112,7 +112,18 @@ static NOINLINE long kept(struct node *node)
 }
 static NOINLINE long global(void)
 {
-	return shared->value;
+	return shared->value; /* global */
+}
+static struct node *volatile table[4];
+static NOINLINE long listed(int at)
+{
+	return value_of(table[at]) + 1; /* listed */
+}
+static NOINLINE long held(void)
+{
+	static struct node *volatile last;
+
+	return value_of(last) + 1; /* held */
 }
 int main(int argc, char **argv)
 {
@@ -151,6 +162,10 @@ int main(int argc, char **argv)
 		return (int)constant();
 	if (!strcmp(what, "literal"))
 		literal();
+	if (!strcmp(what, "listed"))
+		return (int)listed(argc);
+	if (!strcmp(what, "held"))
+		return (int)held();
 	if (!strcmp(what, "wild"))
 		node->call = (long (*)(struct node *))0x123450;
 	if (!strcmp(what, "called") || !strcmp(what, "wild"))
@@ -209,6 +224,15 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	says origin walked 'null pointer was read by @walked'
 	says origin constant 'null pointer was set by @constant'
 	says origin literal 'pointer was set by @literal'
+	says origin global 'null pointer was read by @global, from the variable shared'
+	says origin listed 'null pointer was read by @listed, from byte 16 of the variable table'
+	"$AUXTAP" pack -o packed --with-memory data 2>err || fail "$cc: not packed: $(cat err)"
+	(mv origin origin.away && "$AUXTAP" report packed >packed.txt 2>err)
+	mv origin.away origin
+	grep -qF "$(cat due)" packed.txt || fail "$cc: packed: $(cat err packed.txt)"
+	held=last
+	[ "${cc%% *}" = gcc ] || held=held.last
+	says origin held "null pointer was read by @held, from the variable $held"
 	says origin called 'address was read by @called, from byte 16 of the block of 24 bytes at X'
 	says origin wild 'address was read by @called, from byte 16 of the block of 24 bytes at X'
 	"$AUXTAP" report --format json data >json
@@ -223,7 +247,7 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	printf '%s\n' '  block X' "    allocated   drop at origin.c:$reused" '    before it: a block X' \
 		'      freed       drop at origin.c:' | cmp -s - block ||
 		fail "$cc reused: $(cat section)"
-	for what in computed kept global; do
+	for what in computed kept; do
 		line origin $what
 		[ ! -s line ] || fail "$cc $what: $(cat line)"
 	done
@@ -240,7 +264,7 @@ from='from byte 16 of the block of 32 bytes at X'
 says vector - "null pointer was read by $function at origin.cpp:6, $from"
 gcc -g -O0 -w -o origin origin.c || fail 'not built'
 python3 -c 'import jsonschema' 2>/dev/null && {
-	for what in returned member called reused walked constant literal; do
+	for what in returned member called reused walked constant literal global listed; do
 		guard "$AUXTAP" crash --source qemu -o data -- ./origin $what >out 2>err </dev/null
 		"$AUXTAP" report --calls 60 data >$what.txt
 		"$AUXTAP" report --calls 60 --format json data >$what.json

@@ -67,8 +67,12 @@ def check_head(lines, report):
             rest = ', from byte %d of the %sblock of %d bytes at %s' % (
                 origin['offset'], 'freed ' if block['is_freed'] else '', block['bytes'],
                 origin['block'])
+        elif origin['variable']:
+            is_whole = (origin['offset'], origin['variable_bytes']) == (0, 8)
+            rest = ', from %sthe variable %s' % (
+                '' if is_whole else 'byte %d of ' % origin['offset'], origin['variable'])
         line = next(line for line in said if line.startswith(words))
-        assert line.endswith(rest) and (', from byte ' in line) == bool(rest), (line, origin)
+        assert line.endswith(rest) and (', from ' in line) == bool(rest), (line, origin)
         known.append(line)
     thrown = crash['exception']
     if thrown:
