@@ -149,7 +149,10 @@ struct auxtap_image *image_add(struct auxtap_image_set *set, const char *name, c
 	return image;
 }
 
-/* file chooses among images of one name without a build-id; NULL: any of them. */
+/*
+ * file chooses among images of one name without a build-id; NULL: any of them. An image that is
+ * embedded in the recording is listed without a build-id, and has that of its bytes, too.
+ */
 static struct auxtap_image *find_listed(struct auxtap_image_set *set, const char *name,
 					const uint8_t *id, unsigned int id_size,
 					const struct file_identity *file)
@@ -167,33 +170,11 @@ static struct auxtap_image *find_listed(struct auxtap_image_set *set, const char
 			continue;
 		if (image->build_id_size == id_size && !memcmp(image->build_id, id, id_size))
 			return image;
+		if (image->embedded && id_size && image->found_build_id_size == id_size &&
+		    !memcmp(image->found_build_id, id, id_size))
+			return image;
 	}
 	return NULL;
-}
-
-/*
- * An embedded image is listed under its name without a build-id. If the recording's build-id table
- * names the same build-id that the embedded bytes have, use those bytes.
- */
-static bool copy_embedded_image(struct auxtap_image_set *set, struct auxtap_image *image)
-{
-	static const uint8_t none[20];
-	const struct auxtap_image *embedded = find_listed(set, image->name, none, 0, NULL);
-	uint8_t *bytes;
-
-	if (!embedded || embedded == image || !embedded->embedded || !image->build_id_size ||
-	    embedded->found_build_id_size != image->build_id_size ||
-	    memcmp(embedded->found_build_id, image->build_id, image->build_id_size) != 0)
-		return false;
-	bytes = malloc(embedded->size);
-	if (!bytes)
-		return false;
-	memcpy(bytes, embedded->data, embedded->size);
-	image_file_adopt(image, bytes, embedded->size);
-	image->embedded = true;
-	image->state = AUXTAP_IMAGE_FOUND;
-	image->path = strdup(EMBEDDED_PATH);
-	return true;
 }
 
 struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, const uint8_t *id,
@@ -218,7 +199,7 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, c
 	image = image_add(set, name, id, id_size);
 	if (image && file)
 		image->file = *file;
-	if (image && !copy_embedded_image(set, image))
+	if (image)
 		image_find_file(set, image);
 	return image;
 }

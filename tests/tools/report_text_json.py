@@ -375,6 +375,8 @@ def check_threads(lines, report):
 
 
 def check_images(lines, report):
+    listed = [(i['name'], i['build_id'] or i['found_build_id']) for i in report['images']]
+    assert len(listed) == len(set(listed)), listed
     found = sum(i['state'] == 'found' for i in report['images'])
     assert lines[0].startswith('  %d found' % found), (lines[0], found)
     for line in lines[1:]:

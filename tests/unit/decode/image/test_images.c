@@ -369,8 +369,8 @@ static void vdso_in_the_trace(void **state)
 		assert_int_equal(image_set_add_embedded(set, "[vdso]", bytes, size), 0);
 		assert_int_equal(image_set_add_build_id(set, "[vdso]", id, 20), 0);
 		map(set, 0, 0x10000, "[vdso]", NULL, 0);
-		assert_int_equal(auxtap_image_set_count(set), 2);
-		assert_int_equal(auxtap_image_set_info(set, 1, &info), 0);
+		assert_int_equal(auxtap_image_set_count(set), same ? 1 : 2);
+		assert_int_equal(auxtap_image_set_info(set, same ? 0 : 1, &info), 0);
 		assert_int_equal(info.state, same ? AUXTAP_IMAGE_FOUND : AUXTAP_IMAGE_MISSING);
 		assert_int_equal(info.build_id_size, 20);
 		auxtap_image_set_free(set);
