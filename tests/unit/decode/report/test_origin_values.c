@@ -247,6 +247,10 @@ static void without_registers(void **state)
 	regs.valid &= ~(1ull << AUXTAP_X86_SP);
 	find(through_stack_fault, false, 0);
 	was_read_somewhere();
+	program(value_popped, value_popped_end);
+	regs.valid &= ~(1ull << AUXTAP_X86_SP);
+	find(value_popped_fault, false, 0);
+	was_read_somewhere();
 }
 
 /* Memory below the stack is not of it, either. */
