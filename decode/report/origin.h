@@ -28,6 +28,8 @@ struct origin_flow {
 
 /* Is addr in a function of a library's header, such as operator*() of an iterator? */
 bool origin_is_helper(const struct report_out *ro, uint64_t addr);
+/* Is addr in a function of a library? */
+bool origin_is_library(const struct report_out *ro, uint64_t addr);
 /* Finds the origin of the pointer that the instruction at insn_ip used. False: unknown. */
 bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
 		     struct report_origin *origin);

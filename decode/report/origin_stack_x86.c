@@ -40,10 +40,14 @@ bool origin_is_call(const struct report_branch *b)
 static int frame_made_at(const struct trail *t, int index)
 {
 	unsigned int depth = 0;
+	uint64_t by;
 
 	for (int i = index + 1; i < t->nr; i++) {
 		const struct executed *e = &t->at[i];
 
+		/* to another stack, perhaps */
+		if (e->insn.info.mnemonic != ZYDIS_MNEMONIC_LEAVE && !stack_moves(e, &by))
+			return -1;
 		if (e->branch && e->branch->kind == AUXTAP_BRANCH_RETURN)
 			depth++;
 		if (e->branch && origin_is_call(e->branch) && !depth--)

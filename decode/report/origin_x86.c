@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEPS 24	 /* instructions that one pointer is followed through */
-#define MAX_DEPTH 6	 /* nested registers that an address is computed from */
-#define MAX_WORK  100000 /* stores that are compared with an address */
+#define MAX_STEPS  24 /* instructions that one pointer is followed through */
+#define MAX_DEPTH  6  /* nested registers that an address is computed from */
+#define MAX_OFFSET 0xffffull
+#define MAX_WORK   100000 /* stores that are compared with an address */
 
 /* ---- what was executed ---- */
 
@@ -173,8 +174,11 @@ static enum touch touches(const struct trail *t, int index, uint64_t addr, unsig
 	if (!*t->work)
 		return TOUCH_UNKNOWN;
 	--*t->work;
+	/* "pop" to memory: the address is that after it has changed the stack pointer */
 	if (e->insn.info.attributes &
-	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+		    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE) ||
+	    (e->insn.info.mnemonic == ZYDIS_MNEMONIC_POP &&
+	     e->insn.op[0].type == ZYDIS_OPERAND_TYPE_MEMORY))
 		return TOUCH_UNKNOWN;
 	for (unsigned int i = 0; i < e->insn.info.operand_count; i++) {
 		const ZydisDecodedOperand *op = &e->insn.op[i];
@@ -471,19 +475,21 @@ static uint64_t own_ip(const struct trail *t, int index)
 	for (i = index + 1; i < t->nr; i++) {
 		const struct executed *e = &t->at[i];
 
-		if (e->branch && origin_is_call(e->branch) && e->ip + e->insn.info.length == back)
+		if (e->branch && origin_is_call(e->branch) && e->ip + e->insn.info.length == back &&
+		    origin_is_helper(ro, e->branch->to))
 			return e->ip;
 	}
 	return ip;
 }
 
 /* The instruction at an index set the pointer to a constant: if that is the value. */
-static void set_constant(const struct trail *t, int index, uint64_t value,
+static void set_constant(const struct trail *t, int index, uint64_t constant, uint64_t value,
 			 struct report_origin *origin)
 {
-	if (!origin->has_value || value != origin->value)
+	if (!origin->has_value || constant != value)
 		return;
 	origin->kind = REPORT_ORIGIN_SET;
+	origin->value = value;
 	origin->ip = own_ip(t, index);
 }
 
@@ -514,12 +520,15 @@ static int constant_at(const struct trail *t, int index, const ZydisDecodedOpera
 		       uint64_t *value)
 {
 	const struct executed *e = &t->at[index];
+	int from;
 
 	if (op != &e->insn.op[0] || (op->size != 64 && op->size != 32))
 		return -1;
 	if (op->size == 32 && e->insn.info.mnemonic == ZYDIS_MNEMONIC_MOV &&
-	    e->insn.op[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
-		index = last_write(t, index, x86_reg_index(e->insn.op[1].reg.value));
+	    e->insn.op[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		from = x86_reg_index(e->insn.op[1].reg.value);
+		index = from < 0 ? -1 : last_write(t, index, from);
+	}
 	if (index < 0 || !is_constant(&t->at[index]) || t->at[index].insn.op[0].size < op->size ||
 	    !result_of(t, index, MAX_DEPTH, value))
 		return -1;
@@ -528,13 +537,27 @@ static int constant_at(const struct trail *t, int index, const ZydisDecodedOpera
 	return index;
 }
 
+/* Has a library's function returned to the program after the instruction at an index? */
+static bool library_ran(const struct trail *t, int index)
+{
+	for (int i = 0; i < index; i++) {
+		const struct report_branch *b = t->at[i].branch;
+
+		if (b && b->kind == AUXTAP_BRANCH_RETURN &&
+		    origin_is_library(t->flow->ro, b->from) &&
+		    !origin_is_library(t->flow->ro, b->to))
+			return true;
+	}
+	return false;
+}
+
 /*
  * The pointer was read from memory by the instruction at *index, by its operand 'from' or (NULL) by
  * pop. Returns the register that it had been stored there from, by the instruction at *index; -1:
  * unknown.
  */
 static int read_memory(const struct trail *t, int *index, const ZydisDecodedOperand *from,
-		       struct report_origin *origin)
+		       uint64_t value, struct report_origin *origin)
 {
 	struct stored stored;
 
@@ -544,6 +567,8 @@ static int read_memory(const struct trail *t, int *index, const ZydisDecodedOper
 	else
 		origin->has_addr = origin_sp_before(t, *index, &origin->addr);
 	origin->kind = REPORT_ORIGIN_READ;
+	origin->value = value;
+	origin->library_ran = library_ran(t, *index);
 	/* rbp may also be a pointer, rarely to what is after an object */
 	origin->is_local =
 		!from || from->mem.base == ZYDIS_REGISTER_RSP ||
@@ -554,22 +579,35 @@ static int read_memory(const struct trail *t, int *index, const ZydisDecodedOper
 		return -1;
 	stored = stored_at(t, *index, origin->addr, MAX_DEPTH);
 	if (stored.is_value)
-		set_constant(t, stored.index, stored.value, origin);
+		set_constant(t, stored.index, stored.value, value, origin);
 	*index = stored.index;
 	return stored.reg;
 }
 
+/*
+ * May a constant be the offset of a member? A larger one may be the address of an array: then what
+ * it is added to is an index.
+ */
+static bool is_small(uint64_t constant)
+{
+	return constant + MAX_OFFSET <= 2 * MAX_OFFSET;
+}
+
+/* Follows the value of a register before the instruction at an index; -1: at the fault. */
 static void follow(const struct trail *t, int index, int reg, struct report_origin *origin)
 {
+	uint64_t value = origin->value;
+
 	for (int steps = 0; steps < MAX_STEPS && reg >= 0; steps++) {
 		const struct report_branch *returned = written_by(t, index, reg, &index);
 		const ZydisDecodedOperand *op, *from;
 		const struct executed *e;
-		uint64_t added, value;
+		uint64_t added, constant;
 		int by;
 
 		if (returned) {
 			origin->kind = REPORT_ORIGIN_RETURNED;
+			origin->value = value;
 			origin->ip = returned->from;
 			return;
 		}
@@ -578,18 +616,20 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		e = &t->at[index];
 		op = origin_writes_reg(e, reg);
 		from = &e->insn.op[1];
-		by = constant_at(t, index, op, &value);
+		by = constant_at(t, index, op, &constant);
 		if (by >= 0) {
-			set_constant(t, by, value, origin);
+			set_constant(t, by, constant, value, origin);
 			return;
 		}
 		if (origin_adds_constant(e, op, &reg, &added)) {
-			origin->value -= added;
+			if (!is_small(added))
+				return;
+			value -= added;
 			continue;
 		}
 		if (e->insn.info.mnemonic == ZYDIS_MNEMONIC_POP && op == &e->insn.op[0] &&
 		    is_reg64(op) && reg != AUXTAP_X86_SP) {
-			reg = read_memory(t, &index, NULL, origin);
+			reg = read_memory(t, &index, NULL, value, origin);
 			continue;
 		}
 		if (!is_move_to(e, op))
@@ -597,19 +637,21 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		if (is_reg64(from))
 			reg = x86_reg_index(from->reg.value);
 		else if (is_word(from))
-			reg = read_memory(t, &index, from, origin);
+			reg = read_memory(t, &index, from, value, origin);
 		else
 			return;
 	}
 }
 
-/* The register that the address of the access was computed from; -1: none, or several. */
+/* The register that is the pointer of the access; -1: none, or perhaps an index. */
 static int base_of_access(const struct executed *e, const struct fault_access *a)
 {
 	for (unsigned int i = 0; i < e->insn.info.operand_count; i++) {
 		const ZydisDecodedOperand *op = &e->insn.op[i];
 
 		if (a->base_reg[0] && op->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    op->mem.index == ZYDIS_REGISTER_NONE &&
+		    is_small((uint64_t)op->mem.disp.value) &&
 		    ZydisRegisterGetClass(op->mem.base) == ZYDIS_REGCLASS_GPR64 &&
 		    !strcmp(ZydisRegisterGetString(op->mem.base), a->base_reg))
 			return x86_reg_index(op->mem.base);
@@ -636,7 +678,7 @@ static void follow_target(const struct trail *t, const struct executed *e,
 		origin->has_addr = true;
 		stored = stored_at(t, -1, origin->addr, MAX_DEPTH);
 		if (stored.is_value)
-			set_constant(t, stored.index, stored.value, origin);
+			set_constant(t, stored.index, stored.value, origin->value, origin);
 		follow(t, stored.index, stored.reg, origin);
 	}
 }

@@ -787,8 +787,10 @@ struct report_origin {
 	uint64_t value; /* the pointer, before constants were added to it */
 	uint64_t ip;	/* of the instruction that read it, returned or set it */
 	bool has_addr;
-	uint64_t addr;	      /* that it was read from */
-	bool is_local;	      /* ... in the frame of the function that read it */
+	uint64_t addr; /* that it was read from */
+	bool is_local; /* ... in the frame of the function that read it */
+	/* a function of a library has run since: it may have allocated or freed what was there */
+	bool library_ran;
 	const char *variable; /* ... which is there; NULL: unknown. Belongs to the images */
 	uint64_t variable_off, variable_size;
 };

@@ -62,6 +62,15 @@ bool origin_is_helper(const struct report_out *ro, uint64_t addr)
 	       !report_is_runtime(loc.image) && report_own_level(&loc) < 0;
 }
 
+bool origin_is_library(const struct report_out *ro, uint64_t addr)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	return !auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, &loc) && loc.image &&
+	       (report_is_runtime(loc.image) ||
+		report_is_library_function(&loc, loc.nr_frames - 1));
+}
+
 void report_origin_find(const struct report_out *ro, const struct report_facts *facts,
 			struct report_headline *head)
 {
@@ -88,7 +97,7 @@ void report_origin_find(const struct report_out *ro, const struct report_facts *
 
 bool report_origin_is_in(const struct auxtap_crash_block *block, const struct report_origin *origin)
 {
-	return origin->kind == REPORT_ORIGIN_READ && origin->has_addr &&
+	return origin->kind == REPORT_ORIGIN_READ && origin->has_addr && !origin->library_ran &&
 	       !(block->flags & AUXTAP_BLOCK_MAPPING) && origin->addr >= block->addr &&
 	       origin->addr - block->addr < block->nr_bytes;
 }

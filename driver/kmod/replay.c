@@ -35,7 +35,7 @@ MODULE_PARM_DESC(replay, "the units produce the bytes of replay/data in debugfs 
 #define RATE_MAX  (1ull << 38)
 /* On a slow machine, a backlog beyond this is dropped. */
 #define MAX_BACKLOG_NS (20 * NSEC_PER_MSEC)
-/* Longer than a pending interrupt needs to be taken, on all but slow machines. */
+/* Longer than a pending interrupt needs to be taken. */
 #define INTERRUPT_NS 2000u
 
 /* The state of one CPU. Accessed only by that CPU, with interrupts off. */
@@ -43,7 +43,6 @@ struct replay_cpu {
 	struct replay *replay;
 	struct hrtimer timer;
 	bool on;
-	bool waited;	     /* the last tick has waited for a pending interrupt already */
 	ktime_t budget_time; /* while on: the budget includes the time up to here */
 	u64 budget;	     /* bytes that may be produced */
 	u64 burst_left;	     /* bytes until other work can run */
@@ -136,7 +135,6 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	struct replay *replay = r->replay;
 	const struct replay_data *data;
 	u64 want, done;
-	bool wait;
 
 	/* the timer has moved to another CPU: its own CPU went offline, which ended tracing */
 	if (!r->on || r != this_cpu_ptr(replay->cpus))
@@ -152,10 +150,9 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 		r->burst_left -= done;
 	}
 	rcu_read_unlock();
-	/* once only: a machine that needs longer would do nothing but ticks */
-	wait = replay->unit->interrupt_pending() && !r->waited;
-	r->waited = wait;
-	hrtimer_set_expires(timer, ktime_add_ns(ktime_get(), next_delay_ns(r, wait)));
+	hrtimer_set_expires(timer,
+			    ktime_add_ns(ktime_get(),
+					 next_delay_ns(r, replay->unit->interrupt_pending())));
 	return HRTIMER_RESTART;
 }
 

@@ -60,6 +60,13 @@ static NOINLINE long stored(struct node *node)
 	node->next = find(node, 5);
 	return node->next->value;
 }
+static NOINLINE long next_of_freed(struct node *node)
+{
+	struct node *next = node->next; /* destroyed */
+
+	free(node);
+	return next->value;
+}
 static NOINLINE long member(struct node *node)
 {
 	return node->next->value; /* member */
@@ -119,6 +126,18 @@ static NOINLINE long listed(int at)
 {
 	return value_of(table[at]) + 1; /* listed */
 }
+/* Not of a pointer: in a program at fixed addresses that is a constant, and this is added to it. */
+static const char constants[] = "constant";
+static NOINLINE void index_of_constant(void)
+{
+	for (long i = 0; i < 3; i++)
+		((volatile char *)(uintptr_t)constants)[i] = 'x';
+}
+static volatile long nr;
+static NOINLINE void part_of_constant(void)
+{
+	lower((char *)(uintptr_t)constants + nr);
+}
 static NOINLINE long held(void)
 {
 	static struct node *volatile last;
@@ -162,6 +181,14 @@ int main(int argc, char **argv)
 		return (int)constant();
 	if (!strcmp(what, "literal"))
 		literal();
+	if (!strcmp(what, "index"))
+		index_of_constant();
+	if (!strcmp(what, "part"))
+		part_of_constant();
+	if (!strcmp(what, "destroyed")) {
+		node->next = (struct node *)0x123450;
+		return (int)next_of_freed(node);
+	}
 	if (!strcmp(what, "listed"))
 		return (int)listed(argc);
 	if (!strcmp(what, "held"))
@@ -250,13 +277,27 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	for what in computed kept; do
 		line origin $what
 		[ ! -s line ] || fail "$cc $what: $(cat line)"
+		grep -q ' died of SIGSEGV' data.report.txt || fail "$cc $what: no crash"
 	done
+	# the block was in use when it was read
+	line origin destroyed
+	! grep -v '^pointer was read by [a-z_]* at origin\.c:[0-9]*$' line || fail "$cc destroyed: $(cat line)"
+	grep -q ' died of SIGSEGV' data.report.txt || fail "$cc destroyed: no crash"
 	line origin over
 	! grep -v 'returned by find' line || fail "$cc over: $(cat line)"
 	line origin stored
 	due='^null pointer was (returned by find at|read by stored at origin\.c:[0-9]*, from byte 0 of)'
 	grep -qE "$due" line ||
 		fail "$cc stored: $(cat line)"
+done
+for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
+	$cc -g -w -no-pie -fno-pie -o origin origin.c || { fail "$cc: not built"; continue; }
+	for what in index part; do
+		line origin $what
+		! grep -v "^pointer was set by " line || fail "$cc -no-pie $what: $(cat line)"
+		grep -q ' died of SIGSEGV' data.report.txt || fail "$cc -no-pie $what: no crash"
+	done
+	says origin listed 'null pointer was read by @listed, from byte 16 of the variable table'
 done
 g++ -g -O0 -o vector origin.cpp || fail "C++: not built"
 function='sum(std::vector<item*, std::allocator<item*> > const&, int)'

@@ -153,10 +153,11 @@ static inline void was_read_somewhere(void)
 	assert_false(origin.has_addr);
 }
 
-static inline void was_set(void)
+static inline void was_set(uint64_t ip)
 {
 	assert_int_equal(origin.kind, REPORT_ORIGIN_SET);
 	assert_true(origin.has_value);
+	assert_int_equal(origin.ip, ip);
 }
 
 static inline void is_unknown(void)

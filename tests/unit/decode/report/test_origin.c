@@ -76,6 +76,7 @@ CODE(calls_stack, "nop; calls_stack_fault: call *8(%rsp)");
 LOCAL(frame, FRAME "movq $1, -8(%rbp); leave;", "nop;");
 LOCAL(no_frame, "movq $1, -8(%rsp); leave;", "nop;");
 LOCAL(other_frame, "pushq %rbp; leaq (%rsp), %rbp; movq $1, -8(%rbp); leave;", "nop;");
+LOCAL(switched, FRAME "movq %rsp, %r9; movq %r9, %rsp; leave;", "nop;");
 LOCAL(frames, FRAME "frames_call2: call frames_g; frames_back2: movq $1, -8(%rbp); leave;",
       FRAME "movq $2, -8(%rbp); leave;");
 LOCAL(frame_popped,
@@ -345,6 +346,8 @@ static void frames_of_calls(void **state)
 	was_read(STACK + 56);
 	assert_true(origin.is_local);
 	RUN_FRAME(other_frame);
+	was_read(STACK + 56);
+	RUN_FRAME(switched); /* perhaps to another stack */
 	was_read(STACK + 56);
 	RUN_FRAMES(frames);
 	was_read(HEAP + 8);

@@ -21,7 +21,7 @@ CODE(calls_stack, "nop; calls_stack_fault: call *8(%rsp)");
 LOAD(counts_bits, "bsfq 24(%rbx), %rdx");
 LOAD(constant, "movq $0x1234, %rdx");
 LOAD(null_constant, "movq $0, %rdx");
-LOAD(null_half, "incl %ecx; movl $0, %edx");
+LOAD(null_half, "movl $0, %edx; incl %ecx");
 LOAD(null_xor, "xorl %edx, %edx; movl $1, %ecx");
 LOAD(null_moved, "xorl %eax, %eax; movl %eax, %edx; movl $1, %eax");
 LOAD(null_moved_part, "movq 24(%rbx), %rax; movb $0, %al; movl %eax, %edx");
@@ -32,6 +32,13 @@ LOAD(pop_pushed, "movq 8(%rbx), %rsi; pushq %rsi; xorl %esi, %esi; popq %rdx");
 LOAD(pop_constant, "pushq $0; popq %rdx");
 LOAD(pop_lost, "movq 8(%rbx), %rsi; pushq %rsi; movq %rax, (%r8); popq %r8; subq $8, %rsp;"
 	       "popq %rdx");
+LOAD(added_most, "movq 24(%rbx), %rdx; addq $0xffff, %rdx; subq $0xffff, %rdx");
+LOAD(added_far, "movq 24(%rbx), %rdx; addq $0x10000, %rdx");
+LOAD(lea_far, "movq 24(%rbx), %rdx; leaq -0x10000(%rdx), %rdx");
+CODE(access_far, "movq 24(%rbx), %rdx; access_far_fault: movl 0x404040(%rdx), %eax");
+CODE(access_near, "movq 24(%rbx), %rdx; access_near_fault: movl -16(%rdx), %eax");
+CODE(access_index, "movq 24(%rbx), %rdx; access_index_fault: movl (%rdx,%rsi), %eax");
+LOAD(segment, "xorl %ecx, %ecx; movl %ds, %edx");
 LOAD(local_of_rbp, "movq -8(%rbp), %rdx");
 LOAD(lost_local, "movq -8(%rbp), %rdx; bsfq %rcx, %rbp");
 LOAD(lost_member, "movq 8(%rbp), %rdx; bsfq %rcx, %rbp");
@@ -80,7 +87,10 @@ STORED(around_it, "movq %rcx, -8(%rsp); movq %rcx, -24(%rsp)");
 STORED(string_elsewhere, "leaq -64(%rsp), %rdi; rep movsb");
 STORED(string_word, "leaq -8(%rsp), %rdi; stosq");
 STORED(added_there, "movq 40(%rbx), %r8; addq %r8, -16(%rsp)");
-STORED(constant_there, "movq $16, -16(%rsp)");
+STORED(constant_there, "constant_there_store: movq $16, -16(%rsp)");
+extern const char constant_there_store[];
+STORED(pop_there, "pushq %rcx; popq -16(%rsp)");
+STORED(changed, "movq %rbx, %rsi; xorq %rcx, %rsi; addq $8, %rsi; movq %rsi, -16(%rsp)");
 LOAD(push_over, "movq 8(%rbx), %rsi; movq %rsi, -8(%rsp); pushq %rax; movq (%rsp), %rdx");
 LOAD(stored_low, "movq 8(%rbx), %rsi; movq %rsi, 32(%rbx); movq 32(%rbx), %rdx");
 CODE(moves_word, "movq 8(%rbx), %rsi; movq 16(%rbx), %rdi; moves_word_fault: movsq");
@@ -107,6 +117,9 @@ FAULT_LABEL(keeps_read);
 FAULT_LABEL(thread_local);
 FAULT_LABEL(calls_mem);
 FAULT_LABEL(calls_stack);
+FAULT_LABEL(access_far);
+FAULT_LABEL(access_near);
+FAULT_LABEL(access_index);
 extern const char jumped_jump[], jumped_to[];
 extern const char keeps_read_call[], keeps_read_f[], keeps_read_ret[], keeps_read_back[];
 extern const char moves_word_fault[], increments_fault[], jumps_far_fault[], jumps_stack_fault[];
@@ -180,6 +193,14 @@ static void values(void **state)
 		CASE(added_there, STACK - 16),
 		CASE(constant_there, STACK - 16),
 		CASE(push_over, STACK),
+		CASE(added_most, HEAP + 24),
+		CASE(added_far, 0), /* perhaps an array, and its index */
+		CASE(lea_far, 0),
+		CASE(access_far, 0),
+		CASE(access_near, HEAP + 24),
+		CASE(access_index, 0),
+		CASE(segment, 0),
+		CASE(pop_there, STACK - 16),
 	};
 
 	(void)state;
@@ -192,12 +213,18 @@ static void values(void **state)
 		if (cases[i].addr == SOMEWHERE)
 			was_read_somewhere();
 		else if (cases[i].addr == SET)
-			was_set();
+			was_set(BASE);
 		else if (cases[i].addr)
 			was_read(cases[i].addr);
 		else
 			is_unknown();
 	}
+	/* a constant was added before it was stored, to what is unknown */
+	program(changed, changed_end);
+	regs.reg[AUXTAP_X86_DX] = 8;
+	find(changed_fault, false, 0);
+	was_read(STACK - 16);
+	assert_int_equal(origin.value, 8);
 	/* in the frame of the function */
 	program(local_of_rbp, local_of_rbp_end);
 	regs.reg[AUXTAP_X86_BP] = STACK + 8;
@@ -218,12 +245,11 @@ static void values(void **state)
 	program(lea_rip, lea_rip_end);
 	regs.reg[AUXTAP_X86_DX] = BASE + 7 + 0x10;
 	find(lea_rip_fault, false, 0);
-	was_set();
-	assert_int_equal(origin.ip, BASE);
+	was_set(BASE);
 	program(constant_there, constant_there_end);
 	regs.reg[AUXTAP_X86_DX] = 16;
 	find(constant_there_fault, false, 0);
-	was_set();
+	was_set(at(constant_there_store));
 	program(value_half, value_half_end);
 	regs.reg[AUXTAP_X86_CX] = 0x500000000 + HEAP;
 	find(value_half_fault, false, 0);
