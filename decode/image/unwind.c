@@ -400,19 +400,21 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwind *u = arg;
 	struct unwind_frames *out = u->out;
+	const bool in_call = u->in_call; /* others are activations, too: those that signals hit */
 	Dwarf_Addr pc;
 	bool activation;
 
+	u->in_call = false;
 	out->unread_addr = 0;
 	if (out->nr == u->max)
 		return DWARF_CB_ABORT;
 	if (!dwfl_frame_pc(frame, &pc, &activation))
 		return DWARF_CB_ABORT;
-	if (activation && u->in_call)
+	if (activation && in_call)
 		pc++;
 	if (pc == 0)
 		return DWARF_CB_ABORT;
-	note_registers(u, frame, activation ? pc : pc - 1, !activation || u->in_call);
+	note_registers(u, frame, activation ? pc : pc - 1, !activation || in_call);
 	if (out->nr && signal_frame(u, frame, pc)) {
 		out->signal_mask |= 1ull << out->nr;
 		out->pcs[out->nr++] = pc;

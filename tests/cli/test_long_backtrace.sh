@@ -197,4 +197,25 @@ arguments
 "$AUXTAP" crash -o entry.data -- ./entry handler >stdout 2>stderr </dev/null
 arguments
 grep -qx 'handler signo <optimized out>' arguments || fail "handler: $(cat arguments)"
+# a handler that calls where nothing is: the frames of the signal, as gdb has them natively
+cat >stray.c <<'C'
+#include <signal.h>
+static void (*volatile nowhere)(int);
+static void handler(int signo)
+{
+	nowhere(signo);
+	signo++;
+}
+int main(void)
+{
+	signal(SIGUSR1, handler);
+	return raise(SIGUSR1);
+}
+C
+gcc -g -O0 -o stray stray.c || fail "stray: not built"
+"$AUXTAP" crash -o stray.data -- ./stray >stdout 2>stderr </dev/null
+"$AUXTAP" report stray.data | sed -n '/^Backtrace/,/^$/s/^  #[0-9]*  *//p' |
+	sed 's/ at .*//' | head -n 3 >frames
+printf '%s\n' 0x0 handler '<signal handler called>' | diff - frames >diff || fail "stray: $(cat diff)"
+"$AUXTAP" report stray.data | grep -q '^  #[0-9]*  *main at .*stray.c:11$' || fail "stray: no main"
 finish
