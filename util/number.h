@@ -22,9 +22,9 @@ bool number_parse(const char *text, uint64_t max, uint64_t *value);
 bool number_parse_decimal(const char *text, uint64_t max, uint64_t *value);
 
 /*
- * Parses a size in bytes: a number, then optionally K, M or G (powers of 1024, in either case),
- * then optionally B. *has_unit, unless NULL: one of these letters is there. *value is set only if
- * true is returned.
+ * Parses a size in bytes: a number, then optionally K, M or G (powers of 1024), then optionally B;
+ * all four in upper or lower case. *has_unit, unless NULL: any of the four is there. *value is set
+ * only if true is returned.
  */
 bool number_parse_size(const char *text, uint64_t *value, bool *has_unit);
 

@@ -57,8 +57,9 @@ bool cs_snapshot_is_directory(const char *dir);
 int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_error *err);
 /*
  * Makes ss describe a raw file instead. configs: for each unit whose trace the file has, the path
- * of an .ini file like those of a snapshot's devices; [device] core= names the core (default: the
- * newest AArch64). format: NULL is source_data.
+ * of an .ini file like those of a snapshot's devices; [device] core= names the core, as OpenCSD
+ * does (default: ARM-AA64, any with AArch64). format: as in a snapshot, for example coresight or
+ * tpiu; NULL is source_data.
  */
 int cs_snapshot_from_raw(struct cs_snapshot *ss, const char *path, const char *format,
 			 const char *const *configs, unsigned int nr, struct auxtap_error *err);

@@ -35,8 +35,9 @@ struct auxtap_gdb_opts {
 };
 
 /*
- * Serves pd until the client detaches or closes its end: 0. images must be new; both belong to the
- * caller. A client that does not read anymore is noticed by EPIPE: SIGPIPE must be ignored.
+ * Serves pd until the client detaches or closes its end: 0. images must be of
+ * auxtap_image_set_new(), without mappings yet; both belong to the caller. A client that closed its
+ * end is noticed by EPIPE: SIGPIPE must be ignored.
  */
 AUXTAP_API int auxtap_gdb_serve(struct auxtap_perfdata *pd, struct auxtap_image_set *images,
 				const struct auxtap_gdb_opts *opts, struct auxtap_error *err);
