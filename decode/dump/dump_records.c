@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Prints bodies of records. Every field is read with body_get(): if the record is too short, "cut"
- * is printed at the end.
+ * Prints bodies of records. Fields are read with body_get(): if the record is too short, "cut" is
+ * printed at the end.
  */
 #include "dump_family.h"
 #include "decode/flow/trace_family.h"
@@ -276,14 +276,15 @@ static void put_switch(const struct auxtap_record *rec, struct body *b, FILE *ou
 static void put_namespaces(struct body *b, FILE *out)
 {
 	uint32_t pid = body_u32(b), tid = body_u32(b);
-	uint64_t nr = body_u64(b);
+	uint64_t nr = body_u64(b), nr_read;
 
 	fprintf(out, "%d/%d nr %" PRIu64, (int)pid, (int)tid, nr);
-	for (uint64_t i = 0; i < nr && body_left(b) >= 16; i++) {
+	for (nr_read = 0; nr_read < nr && body_left(b) >= 16; nr_read++) {
 		uint64_t dev = body_u64(b), ino = body_u64(b);
 
 		fprintf(out, " %" PRIu64 "/0x%" PRIx64, dev, ino);
 	}
+	b->truncated |= nr > nr_read;
 }
 
 static void put_ksymbol(struct body *b, FILE *out)
@@ -415,13 +416,12 @@ static void put_auxtrace_error(struct body *b, FILE *out)
 {
 	uint32_t type = body_u32(b), code = body_u32(b), cpu = body_u32(b), pid = body_u32(b),
 		 tid = body_u32(b);
-	uint64_t ip, time = 0;
+	const uint32_t format = body_u32(b);
+	uint64_t ip = body_u64(b), time = 0;
 	size_t len;
 
-	body_u32(b); /* format */
-	ip = body_u64(b);
-	/* Old records have the message in the place of the time; the size distinguishes them. */
-	if (body_left(b) > 64)
+	/* records of format 0 have the message in the place of the time */
+	if (format)
 		time = body_u64(b);
 	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ", type, code,
 		(int)cpu, (int)pid, (int)tid, ip, time);
@@ -432,14 +432,15 @@ static void put_auxtrace_error(struct body *b, FILE *out)
 
 static void put_thread_map(struct body *b, FILE *out)
 {
-	uint64_t nr = body_u64(b);
+	uint64_t nr = body_u64(b), nr_read;
 
 	fprintf(out, "nr %" PRIu64, nr);
-	for (uint64_t i = 0; i < nr && body_left(b) >= 24; i++) {
+	for (nr_read = 0; nr_read < nr && body_left(b) >= 24; nr_read++) {
 		fprintf(out, ", %d ", (int)body_u64(b));
 		dump_text(out, b->p, 16);
 		b->p += 16;
 	}
+	b->truncated |= nr > nr_read;
 }
 
 static void put_time_conv(struct body *b, FILE *out)

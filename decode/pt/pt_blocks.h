@@ -34,7 +34,7 @@ struct pt_run {
 	bool branches;	       /* the last instruction may change the flow */
 	bool may_have_time;    /* libipt may have read packets with a newer time for it */
 	bool bits_32;
-	uint8_t size;	    /* of raw */
+	uint8_t size;	    /* valid bytes of raw */
 	const uint8_t *raw; /* 15 bytes from the last instruction on; NULL: not known */
 };
 
@@ -92,8 +92,8 @@ static inline void pt_blocks_progress(struct pt_blocks *blocks)
 /* Whether the flow came to ip before, and no packet was consumed since. */
 bool pt_blocks_came_back(struct pt_blocks *blocks, uint64_t ip);
 /*
- * Whether the decode is in an endless loop, after a run that ended with b. Direct branches consume
- * no packets: if only such branches follow and come back to the same address, libipt would follow
+ * Whether the decode is in an endless loop, after a run that ended with b. Direct jumps and calls
+ * consume no packets: if only these follow and come back to the same address, libipt would follow
  * them forever.
  */
 static inline bool pt_blocks_spins(struct pt_blocks *blocks, const struct pt_branch *b)

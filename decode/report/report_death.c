@@ -108,6 +108,7 @@ static void explain_flow(struct report *r, struct report_death *death, uint64_t 
 	/* a tail frame's call has the return address of the frame that it belongs to */
 	const int frame = death->head.own_frame.frame + death->head.own_frame.tail;
 
+	/* an ETM leaves out bits of addresses */
 	if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
 		report_branches_complete(&death->view->branches, ip);
 	/* skip what the C library did from there on */

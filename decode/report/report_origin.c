@@ -54,6 +54,10 @@ static void collect_runs(const struct report_branches *branches, uint64_t end,
 	}
 }
 
+/*
+ * The C and C++ libraries, and the dynamic linker, are the runtime (report_is_runtime()).
+ * Elsewhere, what comes from a library's headers is not the program's own (report_own_level()).
+ */
 bool origin_is_helper(const struct report_out *ro, uint64_t addr)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};

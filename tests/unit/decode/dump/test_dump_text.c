@@ -173,6 +173,9 @@ static void kernel_records(void)
 	       "SWITCH_CPU_WIDE: out next 7/8", "44", ARG(7), ARG(8));
 	record(PERF_RECORD_NAMESPACES, 0, "NAMESPACES: 7/8 nr 2 3/0xf0 4/0xf1", "4488888", ARG(7),
 	       ARG(8), ARG(2), ARG(3), ARG(0xf0), ARG(4), ARG(0xf1));
+	record(PERF_RECORD_NAMESPACES, 0,
+	       "NAMESPACES: 7/8 nr 2 3/0xf0 (cut: the record is too short)", "44888", ARG(7),
+	       ARG(8), ARG(2), ARG(3), ARG(0xf0));
 	record(PERF_RECORD_KSYMBOL, 0, "KSYMBOL: addr 0x1000 len 16 type 2 flags 0x3 bpf_a",
 	       "8422s", ARG(0x1000), ARG(16), ARG(2), ARG(3), "bpf_a");
 	record(PERF_RECORD_BPF_EVENT, 0, "BPF_EVENT: type 1 flags 0x2 id 3", "2248", ARG(1), ARG(2),
@@ -208,6 +211,13 @@ static void user_records(void)
 	record(AUXTAP_RECORD_AUXTRACE_ERROR, 0,
 	       "AUXTRACE_ERROR: type 1 code 2 cpu -1 7/8 ip 0x9 time 0: lost", "4444448sz", ARG(1),
 	       ARG(2), ARG(-1), ARG(7), ARG(8), ARG(0), ARG(9), "lost", ARG(59));
+	/* a message that is shorter than its field */
+	record(AUXTAP_RECORD_AUXTRACE_ERROR, 0,
+	       "AUXTRACE_ERROR: type 1 code 2 cpu 3 7/8 ip 0x9 time 10: lost", "44444488sz", ARG(1),
+	       ARG(2), ARG(3), ARG(7), ARG(8), ARG(1), ARG(9), ARG(10), "lost", ARG(3));
+	record(AUXTAP_RECORD_THREAD_MAP, 0,
+	       "THREAD_MAP: nr 2, 7 one (cut: the record is too short)", "88sz", ARG(2), ARG(7),
+	       "one", ARG(12));
 	record(AUXTAP_RECORD_THREAD_MAP, 0, "THREAD_MAP: nr 2, 7 one, 8 other", "88sz8sz", ARG(2),
 	       ARG(7), "one", ARG(12), ARG(8), "other", ARG(10));
 	record(AUXTAP_RECORD_CPU_MAP, 0, "CPU_MAP: type 1", "2z", ARG(1), ARG(6));
