@@ -22,10 +22,12 @@
 
 #define A64_SIGRETURN	 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
 #define A64_CONTEXT_REGS (128 + 184)	       /* offset of x0 ... pstate in a signal frame */
-#define A64_NR_SIGNALS	 8		       /* nested handlers */
+#define NR_SIGNALS	 8		       /* nested handlers */
 #define A64_ADDRESS	 0x0000ffffffffffffull
+#define X86_CONTEXT_REGS 40 /* in struct ucontext: of r8 */
 #define X86_DWARF_RAX	 0
 #define X86_DWARF_RBX	 3
+#define X86_DWARF_RSP	 7
 
 struct unwind {
 	const struct report_facts *facts;
@@ -40,7 +42,8 @@ struct unwind {
 	 * return the next instruction may have the unwind rules of another function
 	 */
 	bool in_call;
-	bool signal; /* AArch64: it ended at a signal frame; 'regs' are the interrupted registers */
+	/* it ends at a signal frame, from where 'regs', the interrupted registers, lead on */
+	bool signal;
 	/* code without unwind information may have changed its caller's registers */
 	bool regs_doubtful;
 };
@@ -185,6 +188,24 @@ static void report_modules(struct unwind *u, Dwfl *dwfl)
 	dwfl_report_end(dwfl, NULL, NULL);
 }
 
+/* Reads the interrupted registers that the kernel wrote below a handler's frame; sp: its end. */
+static bool x86_context(const struct unwind *u, uint64_t sp, struct auxtap_regs *regs)
+{
+	static const uint8_t order[] = {
+		AUXTAP_X86_R8,	AUXTAP_X86_R9,	AUXTAP_X86_R10, AUXTAP_X86_R11, AUXTAP_X86_R12,
+		AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15, AUXTAP_X86_DI,	AUXTAP_X86_SI,
+		AUXTAP_X86_BP,	AUXTAP_X86_BX,	AUXTAP_X86_DX,	AUXTAP_X86_AX,	AUXTAP_X86_CX,
+		AUXTAP_X86_SP,	AUXTAP_X86_IP,
+	};
+	uint64_t context[sizeof(order)];
+
+	if (!read_memory(u, sp + X86_CONTEXT_REGS, context, sizeof(context)))
+		return false;
+	for (size_t i = 0; i < sizeof(order); i++)
+		regs->reg[order[i]] = context[i];
+	return true;
+}
+
 /*
  * Whether pc is the code that returns from a signal handler; the next frame is the interrupted one.
  */
@@ -197,9 +218,16 @@ static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 	unsigned char bytes[sizeof(x86_sigreturn)];
 	uint64_t code, sp, context[34];
 
-	if (u->regs.arch != AUXTAP_ARCH_AARCH64) /* x86: the C library's has unwind information */
-		return read_memory(u, pc, bytes, sizeof(bytes)) &&
-		       !memcmp(bytes, x86_sigreturn, sizeof(bytes));
+	if (u->regs.arch != AUXTAP_ARCH_AARCH64) {
+		if (!read_memory(u, pc, bytes, sizeof(bytes)) ||
+		    memcmp(bytes, x86_sigreturn, sizeof(bytes)) != 0)
+			return false;
+		/* the C library's has unwind information, which ends where the signal hit no code
+		 */
+		u->signal = !dwfl_frame_reg(frame, X86_DWARF_RSP, &sp) &&
+			    x86_context(u, sp, &u->regs) && !is_code(u, u->regs.reg[AUXTAP_X86_IP]);
+		return true;
+	}
 	if (!read_memory(u, pc, &code, sizeof(code)) || code != A64_SIGRETURN ||
 	    dwfl_frame_reg(frame, AUXTAP_A64_SP, &sp) ||
 	    !read_memory(u, sp + A64_CONTEXT_REGS, context, sizeof(context)))
@@ -578,6 +606,29 @@ bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_
 	return on_top;
 }
 
+/* Goes on with the function that a signal interrupted, or the caller of a bad address. */
+static void unwind_interrupted(struct unwind *u, Dwfl *dwfl)
+{
+	struct unwind_frames *out = u->out;
+	int caller = 0;
+
+	u->started = u->signal = u->in_call = false;
+	report_regs_ip(&u->regs, &u->ip);
+	report_regs_sp(&u->regs, &u->sp);
+	if (!is_code(u, u->ip) && !was_code(dwfl, u->ip)) {
+		if (out->nr == u->max)
+			return;
+		memset(&out->frames[out->nr], 0, sizeof(out->frames[0]));
+		out->pcs[out->nr++] = u->ip;
+		if (!return_from_stray_call(u))
+			return;
+		caller = out->nr;
+	}
+	out->complete = dwfl_getthreads(dwfl, on_thread, u) == 0;
+	if (caller && out->nr > caller)
+		mark_call(out, caller);
+}
+
 void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
 		      const struct auxtap_regs *regs, uint64_t last_call, uint64_t jump,
 		      struct unwind_frames *out)
@@ -616,12 +667,8 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u) &&
 	    !proved) {
 		out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
-		for (int i = 0; u.signal && i < A64_NR_SIGNALS; i++) {
-			u.started = u.signal = u.in_call = false;
-			report_regs_ip(&u.regs, &u.ip);
-			report_regs_sp(&u.regs, &u.sp);
-			out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
-		}
+		for (int i = 0; u.signal && i < NR_SIGNALS; i++)
+			unwind_interrupted(&u, dwfl);
 	}
 	if (proved)
 		unwind_from_caller(&u, dwfl);

@@ -46,6 +46,7 @@ struct call_tree {
 	char gap[192];		   /* text of the newest gap that lost the callers; "": none */
 	uint64_t trace_off_ip;	   /* where tracing last went off */
 	bool trace_off_async;	   /* it went off by an interrupt or exception */
+	bool trace_off_null;	   /* ... at address 0; else trace_off_ip of 0 is unknown */
 	uint64_t block_start;	   /* where the code run since the last branch starts; 0: unknown */
 	bool after_return; /* that is a return address, which a return to its call went to */
 	/* a return to where no function is, if nothing ran after it; otherwise type is 0 */

@@ -335,7 +335,7 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 	uint64_t to = ev->addr;
 	unsigned int steps = 0;
 
-	if (!tree->trace_off_ip || !ev->has_addr)
+	if ((!tree->trace_off_ip && !tree->trace_off_null) || !ev->has_addr)
 		return 0;
 	/*
 	 * A system call returns after itself, an interrupt to where it was. Asked first: a handler
@@ -391,6 +391,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	node->text = strdup(text);
 	if (loses_callers) {
 		tree->trace_off_ip = 0;
+		tree->trace_off_null = false;
 		memcpy(tree->gap, text, sizeof(tree->gap));
 	}
 	return node->text ? 0 : -ENOMEM;
@@ -695,6 +696,7 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 	case AUXTAP_EVENT_ASYNC:
 		tree->trace_off_ip = ev->ip;
 		tree->trace_off_async = true;
+		tree->trace_off_null = ev->has_ip && !ev->ip;
 		if (tree->current != &tree->root && ev->has_ip)
 			tree->current->last_ip = ev->ip;
 		return 0;
@@ -703,7 +705,7 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 			int ret = trace_on(tree, ev);
 
 			tree->trace_off_ip = 0;
-			tree->trace_off_async = false;
+			tree->trace_off_async = tree->trace_off_null = false;
 			if (!ret && !call_node_current(tree, ev->addr, ev->time))
 				ret = -ENOMEM;
 			if (!ret)

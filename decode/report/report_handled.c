@@ -13,6 +13,7 @@
 #include "report.h"
 #include "util/user_regs.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -161,5 +162,9 @@ bool report_handled_fault(const struct report_out *ro, const struct report_facts
 	first.crash.limit_bytes = 0;
 	n = auxtap_image_set_read(ro->images, ro->pid, ro->time, c->fault_ip, insn, sizeof(insn));
 	fault_explain(&first, &regs, insn, n > 0 ? (size_t)n : 0, fault);
+	/* by a jump, a call or a return: the frame does not say that */
+	if (fault->bad_ip)
+		snprintf(fault->why, sizeof(fault->why), "it went to 0x%" PRIx64 ", %s",
+			 c->fault_ip, fault->where);
 	return fault->why[0];
 }

@@ -128,7 +128,10 @@ static void print_facts(const struct report_out *ro, const struct report_facts *
 		struct fault first_fault;
 
 		fprintf(out, "  Before, a %s at ", first ? first : "fault");
-		report_print_location(ro, c->fault_ip);
+		if (c->fault_ip)
+			report_print_location(ro, c->fault_ip);
+		else
+			fputs("0x0", out);
 		fputs(" went to the program's own handler.\n", out);
 		if (head->regs && report_first_fault(ro, facts, head->regs, &first_fault))
 			fprintf(out,

@@ -218,4 +218,38 @@ gcc -g -O0 -o stray stray.c || fail "stray: not built"
 	sed 's/ at .*//' | head -n 3 >frames
 printf '%s\n' 0x0 handler '<signal handler called>' | diff - frames >diff || fail "stray: $(cat diff)"
 "$AUXTAP" report stray.data | grep -q '^  #[0-9]*  *main at .*stray.c:11$' || fail "stray: no main"
+# the handler of the fault of such a call: it and its caller are known, in backtrace and tree
+cat >handled.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+static int (*volatile nowhere)(int);
+static void on_fault(int signo)
+{
+	abort();
+}
+static int run(int i)
+{
+	return nowhere(i) + 1;
+}
+int main(int argc, char **argv)
+{
+	signal(SIGSEGV, on_fault);
+	return run(argc);
+}
+C
+gcc -g -O0 -w -o handled handled.c || fail "handled: not built"
+"$AUXTAP" crash -o handled.data -- ./handled >stdout 2>stderr </dev/null
+"$AUXTAP" report --calls 60 handled.data >handled.txt
+"$AUXTAP" report --calls 60 --format json handled.data >handled.json
+for line in '  Before, a SIGSEGV at 0x0 went to the program.s own handler.' \
+	'  The frame of that handler says: it went to 0x0, where nothing is mapped' \
+	'  #[0-9]* *<signal handler called>' '  #[0-9]* *0x0' '  #[0-9]* *run at .*handled.c:10' \
+	'  #[0-9]* *main at .*handled.c:15' ' *0 *0x0 *[.][.][.]' \
+	' *[1-9] *\[signal\] on_fault .*'; do
+	grep -qx -- "$line" handled.txt || fail "handled: '$line' is missing: $(cat handled.txt)"
+done
+! python3 -c 'import jsonschema' 2>/dev/null ||
+	python3 -B "$SRC/tests/tools/report_text_json.py" "$SRC/docs/report.schema.json" \
+		./handled.json ||
+	fail 'handled: text and JSON differ'
 finish

@@ -38,6 +38,8 @@ def place(loc):
 
 
 def name_of(loc):
+    if 'function' not in loc:
+        return loc['address']
     return loc['function'] + (' (inlined)' if loc.get('inlined') else '')
 
 
