@@ -88,7 +88,8 @@ function originNode(origin, memory) {
 	const { kind, is_code: isCode, value, block, offset, variable, location } = origin;
 	const what = isCode ? 'address' : value === '0x0' ? 'null pointer' : 'pointer';
 
-	const made = node('p', 'note', `The ${what} was ${kind} by `, locationNode(location));
+	const made = node('p', 'note', `The ${what} was ${kind} ` +
+		(origin.in_call ? 'in a call from ' : 'by '), locationNode(location));
 
 	if (block !== null) {
 		const { is_freed: isFreed, bytes } = memory.find(known => known.address === block);

@@ -456,13 +456,14 @@ static const struct report_branch *written_by(const struct trail *t, int index, 
  * The address of the instruction, or of the call if it is in a function of a library's header, such
  * as the get() of a smart pointer.
  */
-static uint64_t own_ip(const struct trail *t, int index)
+static uint64_t own_ip(const struct trail *t, int index, bool *in_call)
 {
 	const struct report_out *ro = t->flow->ro;
 	const uint64_t ip = t->at[index].ip;
 	uint64_t back;
 	int i = index;
 
+	*in_call = false;
 	while (i >= 0 && origin_is_helper(ro, t->at[i].ip))
 		i--;
 	if (i == index)
@@ -476,8 +477,10 @@ static uint64_t own_ip(const struct trail *t, int index)
 		const struct executed *e = &t->at[i];
 
 		if (e->branch && origin_is_call(e->branch) && e->ip + e->insn.info.length == back &&
-		    origin_is_helper(ro, e->branch->to))
+		    origin_is_helper(ro, e->branch->to)) {
+			*in_call = true;
 			return e->ip;
+		}
 	}
 	return ip;
 }
@@ -490,7 +493,7 @@ static void set_constant(const struct trail *t, int index, uint64_t constant, ui
 		return;
 	origin->kind = REPORT_ORIGIN_SET;
 	origin->value = value;
-	origin->ip = own_ip(t, index);
+	origin->ip = own_ip(t, index, &origin->in_call);
 }
 
 /* Is the result the same whenever the instruction is executed? */
@@ -574,7 +577,7 @@ static int read_memory(const struct trail *t, int *index, const ZydisDecodedOper
 		!from || from->mem.base == ZYDIS_REGISTER_RSP ||
 		(from->mem.base == ZYDIS_REGISTER_RBP &&
 		 (origin->has_addr ? is_own_stack(t, origin->addr) : from->mem.disp.value < 0));
-	origin->ip = own_ip(t, *index);
+	origin->ip = own_ip(t, *index, &origin->in_call);
 	if (!origin->has_addr)
 		return -1;
 	stored = stored_at(t, *index, origin->addr, MAX_DEPTH);
@@ -607,6 +610,7 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 
 		if (returned) {
 			origin->kind = REPORT_ORIGIN_RETURNED;
+			origin->in_call = false;
 			origin->value = value;
 			origin->ip = returned->from;
 			return;

@@ -184,7 +184,8 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 		return;
 	}
 	named_function(ro, origin->ip, &loc, &level);
-	fputs(origin->kind == REPORT_ORIGIN_READ ? "read by " : "set by ", ro->out);
+	fprintf(ro->out, "%s %s ", origin->kind == REPORT_ORIGIN_READ ? "read" : "set",
+		origin->in_call ? "in a call from" : "by");
 	report_print_level(ro, origin->ip, level);
 	block = block_of(facts, origin);
 	if (block)
@@ -232,6 +233,7 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 		else
 			json_out_null(j, "offset");
 	}
+	json_out_bool(j, "in_call", origin->in_call);
 	json_out_text(j, "variable", origin->variable);
 	if (origin->variable)
 		json_out_u64(j, "variable_bytes", origin->variable_size);

@@ -226,7 +226,8 @@ line() {
 	rm -f data*
 	guard "$AUXTAP" crash --source qemu -o data -- "./$1" "$2" >out 2>err </dev/null
 	address=$(head -n 1 out)
-	sed -n '1,/^$/s/^  The \(.*was \(read\|returned\|set\) by.*\)/\1/p' data.report.txt >line
+	sed -n '1,/^$/s/^  The \(.*was \(read\|returned\|set\) \(by\|in\) .*\)/\1/p' \
+		data.report.txt >line
 }
 # says PROGRAM WHAT TEXT: with the address that the program prints for X, and for @NAME the function
 # and line with that comment
@@ -303,6 +304,25 @@ g++ -g -O0 -o vector origin.cpp || fail "C++: not built"
 function='sum(std::vector<item*, std::allocator<item*> > const&, int)'
 from='from byte 16 of the block of 32 bytes at X'
 says vector - "null pointer was read by $function at origin.cpp:6, $from"
+cat >helper.cpp <<'C'
+#include <variant>
+struct circle { int radius; };
+struct square { int side; };
+static int radius(const std::variant<circle, square> &shape)
+{
+	const circle *found = std::get_if<circle>(&shape);
+
+	return found->radius;
+}
+int main()
+{
+	return radius(square{4});
+}
+C
+# not inlined, the library's template sets it
+g++ -g -O0 -std=c++17 -o helper helper.cpp || fail "C++17: not built"
+function='radius(std::variant<circle, square> const&)'
+says helper - "null pointer was set in a call from $function at helper.cpp:6"
 gcc -g -O0 -w -o origin origin.c || fail 'not built'
 python3 -c 'import jsonschema' 2>/dev/null && {
 	for what in returned member called reused walked constant literal global listed; do

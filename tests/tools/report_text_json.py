@@ -62,7 +62,9 @@ def check_head(lines, report):
     if origin:
         what = ('address' if origin['is_code'] else
                 'pointer' if int(origin['value'], 16) else 'null pointer')
-        words = 'The %s was %s by %s' % (what, origin['kind'], name_of(origin['location']))
+        words = 'The %s was %s %s %s' % (
+            what, origin['kind'], 'in a call from' if origin['in_call'] else 'by',
+            name_of(origin['location']))
         rest = ''
         if origin['block']:
             block = next(b for b in report['pointed_memory'] if b['address'] == origin['block'])
