@@ -222,8 +222,7 @@ static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 		if (!read_memory(u, pc, bytes, sizeof(bytes)) ||
 		    memcmp(bytes, x86_sigreturn, sizeof(bytes)) != 0)
 			return false;
-		/* the C library's has unwind information, which ends where the signal hit no code
-		 */
+		/* elfutils goes on by itself, unless the signal hit no code */
 		u->signal = !dwfl_frame_reg(frame, X86_DWARF_RSP, &sp) &&
 			    x86_context(u, sp, &u->regs) && !is_code(u, u->regs.reg[AUXTAP_X86_IP]);
 		return true;
