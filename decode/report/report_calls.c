@@ -337,10 +337,7 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 
 	if ((!tree->trace_off_ip && !tree->trace_off_null) || !ev->has_addr)
 		return 0;
-	/*
-	 * A system call returns after itself, an interrupt to where it was. Asked first: a handler
-	 * may execute the very instruction that it has interrupted.
-	 */
+	/* first: a handler may execute the very instruction that it has interrupted */
 	if (tree->trace_off_async ? to == tree->trace_off_ip : follows(tree->trace_off_ip, to))
 		return 0;
 	/* back from a handler? */
