@@ -94,6 +94,7 @@ static const char *find(struct auxtap_image *image, uint64_t vaddr, uint64_t *st
 	if (!name)
 		return NULL;
 	if (image_own_name(image, name)) {
+		image->no_memory = true;
 		free(name);
 		return NULL;
 	}

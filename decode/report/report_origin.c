@@ -155,7 +155,7 @@ void report_origin_check(const struct report_out *ro, const struct report_facts 
 
 	if (origin->kind == REPORT_ORIGIN_READ && block_of(facts, origin))
 		return;
-	if (origin->kind == REPORT_ORIGIN_READ && origin->has_addr)
+	if (origin->kind == REPORT_ORIGIN_READ && origin->has_addr && !origin->is_local)
 		origin->variable =
 			image_set_variable(ro->images, ro->pid, ro->time, origin->ip, origin->addr,
 					   &origin->variable_off, &origin->variable_size);
