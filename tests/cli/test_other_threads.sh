@@ -38,6 +38,7 @@ static pthread_barrier_t named;
 static atomic_int last;
 static void *self(void *name)
 {
+	last = gettid();
 	prctl(PR_SET_NAME, name);
 	return NULL;
 }
@@ -47,6 +48,13 @@ static void *waits(void *arg)
 	pthread_barrier_wait(&named);
 	return arg;
 }
+/* The kernel wakes the joining thread before the other one has ended. */
+static void join(pthread_t thread)
+{
+	pthread_join(thread, NULL);
+	while (!tgkill(getpid(), last, 0))
+		usleep(1000);
+}
 int main(void)
 {
 	pthread_t thread;
@@ -54,16 +62,13 @@ int main(void)
 	for (int i = 0; i < 70; i++) {
 		snprintf(name, sizeof(name), "self-%d", i);
 		pthread_create(&thread, NULL, self, name);
-		pthread_join(thread, NULL);
+		join(thread);
 	}
 	pthread_barrier_init(&named, NULL, 2);
 	pthread_create(&thread, NULL, waits, NULL);
 	pthread_setname_np(thread, "by-another");
 	pthread_barrier_wait(&named);
-	pthread_join(thread, NULL);
-	/* The kernel wakes the joining thread before the other one has ended. */
-	while (!tgkill(getpid(), last, 0))
-		usleep(1000);
+	join(thread);
 	*(volatile int *)0 = 0;
 }
 EOF
