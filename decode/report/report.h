@@ -127,7 +127,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 /* report_abort.c: finds who called abort() in the backtrace, and sets 'why' and 'uncaught'. */
 struct report_out;
 bool report_abort(const struct report_out *ro, const struct report_facts *facts,
-		  const uint64_t *pcs, int nr, struct fault *fault);
+		  const struct unwind_frames *frames, struct fault *fault);
 /* report_exception.c: prints the C++ exception that the dying thread handled, and who threw it. */
 void report_exception_print(const struct report_out *ro, const struct report_facts *facts,
 			    const struct auxtap_regs *regs, bool uncaught);

@@ -166,9 +166,22 @@ static const char *meaning_of(const struct thrown *t, const struct report_facts 
 	return NULL;
 }
 
-bool report_abort(const struct report_out *ro, const struct report_facts *facts,
-		  const uint64_t *pcs, int nr, struct fault *fault)
+/* Whether a function of the program left its frame by a tail call to that of the frame. */
+static bool is_program_tail(const struct report_out *ro, const struct unwind_frames *frames,
+			    int frame)
 {
+	for (int i = 0; i < frames->nr_tails; i++)
+		if (frames->tails[i].frame == frame &&
+		    !function_at(ro, frames->tails[i].site).is_library)
+			return true;
+	return false;
+}
+
+bool report_abort(const struct report_out *ro, const struct report_facts *facts,
+		  const struct unwind_frames *frames, struct fault *fault)
+{
+	const uint64_t *pcs = frames->pcs;
+	const int nr = frames->nr;
 	int at = find_abort(ro, pcs, nr), i = at + 1;
 	struct thrown thrown = {.by_throw = false};
 	const char *meaning = NULL;
@@ -177,7 +190,7 @@ bool report_abort(const struct report_out *ro, const struct report_facts *facts,
 
 	if (at < 0)
 		return false;
-	for (; i < nr; i++) {
+	for (; i < nr && !is_program_tail(ro, frames, i - 1); i++) {
 		struct function fn = function_at(ro, pcs[i]);
 		const struct check *check = check_of(fn.symbol);
 

@@ -96,8 +96,7 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 	}
 	death->head.own_frame = report_own_frame(&r->ro, &death->frames);
 	death->what = "the call that sent SIGABRT";
-	if (report_is_abort(c) &&
-	    report_abort(&r->ro, &r->facts, death->frames.pcs, death->frames.nr, fault))
+	if (report_is_abort(c) && report_abort(&r->ro, &r->facts, &death->frames, fault))
 		death->what = "the call that led to abort()";
 }
 

@@ -67,6 +67,33 @@ options=(--source ptrace)
 dies static assert check "$abort"
 program=ptrace message 'Assertion `n > 100 && "too small"'"' failed."
 
+# a destructor of thread-specific data frees it by a tail call: free() failed, not the C library's
+# function that called the destructor
+cat >tail.c <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_key_t key;
+static void destroy(void *data) { free(data); }
+static void *thread(void *data)
+{
+	free(data);
+	pthread_setspecific(key, data);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t id;
+	pthread_key_create(&key, destroy);
+	pthread_create(&id, NULL, thread, malloc(100));
+	return pthread_join(id, NULL);
+}
+C
+gcc -g -O2 -w -pthread -o tail tail.c || fail "tail.c: not built"
+guard "$AUXTAP" crash --backend emulated -o data -- ./tail >stdout 2>stderr </dev/null
+grep -q 'destroy (tail call)' data.report.txt &&
+	grep -qE '^  the C library called abort\(\), from (__libc_free|c?free): ' data.report.txt ||
+	fail "tail: $(sed -n '1,/^$/p' data.report.txt)"
+
 # as many as the user asks for
 "$AUXTAP" report --branches 3 data >few && sed -n '/^Last branches/,/^$/p' few >branches
 [ "$(wc -l <branches)" = 5 ] || fail "--branches 3: $(cat branches)"
