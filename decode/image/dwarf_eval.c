@@ -74,7 +74,8 @@ static enum dwarf_status read_register(const struct dwarf_context *c, uint64_t n
 	if (!c->frame || nr >= IMAGE_FRAME_REGS)
 		return DWARF_NOT_IN_SNAPSHOT;
 	if (!(c->frame->known_mask >> nr & 1))
-		return DWARF_NOT_SAVED;
+		return c->frame->in_snapshot_mask >> nr & 1 ? DWARF_NOT_SAVED :
+							      DWARF_NOT_IN_SNAPSHOT;
 	*value = c->frame->reg[nr];
 	return DWARF_KNOWN;
 }

@@ -20,6 +20,7 @@ enum dwarf_status {
 	DWARF_NOT_SAVED,       /* in a register that called functions may have changed */
 	DWARF_NOT_IN_SNAPSHOT, /* in memory, or a register, that the snapshot lacks */
 	DWARF_NOT_STORED,      /* the function has not set up its frame yet */
+	DWARF_LEFT,	       /* the function has given up its frame, just before it returns */
 	DWARF_SYNTHETIC,       /* a pointer to an object that is not in memory */
 	DWARF_UNKNOWN	       /* the expression is not supported */
 };

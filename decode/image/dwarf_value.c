@@ -49,6 +49,7 @@ const char *dwarf_status_text(enum dwarf_status status)
 		[DWARF_NOT_SAVED] = "<not saved>",
 		[DWARF_NOT_IN_SNAPSHOT] = "<not in the snapshot>",
 		[DWARF_NOT_STORED] = "<maybe not stored yet>",
+		[DWARF_LEFT] = "<its frame is gone>",
 		[DWARF_SYNTHETIC] = "<synthetic pointer>",
 		[DWARF_UNKNOWN] = "<not known>",
 	};

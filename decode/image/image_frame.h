@@ -16,7 +16,8 @@
 struct image_frame {
 	uint64_t reg[IMAGE_FRAME_REGS]; /* by DWARF register number */
 	uint64_t known_mask;		/* bit n: reg[n] is known */
-	uint64_t cfa;			/* the canonical frame address, if has_cfa */
+	uint64_t in_snapshot_mask; /* bit n: snapshots have that register, of the first frame */
+	uint64_t cfa;		   /* the canonical frame address, if has_cfa */
 	bool has_cfa;
 	bool valid; /* the registers are reliable: not found by frame pointers alone */
 };

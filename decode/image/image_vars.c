@@ -9,6 +9,7 @@
 #include "packed.h"
 
 #include <dwarf.h>
+#include <elf.h>
 #include <string.h>
 
 #define MAX_VARIABLES 32 /* arguments, or local variables, of a function */
@@ -25,7 +26,7 @@ struct vars {
 	Dwarf_Die chain[DWARF_MAX_FUNCTIONS];
 	unsigned int nr_chain;
 	struct dwarf_context context;
-	bool in_prologue;
+	bool in_prologue, has_left;
 	bool is_outermost; /* the function itself, not one that is inlined into it */
 	void (*fn)(void *ctx, const struct image_variable *var);
 	void *ctx;
@@ -159,7 +160,7 @@ static void list_locals(const struct vars *v, Dwarf_Die *block, struct die_list 
 	} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
 }
 
-/* Whether the variable has one location in the frame, which is valid only after the prologue. */
+/* Whether the variable has one location, in the frame: valid only while the function has that. */
 static bool is_in_frame(Dwarf_Die *variable, const struct dwarf_location *location)
 {
 	Dwarf_Attribute attr;
@@ -193,6 +194,52 @@ static bool is_in_prologue(Dwarf_Die *function, Dwarf_Addr pc)
 	return true;
 }
 
+/* The frame base is the stack pointer, as clang describes functions without a frame pointer. */
+static bool is_based_on_sp(Dwarf_Die *function, unsigned int sp)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t nr;
+
+	return dwarf_attr_integrate(function, DW_AT_frame_base, &attr) &&
+	       !dwarf_getlocation(&attr, &ops, &nr) && nr == 1 && ops[0].atom == DW_OP_reg0 + sp;
+}
+
+static bool is_x86_return(struct vars *v, uint64_t pc)
+{
+	uint8_t byte;
+
+	for (; read_memory(v, pc, &byte, 1); pc++) {
+		if (byte == 0xf3 || byte == 0x41) /* "rep ret", "pop %r12" */
+			continue;
+		if ((byte & 0xf8) != 0x58) /* pop */
+			return byte == 0xc3 || byte == 0xc2;
+	}
+	return false;
+}
+
+/*
+ * Whether the stack pointer is no longer that of the function's frame: of the instructions at the
+ * end, only those that restore registers are left.
+ */
+static bool has_left_frame(struct vars *v, Dwarf_Die *function, uint64_t pc)
+{
+	const struct image_map *map = image_find_map(v->set, v->query->pid, v->query->time, pc);
+	uint32_t insn;
+
+	if (!map)
+		return false;
+	switch (map->image->machine) {
+	case EM_X86_64:
+		return is_based_on_sp(function, 7) && is_x86_return(v, pc);
+	case EM_AARCH64:
+		return is_based_on_sp(function, 31) && read_memory(v, pc, &insn, 4) &&
+		       insn == 0xd65f03c0;
+	default:
+		return false;
+	}
+}
+
 static void show_variable(struct vars *v, Dwarf_Die *die, bool is_argument)
 {
 	char text[MAX_TEXT], entry_name[256];
@@ -209,9 +256,9 @@ static void show_variable(struct vars *v, Dwarf_Die *die, bool is_argument)
 	     dwarf_attr_integrate(die, DW_AT_artificial, &attr)))
 		return;
 	dwarf_location_of(&v->context, die, &location);
-	if (v->in_prologue && is_in_frame(die, &location)) {
+	if ((v->in_prologue || v->has_left) && is_in_frame(die, &location)) {
 		location.pieces[0].where = DWARF_NOWHERE;
-		location.pieces[0].status = DWARF_NOT_STORED;
+		location.pieces[0].status = v->in_prologue ? DWARF_NOT_STORED : DWARF_LEFT;
 	}
 	status = dwarf_value_text(&v->context, die, &location, text, sizeof(text));
 	var.optimized_out = status == DWARF_OPTIMIZED_OUT;
@@ -278,6 +325,7 @@ static void show_frame_variables(struct vars *v)
 	v->context.entry_value = dwarf_entry_register;
 	v->context.ctx = &v->entry;
 	v->in_prologue = q->stopped && is_in_prologue(outermost, v->context.pc);
+	v->has_left = q->stopped && has_left_frame(v, outermost, q->pc);
 	v->is_outermost = level + 1 >= v->nr_chain;
 	show_variables(v, level < v->nr_chain ? &v->chain[level] : outermost);
 }

@@ -28,6 +28,7 @@
 #define X86_DWARF_RAX	 0
 #define X86_DWARF_RBX	 3
 #define X86_DWARF_RSP	 7
+#define X86_DWARF_REGS	 17 /* general ones, and the return address */
 
 struct unwind {
 	const struct report_facts *facts;
@@ -417,6 +418,9 @@ static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, boo
 		f->reg[i] = word;
 		f->known_mask |= 1ull << i;
 	}
+	f->in_snapshot_mask = (1ull << (u->regs.arch == AUXTAP_ARCH_AARCH64 ? IMAGE_FRAME_REGS :
+									      X86_DWARF_REGS)) -
+			      1;
 	if (is_call && u->regs.arch != AUXTAP_ARCH_AARCH64)
 		correct_preserved(u, frame, f);
 	f->valid = !u->regs_doubtful;

@@ -81,6 +81,45 @@ grep -A 1 '^  #0 ' data.report.txt |
 	grep -qx '        args: depth=<maybe not stored yet>, text=<maybe not stored yet>' ||
 	fail "early: $(grep -A 3 '^  #0' data.report.txt)"
 
+# At a "ret" that faults, what was relative to the stack pointer has moved: gdb shows other bytes.
+cat >left.c <<'C'
+static __attribute__((noinline)) int copy(const char *from)
+{
+	volatile char name[8];
+	int nr = 0;
+	for (; from[nr]; nr++)
+		name[nr] = from[nr];
+	return name[3] + nr;
+}
+int main(int argc, char **argv)
+{
+	return copy("this is far too long for an array of eight bytes") + argc;
+}
+C
+clang -g -O2 -fno-stack-protector -o left left.c || fail "left.c: not built"
+guard "$AUXTAP" crash --backend emulated -o data -- ./left >stdout 2>stderr </dev/null
+grep -q ' ret' data.report.txt &&
+	grep -A 2 '^  #0  copy ' data.report.txt | grep -qE 'locals: .*name=<its frame is gone>' ||
+	fail "left: $(grep -A 3 '^  #0' data.report.txt)"
+
+# Snapshots have no vector registers, also not those of the function that died.
+cat >vector.c <<'C'
+int main(int argc, char **argv)
+{
+	double sum = argc;
+	for (int i = 0; i < 100; i++) {
+		sum += argv[0][i & 1];
+		if (i == 50)
+			*(volatile int *)8 = 1;
+	}
+	return (int)sum;
+}
+C
+gcc -g -O2 -fno-tree-vectorize -o vector vector.c || fail "vector.c: not built"
+guard "$AUXTAP" crash --backend emulated -o data -- ./vector >stdout 2>stderr </dev/null
+grep -A 3 '^  #0  main ' data.report.txt | grep -qE 'locals: .*sum=<not in the snapshot>' ||
+	fail "vector: $(grep -A 3 '^  #0' data.report.txt)"
+
 # What a call leaves in rax is not a value from before it (clang -O2); registers that were saved in
 # a frame that was overwritten have no values (gcc -O2: user@entry was computed from one).
 for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
