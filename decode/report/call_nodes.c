@@ -124,6 +124,18 @@ void call_node_drop_oldest(struct call_tree *tree, struct call_node *node)
 	call_node_free(tree, oldest);
 }
 
+void call_node_drop_search(struct call_tree *tree, uint64_t time)
+{
+	struct call_node *node = tree->current, *caller = call_node_caller(tree, node);
+
+	while (node->first)
+		call_node_drop_oldest(tree, node);
+	caller->nr_dropped_insns += node->nr_insns + node->nr_dropped_insns;
+	node->nr_children = node->nr_dropped = 0;
+	node->nr_insns = node->nr_dropped_insns = 0;
+	node->time = time;
+}
+
 static void drop_oldest_calls(struct call_tree *tree, struct call_node *node)
 {
 	while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->is_open)

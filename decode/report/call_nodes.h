@@ -86,6 +86,11 @@ int call_node_add_caller(struct call_tree *tree, uint64_t ip, uint64_t time);
 int call_node_replace_with_caller(struct call_tree *tree, struct call_node *node, uint64_t ip);
 /* Counts the tail call that entered the current function; drops the oldest of a long chain. */
 void call_node_limit_tail_chain(struct call_tree *tree);
+/*
+ * The dynamic linker has found the current function at its first call through the PLT: what was
+ * executed for that counts as executed in a call, but not as a call, that the caller made before.
+ */
+void call_node_drop_search(struct call_tree *tree, uint64_t time);
 /* Drops the oldest call in node; its calls and instructions still count. */
 void call_node_drop_oldest(struct call_tree *tree, struct call_node *node);
 

@@ -193,6 +193,7 @@ static struct call_open open_of_spilled(const struct call_spilled *spilled)
 		.time = spilled->time,
 		.nr_insns = spilled->nr_insns,
 		.nr_inside = spilled->nr_dropped,
+		.insns_inside = spilled->nr_dropped_insns,
 		.known_caller = spilled->known_caller,
 		.async = spilled->async,
 		.by_tail_call = spilled->by_tail_call,
@@ -214,6 +215,7 @@ static struct call_open open_of_node(struct call_node *node)
 		.time = node->time,
 		.nr_insns = node->nr_insns,
 		.nr_inside = node->nr_dropped,
+		.insns_inside = node->nr_dropped_insns,
 		.known_caller = node->known_caller,
 		.async = node->async,
 		.by_tail_call = node->by_tail_call,
@@ -224,8 +226,10 @@ static struct call_open open_of_node(struct call_node *node)
 		.null_target = node->null_target,
 	};
 
-	for (const struct call_node *c = node->first; c; c = c->next)
+	for (const struct call_node *c = node->first; c; c = c->next) {
 		open.nr_inside += c->returned ? call_node_calls(c) : 0;
+		open.insns_inside += c->returned ? call_node_insns(c) : 0;
+	}
 	return open;
 }
 
@@ -301,6 +305,7 @@ static struct call_node *ensure_node(struct call_tree *tree, struct call_open *o
 	node->time = open[at].time;
 	node->nr_insns = open[at].nr_insns;
 	node->nr_dropped = open[at].nr_inside;
+	node->nr_dropped_insns = open[at].insns_inside;
 	node->by_tail_call = open[at].by_tail_call;
 	node->async = open[at].async;
 	node->known_caller = open[at].known_caller;
@@ -325,11 +330,12 @@ static struct call_node *ensure_row(struct call_tree *tree, struct call_open *op
 		return NULL;
 	node->depth = 1;
 	node->period = 0;
-	node->insns_in_recursion = node->calls_in_recursion = 0;
+	node->insns_in_recursion = node->calls_in_recursion = node->insns_in_those = 0;
 	for (size_t i = at + period; i < end; i += period) {
 		node->depth++;
 		node->insns_in_recursion += open[i].nr_insns;
 		node->calls_in_recursion += open[i].nr_inside;
+		node->insns_in_those += open[i].insns_inside;
 	}
 	return node;
 }

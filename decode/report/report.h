@@ -272,6 +272,7 @@ struct call_node {
 	uint64_t depth;	   /* open calls that its row stands for; above 1: a recursion */
 	uint64_t insns_in_recursion; /* in those of them that have no row of their own */
 	uint64_t calls_in_recursion; /* calls that these made */
+	uint64_t insns_in_those;     /* in these calls and their callees */
 	unsigned int period; /* of the outermost row of a recursion: functions in its cycle */
 	uint32_t chain;	     /* number of tail calls in a row that lead to it, in one frame */
 	uint32_t counted_at; /* call_counts.c: its entry there, plus 1; 0: none */
@@ -358,7 +359,8 @@ void call_node_fit(struct call_tree *tree, struct call_node *node, unsigned int 
 struct call_open {
 	struct call_node *node; /* NULL: it has none */
 	uint64_t addr, site, last_ip, time, nr_insns;
-	uint64_t nr_inside; /* calls that it made and that returned */
+	uint64_t nr_inside;    /* calls that it made and that returned */
+	uint64_t insns_inside; /* in these, and in the dynamic linker's searches */
 	bool known_caller, async, by_tail_call;
 	bool is_proven; /* with by_tail_call: the jump was its caller's last act */
 	bool by_return, by_jump, by_fall, null_target; /* as in the node */
@@ -475,6 +477,7 @@ struct report_call_row {
 	const struct call_node *node; /* the oldest of them */
 	unsigned int depth;
 	uint64_t repeat, hidden; /* hidden: calls made by all of them that have no row */
+	uint64_t hidden_insns;	 /* in these, and in the dynamic linker's searches */
 	uint64_t own_insns;	 /* in the functions themselves */
 	uint64_t insns;		 /* including their callees; 0: they have not returned */
 	bool current;		 /* the function that ran last */

@@ -351,18 +351,10 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 	return enter(tree, ev, BY_SIGNAL, interrupted_ip(tree), to);
 }
 
-/*
- * True if the callers are unknown after the gap. In one of AUXTAP_GAP_UNCOUNTED known code kept
- * running, so that the open calls stay.
- */
-static bool gap_loses_callers(const struct auxtap_gap *gap)
-{
-	return gap->cause != AUXTAP_GAP_UNCOUNTED;
-}
-
 static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	const bool loses_callers = gap_loses_callers(ev->gap);
+	/* in others known code kept running, so that the open calls stay */
+	const bool loses_callers = ev->gap->cause != AUXTAP_GAP_UNCOUNTED;
 	struct call_node *node;
 	char text[192];
 
@@ -395,14 +387,19 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 }
 
 /* A PLT stub, or the resolver, jumps to the function that was called. */
-static void leave_plt(struct call_tree *tree, uint64_t to, uint64_t start, bool to_stub)
+static void leave_plt(struct call_tree *tree, const struct auxtap_event *ev,
+		      const struct call_code *to)
 {
 	struct call_node *node = tree->current;
 
+	node->last_ip = ev->addr;
 	/* a name is better than an address: "strcmp@plt" stays if its target has no symbol */
-	if (!node->async && !to_stub && (start == to || !tree->ops))
-		node->addr = to;
-	node->last_ip = to;
+	if (node->async || to->plt_stub || (tree->ops && to->start != ev->addr))
+		return;
+	node->addr = ev->addr;
+	/* only the resolver calls functions */
+	if (tree->ops && node->nr_children)
+		call_node_drop_search(tree, ev->time);
 }
 
 /*
@@ -512,7 +509,7 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 	from = code_at(tree, ev->ip);
 	if (from.plt_stub || !tree->ops ||
 	    (!from.start && (to.start == ev->addr || from.plt_jump) && is_plt_code(tree, node))) {
-		leave_plt(tree, ev->addr, to.start, to.plt_stub);
+		leave_plt(tree, ev, &to);
 		return 0;
 	}
 	if (same_function(&from, &to)) {

@@ -88,6 +88,7 @@ static void put_row(void *ctx, const struct report_call_row *row)
 	else
 		json_out_null(j, "instructions");
 	json_out_u64(j, "hidden_calls", row->hidden);
+	json_out_u64(j, "hidden_instructions", row->hidden_insns);
 	json_out_bool(j, "returned", node->returned);
 	if (node->lost && !node->returned)
 		json_out_bool(j, "open_at_gap", true);

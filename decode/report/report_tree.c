@@ -434,6 +434,15 @@ static uint64_t hidden_calls(const struct call_node *node)
 	return nr + node->calls_in_recursion;
 }
 
+static uint64_t hidden_insns(const struct call_node *node)
+{
+	uint64_t nr = node->nr_dropped_insns;
+
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += c->shown || c->is_open ? 0 : call_node_insns(c);
+	return nr + node->insns_in_those;
+}
+
 /* A recursion's name: "f, depth 1000 (recursive)". */
 static void add_depth(const struct call_node *node, char *name, size_t size)
 {
@@ -515,6 +524,7 @@ static void row_add(struct report_call_row *row, const struct call_node *node, b
 	if (!with_insns)
 		return;
 	row->own_insns += node->nr_insns + node->insns_in_recursion;
+	row->hidden_insns += hidden_insns(node);
 	if (node->returned)
 		row->insns += call_node_insns(node);
 }

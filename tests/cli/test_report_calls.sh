@@ -34,7 +34,7 @@ depths=$(grep -cE '^ +[0-9]+ +depth ' calls)
 # deeper than there are nodes; functions that call each other in a circle, and die in another one
 "$AUXTAP" crash -o deeper.data -- ./deep 104829 >stdout 2>stderr </dev/null
 calls deeper.data >calls
-grep -B 2 -E '^ +[0-9]+ +depth, depth 104830 \(recursive\) .*<- SIGSEGV here$' calls |
+grep -B 5 -E '^ +[0-9]+ +depth, depth 104830 \(recursive\) .*<- SIGSEGV here$' calls |
 	grep -q ' main ' ||
 	fail "104830 calls deep: $(cat calls)"
 cat >circle.c <<'C'

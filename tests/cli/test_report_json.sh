@@ -77,13 +77,13 @@ for name, report in reports.items():
         assert row['depth'] <= (rows[i - 1]['depth'] + 1 if i else 0), (name, i)
         if row['kind'] == 'gap' or not row.get('returned'):
             continue
-        below, k = 0, i + 1
+        below, k = row['hidden_instructions'], i + 1
         while k < len(rows) and rows[k]['depth'] > row['depth']:
             if rows[k]['depth'] == row['depth'] + 1:
                 below += rows[k].get('instructions') or 0
             k += 1
         assert row['instructions'] >= row['own_instructions'], (name, row)
-        assert below + row['own_instructions'] <= row['instructions'], (name, row)
+        assert below + row['own_instructions'] == row['instructions'], (name, row)
     for frame in report.get('backtrace', {}).get('frames', []):
         for f in frame['functions']:
             if 'source' in f:
@@ -104,7 +104,8 @@ def outer(rows, i):  # is it in a call that returned?
                 return True
     return False
 def total_of(rows):
-    return sum(r['instructions'] if r['returned'] else r['own_instructions']
+    return sum(r['instructions'] if r['returned']
+               else r['own_instructions'] + r['hidden_instructions']
                for i, r in enumerate(rows) if not outer(rows, i))
 total = total_of(rows)
 assert total == reports['null_deref']['coverage']['instructions'], (total, reports['null_deref']['coverage'])
@@ -114,9 +115,7 @@ for name, nr_threads in (('healthy', 1), ('threads', 5)):
     assert len(trees) == nr_threads == reports[name]['coverage']['threads'], (name, len(trees))
     for tree in trees:
         thread, = [t for t in reports[name]['threads'] if t['tid'] == tree['tid']]
-        hidden = sum(r['hidden_calls'] for r in tree['rows'] if not r['returned'])
-        assert total_of(tree['rows']) == thread['instructions'] or hidden and \
-            0 < total_of(tree['rows']) < thread['instructions'], (tree['tid'], total_of(tree['rows']))
+        assert total_of(tree['rows']) == thread['instructions'], (tree, thread)
         texts = [t for t in open(name + '.txt').read().split('\n\n')
                  if re.match('.*thread %d\n' % tree['tid'], t)]
         assert texts or nr_threads > 1, tree['tid']
