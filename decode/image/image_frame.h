@@ -19,7 +19,8 @@ struct image_frame {
 	uint64_t in_snapshot_mask; /* bit n: snapshots have that register, of the first frame */
 	uint64_t cfa;		   /* the canonical frame address, if has_cfa */
 	bool has_cfa;
-	bool valid; /* the registers are reliable: not found by frame pointers alone */
+	bool shrinks; /* the code before pc has given back a part of the function's stack */
+	bool valid;   /* the registers are reliable: not found by frame pointers alone */
 };
 
 struct image_memory {

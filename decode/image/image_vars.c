@@ -26,7 +26,9 @@ struct vars {
 	Dwarf_Die chain[DWARF_MAX_FUNCTIONS];
 	unsigned int nr_chain;
 	struct dwarf_context context;
-	bool in_prologue, has_left;
+	bool in_prologue;
+	bool has_left;	   /* its frame, so that what is found by the stack pointer has moved */
+	unsigned int sp;   /* DWARF number */
 	bool is_outermost; /* the function itself, not one that is inlined into it */
 	void (*fn)(void *ctx, const struct image_variable *var);
 	void *ctx;
@@ -205,39 +207,95 @@ static bool is_based_on_sp(Dwarf_Die *function, unsigned int sp)
 	       !dwarf_getlocation(&attr, &ops, &nr) && nr == 1 && ops[0].atom == DW_OP_reg0 + sp;
 }
 
-static bool is_x86_return(struct vars *v, uint64_t pc)
+/*
+ * Whether only instructions that give back the function's stack are between pc and its end, by a
+ * return or a jump. *size: the bytes that they give back, with the return address.
+ */
+static bool is_x86_end(struct vars *v, uint64_t pc, uint64_t *size)
 {
-	uint8_t byte;
+	uint8_t code[7];
+	int32_t imm;
 
-	for (; read_memory(v, pc, &byte, 1); pc++) {
-		if (byte == 0xf3 || byte == 0x41) /* "rep ret", "pop %r12" */
-			continue;
-		if ((byte & 0xf8) != 0x58) /* pop */
-			return byte == 0xc3 || byte == 0xc2;
+	for (*size = 8; read_memory(v, pc, code, 1);) {
+		if (code[0] == 0xf2 || code[0] == 0xf3 || code[0] == 0x41) { /* bnd, rep, rex.b */
+			pc++;
+		} else if ((code[0] & 0xf8) == 0x58) { /* pop */
+			*size += 8;
+			pc++;
+		} else if (code[0] == 0xc3 || code[0] == 0xc2 || code[0] == 0xe9 ||
+			   code[0] == 0xeb) {
+			return true;
+		} else if (code[0] == 0xff) {
+			return read_memory(v, pc + 1, code, 1) &&
+			       (code[0] & 0x38) == 0x20; /* jmp */
+		} else if (code[0] == 0xc5) {
+			if (!read_memory(v, pc, code, 3) || code[1] != 0xf8 || code[2] != 0x77)
+				return false;
+			pc += 3; /* vzeroupper */
+		} else if (code[0] == 0x48 && read_memory(v, pc, code, 4) && code[2] == 0xc4 &&
+			   code[1] == 0x83) { /* add $imm8, %rsp */
+			*size += (uint64_t)(int8_t)code[3];
+			pc += 4;
+		} else if (code[0] == 0x48 && read_memory(v, pc, code, 7) && code[2] == 0xc4 &&
+			   code[1] == 0x81) { /* add $imm32, %rsp */
+			memcpy(&imm, code + 3, sizeof(imm));
+			*size += (uint64_t)(int64_t)imm;
+			pc += 7;
+		} else {
+			return false;
+		}
 	}
 	return false;
 }
 
+/* The same, after the function's stack has been given back: "ret", "b", "br". */
+static bool is_a64_end(struct vars *v, uint64_t pc)
+{
+	uint32_t insn;
+
+	if (read_memory(v, pc, &insn, 4) && insn == 0xd50323bf) /* autiasp */
+		pc += 4;
+	return read_memory(v, pc, &insn, 4) &&
+	       (insn == 0xd65f03c0 || insn == 0xd65f0bff || (insn & 0xfc000000) == 0x14000000 ||
+		(insn & 0xfffffc1f) == 0xd61f0000);
+}
+
 /*
- * Whether the stack pointer is no longer that of the function's frame: of the instructions at the
- * end, only those that restore registers are left.
+ * Whether the stack pointer is no longer that of the function's frame: the function is about to
+ * end, and has given back some of its stack.
  */
 static bool has_left_frame(struct vars *v, Dwarf_Die *function, uint64_t pc)
 {
 	const struct image_map *map = image_find_map(v->set, v->query->pid, v->query->time, pc);
-	uint32_t insn;
+	const struct image_frame *frame = v->query->frame;
+	uint64_t size = 0;
 
-	if (!map)
+	if (!map || !frame || !frame->has_cfa || !frame->shrinks)
 		return false;
 	switch (map->image->machine) {
 	case EM_X86_64:
-		return is_based_on_sp(function, 7) && is_x86_return(v, pc);
+		v->sp = 7;
+		return is_based_on_sp(function, v->sp) && is_x86_end(v, pc, &size) &&
+		       frame->cfa - frame->reg[v->sp] == size;
 	case EM_AARCH64:
-		return is_based_on_sp(function, 31) && read_memory(v, pc, &insn, 4) &&
-		       insn == 0xd65f03c0;
+		v->sp = 31;
+		return is_based_on_sp(function, v->sp) && is_a64_end(v, pc) &&
+		       frame->cfa == frame->reg[v->sp];
 	default:
 		return false;
 	}
+}
+
+/* Whether the variable is, at this pc, in memory that is found by the stack pointer. */
+static bool is_found_by_sp(const struct vars *v, Dwarf_Die *variable)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t nr;
+
+	return dwarf_attr_integrate(variable, DW_AT_location, &attr) &&
+	       dwarf_getlocation_addr(&attr, v->context.pc, &ops, &nr, 1) == 1 && nr &&
+	       (ops[0].atom == DW_OP_fbreg || ops[0].atom == DW_OP_breg0 + v->sp);
 }
 
 static void show_variable(struct vars *v, Dwarf_Die *die, bool is_argument)
@@ -256,7 +314,8 @@ static void show_variable(struct vars *v, Dwarf_Die *die, bool is_argument)
 	     dwarf_attr_integrate(die, DW_AT_artificial, &attr)))
 		return;
 	dwarf_location_of(&v->context, die, &location);
-	if ((v->in_prologue || v->has_left) && is_in_frame(die, &location)) {
+	if (v->in_prologue ? is_in_frame(die, &location) : v->has_left && is_found_by_sp(v, die)) {
+		location.nr = 1;
 		location.pieces[0].where = DWARF_NOWHERE;
 		location.pieces[0].status = v->in_prologue ? DWARF_NOT_STORED : DWARF_LEFT;
 	}

@@ -28,6 +28,7 @@
 #define X86_DWARF_RAX	 0
 #define X86_DWARF_RBX	 3
 #define X86_DWARF_RSP	 7
+#define A64_DWARF_SP	 31
 #define X86_DWARF_REGS	 17 /* general ones, and the return address */
 
 struct unwind {
@@ -380,6 +381,37 @@ static void frame_address(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, stru
 	free(rules);
 }
 
+/* The CFA minus the stack pointer, by the unwind rules of the code at pc; 0: not known so. */
+static uint64_t frame_size(const struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
+{
+	const unsigned int sp = u->regs.arch == AUXTAP_ARCH_AARCH64 ? A64_DWARF_SP : X86_DWARF_RSP;
+	Dwarf_Frame *rules = rules_at(frame, pc);
+	uint64_t size = 0;
+	Dwarf_Op *ops;
+	size_t nr;
+
+	if (rules && !dwarf_frame_cfa(rules, &ops, &nr) && nr == 1) {
+		if (ops[0].atom == DW_OP_bregx && ops[0].number == sp)
+			size = ops[0].number2;
+		else if (ops[0].atom == DW_OP_breg0 + sp)
+			size = ops[0].number;
+	}
+	free(rules);
+	return size;
+}
+
+/* Whether one of the last instructions before pc made the function's frame smaller. */
+static bool has_shrunk(const struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
+{
+	const uint64_t size = frame_size(u, frame, pc);
+
+	/* at most a "vzeroupper" is between them */
+	for (unsigned int back = 1; back <= 4; back++)
+		if (frame_size(u, frame, pc - back) > size)
+			return true;
+	return false;
+}
+
 /*
  * A wrong number in elfutils' table makes rax callee-saved and rbx not. If the unwind information
  * of the callee, which is the previous frame, has a rule for rbx, elfutils has applied that.
@@ -425,6 +457,7 @@ static void note_registers(struct unwind *u, Dwfl_Frame *frame, uint64_t pc, boo
 		correct_preserved(u, frame, f);
 	f->valid = !u->regs_doubtful;
 	frame_address(u, frame, pc, f);
+	f->shrinks = !is_call && has_shrunk(u, frame, pc);
 }
 
 static int on_frame(Dwfl_Frame *frame, void *arg)

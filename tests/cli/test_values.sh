@@ -81,9 +81,11 @@ grep -A 1 '^  #0 ' data.report.txt |
 	grep -qx '        args: depth=<maybe not stored yet>, text=<maybe not stored yet>' ||
 	fail "early: $(grep -A 3 '^  #0' data.report.txt)"
 
-# At a "ret" that faults, what was relative to the stack pointer has moved: gdb shows other bytes.
+# At a "ret" that faults, what is found by the stack pointer has moved (gdb shows other bytes),
+# unless the function never moved that.
 cat >left.c <<'C'
-static __attribute__((noinline)) int copy(const char *from)
+#include <stdlib.h>
+static __attribute__((noinline)) int leaf(const char *from)
 {
 	volatile char name[8];
 	int nr = 0;
@@ -91,16 +93,36 @@ static __attribute__((noinline)) int copy(const char *from)
 		name[nr] = from[nr];
 	return name[3] + nr;
 }
+__attribute__((noinline)) void keep(volatile char *at, long number)
+{
+	at[number & 1] = 't';
+}
+static __attribute__((noinline)) long frame(const char *from, long a, long b)
+{
+	volatile char name[8];
+	int nr = 0;
+	keep(name, a);
+	asm volatile("" : : : "rbx", "rbp", "r12", "r13", "r14", "r15");
+	for (; from[nr]; nr++)
+		name[nr] = from[nr];
+	return name[3] + nr + a + b;
+}
 int main(int argc, char **argv)
 {
-	return copy("this is far too long for an array of eight bytes") + argc;
+	const char *text = "this is far too long for an array of eight bytes, and for all that is on "
+			   "the stack after it: registers that were saved, and values of variables";
+	return argc > 1 ? leaf(text) : (int)frame(text, argc, argc + 1);
 }
 C
 clang -g -O2 -fno-stack-protector -o left left.c || fail "left.c: not built"
 guard "$AUXTAP" crash --backend emulated -o data -- ./left >stdout 2>stderr </dev/null
+sed -n '/^  #0  frame /,/^  #1/p' data.report.txt >values
+grep -q ' ret' data.report.txt && grep -qE 'locals: .*name=<its frame is gone>' values &&
+	! grep -q '=[0-9]*[0-9]\{9\}' values || fail "left: $(cat values)"
+guard "$AUXTAP" crash --backend emulated -o data -- ./left leaf >stdout 2>stderr </dev/null
 grep -q ' ret' data.report.txt &&
-	grep -A 2 '^  #0  copy ' data.report.txt | grep -qE 'locals: .*name=<its frame is gone>' ||
-	fail "left: $(grep -A 3 '^  #0' data.report.txt)"
+	grep -A 3 '^  #0  leaf ' data.report.txt | grep -qE 'locals: .*name="this is "' ||
+	fail "leaf: $(grep -A 3 '^  #0' data.report.txt)"
 
 # Snapshots have no vector registers, also not those of the function that died.
 cat >vector.c <<'C'
