@@ -74,6 +74,36 @@ uint64_t call_node_insns(const struct call_node *node)
 	return sum;
 }
 
+uint64_t call_node_hidden_calls(const struct call_node *node)
+{
+	uint64_t nr = node->nr_dropped;
+
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += c->shown || c->is_open ? 0 : call_node_calls(c);
+	return nr + node->calls_in_recursion;
+}
+
+uint64_t call_node_hidden_insns(const struct call_node *node)
+{
+	/* iterative, as call_node_insns() */
+	uint64_t nr = node->nr_dropped_insns + node->insns_in_those;
+	const struct call_node *n = node->first;
+
+	while (n) {
+		const bool has_row = n->shown || n->is_open;
+
+		nr += has_row ? 0 : n->nr_insns + n->nr_dropped_insns;
+		if (!has_row && n->first) {
+			n = n->first;
+			continue;
+		}
+		while (n != node && !n->next)
+			n = n->parent;
+		n = n == node ? NULL : n->next;
+	}
+	return nr;
+}
+
 void call_node_put_last(struct call_node *parent, struct call_node *node)
 {
 	node->parent = parent;
@@ -124,10 +154,31 @@ void call_node_drop_oldest(struct call_tree *tree, struct call_node *node)
 	call_node_free(tree, oldest);
 }
 
+static bool has_signal_or_gap(const struct call_node *node)
+{
+	/* iterative, as call_node_insns() */
+	const struct call_node *n = node;
+
+	while (n) {
+		if (n != node && (n->async || n->gap))
+			return true;
+		if (n->first) {
+			n = n->first;
+			continue;
+		}
+		while (n != node && !n->next)
+			n = n->parent;
+		n = n == node ? NULL : n->next;
+	}
+	return false;
+}
+
 void call_node_drop_search(struct call_tree *tree, uint64_t time)
 {
 	struct call_node *node = tree->current, *caller = call_node_caller(tree, node);
 
+	if (has_signal_or_gap(node))
+		return;
 	while (node->first)
 		call_node_drop_oldest(tree, node);
 	caller->nr_dropped_insns += node->nr_insns + node->nr_dropped_insns;
@@ -239,7 +290,8 @@ static void take_calls(struct call_node *root, struct call_node *outer)
 		return;
 	outer->nr_children = root->nr_children;
 	outer->nr_dropped = root->nr_dropped;
-	root->nr_children = root->nr_dropped = 0;
+	outer->nr_dropped_insns = root->nr_dropped_insns;
+	root->nr_children = root->nr_dropped = root->nr_dropped_insns = 0;
 }
 
 int call_node_add_caller(struct call_tree *tree, uint64_t ip, uint64_t time)

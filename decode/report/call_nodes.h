@@ -88,7 +88,8 @@ int call_node_replace_with_caller(struct call_tree *tree, struct call_node *node
 void call_node_limit_tail_chain(struct call_tree *tree);
 /*
  * The dynamic linker has found the current function at its first call through the PLT: what was
- * executed for that counts as executed in a call, but not as a call, that the caller made before.
+ * executed for that counts as executed in a call, but not as a call, that the caller made before;
+ * except if a signal was handled meanwhile, which stays in the tree, or if there is a gap.
  */
 void call_node_drop_search(struct call_tree *tree, uint64_t time);
 /* Drops the oldest call in node; its calls and instructions still count. */

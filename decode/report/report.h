@@ -255,7 +255,7 @@ struct call_node {
 	uint64_t site;		   /* the calling instruction */
 	uint64_t last_ip;	   /* the last instruction known to have run in it */
 	uint64_t nr_insns;	   /* in the function itself */
-	uint64_t nr_dropped_insns; /* in calls that it made and that were dropped */
+	uint64_t nr_dropped_insns; /* in calls that it made and that were dropped, and searches */
 	uint64_t inclusive_insns;  /* report_hottest.c: in it and its children */
 	uint64_t time;
 	uint64_t newest; /* of several calls: the time of the last one; 0: it is one call */
@@ -308,6 +308,7 @@ struct call_code {
 	uint64_t start;	    /* entry of the function around it, by its symbol; 0: no symbol */
 	bool plt_stub;	    /* a PLT entry, or the resolver: it only jumps to the called function */
 	bool plt_jump;	    /* without a symbol: a jump instruction as in a PLT entry */
+	bool in_linker;	    /* in the dynamic linker */
 	uint64_t fde_start; /* start of the range of the FDE that describes it; 0: none */
 	/* start or fde_start is that of a part split off a function (f.cold): no call enters it */
 	bool cold_part;
@@ -347,6 +348,12 @@ int call_tree_died(struct call_tree *tree, uint64_t ip);
 struct call_node *call_tree_root(struct call_tree *tree);
 /* Instructions in node and in all that it called, including dropped calls. */
 uint64_t call_node_insns(const struct call_node *node);
+/*
+ * When the rows have been chosen: how many calls made in it have no row, and the instructions
+ * executed in these, and by the dynamic linker to find functions.
+ */
+uint64_t call_node_hidden_calls(const struct call_node *node);
+uint64_t call_node_hidden_insns(const struct call_node *node);
 /* How many calls the node stands for. */
 uint64_t call_node_calls(const struct call_node *node);
 /*
@@ -848,6 +855,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 		   FILE *out, struct auxtap_error *err);
 /* Is it a C or C++ library, or the dynamic linker, which rarely contains the bug? */
 bool report_is_runtime(const char *image);
+bool report_is_linker(const char *image); /* the dynamic linker */
 /* Is it a library's function, even if statically linked? frame may be NULL. */
 bool report_is_library(const char *image, const struct auxtap_frame *frame);
 /* Is the function at this level of those inlined at loc a library's? */

@@ -388,18 +388,17 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 
 /* A PLT stub, or the resolver, jumps to the function that was called. */
 static void leave_plt(struct call_tree *tree, const struct auxtap_event *ev,
-		      const struct call_code *to)
+		      const struct call_code *from, const struct call_code *to)
 {
 	struct call_node *node = tree->current;
 
 	node->last_ip = ev->addr;
+	if (!node->async && from->in_linker && !to->in_linker)
+		call_node_drop_search(tree, ev->time);
 	/* a name is better than an address: "strcmp@plt" stays if its target has no symbol */
 	if (node->async || to->plt_stub || (tree->ops && to->start != ev->addr))
 		return;
 	node->addr = ev->addr;
-	/* only the resolver calls functions */
-	if (tree->ops && node->nr_children)
-		call_node_drop_search(tree, ev->time);
 }
 
 /*
@@ -508,8 +507,9 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 	to = code_at(tree, ev->addr);
 	from = code_at(tree, ev->ip);
 	if (from.plt_stub || !tree->ops ||
-	    (!from.start && (to.start == ev->addr || from.plt_jump) && is_plt_code(tree, node))) {
-		leave_plt(tree, ev, &to);
+	    (!from.start && is_plt_code(tree, node) &&
+	     (to.start == ev->addr || from.plt_jump || (from.in_linker && !to.in_linker)))) {
+		leave_plt(tree, ev, &from, &to);
 		return 0;
 	}
 	if (same_function(&from, &to)) {

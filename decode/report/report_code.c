@@ -35,8 +35,10 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 		code->fde_start = range.start;
 		code->cold_part = range.is_part;
 	}
-	if (auxtap_image_set_symbol(at->images, at->pid, at->time, addr, &loc) || !loc.image ||
-	    !loc.nr_frames || !loc.frames[0].symbol) {
+	if (auxtap_image_set_symbol(at->images, at->pid, at->time, addr, &loc) || !loc.image)
+		return;
+	code->in_linker = report_is_linker(loc.image);
+	if (!loc.nr_frames || !loc.frames[0].symbol) {
 		code->plt_jump = is_plt_jump(at, addr);
 		return;
 	}

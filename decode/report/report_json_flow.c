@@ -49,7 +49,7 @@ static void put_name(struct report_json *json, const struct report_out *ro,
 	name[strlen(name) - 4] = '\0';
 	json_out_text(&json->j, "function", name);
 	if (!auxtap_image_set_symbol(at.images, at.pid, at.time, node->last_ip, &ran) &&
-	    ran.image && strncmp(report_base_name(ran.image), "ld-linux", 8) != 0)
+	    ran.image && !report_is_linker(ran.image))
 		json_out_text(&json->j, "image", ran.image);
 	free(name);
 }

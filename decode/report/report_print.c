@@ -10,6 +10,11 @@ const struct report_style report_plain = {"", "", "", "", ""};
 const struct report_style report_coloured = {"\033[1m", "\033[1;31m", "\033[2m", "\033[36m",
 					     "\033[0m"};
 
+bool report_is_linker(const char *image)
+{
+	return !strncmp(report_base_name(image), "ld-linux", 8);
+}
+
 bool report_is_runtime(const char *image)
 {
 	static const char *const runtime[] = {"libc.so",    "libc-",	  "libstdc++.", "libgcc_s.",

@@ -118,7 +118,7 @@ static bool in_dynamic_linker(const struct report_out *ro, const struct call_nod
 
 	return node->addr &&
 	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, node->addr, &loc) &&
-	       loc.image && !strncmp(report_base_name(loc.image), "ld-linux", 8);
+	       loc.image && report_is_linker(loc.image);
 }
 
 /* Fills the space that is left with the rest of the open calls, then with any other calls. */
@@ -364,9 +364,9 @@ static void location_of_target(const struct report_out *ro, const struct call_no
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 &&
 	    loc.image)
 		snprintf(location, location_size, "%s",
-			 strncmp(report_base_name(loc.image), "ld-linux", 8) ?
-				 report_text(ro, report_base_name(loc.image)) :
-				 "");
+			 report_is_linker(loc.image) ?
+				 "" :
+				 report_text(ro, report_base_name(loc.image)));
 }
 
 /* An open call through a PLT stub, before its target: ld.so is resolving the symbol. */
@@ -377,7 +377,7 @@ static bool is_resolving(const struct report_out *ro, const struct call_node *no
 	return !node->returned &&
 	       auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 &&
 	       loc.image &&
-	       (!strncmp(report_base_name(loc.image), "ld-linux", 8) ||
+	       (report_is_linker(loc.image) ||
 		(loc.nr_frames && loc.frames[0].symbol && strstr(loc.frames[0].symbol, "@plt")));
 }
 
@@ -423,24 +423,6 @@ static bool share_row(const struct call_node *a, const struct call_node *b)
 	       !b->by_return && !a->by_jump == !b->by_jump && !a->by_fall == !b->by_fall &&
 	       a->code_generation == b->code_generation && a->returned && b->returned && a->addr &&
 	       a->addr == b->addr && !any_shown(a->first) && !any_shown(b->first);
-}
-
-static uint64_t hidden_calls(const struct call_node *node)
-{
-	uint64_t nr = node->nr_dropped;
-
-	for (const struct call_node *c = node->first; c; c = c->next)
-		nr += c->shown || c->is_open ? 0 : call_node_calls(c);
-	return nr + node->calls_in_recursion;
-}
-
-static uint64_t hidden_insns(const struct call_node *node)
-{
-	uint64_t nr = node->nr_dropped_insns;
-
-	for (const struct call_node *c = node->first; c; c = c->next)
-		nr += c->shown || c->is_open ? 0 : call_node_insns(c);
-	return nr + node->insns_in_those;
 }
 
 /* A recursion's name: "f, depth 1000 (recursive)". */
@@ -520,11 +502,11 @@ static void print_node(const struct report_out *ro, const struct report_call_row
 /* with_insns: also sum the instructions. */
 static void row_add(struct report_call_row *row, const struct call_node *node, bool with_insns)
 {
-	row->hidden += hidden_calls(node);
+	row->hidden += call_node_hidden_calls(node);
 	if (!with_insns)
 		return;
 	row->own_insns += node->nr_insns + node->insns_in_recursion;
-	row->hidden_insns += hidden_insns(node);
+	row->hidden_insns += call_node_hidden_insns(node);
 	if (node->returned)
 		row->insns += call_node_insns(node);
 }
@@ -654,7 +636,7 @@ static bool shows_group(const struct shown_calls *shown, bool mixed)
 static bool shows_inside(const struct shown_calls *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
-		if (hidden_calls(shown->nodes[i]))
+		if (call_node_hidden_calls(shown->nodes[i]))
 			return true;
 	return false;
 }
