@@ -384,6 +384,15 @@ struct auxtap_image *image_set_elf_at(struct auxtap_image_set *set, pid_t pid, u
 const char *image_set_variable(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t ip,
 			       uint64_t addr, uint64_t *off, uint64_t *size);
 
+/*
+ * image_resolve.c: where the code of the row of the line table begins that contains addr; 0: there
+ * is none.
+ */
+uint64_t image_set_line_begin(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+			      uint64_t addr);
+
+/* srcline.c: the same in an image. */
+uint64_t image_line_begin(struct auxtap_image *image, uint64_t vaddr);
 /* srcline.c: fills frames[] (file, line, inlined names). Returns their number; 0: no debug info. */
 unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
 			      struct auxtap_frame *frames, unsigned int max_frames);

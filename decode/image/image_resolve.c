@@ -53,6 +53,23 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	return 0;
 }
 
+uint64_t image_set_line_begin(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr)
+{
+	const struct image_map *map;
+	uint64_t begin = 0, vaddr;
+
+	pthread_mutex_lock(&set->lock);
+	map = image_find_map(set, pid, time, addr);
+	if (map && !map->is_generated_code && map->image->path && map->image->mapped &&
+	    map->image->is_elf && !map->image->is_rel) {
+		vaddr = image_map_vaddr(map, addr);
+		begin = image_line_begin(map->image, vaddr);
+		begin += begin ? addr - vaddr : 0;
+	}
+	pthread_mutex_unlock(&set->lock);
+	return begin;
+}
+
 static int resolve_locked(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			  bool lines, struct auxtap_location *loc)
 {

@@ -344,6 +344,26 @@ static unsigned int resolve_line(struct image_lines *lines, uint64_t vaddr,
 	return nr ? nr : frames[0].file ? 1 : 0;
 }
 
+uint64_t image_line_begin(struct auxtap_image *image, uint64_t vaddr)
+{
+	struct image_lines *lines;
+	struct dwarf_unit *unit;
+	Dwarf_Line *line;
+	Dwarf_Addr addr;
+
+	if (!image->lines_tried)
+		lines_open(image);
+	lines = image->lines;
+	if (!lines || !lines->index)
+		return 0;
+	addr = vaddr + lines->bias - lines->dwarf_bias;
+	unit = dwarf_index_unit(lines->index, addr);
+	line = unit ? dwarf_getsrc_die(dwarf_unit_lines(unit), addr) : NULL;
+	if (!line || dwarf_lineaddr(line, &addr))
+		return 0;
+	return addr - lines->bias + lines->dwarf_bias;
+}
+
 int image_debug_symbols(struct auxtap_image *image,
 			int (*fn)(void *ctx, const char *name, uint64_t start, uint64_t size),
 			void *ctx)

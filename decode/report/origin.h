@@ -30,6 +30,10 @@ struct origin_flow {
 bool origin_is_helper(const struct report_out *ro, uint64_t addr);
 /* Is addr in a function of a library? */
 bool origin_is_library(const struct report_out *ro, uint64_t addr);
+/* Does the code of a line, or code without debug information, begin at addr? */
+bool origin_begins_line(const struct report_out *ro, uint64_t addr);
+/* Does the report name the same line for both? */
+bool origin_same_line(const struct report_out *ro, uint64_t ip, uint64_t other_ip);
 /* Finds the origin of the pointer that the instruction at insn_ip used. False: unknown. */
 bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
 		     struct report_origin *origin);

@@ -485,6 +485,33 @@ static uint64_t own_ip(const struct trail *t, int index, bool *in_call)
 	return ip;
 }
 
+/*
+ * Is the line of the instruction at an index, which set a register to a constant, the one that did?
+ * Compilers move such instructions to where they are needed, and leave out their lines: then the
+ * line is that of other code before it.
+ */
+static bool is_line_sure(const struct trail *t, int index)
+{
+	const struct executed *e = &t->at[index];
+	const int reg = x86_reg_index(e->insn.op[0].reg.value);
+	const struct report_branch *b;
+	int i = index;
+
+	if (origin_begins_line(t->flow->ro, e->ip))
+		return true;
+	while (i >= 0 && !t->at[i].branch)
+		i--;
+	if (i < 0 || !origin_same_line(t->flow->ro, e->ip, t->at[i].ip))
+		return false;
+	/* it is for that call, or the result of that function */
+	b = t->at[i].branch;
+	if (b->kind == AUXTAP_BRANCH_RETURN)
+		return reg == AUXTAP_X86_AX;
+	return origin_is_call(b) &&
+	       (reg == AUXTAP_X86_DI || reg == AUXTAP_X86_SI || reg == AUXTAP_X86_DX ||
+		reg == AUXTAP_X86_CX || reg == AUXTAP_X86_R8 || reg == AUXTAP_X86_R9);
+}
+
 /* The instruction at an index set the pointer to a constant: if that is the value. */
 static void set_constant(const struct trail *t, int index, uint64_t constant, uint64_t value,
 			 struct report_origin *origin)
@@ -622,7 +649,8 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		from = &e->insn.op[1];
 		by = constant_at(t, index, op, &constant);
 		if (by >= 0) {
-			set_constant(t, by, constant, value, origin);
+			if (is_line_sure(t, by))
+				set_constant(t, by, constant, value, origin);
 			return;
 		}
 		if (origin_adds_constant(e, op, &reg, &added)) {

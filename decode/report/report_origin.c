@@ -133,7 +133,19 @@ static const struct auxtap_frame *named_function(const struct report_out *ro, ui
 	return &loc->frames[*level];
 }
 
-static bool is_same_line(const struct report_out *ro, uint64_t ip, uint64_t other_ip)
+bool origin_begins_line(const struct report_out *ro, uint64_t addr)
+{
+	const uint64_t begin = image_set_line_begin(ro->images, ro->pid, ro->time, addr);
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	if (!begin)
+		return true;
+	return begin == addr &&
+	       !auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, &loc) &&
+	       loc.nr_frames && loc.frames[0].file;
+}
+
+bool origin_same_line(const struct report_out *ro, uint64_t ip, uint64_t other_ip)
 {
 	struct auxtap_location loc, other_loc;
 	const struct auxtap_frame *frame, *other;
@@ -162,7 +174,7 @@ void report_origin_check(const struct report_out *ro, const struct report_facts 
 	if (origin->variable)
 		return;
 	if ((origin->kind == REPORT_ORIGIN_READ && origin->is_local) ||
-	    (origin->kind != REPORT_ORIGIN_RETURNED && is_same_line(ro, origin->ip, fault_ip)))
+	    (origin->kind != REPORT_ORIGIN_RETURNED && origin_same_line(ro, origin->ip, fault_ip)))
 		origin->kind = REPORT_ORIGIN_UNKNOWN;
 }
 
@@ -171,6 +183,7 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 {
 	const char *what = origin->is_code ? "address" : origin->value ? "pointer" : "null pointer";
 	const struct auxtap_crash_block *block;
+	const struct auxtap_frame *frame;
 	struct auxtap_location loc;
 	int level;
 
@@ -183,10 +196,13 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 		fputc('\n', ro->out);
 		return;
 	}
-	named_function(ro, origin->ip, &loc, &level);
+	frame = named_function(ro, origin->ip, &loc, &level);
 	fprintf(ro->out, "%s %s ", origin->kind == REPORT_ORIGIN_READ ? "read" : "set",
 		origin->in_call ? "in a call from" : "by");
-	report_print_level(ro, origin->ip, level);
+	if (frame && !frame->file && frame->symbol) /* the line before it may be any other one */
+		fputs(report_symbol(ro, frame->symbol), ro->out);
+	else
+		report_print_level(ro, origin->ip, level);
 	block = block_of(facts, origin);
 	if (block)
 		fprintf(ro->out,
