@@ -374,21 +374,30 @@ static void print_coverage(const struct report *r)
 	report_cover_print(&r->ro, &r->facts, &r->cover);
 }
 
+bool report_thread_ip(const struct thread_view *v, const struct auxtap_regs *regs, uint64_t *ip)
+{
+	uint64_t next;
+
+	*ip = v->last_ip;
+	if (!regs || !report_regs_ip(regs, &next))
+		return v->has_flow;
+	/* in a system call they are those for the next instruction, which it may never execute */
+	if (!v->has_flow || !v->in_syscall || !v->flow_end_known || next != v->flow_end)
+		*ip = next;
+	return true;
+}
+
 /* Prints what the thread executed; regs: its registers when the program died, or NULL. */
 static void print_thread(const struct report *r, const struct thread_view *v,
 			 const struct auxtap_regs *regs)
 {
-	bool known = v->has_flow;
-	uint64_t ip = v->last_ip;
+	uint64_t ip;
+	const bool known = report_thread_ip(v, regs, &ip);
 
 	if (v->has_flow)
 		fprintf(r->ro.out, "%12" PRIu64 " instructions, last in ", v->nr_insns);
 	else
-		fputs("no instructions are known", r->ro.out);
-	if (regs && report_regs_ip(regs, &ip)) {
-		fputs(known ? "" : "; it was in ", r->ro.out);
-		known = true;
-	}
+		fprintf(r->ro.out, "no instructions are known%s", known ? "; it was in " : "");
 	if (known)
 		print_location(r, ip);
 	if (v->ended_before)

@@ -321,12 +321,11 @@ static void put_threads(struct report_json *json)
 	json_out_open(j, "threads", '[');
 	for (const struct thread_view *v = r->threads; v; v = v->next) {
 		const struct report_thread *thread = report_find_thread(r, v->tid);
-		uint64_t ip = v->last_ip;
-		bool known = v->has_flow;
+		uint64_t ip;
+		const bool known = report_thread_ip(v, thread ? &thread->record.regs : NULL, &ip);
 
 		if (!report_has_thread(r, v))
 			continue;
-		known |= thread && report_regs_ip(&thread->record.regs, &ip);
 		json_out_open(j, NULL, '{');
 		json_out_i64(j, "pid", v->pid);
 		json_out_i64(j, "tid", v->tid);

@@ -46,6 +46,12 @@ struct thread_view {
 	bool in_syscall; /* the flow ends in a system call, like that of a thread that exits */
 };
 
+/*
+ * Where the thread was at last: its last instruction, or by its registers, if known (else NULL),
+ * the one that it was about to execute. False: unknown.
+ */
+bool report_thread_ip(const struct thread_view *v, const struct auxtap_regs *regs, uint64_t *ip);
+
 struct report {
 	struct report_facts facts;
 	struct report_out ro;

@@ -25,6 +25,40 @@ ago() { sed -nE "s/^ +-([0-9]+)  $1 \(.*/\1/p" threads | tail -n 1; }
 grep -qE '^  reader +[0-9]+  its tree of calls is above$' threads && [ -n "$(ago get)" ] &&
 	[ "$(ago clear)" -gt "$(ago get)" ] || fail "times: $(cat threads)"
 
+# the last line of a thread that waits in a system call is that of the call, not the next one
+cat >waits.c <<'C'
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile int waits;
+static void *wait_for_ever(void *arg)
+{
+	waits = 1;
+	asm volatile("syscall" : : "a"(SYS_pause) : "rcx", "r11", "memory"); /* here */
+	waits = 0;
+	return arg;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, wait_for_ever, NULL);
+	while (!waits)
+		usleep(1000);
+	usleep(100000);
+	*(volatile int *)0 = 0;
+}
+C
+gcc -g -O0 -w -pthread -o waits waits.c || fail "waits: not built"
+line=$(grep -n '/\* here' waits.c | cut -d: -f1)
+"$AUXTAP" crash -o data -- ./waits >stdout 2>stderr </dev/null
+grep -q "instructions, last in wait_for_ever at waits.c:$line\$" data.report.txt ||
+	fail "waits: $(sed -n '/^The other threads/,/^$/p' data.report.txt)"
+"$AUXTAP" report --format json data >json
+python3 -c '
+import json
+lines = [t["location"]["line"] for t in json.load(open("json"))["threads"] if not t["died"]]
+assert lines == ['$line'], lines' || fail "waits: JSON"
+
 # threads that had ended have their names, also one that another thread gave; the last 64 of them
 cat >ended.c <<'EOF'
 #define _GNU_SOURCE
