@@ -631,12 +631,15 @@ struct report_outer {
 bool report_outer_find(const struct report_out *ro, const struct report_facts *facts,
 		       struct call_tree *tree, const struct unwind_frames *frames,
 		       struct report_outer *outer);
-/*
- * depth: number of calls of a recursion; nr_between: rows left out before it; is_tail: each of
- * these calls has left the stack: its last act was to jump to the call that is next farther in.
- */
-typedef void report_outer_fn(void *ctx, const struct call_open *call, size_t depth,
-			     size_t nr_between, bool is_tail);
+struct report_outer_row {
+	const struct call_open *call; /* of a recursion the innermost one */
+	size_t depth;		      /* number of calls of a recursion */
+	size_t nr_between;	      /* rows left out before it */
+	bool other_places; /* not all of these calls are at the same instruction as the innermost */
+	/* each of them has left the stack: its last act was to jump to the call next farther in */
+	bool is_tail;
+};
+typedef void report_outer_fn(void *ctx, const struct report_outer_row *row);
 /*
  * Calls fn for each, innermost first: of a recursion one row for each function; of more than 'most'
  * rows only for the innermost and the outermost ones.

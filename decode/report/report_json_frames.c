@@ -126,8 +126,7 @@ static void put_frame(struct report_json *json, const struct unwind_frames *fram
 	json_out_close(j, '}');
 }
 
-static void put_outer_row(void *ctx, const struct call_open *call, size_t depth, size_t nr_between,
-			  bool is_tail)
+static void put_outer_row(void *ctx, const struct report_outer_row *row)
 {
 	struct report_json *json = ctx;
 	const struct report_out *ro = &json->r->ro;
@@ -135,16 +134,18 @@ static void put_outer_row(void *ctx, const struct call_open *call, size_t depth,
 	struct json_out *j = &json->j;
 
 	json_out_open(j, NULL, '{');
-	json_out_hex(j, "address", call->last_ip);
-	if (!auxtap_image_set_resolve(ro->images, ro->pid, ro->time, call->last_ip, &loc) &&
+	json_out_hex(j, "address", row->call->last_ip);
+	if (!auxtap_image_set_resolve(ro->images, ro->pid, ro->time, row->call->last_ip, &loc) &&
 	    loc.image)
 		report_json_function(json, NULL, &loc, loc.nr_frames - 1, false);
-	if (depth > 1)
-		json_out_u64(j, "recursion_depth", depth);
-	if (is_tail)
+	if (row->depth > 1)
+		json_out_u64(j, "recursion_depth", row->depth);
+	if (row->other_places)
+		json_out_bool(j, "other_places", true);
+	if (row->is_tail)
 		json_out_bool(j, "tail_call", true);
-	if (nr_between)
-		json_out_u64(j, "rows_left_out_before", nr_between);
+	if (row->nr_between)
+		json_out_u64(j, "rows_left_out_before", row->nr_between);
 	json_out_close(j, '}');
 }
 

@@ -61,6 +61,15 @@ static bool left_by_tail_calls(const struct call_open *open, size_t at, size_t l
 	return true;
 }
 
+/* Is one of the calls, each period-th of the len from 'call' on, at another instruction? */
+static bool at_other_places(const struct call_open *call, size_t len, size_t period)
+{
+	for (size_t i = period; i < len; i += period)
+		if (call[i].last_ip != call->last_ip)
+			return true;
+	return false;
+}
+
 /*
  * Calls fn for the rows from 'at' on that are before 'head' or from 'tail' on; a recursion has one
  * row for each of its functions. Returns the number of all rows.
@@ -74,11 +83,18 @@ static size_t each_row(const struct report_outer *outer, size_t head, size_t tai
 		period = call_open_period(outer->open, outer->nr, at, &len);
 		if (!period)
 			period = len = 1;
-		for (size_t i = 0; i < period; i++, rows++)
+		for (size_t i = 0; i < period; i++, rows++) {
+			const struct report_outer_row row = {
+				.call = &outer->open[at + i],
+				.depth = (len - i + period - 1) / period,
+				.nr_between = rows == tail ? tail - head : 0,
+				.other_places = at_other_places(row.call, len - i, period),
+				.is_tail = left_by_tail_calls(outer->open, at + i, len - i, period),
+			};
+
 			if (fn && (rows < head || rows >= tail))
-				fn(ctx, &outer->open[at + i], (len - i + period - 1) / period,
-				   rows == tail ? tail - head : 0,
-				   left_by_tail_calls(outer->open, at + i, len - i, period));
+				fn(ctx, &row);
+		}
 	}
 	return rows;
 }
@@ -113,18 +129,19 @@ void report_outer_each(const struct report_outer *outer, size_t most, report_out
 		 ctx);
 }
 
-static void print_row(void *ctx, const struct call_open *call, size_t depth, size_t nr_between,
-		      bool is_tail)
+static void print_row(void *ctx, const struct report_outer_row *row)
 {
 	const struct report_out *ro = ctx;
 
-	if (nr_between)
-		fprintf(ro->out, "      ... %zu more\n", nr_between);
+	if (row->nr_between)
+		fprintf(ro->out, "      ... %zu more\n", row->nr_between);
 	fputs("      ", ro->out);
-	report_print_outermost(ro, call->last_ip);
-	if (depth > 1)
-		fprintf(ro->out, ", depth %zu (recursive)", depth);
-	fputs(is_tail ? " (tail call)\n" : "\n", ro->out);
+	report_print_outermost(ro, row->call->last_ip);
+	if (row->other_places)
+		fputs(" and other places", ro->out);
+	if (row->depth > 1)
+		fprintf(ro->out, ", depth %zu (recursive)", row->depth);
+	fputs(row->is_tail ? " (tail call)\n" : "\n", ro->out);
 }
 
 void report_outer_print(const struct report_out *ro, const struct report_facts *facts,

@@ -76,6 +76,35 @@ END
 done
 grep -qx '      _start in deep' outer || fail "no _start: $(cat outer)"
 
+# calls of one function from two lines: the row has that of walk(48), and says so
+cat >places.c <<'C'
+static volatile int nr;
+static __attribute__((noipa)) int walk(int n)
+{
+	if (!n)
+		return *(volatile int *)8;
+	if (n % 3)
+		nr += walk(n - 1);
+	else
+		nr += walk(n - 1) + 1;
+	return nr;
+}
+int main(void)
+{
+	return walk(301);
+}
+C
+gcc -g -O0 -o places places.c || fail "places: not built"
+"$AUXTAP" crash -o places.data -- ./places >stdout 2>stderr </dev/null
+backtrace places.data >text
+grep -qx '      walk at places.c:9 and other places, depth 254 (recursive)' text ||
+	fail "places: $(sed -n '/^  Known from the trace/,$p' text)"
+"$AUXTAP" report --format json places.data >places.json || fail "places: exit $?"
+python3 -c '
+import json
+rows = json.load(open("places.json"))["backtrace"]["from_trace"]["rows"]
+assert [row.get("other_places") for row in rows[:2]] == [True, None], rows' || fail "places: JSON"
+
 # parse() ends with a jump to eval(), which calls it: parse() has left the stack, not eval()
 cat >jumps.c <<'C'
 #include <stdio.h>

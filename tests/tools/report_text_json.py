@@ -245,6 +245,7 @@ def check_outer(lines, report):
         assert not text or line.strip().startswith(text), (line, row)
         assert (', depth %d (recursive)' % row.get('recursion_depth', 0) in line) == \
             ('recursion_depth' in row), (line, row)
+        assert (' and other places' in line) == ('other_places' in row), (line, row)
         assert line.endswith(' (tail call)') == ('tail_call' in row), (line, row)
 
 
