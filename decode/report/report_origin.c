@@ -126,7 +126,7 @@ static const struct auxtap_frame *named_function(const struct report_out *ro, ui
 		return NULL;
 	*level = report_own_level(loc);
 	if (*level < 0)
-		*level = (int)loc->nr_frames - 1;
+		*level = report_is_runtime(loc->image) ? 0 : (int)loc->nr_frames - 1;
 	/* the line before an instruction without one may be of another function */
 	while (!loc->frames[*level].file && (unsigned int)*level + 1 < loc->nr_frames)
 		++*level;

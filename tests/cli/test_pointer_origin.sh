@@ -335,6 +335,30 @@ C
 g++ -g -O0 -std=c++17 -o helper helper.cpp || fail "C++17: not built"
 function='radius(std::variant<circle, square> const&)'
 says helper - "null pointer was set in a call from $function at helper.cpp:6"
+# the C library reads it, in a function that is inlined there: the line is that of the read
+cat >key.c <<'C'
+#include <pthread.h>
+int main(void)
+{
+	pthread_key_t key;
+	pthread_key_create(&key, (void (*)(void *))0x1234);
+	pthread_setspecific(key, &key);
+	pthread_exit(NULL);
+}
+C
+gcc -g -O0 -w -pthread -o key key.c || fail "key: not built"
+guard "$AUXTAP" crash --source qemu -o data -- ./key >out 2>err </dev/null
+"$AUXTAP" report --format json data >key.report
+python3 - <<'END' || fail "key: $(sed -n '1,/^$/p' data.report.txt)"
+import json, subprocess
+
+at = json.load(open("key.report"))['crash']['pointer_origin']['location']
+text = subprocess.run(['addr2line', '-e', at['image'], at['image_offset']], check=True,
+                      stdout=subprocess.PIPE, text=True).stdout.split()[0]
+assert at['function'].endswith('nptl_deallocate_tsd'), at
+assert at['file'] is None or '?' in text or text.endswith('/%s:%d' % (
+    at['file'].split('/')[-1], at['line'])), (at, text)
+END
 gcc -g -O0 -w -o origin origin.c || fail 'not built'
 python3 -c 'import jsonschema' 2>/dev/null && {
 	for what in returned member called reused walked constant literal global listed; do
