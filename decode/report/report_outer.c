@@ -84,11 +84,12 @@ static size_t each_row(const struct report_outer *outer, size_t head, size_t tai
 		if (!period)
 			period = len = 1;
 		for (size_t i = 0; i < period; i++, rows++) {
+			const struct call_open *call = &outer->open[at + i];
 			const struct report_outer_row row = {
-				.call = &outer->open[at + i],
+				.call = call,
 				.depth = (len - i + period - 1) / period,
 				.nr_between = rows == tail ? tail - head : 0,
-				.other_places = at_other_places(row.call, len - i, period),
+				.other_places = at_other_places(call, len - i, period),
 				.is_tail = left_by_tail_calls(outer->open, at + i, len - i, period),
 			};
 
