@@ -50,6 +50,61 @@ static bool demangle(struct output *out, const char *name)
 	return cplus_demangle_v3_callback(name, OPTIONS, append, out) && out->len;
 }
 
+/* Is it a constructor or destructor of a lambda ("UlvE_D1Ev") or unnamed class ("Ut_D1Ev")? */
+static bool is_of_unnamed_class(const char *mangled)
+{
+	for (const char *at = strchr(mangled, '_'); at; at = strchr(at + 1, '_')) {
+		const char *before = at;
+
+		if ((at[1] != 'C' && at[1] != 'D') || at[2] < '0' || at[2] > '5')
+			continue;
+		while (before > mangled && before[-1] >= '0' && before[-1] <= '9')
+			before--;
+		if (before - mangled >= 2 &&
+		    (before[-1] == 'E' || (before[-2] == 'U' && before[-1] == 't')))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * libiberty gives such a constructor or destructor another class's name: here it becomes
+ * "f()::{lambda()#1}::~{lambda()#1}()". False: no memory.
+ */
+static bool name_unnamed_class(struct output *out)
+{
+	char *end = out->text, *at, *open, *from, *to;
+	size_t nr_class, nr_rest, depth = 0;
+
+	for (at = strstr(end, "}::"); at; at = strstr(at + 1, "}::"))
+		end = at;
+	if (end == out->text)
+		return true;
+	for (open = end; open > out->text && (*open != '{' || depth); open--)
+		depth += open < end && *open == '}' ? 1 : open < end && *open == '{' ? -1 : 0;
+	from = end + 3;
+	from += *from == '~';
+	to = from + strcspn(from, "(<");
+	if (*open != '{' || !*to || to == from || (size_t)(to - from) != strcspn(from, " :(<"))
+		return true;
+	nr_class = (size_t)(end + 1 - open);
+	nr_rest = strlen(to) + 1;
+	if (nr_class > (size_t)(to - from)) {
+		const size_t open_at = (size_t)(open - out->text);
+		const size_t from_at = (size_t)(from - out->text), to_at = (size_t)(to - out->text);
+
+		if (vector_grow_by(out->text, out->len, nr_class + 1, out->space))
+			return false;
+		open = out->text + open_at;
+		from = out->text + from_at;
+		to = out->text + to_at;
+	}
+	out->len += nr_class - (size_t)(to - from);
+	memmove(from + nr_class, to, nr_rest);
+	memcpy(from, open, nr_class);
+	return true;
+}
+
 char *image_demangle(const char *name)
 {
 	const char *suffix = strchr(name, '@');
@@ -66,6 +121,8 @@ char *image_demangle(const char *name)
 			return NULL;
 	}
 	done = demangle(&out, plain ? plain : name);
+	if (done && is_of_unnamed_class(name))
+		done = name_unnamed_class(&out);
 	free(plain);
 	if (done && suffix) {
 		size_t len = strlen(suffix) + 1;
