@@ -635,6 +635,7 @@ struct report_outer_row {
 	const struct call_open *call; /* of a recursion the innermost one */
 	size_t depth;		      /* number of calls of a recursion */
 	size_t nr_between;	      /* rows left out before it */
+	size_t calls_between;	      /* calls of these rows */
 	bool other_places; /* not all of these calls are at the same instruction as the innermost */
 	/* each of them has left the stack: its last act was to jump to the call next farther in */
 	bool is_tail;

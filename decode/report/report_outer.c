@@ -77,7 +77,7 @@ static bool at_other_places(const struct call_open *call, size_t len, size_t per
 static size_t each_row(const struct report_outer *outer, size_t head, size_t tail,
 		       report_outer_fn *fn, void *ctx)
 {
-	size_t rows = 0, len, period;
+	size_t rows = 0, left_out = 0, len, period;
 
 	for (size_t at = outer->at; at < outer->nr; at += len) {
 		period = call_open_period(outer->open, outer->nr, at, &len);
@@ -89,11 +89,14 @@ static size_t each_row(const struct report_outer *outer, size_t head, size_t tai
 				.call = call,
 				.depth = (len - i + period - 1) / period,
 				.nr_between = rows == tail ? tail - head : 0,
+				.calls_between = rows == tail ? left_out : 0,
 				.other_places = at_other_places(call, len - i, period),
 				.is_tail = left_by_tail_calls(outer->open, at + i, len - i, period),
 			};
 
-			if (fn && (rows < head || rows >= tail))
+			if (rows >= head && rows < tail)
+				left_out += row.depth;
+			else if (fn)
 				fn(ctx, &row);
 		}
 	}
@@ -134,8 +137,8 @@ static void print_row(void *ctx, const struct report_outer_row *row)
 {
 	const struct report_out *ro = ctx;
 
-	if (row->nr_between)
-		fprintf(ro->out, "      ... %zu more\n", row->nr_between);
+	if (row->calls_between)
+		fprintf(ro->out, "      ... %zu more\n", row->calls_between);
 	fputs("      ", ro->out);
 	report_print_outermost(ro, row->call->last_ip);
 	if (row->other_places)

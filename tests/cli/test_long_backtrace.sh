@@ -105,6 +105,34 @@ import json
 rows = json.load(open("places.json"))["backtrace"]["from_trace"]["rows"]
 assert [row.get("other_places") for row in rows[:2]] == [True, None], rows' || fail "places: JSON"
 
+# recursions of several functions in no order: what is left out is counted in calls
+cat >mixed.c <<'C'
+static unsigned int state = 1;
+static volatile int nr;
+static int next(int n);
+static __attribute__((noipa)) int first(int n) { nr += next(n - 1); return nr; }
+static __attribute__((noipa)) int second(int n) { nr += next(n - 1); return nr; }
+static int next(int n)
+{
+	if (!n)
+		return *(volatile int *)8;
+	state = state * 1103515245 + 12345;
+	return state >> 30 ? first(n) : second(n);
+}
+int main(void)
+{
+	return next(3000);
+}
+C
+gcc -g -O0 -o mixed mixed.c || fail "mixed: not built"
+"$AUXTAP" crash -o mixed.data -- ./mixed >stdout 2>stderr </dev/null
+backtrace mixed.data | sed -n '/^  Known from the trace/,/^$/p' | sed '1d;$d' >outer
+# 6001 calls, main() and its three callers; 48 of them are frames
+nr=$(sed -nE 's/.*, depth ([0-9]+) .*/\1/p; t; s/^ +[.]{3} ([0-9]+) more$/\1/p; t; s/.*/1/p' outer |
+	awk '{ nr += $1 } END { print nr + 48 }')
+[ "$nr" = 6005 ] || fail "mixed: $nr calls: $(cat outer)"
+grep -q 'depth' outer && grep -qE '^ +[.]{3} [0-9]+ more$' outer || fail "mixed: $(cat outer)"
+
 # parse() ends with a jump to eval(), which calls it: parse() has left the stack, not eval()
 cat >jumps.c <<'C'
 #include <stdio.h>
