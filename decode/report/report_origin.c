@@ -159,12 +159,23 @@ bool origin_same_line(const struct report_out *ro, uint64_t ip, uint64_t other_i
 	       !strcmp(frame->file, other->file);
 }
 
+/* Is ip in a function of a library's header that is inlined into one of the program's own? */
+static bool is_in_inlined_helper(const struct report_out *ro, uint64_t ip)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	return !auxtap_image_set_resolve(ro->images, ro->pid, ro->time, ip, &loc) &&
+	       loc.nr_frames && report_own_level(&loc) > 0;
+}
+
 void report_origin_check(const struct report_out *ro, const struct report_facts *facts,
 			 struct report_headline *head)
 {
 	struct report_origin *origin = &head->origin;
 	const uint64_t fault_ip = head->fault->bad_ip && head->last ? head->last->from : head->ip;
 
+	if (origin->kind != REPORT_ORIGIN_RETURNED && is_in_inlined_helper(ro, origin->ip))
+		origin->in_call = true;
 	if (origin->kind == REPORT_ORIGIN_READ && block_of(facts, origin))
 		return;
 	if (origin->kind == REPORT_ORIGIN_READ && origin->has_addr && !origin->is_local)

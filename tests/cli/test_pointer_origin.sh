@@ -335,6 +335,31 @@ C
 g++ -g -O0 -std=c++17 -o helper helper.cpp || fail "C++17: not built"
 function='radius(std::variant<circle, square> const&)'
 says helper - "null pointer was set in a call from $function at helper.cpp:6"
+# a library's template reads it, inlined
+cat >inlined.cpp <<'C'
+#include <memory>
+struct node {
+	int value[4];
+};
+__attribute__((noipa)) int use(const std::unique_ptr<node> *from, int n)
+{
+	node *found = from->get();
+	asm volatile("" : : : "memory");
+
+	return found->value[2] + n;
+}
+int main(int argc, char **argv)
+{
+	return use(new std::unique_ptr<node>(), argc);
+}
+C
+g++ -g -O2 -o inlined inlined.cpp || fail "inlined: not built"
+line inlined -
+due='null pointer was read in a call from use(*) at inlined.cpp:7, from byte 0 of the block of 8'
+# shellcheck disable=SC2053
+[[ $(cat line) == $due* ]] ||
+	fail "inlined: $(cat line)"
+
 # the C library reads it, in a function that is inlined there: the line is that of the read
 cat >key.c <<'C'
 #include <pthread.h>
