@@ -609,7 +609,7 @@ static void put_elements(struct value_text *t, Dwarf_Die *type, const struct obj
 		else
 			put_object(t, type, &element);
 		if (equal == max_run(t) && i + equal < counts[0]) {
-			value_printf(t, " <repeats %" PRIu64 " times>, ...", equal);
+			value_printf(t, " <repeats at least %" PRIu64 " times>, ...", equal);
 			break;
 		}
 		if (equal < MIN_REPEATS)

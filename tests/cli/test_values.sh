@@ -124,6 +124,23 @@ grep -q ' ret' data.report.txt &&
 	grep -A 3 '^  #0  leaf ' data.report.txt | grep -qE 'locals: .*name="this is "' ||
 	fail "leaf: $(grep -A 3 '^  #0' data.report.txt)"
 
+# A run of equal elements that is not followed to its end is not said to end there.
+cat >run.c <<'C'
+struct counts {
+	int nr, hist[300];
+};
+int main(void)
+{
+	struct counts counts = {.nr = 7, .hist = {[97] = 10}};
+	*(volatile int *)8 = counts.hist[97];
+	return 0;
+}
+C
+gcc -g -O0 -o run run.c || fail "run.c: not built"
+guard "$AUXTAP" crash --backend emulated -o data -- ./run >stdout 2>stderr </dev/null
+grep -qF 'counts={nr = 7, hist = {0 <repeats at least 64 times>, ...}' data.report.txt ||
+	fail "run: $(grep -A 3 '^  #0' data.report.txt)"
+
 # Snapshots have no vector registers, also not those of the function that died.
 cat >vector.c <<'C'
 int main(int argc, char **argv)
