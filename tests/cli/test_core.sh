@@ -207,7 +207,7 @@ section_limits() {
 	rm -f l l.*
 	(ulimit -c 0; guard "$AUXTAP" crash -o l -- ./prog one >out 2>&1)
 	[ -e l.core ] && fail "limits: a core without permission"
-	grep -q 'core' out && fail "limits: $(grep core out)"
+	grep -qw 'core' out && fail "limits: $(grep -w core out)"
 	if (ulimit -c 40) 2>/dev/null; then # KiB
 		(ulimit -c 40; guard "$AUXTAP" crash --source qemu -o l -- ./prog one >out 2>&1)
 		grep -q 'core file l.core: [0-9]* KiB; cut by its limit: [0-9]* mapping' out ||
