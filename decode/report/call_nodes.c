@@ -55,21 +55,28 @@ void call_node_free(struct call_tree *tree, struct call_node *node)
 	}
 }
 
+/*
+ * The node after n in the subtree of top, without those below n if 'below' is false; NULL: it was
+ * the last one. Iterative: depth is the traced program's recursion.
+ */
+static const struct call_node *next_in(const struct call_node *top, const struct call_node *n,
+				       bool below)
+{
+	if (below && n->first)
+		return n->first;
+	while (n != top && !n->next)
+		n = n->parent;
+	return n == top ? NULL : n->next;
+}
+
 uint64_t call_node_insns(const struct call_node *node)
 {
-	/* iterative sum over the subtree */
 	uint64_t sum = 0;
 	const struct call_node *n = node;
 
 	while (n) {
 		sum += n->nr_insns + n->nr_dropped_insns;
-		if (n->first) {
-			n = n->first;
-			continue;
-		}
-		while (n != node && !n->next)
-			n = n->parent;
-		n = n == node ? NULL : n->next;
+		n = next_in(node, n, true);
 	}
 	return sum;
 }
@@ -85,7 +92,6 @@ uint64_t call_node_hidden_calls(const struct call_node *node)
 
 uint64_t call_node_hidden_insns(const struct call_node *node)
 {
-	/* iterative, as call_node_insns() */
 	uint64_t nr = node->nr_dropped_insns + node->insns_in_those;
 	const struct call_node *n = node->first;
 
@@ -93,13 +99,7 @@ uint64_t call_node_hidden_insns(const struct call_node *node)
 		const bool has_row = n->shown || n->is_open;
 
 		nr += has_row ? 0 : n->nr_insns + n->nr_dropped_insns;
-		if (!has_row && n->first) {
-			n = n->first;
-			continue;
-		}
-		while (n != node && !n->next)
-			n = n->parent;
-		n = n == node ? NULL : n->next;
+		n = next_in(node, n, !has_row);
 	}
 	return nr;
 }
@@ -156,19 +156,12 @@ void call_node_drop_oldest(struct call_tree *tree, struct call_node *node)
 
 static bool has_signal_or_gap(const struct call_node *node)
 {
-	/* iterative, as call_node_insns() */
 	const struct call_node *n = node;
 
 	while (n) {
 		if (n != node && (n->async || n->gap))
 			return true;
-		if (n->first) {
-			n = n->first;
-			continue;
-		}
-		while (n != node && !n->next)
-			n = n->parent;
-		n = n == node ? NULL : n->next;
+		n = next_in(node, n, true);
 	}
 	return false;
 }
