@@ -147,18 +147,13 @@ class Program:
                               "list", "freed", "loop"])
         if kind == "copy":
             f.add(f"\tchar *{to} = {v};", kind="pass")
-        elif kind == "variable":
-            place, source = self.variable()
-            f.add(f"\t{place} = {v};", kind="pass")
-            self.noise(f)
-            f.add(f"\tchar *{to} = {place};", kind="read", **source)
-        elif kind == "block":
-            place, source = self.block(f)
+        elif kind in ("variable", "block"):
+            place, source = self.variable() if kind == "variable" else self.block(f)
             f.add(f"\t{place} = {v};", kind="pass")
             self.noise(f)
             f.add(f"\tchar *{to} = {place};", kind="read", **source)
         elif kind == "local":
-            f.add(f"\tchar *volatile {to} = {v};", kind="pass", local=True)
+            f.add(f"\tchar *volatile {to} = {v};", kind="pass")
         elif kind == "slot":
             array = f.local()
             f.add(f"\tchar *{array}[4] = {{decoy, {v}, decoy}};", kind="pass")
