@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # auxtap.ko builds without warnings, loads under either name, has the attributes that tools expect,
 # cannot be unloaded while an event is open, and loads and unloads many times without a log message.
-# --one-thread: each load and unload changes the kernel's code, see stale_int3 in run.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-exec "$SRC/tests/guest/run" --one-thread --kernel "$KERNEL" --module --timeout 300 -o "$work/out" \
+exec "$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout 300 -o "$work/out" \
 	"$SRC/tests/guest/in/module.sh"
