@@ -278,7 +278,7 @@ int session_file_synthesised_record(struct auxtap_session *s, pid_t pid, const v
 void session_newest_trace(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 			  uint64_t *offset);
 
-/* session_ended.c: threads that exit before their process */
+/* session_exited.c: threads that exit before their process */
 /* Keeps the newest trace of a thread whose event is off and whose rings are about to be closed. */
 void session_keep_exited_thread(struct auxtap_session *s, struct stream *st);
 /* Writes the trace that was kept of the process's exited threads. */

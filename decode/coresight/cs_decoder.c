@@ -3,7 +3,7 @@
  * CoreSight counterpart of decode/stream/trace_queue.c: one stream for each trace unit in each
  * buffer, merged by time. Bytes of unknown or undecodable units become a gap.
  */
-#include "cs_follow.h"
+#include "cs_opencsd.h"
 #include "cs_extents.h"
 #include "decode/flow/decoder_private.h"
 #include "util/heap.h"

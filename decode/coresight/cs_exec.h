@@ -7,7 +7,7 @@
 #ifndef AUXTAP_CS_EXEC_H
 #define AUXTAP_CS_EXEC_H
 
-#include "cs_follow.h"
+#include "cs_opencsd.h"
 #include "cs_frames.h"
 
 /* The start of a program. */

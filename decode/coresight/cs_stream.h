@@ -7,8 +7,8 @@
 #ifndef AUXTAP_CS_STREAM_H
 #define AUXTAP_CS_STREAM_H
 
-#include "cs_flow.h"
-#include "cs_follow.h"
+#include "cs_emit.h"
+#include "cs_opencsd.h"
 #include "cs_frames.h"
 
 /* Contiguous trace of a CPU or thread, for example the bytes that an AUX record covers. */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * libipt as a flow decoder (flow_ops.h): its instruction decoder if the caller wants single
- * instructions, else its block decoder. Its packet decoder is used in pt_reader.c, and pt_circle.c
+ * instructions, else its block decoder. Its packet decoder is used in pt_reader.c, and pt_loop.c
  * looks for loops; no other file uses its types.
  *
  * Where libipt gives up, the decode continues at the next packet that has an address. An
  * instruction that libipt is known to misread ends a block, and is reported as an error.
  */
 #include "pt_blocks.h"
-#include "pt_circle.h"
+#include "pt_loop.h"
 #include "pt_libipt.h"
 #include "pt_limits.h"
 #include "pt_memory.h"

@@ -5,7 +5,7 @@
  * that takes a stream a little at a time.
  */
 #include "support_events.h"
-#include "decode/coresight/cs_follow.h"
+#include "decode/coresight/cs_opencsd.h"
 #include "decode/flow/decoder_private.h"
 
 #include <inttypes.h>

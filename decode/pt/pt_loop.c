@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See pt_circle.h. */
-#include "pt_circle.h"
+/* See pt_loop.h. */
+#include "pt_loop.h"
 #include "pt_scan.h"
 
 #include <intel-pt.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See cs_flow.h. */
-#include "cs_flow.h"
+/* See cs_emit.h. */
+#include "cs_emit.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * See cs_follow.h. The library decodes all bytes that it is given before it returns, and reports
+ * See cs_opencsd.h. The library decodes all bytes that it is given before it returns, and reports
  * elements by callbacks. So the callbacks queue steps, which next() returns.
  */
-#include "cs_follow.h"
+#include "cs_opencsd.h"
 #include "cs_frames.h"
 #include "util/vector.h"
 

@@ -4,8 +4,8 @@
  * the library in use is known to be wrong (cs_limits.h) and continues at the next synchronisation
  * point.
  */
-#ifndef AUXTAP_CS_FOLLOW_H
-#define AUXTAP_CS_FOLLOW_H
+#ifndef AUXTAP_CS_OPENCSD_H
+#define AUXTAP_CS_OPENCSD_H
 
 #include "cs_snapshot.h"
 #include "decode/flow/flow_ops.h"

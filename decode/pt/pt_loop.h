@@ -4,8 +4,8 @@
  * such a loop, the trace does not contain how often the loop ran before: the decode stops when it
  * comes to the interrupt's address for the first time.
  */
-#ifndef AUXTAP_PT_CIRCLE_H
-#define AUXTAP_PT_CIRCLE_H
+#ifndef AUXTAP_PT_LOOP_H
+#define AUXTAP_PT_LOOP_H
 
 #include "pt_memory.h"
 

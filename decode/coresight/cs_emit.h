@@ -3,8 +3,8 @@
  * Turns the steps of one trace unit's flow (flow_ops.h) into events. A branch is emitted once the
  * next step shows its target, a gap once the flow resumes.
  */
-#ifndef AUXTAP_CS_FLOW_H
-#define AUXTAP_CS_FLOW_H
+#ifndef AUXTAP_CS_EMIT_H
+#define AUXTAP_CS_EMIT_H
 
 #include "cs_memory.h"
 #include "decode/flow/callstack.h"
