@@ -155,11 +155,11 @@ struct audit_family {
 	uint64_t page_size; /* assumed if unknown: the largest of the machines with this unit */
 	/* between two records, fewer bytes than this many pages may be without a record */
 	unsigned int max_skip_pages;
-	unsigned char pad;	  /* the byte that the driver writes into such a skip */
-	bool fills_ring;	  /* H4: STOP is at the end of a page, so no byte stays free */
-	bool stops_at_page;	  /* H8, H12: it is truncated at the end of a page, no COLLISION */
-	bool interrupts_at_pages; /* H5: at each watermark that is a power of two of pages */
-	bool stops_at_limit;	  /* I4: it stops at the page boundary of its watermark */
+	unsigned char pad;  /* the byte that the driver writes into such a skip */
+	bool fills_ring;    /* H4: STOP is at the end of a page, so no byte stays free */
+	bool stops_at_page; /* H8, H12: it is truncated at the end of a page, no COLLISION */
+	bool interrupts_at_topa_entries; /* H5: at each watermark that is a power of two of pages */
+	bool stops_at_limit;		 /* I4: it stops at the page boundary of its watermark */
 	/* J2, J3: a unit whose records have this format stops there, too; 0: none */
 	uint64_t limit_format;
 	bool has_formats;	/* J3: records may have a format */

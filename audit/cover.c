@@ -35,7 +35,8 @@ static void check_reads(const struct ring_view *ring)
 
 	for (size_t i = 0; i < ring->nr; i++) {
 		const struct entry *e = &ring->entries[i];
-		struct auxtap_perfdata_aux buffer = {.head.offset = e->off, .trace_size = e->size};
+		struct auxtap_perfdata_aux buffer = {.auxtrace.offset = e->off,
+						     .trace_size = e->size};
 		uint64_t end = trace_queue_end(&q);
 		const struct trace_extent *extent;
 

@@ -17,7 +17,7 @@ static const struct audit_family families[] = {
 			.page_size = 4096,
 			.fills_ring = true,
 			.stops_at_page = true,
-			.interrupts_at_pages = true,
+			.interrupts_at_topa_entries = true,
 		},
 	[AUXTAP_AUXTRACE_INTEL_BTS] =
 		{

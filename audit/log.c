@@ -350,10 +350,10 @@ enum event_kind {
 	EVENT_LOST,
 	EVENT_BEGIN,
 	EVENT_END,
-	EVENT_JUMP,
-	EVENT_PARTIAL,
-	EVENT_RING,
-	EVENT_MISSING,
+	EVENT_JUMP,    /* the write pointer moves, and nothing is written up to there */
+	EVENT_PARTIAL, /* "hole": trace is missing for another reason than lack of space */
+	EVENT_RING,    /* from here on positions are of the ring of that thread */
+	EVENT_MISSING, /* "gap": events are missing from the log */
 	EVENT_HEAD,
 	EVENT_WAKEUP,
 	EVENT_TRUNCATED,
@@ -391,7 +391,7 @@ static void check_threshold(const struct log *log, uint64_t to)
 	if (!watermark || !page || !log->has_transactions || !log->has_limit || log->overwrite)
 		return;
 	next = (log->write / watermark + 1) * watermark;
-	if (log->audit->family->interrupts_at_pages) {
+	if (log->audit->family->interrupts_at_topa_entries) {
 		if (watermark & (watermark - 1) || watermark < page)
 			return;
 	} else if (next % page) {

@@ -48,9 +48,9 @@ static struct entry *add_entry(struct auxtap_audit *audit, enum entry_kind kind,
 	e->kind = kind;
 	e->seq = seq;
 	e->file_off = rec->offset;
-	e->time = rec->have & AUXTAP_REC_TIME ? rec->time : 0;
-	e->cpu = rec->have & AUXTAP_REC_CPU ? (int32_t)rec->cpu : -1;
-	e->tid = rec->have & AUXTAP_REC_PID_TID ? (int32_t)rec->tid : -1;
+	e->time = rec->fields & AUXTAP_REC_TIME ? rec->time : 0;
+	e->cpu = rec->fields & AUXTAP_REC_CPU ? (int32_t)rec->cpu : -1;
+	e->tid = rec->fields & AUXTAP_REC_PID_TID ? (int32_t)rec->tid : -1;
 	if (e->time) {
 		struct auxtap_audit_facts *facts = &audit->facts;
 
@@ -89,7 +89,7 @@ static int add_record(struct collect *c, const struct auxtap_record *rec, uint64
 		e->off = body_word(rec, 0);
 		e->size = body_word(rec, 1);
 		e->flags = body_word(rec, 2);
-		e->key = rec->have & AUXTAP_REC_ID ? rec->id : 0; /* set_keys() replaces the id */
+		e->key = rec->fields & AUXTAP_REC_ID ? rec->id : 0; /* set_keys() replaces the id */
 		e->inherited = !rec->attr || rec->attr->attr.inherit;
 		if (rec->attr) {
 			e->watermark = rec->attr->attr.aux_watermark;
@@ -394,7 +394,8 @@ static void check_odd_watermark(struct auxtap_audit *audit)
 {
 	uint64_t w = audit->facts.watermark;
 
-	if (audit->family->interrupts_at_pages && w && (w & (w - 1) || w < audit->facts.page_size))
+	if (audit->family->interrupts_at_topa_entries && w &&
+	    (w & (w - 1) || w < audit->facts.page_size))
 		audit_add_finding(
 			audit, INV_ODD_WATERMARK, NULL, NULL, 0,
 			"%llu is not a power of two of pages: PT interrupts at the end of the ring, or where it has to stop",

@@ -63,7 +63,7 @@ void audit_watermark(const struct ring_view *ring, const struct entry *e)
 		return;
 	}
 	/* H5: PT interrupts at every watermark only if it is a power of two of at least a page */
-	if (!family->interrupts_at_pages || w & (w - 1) || w < page)
+	if (!family->interrupts_at_topa_entries || w & (w - 1) || w < page)
 		return;
 	if (end >= wakeup + w)
 		audit_add_finding(audit, INV_MISSED_INTERRUPT, ring->sums, e, end - wakeup,

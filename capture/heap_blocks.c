@@ -512,8 +512,8 @@ static void write_call(struct auxtap_session *s, struct trace_file *file, uint64
 						 .call = *call};
 
 	if (session_memory(s) != AUXTAP_MEMORY_NONE)
-		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK_CALL, &record,
-						sizeof(record));
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_HEAP_BLOCK_CALL,
+						&record, sizeof(record));
 }
 
 static void write_block(struct auxtap_session *s, struct trace_file *file, pid_t tid,
@@ -526,7 +526,7 @@ static void write_block(struct auxtap_session *s, struct trace_file *file, pid_t
 
 	if (has_freed && freed.returned)
 		b->flags |= AUXTAP_BLOCK_RETURNED;
-	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, b, sizeof(*b));
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_HEAP_BLOCK, b, sizeof(*b));
 	if (read_call(s, tid, events, nr_events, block->allocated, &allocated))
 		write_call(s, file, b->addr, AUXTAP_BLOCK_IS_ALLOCATED, b->allocated_at,
 			   &allocated);
@@ -536,7 +536,7 @@ static void write_block(struct auxtap_session *s, struct trace_file *file, pid_t
 		write_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
 	if (block->was_freed < 0)
 		return;
-	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_BLOCK, &block->before,
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_HEAP_BLOCK, &block->before,
 					sizeof(block->before));
 	if (read_call(s, tid, events, nr_events, block->was_allocated, &was_allocated))
 		write_call(s, file, b->addr, AUXTAP_BLOCK_WAS_ALLOCATED, block->before.allocated_at,

@@ -70,7 +70,7 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 	if (machine != EM_AARCH64)
 		return 0;
 #ifndef __aarch64__
-	if (s->be->target->this_machine) {
+	if (s->be->target->host_arch_only) {
 		auxtap_error_set(err, -EINVAL, s->opts.argv[0],
 				 "an AArch64 program, which cannot be stepped here");
 		auxtap_error_hint(err, "use --source qemu (package qemu-user)");
@@ -256,7 +256,7 @@ fail:
 	if (s->control_fd >= 0)
 		close(s->control_fd);
 	process_table_free(&s->processes);
-	mapped_ids_free(&s->mapped_ids);
+	mapped_build_ids_free(&s->mapped_build_ids);
 	free(s->unit_lines);
 	free(s->streams);
 	free(s->vdso);
@@ -314,7 +314,7 @@ static void record_fault(struct auxtap_session *s, const struct auxtap_target_ev
 	s->stats.fault_time = ev->time;
 }
 
-static void report_untraced(struct auxtap_session *s, const struct auxtap_target_event *ev)
+static void report_notice(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_TRACE_OFF,
@@ -324,14 +324,14 @@ static void report_untraced(struct auxtap_session *s, const struct auxtap_target
 		.time_begin = ev->time ? ev->time : s->last_time,
 	};
 
-	if (ev->untraced == AUXTAP_UNTRACED_TRUTH) {
+	if (ev->notice == AUXTAP_NOTICE_TRUTH_ENDED) {
 		s->stats.truth_failed = true;
-	} else if (ev->untraced != AUXTAP_UNTRACED_ENGINE) {
+	} else if (ev->notice != AUXTAP_NOTICE_REQUEST_REFUSED) {
 		s->stats.untraced++;
 		session_write_gap(&s->file, &gap);
 	}
-	if (s->opts.on_untraced)
-		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->untraced, ev->text);
+	if (s->opts.on_notice)
+		s->opts.on_notice(s->opts.ctx, ev->pid, ev->notice, ev->text);
 }
 
 /* Called after exec, before the new program runs: keeps a copy of the vdso. */
@@ -422,8 +422,8 @@ static int handle_target_event(struct auxtap_session *s, const struct auxtap_tar
 		return s->failed ? 0 : thread_exit(s, ev, err);
 	case AUXTAP_TARGET_PROCESS_EXIT:
 		return process_exit(s, ev, err);
-	case AUXTAP_TARGET_UNTRACED:
-		report_untraced(s, ev);
+	case AUXTAP_TARGET_NOTICE:
+		report_notice(s, ev);
 		return 0;
 	case AUXTAP_TARGET_NONE:
 		break;
@@ -610,7 +610,7 @@ int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err)
 			trace_file_abort(&s->file);
 	}
 	process_table_free(&s->processes);
-	mapped_ids_free(&s->mapped_ids);
+	mapped_build_ids_free(&s->mapped_build_ids);
 	for (unsigned int i = 0; i < s->nr_snapshot_paths; i++)
 		free(s->snapshot_paths[i]);
 	free(s->snapshot_paths);

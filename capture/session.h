@@ -8,7 +8,7 @@
 #define AUXTAP_CAPTURE_SESSION_H
 
 #include "event_parser.h"
-#include "mapped_ids.h"
+#include "mapped_build_ids.h"
 #include "ring_private.h"
 #include "sideband_write.h"
 
@@ -175,7 +175,7 @@ struct auxtap_session {
 
 	struct trace_file file;		/* unless recorder->per_crash */
 	struct process_table processes; /* crash mode */
-	struct mapped_ids mapped_ids;
+	struct mapped_build_ids mapped_build_ids;
 	unsigned char *vdso;
 	size_t vdso_size;
 	/*
@@ -189,13 +189,13 @@ struct auxtap_session {
 	char **snapshot_paths; /* crash: the files that are kept, oldest first */
 	unsigned int nr_snapshot_paths, max_snapshot_paths;
 	uint64_t nr_files; /* crash: snapshots begun */
-	char *unit_lines;  /* lines of the CAPTURE record with each unit's byte counts */
+	char *unit_lines;  /* AUXTAP_METADATA_CAPTURE: each unit's byte counts */
 	size_t unit_lines_len;
 	unsigned int nr_unit_lines;
 	struct auxtap_unit_stats other_units; /* the sum of the units without a line */
 	uint64_t nr_other_units;
 
-	int control_fd;
+	int control_fd; /* eventfd: wakes the loop for a signal or a requested snapshot */
 	volatile sig_atomic_t want_snapshot;
 	volatile sig_atomic_t
 		pending_signals[PENDING_SIGNALS];	/* by signal number; set by the handler */
@@ -203,8 +203,9 @@ struct auxtap_session {
 	volatile uid_t signal_users[PENDING_SIGNALS];
 
 	pid_t main_pid;
-	bool spawned, released;
-	int failed; /* tracing ended: negative errno, described in failure */
+	bool spawned;  /* the program was started by the session */
+	bool released; /* it runs; it had waited for its events */
+	int failed;    /* tracing ended: negative errno, described in failure */
 	struct auxtap_error failure;
 	int snapshot_errno; /* negative errno of the first snapshot that could not be written */
 	struct auxtap_error snapshot_error;
@@ -261,7 +262,7 @@ void session_write_pause_gap(struct auxtap_session *s, struct stream *st);
 void session_after_poll(struct auxtap_session *s, struct stream *st, short revents);
 /* Writes the stream's log of wakeups; the stream is about to be closed. */
 void session_write_wakeup_log(struct auxtap_session *s, struct stream *st);
-/* Keeps the unit's counters of a stream that is closed, for the CAPTURE record. */
+/* Keeps the unit's counters of a stream that is closed, for the record AUXTAP_METADATA_CAPTURE. */
 void session_keep_unit_stats(struct auxtap_session *s, struct stream *st);
 /* Writes a gap for the bytes that the unit dropped since the last call. */
 void session_write_dropped_gap(struct auxtap_session *s, struct stream *st);

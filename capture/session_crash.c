@@ -614,7 +614,7 @@ static int save_on_request(struct auxtap_session *s, pid_t pid, struct auxtap_er
 		add_missing_maps(s, pid, &maps);
 	}
 	find_thread_comm(s, pid, pid, crash.comm);
-	snapshot_path(s, pid, s->stats.interrupts, path, sizeof(path));
+	snapshot_path(s, pid, s->stats.requested, path, sizeof(path));
 	ret = trace_file_create(s, &file, path, err);
 	if (!ret) {
 		ret = write_file(s, &file, &ev, &crash, &maps, text, err);
@@ -649,7 +649,7 @@ int session_save_on_request(struct auxtap_session *s, struct auxtap_error *err)
 	uint64_t since = s->be->perf->clock(s->be->perf_ctx);
 	int ret = 0;
 
-	s->stats.interrupts++;
+	s->stats.requested++;
 	for (size_t i = 0; i < s->nr_streams; i++)
 		session_enable(s, s->streams[i], false);
 	for (size_t i = 0; i < s->nr_streams && !ret; i++)

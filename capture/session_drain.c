@@ -132,7 +132,7 @@ static void remember_build_id(struct auxtap_session *s, const void *record)
 	const struct mmap2_body *map = record_mmap2(record);
 
 	if (map && (map->prot & PROT_EXEC) && map->filename[0] == '/')
-		mapped_ids_get(&s->mapped_ids, map, true);
+		mapped_build_ids_get(&s->mapped_build_ids, map, true);
 }
 
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)

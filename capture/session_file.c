@@ -203,7 +203,8 @@ static size_t add_file_build_id(struct auxtap_session *s, struct trace_file *fil
 				const void *record, const struct mmap2_body *map)
 {
 	const struct mapped_id *mapped =
-		map->filename[0] == '/' ? mapped_ids_get(&s->mapped_ids, map, false) : NULL;
+		map->filename[0] == '/' ? mapped_build_ids_get(&s->mapped_build_ids, map, false) :
+					  NULL;
 	struct perf_event_header *header = (void *)s->rewritten;
 	unsigned char *out;
 
@@ -326,7 +327,7 @@ static void write_capture_lines(struct auxtap_session *s, struct trace_file *fil
 	print_number(f, CAPTURE_LINE_COLLISIONS, s->stats.collisions);
 	print_number(f, CAPTURE_LINE_LOST_RECORDS, s->stats.lost_records);
 	print_number(f, "untraced", s->stats.untraced);
-	print_number(f, "mappings_given_up", s->processes.dropped);
+	print_number(f, "mappings_dropped", s->processes.dropped);
 	if (s->recorder->per_crash)
 		print_memory(f, s, file);
 	if (file->nr_exited_without_trace)

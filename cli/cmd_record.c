@@ -181,21 +181,21 @@ static void on_progress(void *ctx, uint64_t elapsed_ms, const struct auxtap_sess
 	fflush(stderr);
 }
 
-static void on_untraced(void *ctx, pid_t pid, enum auxtap_untraced kind, const char *why)
+static void on_notice(void *ctx, pid_t pid, enum auxtap_target_notice kind, const char *why)
 {
 	char what[32];
 
 	(void)ctx;
 	snprintf(what, sizeof(what), "process %d", pid);
 	switch (kind) {
-	case AUXTAP_UNTRACED_TRUTH:
+	case AUXTAP_NOTICE_TRUTH_ENDED:
 		cli_errorf("--truth", "the trace goes on; use a larger disk, or trace less", "%s",
 			   why);
 		break;
-	case AUXTAP_UNTRACED_ENGINE:
+	case AUXTAP_NOTICE_REQUEST_REFUSED:
 		cli_errorf(what, "use --source ptrace", "%s", why);
 		break;
-	case AUXTAP_UNTRACED_PROCESS:
+	case AUXTAP_NOTICE_UNTRACED:
 		cli_errorf(what, NULL, "not traced from here on: %s",
 			   *why ? why : "the tracer lost it");
 		break;
@@ -346,7 +346,7 @@ static void print_end(const struct capture_options *o, const struct auxtap_sessi
 	}
 	if (st->crashes)
 		return;
-	if (st->interrupts) {
+	if (st->requested) {
 		cli_say("auxtap: %s: %s; no crash", name, how);
 		fputc('\n', stderr);
 		return;
@@ -524,7 +524,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	o.session.progress = isatty(STDERR_FILENO);
 	o.session.on_progress = on_progress;
 	o.session.ctx = &o;
-	o.session.on_untraced = on_untraced;
+	o.session.on_notice = on_notice;
 	o.session.on_refused = on_refused;
 	o.session.on_snapshot = kind->on_snapshot;
 	o.session.on_core = kind->on_core;

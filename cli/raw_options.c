@@ -81,7 +81,7 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	ro->raw.family = ro->family->raw_name;
 	if (!*at)
 		return 0;
-	if (!ro->family->raw_takes_cpu) {
+	if (!ro->family->raw_takes_cpu_model) {
 		cli_errorf("--raw",
 			   ro->family->raw_needs_units ? "its type is in the trace unit's "
 							 "registers: --etm-config FILE" :
@@ -301,7 +301,7 @@ static int add_image(struct auxtap_image_set *images, const struct raw_image *im
 		return auxtap_error_set(err, -ENAMETOOLONG, "--image", "the path is too long");
 	memcpy(path, image->arg, image->path_len);
 	path[image->path_len] = '\0';
-	return auxtap_image_set_raw(images, path, image->from, image->size, image->addr, err);
+	return auxtap_image_set_add_file(images, path, image->from, image->size, image->addr, err);
 }
 
 int raw_options_add_images(const struct raw_options *ro, struct auxtap_image_set *images,

@@ -25,8 +25,8 @@ int main(int argc, char **argv)
 	}
 	ret = auxtap_image_set_new(&images, NULL, &err);
 	if (!ret)
-		ret = auxtap_image_set_raw(images, argv[2], 0, 0, strtoull(argv[3], NULL, 16),
-					   &err);
+		ret = auxtap_image_set_add_file(images, argv[2], 0, 0, strtoull(argv[3], NULL, 16),
+						&err);
 	if (!ret)
 		ret = auxtap_decoder_open_raw(&dec, argv[1], &raw, images, &opts, &err);
 	while (!ret && (ret = auxtap_decoder_next(dec, &ev, &err)) == 1) {

@@ -15,7 +15,7 @@
 
 struct pack_record {
 	struct pd_metadata metadata;
-	struct auxtap_pack_head head;
+	struct auxtap_pack_header head;
 };
 
 static bool is_pack_record(const struct pack_record *rec)
@@ -99,7 +99,7 @@ static int check(struct auxtap_perfdata *pd, struct auxtap_error *err)
 					   rec.head.version, PD_PACK_VERSION);
 	if (rec.head.file_size != size)
 		return damaged(pd, err, size, "the size of this packed file has changed");
-	at += sizeof(rec.metadata) + offsetof(struct auxtap_pack_head, checksum);
+	at += sizeof(rec.metadata) + offsetof(struct auxtap_pack_header, checksum);
 	ret = pd_pack_checksum(read_source, &pd->src, size, at, &checksum);
 	if (ret)
 		return auxtap_error_set(err, ret, pd->path, "cannot read it: %s", strerror(-ret));
@@ -109,7 +109,7 @@ static int check(struct auxtap_perfdata *pd, struct auxtap_error *err)
 	return 1;
 }
 
-int auxtap_perfdata_packed(struct auxtap_perfdata *pd, struct auxtap_pack_head *head,
+int auxtap_perfdata_packed(struct auxtap_perfdata *pd, struct auxtap_pack_header *head,
 			   struct auxtap_error *err)
 {
 	if (!pd->pack_checked) {

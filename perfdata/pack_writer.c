@@ -137,7 +137,7 @@ static bool is_source(const struct auxtap_perfdata *pd, const char *path)
 int auxtap_pack_writer_create(struct auxtap_pack_writer **w_out, struct auxtap_perfdata *pd,
 			      const char *path, uint32_t flags, struct auxtap_error *err)
 {
-	struct auxtap_pack_head head = {.magic = PD_PACK_MAGIC};
+	struct auxtap_pack_header head = {.magic = PD_PACK_MAGIC};
 	uint64_t size = pd_metadata_begin(pd);
 	struct auxtap_pack_writer *w;
 	int ret = may_pack(pd, flags, err);
@@ -212,9 +212,9 @@ static void write_trailer_and_head(struct auxtap_pack_writer *w)
 					      .size = w->end - w->begin,
 					      .nr = w->nr,
 					      .magic = PD_METADATA_MAGIC};
-	struct auxtap_pack_head head = {.magic = PD_PACK_MAGIC,
-					.version = PD_PACK_VERSION,
-					.flags = w->flags};
+	struct auxtap_pack_header head = {.magic = PD_PACK_MAGIC,
+					  .version = PD_PACK_VERSION,
+					  .flags = w->flags};
 	uint64_t at = w->begin + sizeof(struct pd_metadata), end;
 
 	write_bytes(w, &trailer, sizeof(trailer));
@@ -224,7 +224,7 @@ static void write_trailer_and_head(struct auxtap_pack_writer *w)
 	write_bytes(w, &head, sizeof(head));
 	if (!w->failed)
 		w->failed = pd_pack_checksum(read_back, w, end,
-					     at + offsetof(struct auxtap_pack_head, checksum),
+					     at + offsetof(struct auxtap_pack_header, checksum),
 					     &head.checksum);
 	w->end = at;
 	write_bytes(w, &head, sizeof(head));

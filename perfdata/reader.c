@@ -151,15 +151,15 @@ static void identify_by_body(struct auxtap_record *rec, const unsigned char *bod
 		memcpy(word, body, 16); /* pid, ppid, tid, ptid */
 		rec->pid = word[0];
 		rec->tid = word[2];
-		if (!(rec->have & AUXTAP_REC_TIME) && rec->body_size >= 24) {
+		if (!(rec->fields & AUXTAP_REC_TIME) && rec->body_size >= 24) {
 			memcpy(&rec->time, body + 16, 8);
-			rec->have |= AUXTAP_REC_TIME;
+			rec->fields |= AUXTAP_REC_TIME;
 		}
 		break;
 	default:
 		return;
 	}
-	rec->have |= AUXTAP_REC_PID_TID;
+	rec->fields |= AUXTAP_REC_PID_TID;
 }
 
 void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, uint32_t size)
@@ -192,7 +192,7 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, ui
 		attr = &pd->attrs[0]; /* all attributes have the same fields */
 	if (attr) {
 		pd_sample_id_parse(&attr->pub.attr, type, body, rest, &sid);
-		rec->have = sid.have;
+		rec->fields = sid.fields;
 		rec->pid = sid.pid;
 		rec->tid = sid.tid;
 		rec->cpu = sid.cpu;
@@ -202,7 +202,7 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, ui
 		if (trailer <= rest)
 			rec->body_size = rest - trailer;
 	}
-	if (!(rec->have & AUXTAP_REC_PID_TID))
+	if (!(rec->fields & AUXTAP_REC_PID_TID))
 		identify_by_body(rec, body);
 }
 

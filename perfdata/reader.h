@@ -107,7 +107,7 @@ struct auxtap_perfdata {
 	struct auxtap_error index_err;
 	bool pack_checked;
 	int pack_state; /* the result of auxtap_perfdata_packed() */
-	struct auxtap_pack_head pack_head;
+	struct auxtap_pack_header pack_head;
 	struct auxtap_error pack_err;
 
 	int spool_fd;

@@ -66,20 +66,20 @@ static void set_field(struct pd_sample_id *sid, uint64_t field, const unsigned c
 	case PERF_SAMPLE_TID:
 		sid->pid = half[0];
 		sid->tid = half[1];
-		sid->have |= AUXTAP_REC_PID_TID;
+		sid->fields |= AUXTAP_REC_PID_TID;
 		break;
 	case PERF_SAMPLE_TIME:
 		sid->time = value;
-		sid->have |= AUXTAP_REC_TIME;
+		sid->fields |= AUXTAP_REC_TIME;
 		break;
 	case PERF_SAMPLE_ID:
 	case PERF_SAMPLE_IDENTIFIER:
 		sid->id = value;
-		sid->have |= AUXTAP_REC_ID;
+		sid->fields |= AUXTAP_REC_ID;
 		break;
 	case PERF_SAMPLE_CPU:
 		sid->cpu = half[0];
-		sid->have |= AUXTAP_REC_CPU;
+		sid->fields |= AUXTAP_REC_CPU;
 		break;
 	default:
 		break;

@@ -6,7 +6,7 @@
 #include <auxtap/perfdata.h>
 
 struct pd_sample_id {
-	uint32_t have; /* AUXTAP_REC_… */
+	uint32_t fields; /* AUXTAP_REC_…: those that are known */
 	uint32_t pid, tid, cpu;
 	uint64_t time, id;
 };

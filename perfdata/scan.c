@@ -72,7 +72,7 @@ static int on_auxtrace(struct auxtap_perfdata *pd, const struct auxtap_record *r
 	if (vector_grow(pd->auxtraces, pd->nr_auxtraces, pd->max_auxtraces))
 		return -ENOMEM;
 	aux = &pd->auxtraces[pd->nr_auxtraces++];
-	memcpy(&aux->head, rec->header, sizeof(aux->head));
+	memcpy(&aux->auxtrace, rec->header, sizeof(aux->auxtrace));
 	aux->trace_off = rec->trace_off;
 	aux->trace_size = rec->trace_size;
 	return 0;

@@ -56,7 +56,7 @@ static int add_to_index(struct auxtap_perfdata *pd, const struct auxtap_record *
 			return ret;
 	}
 	entry = &pd->index[pd->nr_index++];
-	entry->time = rec->have & AUXTAP_REC_TIME ? rec->time : 0;
+	entry->time = rec->fields & AUXTAP_REC_TIME ? rec->time : 0;
 	entry->pos = pos;
 	return 0;
 }

@@ -448,7 +448,7 @@ static void note_time(struct auxtap_perfdata_writer *w, uint32_t type, const voi
 			memcpy(trailer + want - size2, part2, size2);
 	}
 	pd_sample_id_parse(attr, type, trailer, (uint32_t)want, &sid);
-	if (!(sid.have & AUXTAP_REC_TIME) || !sid.time)
+	if (!(sid.fields & AUXTAP_REC_TIME) || !sid.time)
 		return;
 	if (sid.time < w->time_first)
 		w->time_first = sid.time;

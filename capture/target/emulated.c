@@ -592,7 +592,7 @@ static int qemu_heap_call(void *ctx, pid_t tid, size_t nth, const struct auxtap_
 	.forward = emulated_forward, .regset = emulated_regset
 
 const struct auxtap_target_ops target_ptrace_ops = {.name = "ptrace",
-						    .this_machine = true,
+						    .host_arch_only = true,
 						    EMULATED_OPS};
 const struct auxtap_target_ops target_qemu_ops = {.name = "qemu",
 						  .facts = qemu_facts,

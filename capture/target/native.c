@@ -455,6 +455,6 @@ const struct auxtap_target_ops target_native_ops = {
 	.signal = native_signal,
 	.detach = native_detach,
 	.processes = native_processes,
-	.this_machine = true,
+	.host_arch_only = true,
 	.native = true,
 };

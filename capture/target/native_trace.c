@@ -143,7 +143,7 @@ static void add_child(struct native_trace *w, const struct traced_thread *t)
 	/* if it has exited already, only its exit remains to be reported */
 	if (!add_thread(w, (pid_t)tid, pid > 0 ? pid : (pid_t)tid)) {
 		ev = queue_event(w, &(struct traced_thread){.pid = parent_pid, .tid = (pid_t)tid},
-				 AUXTAP_TARGET_UNTRACED);
+				 AUXTAP_TARGET_NOTICE);
 		snprintf(ev->text, sizeof(ev->text), "no memory to trace it");
 	}
 }
@@ -303,7 +303,7 @@ static void on_exec_stop(struct native_trace *w, pid_t tid)
 	t = find_thread(w, tid);
 	t->dying = false;
 	if (lost_privileges(t)) {
-		struct auxtap_target_event *ev = queue_event(w, t, AUXTAP_TARGET_UNTRACED);
+		struct auxtap_target_event *ev = queue_event(w, t, AUXTAP_TARGET_NOTICE);
 
 		snprintf(ev->text, sizeof(ev->text),
 			 "set-user-ID program: runs without its privileges while traced");

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The page of a report: draws the JSON that docs/report-json.md describes. The head is here; its
- * neighbours report_page_*.js have the other parts.
+ * The page of a report: draws the JSON that docs/report-json.md describes. The head is here; the
+ * other parts are in report_page_*.js.
  */
 
 function signalText(signal) {
 	return `${signal.name || `signal ${signal.number}`}${signal.text ? `: ${signal.text}` : ''}`;
 }
 
-/* ", in age_of at null_deref.c:29, called from main": where it was, and from where it came. */
+/* ", in age_of at null_deref.c:29, called from main": where it was, and who called it. */
 function whereNode(crash) {
 	const made = node('p', 'where');
 	const add = (words, at) => made.append(made.childNodes.length ? ', ' : '', `${words} `, locationNode(at));

@@ -13,12 +13,12 @@ const KIND_TIPS = {
 		'stack, or no longer open.',
 	by_jump: 'Entered by a jump that may be no tail call; the functions above it may be on another ' +
 		'stack, or no longer open.',
-	fell_into: 'The function above it ran on into it, without a call or a jump.',
+	fallthrough: 'The function above it ran on into it, without a call or a jump.',
 	repeated: 'The calls below it were made in this order, again and again.',
 	mixed: 'The calls below it were made in an order that does not repeat.',
 };
 
-/* The rows as a tree: of each its parent and its children, by number. */
+/* The rows as a tree: the parent and the children of each, by number. */
 function callTree(rows) {
 	const tree = rows.map(() => ({ parent: -1, children: [] }));
 	const path = [];
@@ -81,7 +81,7 @@ function callRow(row, fold, end) {
 	return made;
 }
 
-/* The rows that are seen; a fold button shows or removes those below its row. */
+/* The visible rows; a fold button shows or removes those below its row. */
 class CallList {
 	constructor(rows, end) {
 		this.rows = rows;
@@ -146,7 +146,7 @@ class CallList {
 				this.close(i);
 	}
 
-	/* The rows whose function, or place in the source, contains the text. */
+	/* The rows whose function, or location in the source, contains the text. */
 	find(text) {
 		const want = text.toLowerCase();
 		const has = row => [row.text || (row.function !== undefined ? functionText(row) : row.kind),
@@ -172,7 +172,7 @@ class CallList {
 		this.made[i].scrollIntoView({ block: 'nearest' });
 	}
 
-	/* So that what ran last is seen; without it the first calls. */
+	/* So that what ran last is visible; without it the first calls. */
 	openCurrent() {
 		const at = this.rows.findIndex(row => row.current);
 		const path = [];
@@ -228,7 +228,7 @@ function searchNodes(list, suffix) {
 	return [field, ...arrows, matches];
 }
 
-/* A tree with what belongs to it; suffix: of the identifiers of its buttons. */
+/* A tree with its search field and buttons; suffix: of their identifiers. */
 function treeNodes(calls, end, suffix = '') {
 	const list = new CallList(calls.rows, end);
 	const made = [];
@@ -263,7 +263,7 @@ function callsCard(report, end) {
 	return made;
 }
 
-/* Without a crash: of each thread the calls in which most was executed. */
+/* Without a crash: the calls of each thread that executed most instructions. */
 function treesCard(trees) {
 	const made = card('trees', 'The calls in which most was executed');
 	const most = tree => Math.max(0, ...tree.rows.map(row => row.instructions || row.own_instructions || 0));
@@ -292,7 +292,7 @@ function branchNode(branch, signal) {
 			branch.count > 1 ? tag(`× ${number(branch.count)}`, 'so many times in a row') : null));
 }
 
-/* signal: the name of the one that ended them; null. */
+/* signal: the name of the signal that ended the branches; null: none. */
 function branchesCard(report, signal) {
 	const made = card('branches', `Last branches${report.branches_before ?
 		` before ${report.branches_before}` : ''} (newest last)`);

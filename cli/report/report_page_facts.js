@@ -17,7 +17,7 @@ function heapCallNode(what, made, dying) {
 					made.tid === dying ? null : `, by thread ${made.tid}`)));
 }
 
-/* The block that was in its memory. */
+/* The block that was in its memory before. */
 function beforeNode(before, call) {
 	return before && node('div', 'block', node('p', '',
 		`before it: a block of ${number(before.bytes)} bytes at ${before.address}`),
@@ -85,7 +85,7 @@ function gapText(gap, ended) {
 		`${ended === 1 ? 'thread' : 'threads'} that had ended)`);
 }
 
-/* Sentences about what is missing, and the one that nothing is. */
+/* Sentences about what is missing, or that nothing is. */
 function completeTexts(cover) {
 	const texts = cover.gaps.map(gap => gapText(gap, cover.threads_ended));
 	const whole = !texts.length && cover.flow_ends_at === null;
@@ -137,7 +137,7 @@ function functionRow(at, total) {
 		node('td', '', at.entry ? nameText(functionText(at)) : 'all functions beyond a limit', ' ', placeNode(at)));
 }
 
-/* Of a recording without a crash. */
+/* For a recording without a crash. */
 function functionsCard(report) {
 	const { rows, total, cut } = report.hot_functions;
 	const { instructions } = report.coverage;
@@ -163,7 +163,7 @@ const NEXT_TEXTS = {
 	script: 'The branches, by perf:',
 };
 
-/* A word as a shell reads it. */
+/* A word, quoted for the shell. */
 function quoted(word) {
 	return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

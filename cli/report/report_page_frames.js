@@ -73,7 +73,7 @@ function endText(backtrace) {
 	}[backtrace.end];
 }
 
-/* Calls farther out than the frames, which the trace has. */
+/* Calls farther out than the frames, known from the trace. */
 function fromTraceNodes(known) {
 	const row = at => node('p', 'frame plain', node('span', 'level', ''), nameText(functionText(at)),
 		at.recursion_depth ? tag(`depth ${number(at.recursion_depth)}`,

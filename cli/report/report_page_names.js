@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What all parts of the report's page use: elements, names, places in the source, numbers. Names
+ * What all parts of the report's page use: elements, names, locations in the source, numbers. Names
  * are input: they become text nodes, and what would hide or reorder text is written as \u{…}.
  */
 const LONGEST_NAME = 120;
@@ -24,7 +24,7 @@ function baseName(path) {
 	return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/* A name that may be long: shortened, and whole at the mouse pointer. */
+/* A name that may be long: shortened; the tooltip has all of it. */
 function nameText(text, className = 'name') {
 	const whole = safe(text);
 	const short = [...whole];
@@ -59,7 +59,7 @@ function placeNode(at) {
 		safe(at.file ? at.file + (at.line ? `:${at.line}` : '') : at.image));
 }
 
-/* Function and place, as one piece of a line. */
+/* Function and location, as one part of a line. */
 function locationNode(at) {
 	const place = placeNode(at);
 

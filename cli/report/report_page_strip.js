@@ -3,7 +3,7 @@
 const STRIP_POINTS = 5, STRIP_JUMP = 8; /* an older call that would widen the span so much is not shown */
 const STRIP_LANE = 50, CHARACTER = 7; /* pixels */
 
-/* Of a thread the calls with a time, oldest first; calls of one time are one point. */
+/* The calls of a thread that have a time, oldest first; calls of one time are one point. */
 function callPoints(report, thread) {
 	const known = [...(thread.last_calls || []),
 		...(thread.died && report.calls ? report.calls.rows : [])]

@@ -64,7 +64,7 @@ function threadLane(svg, report, thread, x, top) {
 			`+${timeText((report.crash.time_ns || end) - threadSpan(report).first)}`));
 }
 
-/* As wide as its place is. */
+/* As wide as its container. */
 function drawThreads(report, width) {
 	const svg = newPicture('timeline', width);
 	const span = threadSpan(report);

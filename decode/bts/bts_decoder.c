@@ -67,9 +67,9 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	for (size_t i = 0; !ret && i < nr; i++) {
 		struct trace_queue *q;
 
-		if (!aux[i].trace_size || decoder_is_filtered_out(dec, &aux[i].head))
+		if (!aux[i].trace_size || decoder_is_filtered_out(dec, &aux[i].auxtrace))
 			continue;
-		q = trace_queues_get(queues, &aux[i].head);
+		q = trace_queues_get(queues, &aux[i].auxtrace);
 		ret = q ? trace_queue_add(&queues->opts, q, &aux[i]) : -ENOMEM;
 	}
 	if (!ret)
@@ -89,7 +89,7 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 	if (auxtap_perfdata_auxtraces(dec->pd, &aux, &nr_aux, NULL))
 		return;
 	for (size_t i = 0; i < nr_aux; i++)
-		if (aux[i].head.cpu != UINT32_MAX)
+		if (aux[i].auxtrace.cpu != UINT32_MAX)
 			dec->sideband.per_thread = false;
 }
 

@@ -406,7 +406,7 @@ static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t n
 		return;
 	dec->sideband.per_thread = true;
 	for (size_t i = 0; i < nr_aux; i++)
-		if (aux[i].head.cpu != UINT32_MAX)
+		if (aux[i].auxtrace.cpu != UINT32_MAX)
 			dec->sideband.per_thread = false;
 }
 

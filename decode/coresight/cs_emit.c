@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See cs_emit.h. */
+/* See cs_emit.h; flow_ops.h says what steps and their losses are. */
 #include "cs_emit.h"
 
 #include <errno.h>
@@ -315,7 +315,7 @@ static bool next_insn(struct cs_emit *emit)
 		at = 0;
 	}
 	memset(ev->insn, 0, sizeof(ev->insn));
-	/* the library has read this code; should it not be readable again, the size is a guess */
+	/* the decoder has read this code; should it not be readable again, the size is a guess */
 	size = emit->code_size >= 2 ? insn_size((enum auxtap_isa)ev->isa, emit->code + at) : 4;
 	if (size > emit->range_end - ev->ip)
 		size = (uint8_t)(emit->range_end - ev->ip);
@@ -382,7 +382,7 @@ static void emit_trace_off(struct cs_emit *emit)
 {
 	bool known = !emit->branch_pending && emit->last_end;
 
-	/* the gap of an overflow lasts until the flow resumes: the library reports it twice */
+	/* the gap of an overflow lasts until the flow resumes: OpenCSD reports it twice */
 	if (emit->gap && emit->gap->gap.cause != AUXTAP_GAP_HW_OVERFLOW)
 		close_gap(emit);
 	resolve_branch(emit, 0, false);
@@ -488,7 +488,7 @@ void cs_emit_step(struct cs_emit *emit, const struct flow_step *step)
 	}
 }
 
-void cs_emit_break(struct cs_emit *emit)
+void cs_emit_discontinuity(struct cs_emit *emit)
 {
 	resolve_branch(emit, 0, false);
 	resolve_exception(emit, 0, false);

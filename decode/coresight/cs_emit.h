@@ -55,7 +55,7 @@ void cs_emit_step(struct cs_emit *emit, const struct flow_step *step);
 void cs_emit_lost(struct cs_emit *emit, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
 		  const char *why);
 /* From here on another thread runs, or the same one after a pause; nothing was lost. */
-void cs_emit_break(struct cs_emit *emit);
+void cs_emit_discontinuity(struct cs_emit *emit);
 void cs_emit_end(struct cs_emit *emit);
 /* The next event; NULL: another step is needed. The caller owns the event's gap. */
 struct flow_event *cs_emit_event(struct cs_emit *emit);

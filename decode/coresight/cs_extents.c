@@ -84,7 +84,7 @@ int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 	auxtap_perfdata_rewind(pd);
 	while (auxtap_perfdata_next(pd, &rec, NULL) == 1) {
 		if (rec.header->type != PERF_RECORD_AUX_OUTPUT_HW_ID ||
-		    rec.body_size < sizeof(hw_id) || !(rec.have & AUXTAP_REC_CPU))
+		    rec.body_size < sizeof(hw_id) || !(rec.fields & AUXTAP_REC_CPU))
 			continue;
 		memcpy(&hw_id, rec.header + 1, sizeof(hw_id));
 		cs_config_hw_id(config, (int)rec.cpu, hw_id);
@@ -120,7 +120,7 @@ static int find_rings(struct reading *r, const struct auxtap_perfdata_aux *trace
 		if (vector_grow(r->rings, r->keys.nr, r->max_rings))
 			return -ENOMEM;
 		r->rings[r->keys.nr] = (struct ring){.buffer = NO_BUFFER};
-		if (trace_keys_add(&r->keys, key_of(&traces[i].head), &number))
+		if (trace_keys_add(&r->keys, key_of(&traces[i].auxtrace), &number))
 			return -ENOMEM;
 		r->rings[number].last = i;
 	}
@@ -185,7 +185,7 @@ static bool ends_at_time(const struct coverage *c, const struct trace_aux *aux, 
 		return aux->off + aux->size == end;
 	/* in snapshot mode aux_offset is the position where the unit stopped, not the start */
 	return aux->off == end ||
-	       (c->has_one_record && end == c->trace->head.offset + c->trace->trace_size);
+	       (c->has_one_record && end == c->trace->auxtrace.offset + c->trace->trace_size);
 }
 
 /*
@@ -207,16 +207,16 @@ static int add_extent(struct coverage *c, const struct trace_aux *aux, uint64_t 
 	extent = cs_buffer_add(c->buffer);
 	if (!extent)
 		return -ENOMEM;
-	*extent =
-		(struct cs_extent){.off = off,
-				   .size = size,
-				   .raw = raw,
-				   .joins = joins,
-				   .file_off = c->trace->trace_off + (off - c->trace->head.offset),
-				   .time = aux->time,
-				   .cpu = aux->cpu,
-				   .pid = aux->pid,
-				   .tid = aux->tid};
+	*extent = (struct cs_extent){.off = off,
+				     .size = size,
+				     .raw = raw,
+				     .joins = joins,
+				     .file_off = c->trace->trace_off +
+						 (off - c->trace->auxtrace.offset),
+				     .time = aux->time,
+				     .cpu = aux->cpu,
+				     .pid = aux->pid,
+				     .tid = aux->tid};
 	if (extent->cpu == -1)
 		extent->cpu = c->buffer->cpu;
 	if (extent->cpu == -1) {
@@ -252,7 +252,7 @@ static uint64_t without_padding(const struct coverage *c, uint64_t end)
 	if (!c->newest)
 		return end;
 	if (auxtap_perfdata_pread(c->pd, bytes, max,
-				  c->trace->trace_off + (end - max - c->trace->head.offset)) !=
+				  c->trace->trace_off + (end - max - c->trace->auxtrace.offset)) !=
 	    (ssize_t)max)
 		return end;
 	for (; max && !bytes[max - 1]; max--)
@@ -265,7 +265,7 @@ static int add_uncovered(struct coverage *c, const struct cs_config *config, uin
 {
 	const struct cs_buffer *b = c->buffer;
 	struct trace_aux aux = {.cpu = b->cpu, .pid = -1, .tid = b->tid};
-	bool at_end = end == c->trace->head.offset + c->trace->trace_size;
+	bool at_end = end == c->trace->auxtrace.offset + c->trace->trace_size;
 	bool raw = b->nr ? b->extents[b->nr - 1].raw :
 			   config->nr && config->units[0].protocol == CS_PROTOCOL_ETE;
 
@@ -329,7 +329,7 @@ static int add_snapshot_extent(struct coverage *c, const struct trace_aux *aux, 
 
 static void start_records(struct trace_aux_cursor *cursor, const struct coverage *c, uint64_t off)
 {
-	const struct trace_key key = key_of(&c->trace->head);
+	const struct trace_key key = key_of(&c->trace->auxtrace);
 
 	trace_auxes_first(cursor, c->auxes, key.cpu, key.tid, off);
 }
@@ -409,7 +409,7 @@ static int add_split_snapshot(struct coverage *c, const struct trace_aux *aux, u
  */
 static int add_snapshot(struct coverage *c, struct ring *ring, const struct cs_config *config)
 {
-	uint64_t begin = c->trace->head.offset, end = begin + c->trace->trace_size;
+	uint64_t begin = c->trace->auxtrace.offset, end = begin + c->trace->trace_size;
 	const struct trace_aux *newest = newest_before(c, end), *before;
 
 	mark_snapshot_records(c, ring);
@@ -429,7 +429,7 @@ static int add_snapshot(struct coverage *c, struct ring *ring, const struct cs_c
 /* How many bytes at the start of the ring, offset 0, have neither an AUX record nor trace here. */
 static uint64_t nr_leading_bytes(const struct coverage *c)
 {
-	uint64_t off = c->trace->head.offset;
+	uint64_t off = c->trace->auxtrace.offset;
 	struct trace_aux_cursor cursor;
 	const struct trace_aux *aux;
 
@@ -467,8 +467,8 @@ static int add_covered(struct coverage *c, const struct cs_config *config, struc
 static int add_trace(struct reading *r, const struct auxtap_perfdata_aux *traces, size_t number)
 {
 	const struct auxtap_perfdata_aux *trace = &traces[number];
-	struct ring *ring = &r->rings[trace_keys_find(&r->keys, key_of(&trace->head))];
-	uint64_t begin = trace->head.offset, end = begin + trace->trace_size;
+	struct ring *ring = &r->rings[trace_keys_find(&r->keys, key_of(&trace->auxtrace))];
+	uint64_t begin = trace->auxtrace.offset, end = begin + trace->trace_size;
 	struct coverage c = {.pd = r->pd,
 			     .extents = r->extents,
 			     .auxes = &r->auxes,
@@ -482,7 +482,7 @@ static int add_trace(struct reading *r, const struct auxtap_perfdata_aux *traces
 
 	if (!trace->trace_size || end < begin)
 		return 0;
-	c.buffer = get_buffer(r->extents, ring, &trace->head);
+	c.buffer = get_buffer(r->extents, ring, &trace->auxtrace);
 	if (!c.buffer)
 		return -ENOMEM;
 	if (r->config->snapshot_mode)

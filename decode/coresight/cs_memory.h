@@ -45,6 +45,7 @@ bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t 
 		   bool from_start);
 /* Whether mappings changed so that it is not known which code was at addr. */
 bool cs_memory_code_uncertain(const struct cs_memory *mem, uint64_t addr);
+/* Counts executed instructions for the image that is mapped at addr. */
 void cs_memory_count(struct cs_memory *mem, uint64_t addr, uint64_t nr_insns);
 void cs_memory_count_flush(struct cs_memory *mem);
 /* Writes why no code can be read at addr into text, and counts the gap for the image there. */

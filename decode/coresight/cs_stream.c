@@ -383,7 +383,7 @@ static void emit_break(struct cs_emit *emit, const struct cs_extent *p)
 		cs_emit_lost(emit, AUXTAP_GAP_COLLISION, 0, false,
 			     "the buffer was full, or tracing was restarted");
 	else
-		cs_emit_break(emit);
+		cs_emit_discontinuity(emit);
 }
 
 /* A branch or exception that the previous thread left pending becomes an event of that thread. */
@@ -398,7 +398,7 @@ static void set_thread(struct cs_stream *s, size_t extent, uint64_t off, uint64_
 	s->owner_extent = extent;
 	s->owner_time = now;
 	if (tid != emit->tid)
-		cs_emit_break(emit);
+		cs_emit_discontinuity(emit);
 	emit->pid = pid;
 	emit->tid = tid;
 }

@@ -150,14 +150,14 @@ static void put_record(const struct auxtap_record *rec, FILE *out)
 	if (rec->decompressed)
 		fprintf(out, "+0x%" PRIx64, rec->decompressed_off);
 	fprintf(out, " [0x%x] %s", rec->file_size, name);
-	if (rec->have & AUXTAP_REC_PID_TID)
+	if (rec->fields & AUXTAP_REC_PID_TID)
 		fprintf(out, " %d/%d", (int)rec->pid, (int)rec->tid);
-	if (rec->have & AUXTAP_REC_CPU)
+	if (rec->fields & AUXTAP_REC_CPU)
 		fprintf(out, " cpu %d", (int)rec->cpu);
-	if (rec->have & AUXTAP_REC_TIME)
+	if (rec->fields & AUXTAP_REC_TIME)
 		fprintf(out, " time %" PRIu64 ".%09" PRIu64, rec->time / 1000000000,
 			rec->time % 1000000000);
-	if (rec->have & AUXTAP_REC_ID)
+	if (rec->fields & AUXTAP_REC_ID)
 		fprintf(out, " id %" PRIu64, rec->id);
 	fputs(": ", out);
 	dump_body(rec, out);

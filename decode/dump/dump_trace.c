@@ -138,7 +138,7 @@ static int find_queues(struct dump_trace *trace)
 {
 	trace->extents.opts.by_idx = true;
 	for (size_t i = 0; i < trace->nr; i++) {
-		struct trace_queue *q = trace_queues_get(&trace->extents, &trace->aux[i].head);
+		struct trace_queue *q = trace_queues_get(&trace->extents, &trace->aux[i].auxtrace);
 
 		if (!q || trace_queue_add(&trace->extents.opts, q, &trace->aux[i]))
 			return -ENOMEM;
@@ -237,7 +237,7 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 		at += want;
 		last = at == extent->size;
 		ret = printer->family->chunk(&q->stream, trace->buf, nr_buffered,
-					     aux->head.offset + at - nr_buffered,
+					     aux->auxtrace.offset + at - nr_buffered,
 					     last && !continued, &used, print_and_count, printer,
 					     err);
 		if (ret)

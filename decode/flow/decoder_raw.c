@@ -40,7 +40,7 @@ static int scan_record(void *ctx, const struct auxtap_record *rec)
 	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
 		return 0;
 	/* the first file's records belong to the traced CPU, with or without its number */
-	if (!(rec->have & AUXTAP_REC_CPU))
+	if (!(rec->fields & AUXTAP_REC_CPU))
 		first->cpu = first->cpu < 0 ? SIDEBAND_UNNUMBERED_CPU : first->cpu;
 	else if (first->cpu >= 0 && first->cpu != (int)rec->cpu)
 		first->mixed = true;
@@ -53,10 +53,10 @@ static int scan_record(void *ctx, const struct auxtap_record *rec)
 		tid = ids[1];
 	} else if ((rec->header->type != PERF_RECORD_SWITCH &&
 		    rec->header->type != PERF_RECORD_SWITCH_CPU_WIDE) ||
-		   out || !(rec->have & AUXTAP_REC_PID_TID)) {
+		   out || !(rec->fields & AUXTAP_REC_PID_TID)) {
 		return 0;
 	}
-	first->untimed = first->untimed || !(rec->have & AUXTAP_REC_TIME);
+	first->untimed = first->untimed || !(rec->fields & AUXTAP_REC_TIME);
 	if (first->tid == -1)
 		first->tid = tid;
 	else if (first->tid != tid)

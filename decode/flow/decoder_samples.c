@@ -81,13 +81,13 @@ static bool find_owner(const struct auxtap_record *rec, const struct trace_ids *
 
 	sample->cpu = -1;
 	sample->tid = -1;
-	if (rec->have & AUXTAP_REC_ID)
+	if (rec->fields & AUXTAP_REC_ID)
 		event = trace_ids_find(ids, rec->id);
 	if (event && event->cpu >= 0)
 		sample->cpu = event->cpu;
 	else if (event && event->tid > 0)
 		sample->tid = event->tid;
-	else if (rec->have & AUXTAP_REC_CPU)
+	else if (rec->fields & AUXTAP_REC_CPU)
 		sample->cpu = (int)rec->cpu;
 	else
 		return false;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The interface of a flow decoder, which reconstructs the executed instructions, for example
- * libipt. A family of traces passes bytes to it and gets steps. No type of a library crosses the
- * interface, so that several decoders can exist for one family, and their steps can be compared.
- * The decoder is chosen when the trace is opened (struct auxtap_decoder).
+ * libipt. The code of a trace family (trace_family.h: Intel PT, CoreSight) passes bytes to it and
+ * gets steps. No type of a library crosses the interface, so that several decoders can exist for
+ * one family, and their steps can be compared. The decoder is chosen when the trace is opened
+ * (struct auxtap_decoder).
  *
  *	open                      once for all streams
  *	  create                  once for each thread that decodes, or for each stream
@@ -75,7 +76,7 @@ struct flow_step {
 	bool calls;	 /* ASYNC: if the last block led to ip, its last instruction is a call */
 	uint32_t nr_insns;
 	int32_t tid;	/* CONTEXT of Arm's units: the thread's id in the trace; -1: none */
-	uint32_t space; /* CONTEXT of Arm's units: CS_SPACE_...; 0: any */
+	uint32_t space; /* CONTEXT of Arm's units: exception level and security state; 0: any */
 	uint64_t tsc;	/* time of the step's end by the unit's clock; 0: unknown */
 	uint64_t ip;
 	union {
@@ -130,7 +131,10 @@ struct flow_ops {
 	/* source: as in create(), but only its trace unit is set. No function: FOLLOWED. */
 	enum flow_speculation (*speculation)(const void *source);
 
-	/* source: defined by the family. NULL: out of memory. */
+	/*
+	 * source: describes one stream (its trace unit, who reads code for it), in a struct that
+	 * the family defines. NULL: out of memory.
+	 */
 	struct flow *(*create)(void *shared, const void *source);
 	void (*destroy)(struct flow *flow);
 

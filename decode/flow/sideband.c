@@ -141,7 +141,7 @@ static int add_switch(struct sideband *sb, int cpu, uint64_t time, int32_t pid, 
 	*sw = (struct sideband_switch){time, pid, tid};
 	if (!timeline->nr++) {
 		timeline->first = *sw;
-		if (before && before->have & AUXTAP_REC_PID_TID) {
+		if (before && before->fields & AUXTAP_REC_PID_TID) {
 			timeline->first.pid = (int32_t)before->pid;
 			timeline->first.tid = (int32_t)before->tid;
 		}
@@ -375,7 +375,7 @@ static int add_aux_range(struct sideband *sb, const struct auxtap_record *rec,
 	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_CPU;
 
 	if (sb->per_thread || sb->aux_offsets_unusable || !aux->size ||
-	    (rec->have & need) != need || (int32_t)rec->tid <= 0)
+	    (rec->fields & need) != need || (int32_t)rec->tid <= 0)
 		return 0;
 	if (vector_grow(sb->aux_ranges, sb->nr_aux_ranges, sb->max_aux_ranges))
 		return -ENOMEM;
@@ -421,7 +421,7 @@ static int resolve_aux_tid(struct sideband *sb, const struct auxtap_record *rec,
 	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_ID;
 	int32_t tid;
 
-	if (!sb->per_thread || (rec->have & need) != need)
+	if (!sb->per_thread || (rec->fields & need) != need)
 		return 0;
 	if (note_event_tid(sb, rec->id, aux->tid))
 		return -ENOMEM;
@@ -437,7 +437,7 @@ static int extend_ring(struct sideband *sb, const struct auxtap_record *rec,
 	uint32_t need = sb->per_thread ? AUXTAP_REC_PID_TID : AUXTAP_REC_CPU;
 	struct sideband_ring *ring;
 
-	if (sb->aux_offsets_unusable || !aux->size || (rec->have & need) != need ||
+	if (sb->aux_offsets_unusable || !aux->size || (rec->fields & need) != need ||
 	    (sb->per_thread && aux->tid <= 0))
 		return 0;
 	ring = sb->per_thread ? sideband_ring(sb, aux->tid, -1) : sideband_ring(sb, -1, aux->cpu);
@@ -480,9 +480,9 @@ static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct 
 		return -ENOMEM;
 	lost = &sb->lost[sb->nr_lost++];
 	*lost = (struct sideband_lost){.time = rec->time, .nr = nr, .tid = -1, .cpu = -1};
-	if (rec->have & AUXTAP_REC_PID_TID)
+	if (rec->fields & AUXTAP_REC_PID_TID)
 		lost->tid = (int32_t)rec->tid;
-	if (rec->have & AUXTAP_REC_CPU)
+	if (rec->fields & AUXTAP_REC_CPU)
 		lost->cpu = (int)rec->cpu;
 	return 0;
 }
@@ -492,7 +492,7 @@ static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struc
 	bool out = rec->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	int32_t pid = (int32_t)rec->pid, tid = (int32_t)rec->tid;
 
-	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
+	if (!(rec->fields & AUXTAP_REC_CPU) || sb->per_thread)
 		return 0;
 	sb->has_switches = true;
 	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE && out) {
@@ -500,7 +500,7 @@ static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struc
 		tid = (int32_t)get_u32(&b);
 	} else if (out) {
 		pid = tid = -1;
-	} else if (!(rec->have & AUXTAP_REC_PID_TID)) {
+	} else if (!(rec->fields & AUXTAP_REC_PID_TID)) {
 		return 0;
 	}
 	return add_switch(sb, (int)rec->cpu, rec->time, pid, tid, out ? rec : NULL);
@@ -520,7 +520,7 @@ static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struc
 	uint64_t type;
 	int32_t tid;
 
-	if (sb->per_thread || !(rec->have & AUXTAP_REC_CPU) || !rec->attr || !rec->attr->name ||
+	if (sb->per_thread || !(rec->fields & AUXTAP_REC_CPU) || !rec->attr || !rec->attr->name ||
 	    rec->attr->attr.type != PERF_TYPE_TRACEPOINT ||
 	    strcmp(rec->attr->name, "sched:sched_switch"))
 		return 0;
@@ -554,12 +554,12 @@ static int on_itrace_start(struct sideband *sb, const struct auxtap_record *rec,
 		sb->first_tid = tid;
 	}
 	if (set_comm(sb, pid, tid, rec->time, NULL) ||
-	    (rec->have & AUXTAP_REC_ID && note_event_tid(sb, rec->id, tid)))
+	    (rec->fields & AUXTAP_REC_ID && note_event_tid(sb, rec->id, tid)))
 		return -ENOMEM;
 	thread = sideband_thread(sb, tid, false);
 	if (!thread->trace_start || rec->time < thread->trace_start)
 		thread->trace_start = rec->time;
-	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
+	if (!(rec->fields & AUXTAP_REC_CPU) || sb->per_thread)
 		return 0;
 	timeline = get_cpu(sb, (int)rec->cpu);
 	if (!timeline)

@@ -27,13 +27,13 @@ static size_t read_sample_id(uint64_t type, const uint8_t *end, size_t avail,
 		if (order[i] == PERF_SAMPLE_TID) {
 			memcpy(&rec->pid, end, 4);
 			memcpy(&rec->tid, end + 4, 4);
-			rec->have |= AUXTAP_REC_PID_TID;
+			rec->fields |= AUXTAP_REC_PID_TID;
 		} else if (order[i] == PERF_SAMPLE_TIME) {
 			memcpy(&rec->time, end, 8);
-			rec->have |= AUXTAP_REC_TIME;
+			rec->fields |= AUXTAP_REC_TIME;
 		} else if (order[i] == PERF_SAMPLE_CPU) {
 			memcpy(&rec->cpu, end, 4);
-			rec->have |= AUXTAP_REC_CPU;
+			rec->fields |= AUXTAP_REC_CPU;
 		}
 		end += 8;
 	}
@@ -120,8 +120,8 @@ static int add_record(void *ctx, const struct auxtap_record *rec)
 
 	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
 		return 0; /* perf's own record types */
-	if (!(rec->have & AUXTAP_REC_CPU) && raw_reader->cpu >= 0) {
-		copy.have |= AUXTAP_REC_CPU;
+	if (!(rec->fields & AUXTAP_REC_CPU) && raw_reader->cpu >= 0) {
+		copy.fields |= AUXTAP_REC_CPU;
 		copy.cpu = (uint32_t)raw_reader->cpu;
 	}
 	return sideband_record(raw_reader->sb, &copy);

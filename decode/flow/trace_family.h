@@ -21,7 +21,7 @@ struct trace_family {
 	unsigned int info_snapshot;
 	/* perf script prints branches with their times; else it rejects the field if there are
 	 * none. */
-	bool perf_has_times;
+	bool perf_prints_times;
 	/* for 'auxtap dump'; NULL: its packets cannot be listed */
 	const struct dump_family *dump;
 	/* the CPU of each part of a raw stream is known without sideband files */

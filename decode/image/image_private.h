@@ -136,8 +136,8 @@ struct auxtap_image_set {
 	struct hash_map image_index; /* by name */
 	struct image_space **spaces; /* sorted by pid */
 	size_t nr_spaces, max_spaces;
-	/* auxtap_image_set_raw() (--image): used before all others, in every process; the last one
-	 * wins */
+	/* auxtap_image_set_add_file() (--image): used before all others, in every process; the last
+	 * one wins */
 	struct image_map *override_maps;
 	size_t nr_override, max_override;
 	/* kcore, memory dumps: used for addresses of which no other map has the bytes */
@@ -262,7 +262,7 @@ ssize_t image_constant_read(struct auxtap_image_set *set, pid_t pid, uint64_t ti
 
 /* ---- for the rest of the library; these functions take the lock ---- */
 
-/* As auxtap_image_set_map(); file: its device and inode. */
+/* As auxtap_image_set_add_mapping(); file: its device and inode. */
 int image_set_add_map(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 		      uint64_t len, uint64_t pgoff, const char *name, const uint8_t *build_id,
 		      unsigned int build_id_size, const struct file_identity *file);

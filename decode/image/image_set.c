@@ -294,9 +294,9 @@ int image_set_add_map(struct auxtap_image_set *set, pid_t pid, uint64_t time, ui
 	return ret;
 }
 
-int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			 uint64_t len, uint64_t pgoff, const char *name, const uint8_t *build_id,
-			 unsigned int build_id_size)
+int auxtap_image_set_add_mapping(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				 uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
+				 const uint8_t *build_id, unsigned int build_id_size)
 {
 	return image_set_add_map(set, pid, time, addr, len, pgoff, name, build_id, build_id_size,
 				 NULL);
@@ -457,8 +457,8 @@ static int add_segment_maps(struct image_map **maps, size_t *nr, size_t *max,
 }
 
 /* An ELF file with len 0: its segments are mapped. */
-int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path, uint64_t file_off,
-			 uint64_t len, uint64_t addr, struct auxtap_error *err)
+int auxtap_image_set_add_file(struct auxtap_image_set *set, const char *path, uint64_t file_off,
+			      uint64_t len, uint64_t addr, struct auxtap_error *err)
 {
 	struct auxtap_image *image;
 	int ret;

@@ -215,7 +215,7 @@ static int copy_metadata(void *ctx, uint32_t type, const void *data, size_t size
 	case AUXTAP_METADATA_CODE: /* code, like pages of an image: not redacted */
 	case AUXTAP_METADATA_CODE_NAMES:
 	case AUXTAP_METADATA_CODE_DUMP:
-	case AUXTAP_METADATA_BLOCK:
+	case AUXTAP_METADATA_HEAP_BLOCK:
 	case AUXTAP_METADATA_WAKEUPS:
 		break;
 	default: /* the program's memory, and types unknown to this version */

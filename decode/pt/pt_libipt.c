@@ -432,20 +432,20 @@ static bool is_next_psb(struct libipt_flow *f, const struct pt_event *ev)
 	       ev->type == ptev_async_paging || ev->type == ptev_async_vmcs;
 }
 
-static enum pt_circle circle_at(struct libipt_flow *f, uint64_t ip)
+static enum pt_loop loop_at(struct libipt_flow *f, uint64_t ip)
 {
-	return pt_circle_find(&f->lib->config, f->image, &f->mem, ip, f->bits_32);
+	return pt_loop_find(&f->lib->config, f->image, &f->mem, ip, f->bits_32);
 }
 
-static void set_circle(struct flow_step *step, enum pt_circle circle)
+static void set_loop(struct flow_step *step, enum pt_loop loop)
 {
-	step->loops = circle == PT_CIRCLE_YES;
-	step->may_loop = circle == PT_CIRCLE_UNKNOWN;
+	step->loops = loop == PT_LOOP_YES;
+	step->may_loop = loop == PT_LOOP_UNKNOWN;
 }
 
 static void add_async(struct libipt_flow *f, bool on, uint64_t ip, uint64_t to, bool has_to)
 {
-	enum pt_circle circle = circle_at(f, ip);
+	enum pt_loop loop = loop_at(f, ip);
 	struct flow_step *step = add_step(f, FLOW_ASYNC);
 
 	step->on = on;
@@ -453,7 +453,7 @@ static void add_async(struct libipt_flow *f, bool on, uint64_t ip, uint64_t to, 
 	step->ip = ip;
 	step->has_to = has_to;
 	step->to = to;
-	set_circle(step, circle);
+	set_loop(step, loop);
 }
 
 static void add_event(struct libipt_flow *f, const struct pt_event *ev)
@@ -516,12 +516,12 @@ static void take_event(struct libipt_flow *f)
 	if (is_next_psb(f, &ev)) {
 		bool has_ip = ev.type == ptev_exec_mode && !ev.ip_suppressed && f->enabled;
 		uint64_t ip = has_ip ? ev.variant.exec_mode.ip : 0;
-		enum pt_circle circle = has_ip ? circle_at(f, ip) : PT_CIRCLE_NO;
+		enum pt_loop loop = has_ip ? loop_at(f, ip) : PT_LOOP_NO;
 
 		add_end(f);
 		f->steps[0].has_ip = has_ip;
 		f->steps[0].ip = ip;
-		set_circle(&f->steps[0], circle);
+		set_loop(&f->steps[0], loop);
 	} else {
 		add_event(f, &ev);
 	}

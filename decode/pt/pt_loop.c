@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Number of blocks followed; more without coming back are reported as a loop. */
-#define MAX_CIRCLE (1u << 16)
+#define MAX_LOOP (1u << 16)
 
 /* Whether the block's code may be that of another time. */
 static bool is_other_code(struct pt_memory *mem, const struct pt_block *block)
@@ -17,34 +17,34 @@ static bool is_other_code(struct pt_memory *mem, const struct pt_block *block)
 								   block->end_ip - block->ip + 1));
 }
 
-static enum pt_circle follow(struct pt_block_decoder *blk, struct pt_memory *mem, uint64_t ip)
+static enum pt_loop follow(struct pt_block_decoder *blk, struct pt_memory *mem, uint64_t ip)
 {
 	uint64_t saved = 0;
 	unsigned int power = 1;
 
-	for (unsigned int nr = 0; nr < MAX_CIRCLE; nr++) {
+	for (unsigned int nr = 0; nr < MAX_LOOP; nr++) {
 		struct pt_block block;
 		int ret = pt_blk_next(blk, &block, sizeof(block));
 
 		if (block.ninsn && is_other_code(mem, &block))
-			return PT_CIRCLE_UNKNOWN;
+			return PT_LOOP_UNKNOWN;
 		if (ret < 0)
-			return ret == -pte_nomap && mem->code ? PT_CIRCLE_UNKNOWN : PT_CIRCLE_NO;
+			return ret == -pte_nomap && mem->code ? PT_LOOP_UNKNOWN : PT_LOOP_NO;
 		if (!block.ninsn)
-			return PT_CIRCLE_NO;
+			return PT_LOOP_NO;
 		if (nr && ip >= block.ip && ip <= block.end_ip)
-			return PT_CIRCLE_YES;
+			return PT_LOOP_YES;
 		/* Brent's cycle detection: ip leads into a loop, but is not part of it */
 		if (nr && block.ip == saved)
-			return PT_CIRCLE_NO;
+			return PT_LOOP_NO;
 		if (nr + 1 >= power) {
 			saved = block.ip;
 			power *= 2;
 		}
 		if (ret & pts_event_pending)
-			return PT_CIRCLE_NO;
+			return PT_LOOP_NO;
 	}
-	return PT_CIRCLE_YES;
+	return PT_LOOP_YES;
 }
 
 /* In user mode: hlt, and the undefined instructions ud2, ud1, ud0. */
@@ -76,7 +76,7 @@ static bool faults_in_known_code(const struct pt_config *config, struct pt_image
 		pt_insn_set_image(dec, image);
 	if (pt_insn_sync_set(dec, 0) >= 0)
 		status = pts_event_pending;
-	for (unsigned int nr = 0; status >= 0 && !faults && nr < MAX_CIRCLE; nr++) {
+	for (unsigned int nr = 0; status >= 0 && !faults && nr < MAX_LOOP; nr++) {
 		while (status >= 0 && status & pts_event_pending)
 			status = pt_insn_event(dec, &ev, sizeof(ev));
 		if (status < 0)
@@ -92,13 +92,13 @@ static bool faults_in_known_code(const struct pt_config *config, struct pt_image
 	return faults;
 }
 
-enum pt_circle pt_circle_find(const struct pt_config *from, struct pt_image *image,
-			      struct pt_memory *mem, uint64_t ip, bool bits_32)
+enum pt_loop pt_loop_find(const struct pt_config *from, struct pt_image *image,
+			  struct pt_memory *mem, uint64_t ip, bool bits_32)
 {
 	struct pt_restart r = {.ip = ip, .bits_32 = bits_32};
 	struct pt_config config = *from;
 	uint8_t header[PT_RESTART_HEADER_MAX];
-	enum pt_circle circle = PT_CIRCLE_NO;
+	enum pt_loop loop = PT_LOOP_NO;
 	struct pt_block_decoder *blk;
 
 	config.begin = header;
@@ -107,7 +107,7 @@ enum pt_circle pt_circle_find(const struct pt_config *from, struct pt_image *ima
 	config.flags.variant.block.end_on_jump = 1;
 	blk = pt_blk_alloc_decoder(&config);
 	if (!blk)
-		return PT_CIRCLE_YES; /* not known, so report the loop */
+		return PT_LOOP_YES; /* not known, so report the loop */
 	if (image)
 		pt_blk_set_image(blk, image);
 	if (pt_blk_sync_set(blk, 0) >= 0) {
@@ -117,12 +117,12 @@ enum pt_circle pt_circle_find(const struct pt_config *from, struct pt_image *ima
 		while (status >= 0 && status & pts_event_pending)
 			status = pt_blk_event(blk, &ev, sizeof(ev));
 		if (status >= 0)
-			circle = follow(blk, mem, ip);
+			loop = follow(blk, mem, ip);
 		else if (status == -pte_nomap && mem->code)
-			circle = PT_CIRCLE_UNKNOWN;
+			loop = PT_LOOP_UNKNOWN;
 	}
 	pt_blk_free_decoder(blk);
-	if (circle == PT_CIRCLE_UNKNOWN && faults_in_known_code(&config, image, mem))
-		circle = PT_CIRCLE_NO;
-	return circle;
+	if (loop == PT_LOOP_UNKNOWN && faults_in_known_code(&config, image, mem))
+		loop = PT_LOOP_NO;
+	return loop;
 }

@@ -9,16 +9,16 @@
 
 #include "pt_memory.h"
 
-enum pt_circle {
-	PT_CIRCLE_NO,
-	PT_CIRCLE_YES,
-	PT_CIRCLE_UNKNOWN, /* it leads to unknown code that the program generated */
+enum pt_loop {
+	PT_LOOP_NO,
+	PT_LOOP_YES,
+	PT_LOOP_UNKNOWN, /* it leads to unknown code that the program generated */
 };
 
 struct pt_config;
 struct pt_image;
 /* Whether code from ip comes back to ip. config: without begin and end; image may be NULL. */
-enum pt_circle pt_circle_find(const struct pt_config *config, struct pt_image *image,
-			      struct pt_memory *mem, uint64_t ip, bool bits_32);
+enum pt_loop pt_loop_find(const struct pt_config *config, struct pt_image *image,
+			  struct pt_memory *mem, uint64_t ip, bool bits_32);
 
 #endif

@@ -117,9 +117,9 @@ static int add_buffers(struct auxtap_decoder *dec, struct trace_queues *queues,
 	for (size_t i = 0; !ret && i < nr; i++) {
 		struct trace_queue *q;
 
-		if (decoder_is_filtered_out(dec, &aux[i].head))
+		if (decoder_is_filtered_out(dec, &aux[i].auxtrace))
 			continue;
-		q = trace_queues_get(queues, &aux[i].head);
+		q = trace_queues_get(queues, &aux[i].auxtrace);
 		ret = q ? trace_queue_add(&queues->opts, q, &aux[i]) : -ENOMEM;
 	}
 	return ret;
@@ -174,7 +174,8 @@ static bool has_one_ring(const struct auxtap_decoder *dec, const struct auxtap_p
 			 size_t nr)
 {
 	for (size_t i = 1; i < nr; i++)
-		if (aux[i].head.cpu != aux[0].head.cpu || aux[i].head.tid != aux[0].head.tid)
+		if (aux[i].auxtrace.cpu != aux[0].auxtrace.cpu ||
+		    aux[i].auxtrace.tid != aux[0].auxtrace.tid)
 			return false;
 	return dec->sideband.ring_keys.nr <= 1;
 }

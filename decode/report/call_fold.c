@@ -35,7 +35,7 @@ static unsigned int kind_of(const struct call_node *n)
 {
 	return (unsigned int)n->group | (unsigned int)n->async << 1 |
 	       (unsigned int)n->by_tail_call << 2 | (unsigned int)n->by_return << 3 |
-	       (unsigned int)n->by_jump << 4 | (unsigned int)n->by_fall << 5 |
+	       (unsigned int)n->by_jump << 4 | (unsigned int)n->by_fallthrough << 5 |
 	       (unsigned int)n->mixed << 6;
 }
 

@@ -166,7 +166,7 @@ static bool has_signal_or_gap(const struct call_node *node)
 	return false;
 }
 
-void call_node_drop_search(struct call_tree *tree, uint64_t time)
+void call_node_drop_linker_search(struct call_tree *tree, uint64_t time)
 {
 	struct call_node *node = tree->current, *caller = call_node_caller(tree, node);
 
@@ -320,7 +320,7 @@ int call_node_replace_with_caller(struct call_tree *tree, struct call_node *node
 	*inner = *node;
 	inner->parent = node;
 	inner->prev = inner->next = NULL;
-	inner->by_return = inner->by_jump = inner->by_fall = false;
+	inner->by_return = inner->by_jump = inner->by_fallthrough = false;
 	for (struct call_node *c = inner->first; c; c = c->next)
 		c->parent = inner;
 	node->first = node->last = inner;

@@ -21,7 +21,7 @@ struct call_spilled {
 	uint16_t chain;
 	bool null_target : 1, known_caller : 1, async : 1, only_sigreturn_left : 1;
 	bool by_tail_call : 1;
-	bool by_return : 1, by_jump : 1, by_fall : 1;
+	bool by_return : 1, by_jump : 1, by_fallthrough : 1;
 };
 
 struct call_tree {
@@ -91,7 +91,7 @@ void call_node_limit_tail_chain(struct call_tree *tree);
  * executed for that counts as executed in a call, but not as a call, that the caller made before;
  * except if a signal was handled meanwhile, which stays in the tree, or if there is a gap.
  */
-void call_node_drop_search(struct call_tree *tree, uint64_t time);
+void call_node_drop_linker_search(struct call_tree *tree, uint64_t time);
 /* Drops the oldest call in node; its calls and instructions still count. */
 void call_node_drop_oldest(struct call_tree *tree, struct call_node *node);
 

@@ -41,7 +41,7 @@ static struct call_spilled spilled_of(const struct call_node *node)
 		.by_tail_call = node->by_tail_call,
 		.by_return = node->by_return,
 		.by_jump = node->by_jump,
-		.by_fall = node->by_fall,
+		.by_fallthrough = node->by_fallthrough,
 	};
 
 	for (const struct call_node *c = node->first; c; c = c->next) {
@@ -71,7 +71,7 @@ static void unspill_one(const struct call_spilled *spilled, struct call_node *no
 	node->by_tail_call = spilled->by_tail_call;
 	node->by_return = spilled->by_return;
 	node->by_jump = spilled->by_jump;
-	node->by_fall = spilled->by_fall;
+	node->by_fallthrough = spilled->by_fallthrough;
 }
 
 /* Makes nodes of nr spilled calls, from 'first' on, between 'outer' and its newest child. */
@@ -197,10 +197,10 @@ static struct call_open open_of_spilled(const struct call_spilled *spilled)
 		.known_caller = spilled->known_caller,
 		.async = spilled->async,
 		.by_tail_call = spilled->by_tail_call,
-		.is_proven = spilled->by_tail_call && !spilled->by_jump && !spilled->by_fall,
+		.is_proven = spilled->by_tail_call && !spilled->by_jump && !spilled->by_fallthrough,
 		.by_return = spilled->by_return,
 		.by_jump = spilled->by_jump,
-		.by_fall = spilled->by_fall,
+		.by_fallthrough = spilled->by_fallthrough,
 		.null_target = spilled->null_target,
 	};
 }
@@ -219,10 +219,10 @@ static struct call_open open_of_node(struct call_node *node)
 		.known_caller = node->known_caller,
 		.async = node->async,
 		.by_tail_call = node->by_tail_call,
-		.is_proven = node->by_tail_call && !node->by_jump && !node->by_fall,
+		.is_proven = node->by_tail_call && !node->by_jump && !node->by_fallthrough,
 		.by_return = node->by_return,
 		.by_jump = node->by_jump,
-		.by_fall = node->by_fall,
+		.by_fallthrough = node->by_fallthrough,
 		.null_target = node->null_target,
 	};
 
@@ -311,7 +311,7 @@ static struct call_node *ensure_node(struct call_tree *tree, struct call_open *o
 	node->known_caller = open[at].known_caller;
 	node->by_return = open[at].by_return;
 	node->by_jump = open[at].by_jump;
-	node->by_fall = open[at].by_fall;
+	node->by_fallthrough = open[at].by_fallthrough;
 	node->null_target = open[at].null_target;
 	call_node_unlink(inner);
 	call_node_put_last(parent, node);

@@ -294,10 +294,10 @@ struct call_node {
 	bool by_return;	   /* entered by a return that matches no call: of another stack */
 	/* entered by a jump that is not proven to be a tail call: it may have switched stacks */
 	bool by_jump;
-	bool by_fall;	 /* with by_tail_call: no branch, execution fell through from the parent */
-	bool is_open;	 /* an open call when the rows were chosen */
-	bool in_library; /* in a library, for the choice of the rows */
-	bool shown;	 /* chosen to be printed */
+	bool by_fallthrough; /* with by_tail_call: no branch from the parent to it */
+	bool is_open;	     /* an open call when the rows were chosen */
+	bool in_library;     /* in a library, for the choice of the rows */
+	bool shown;	     /* chosen to be printed */
 	char *text;
 };
 
@@ -370,7 +370,7 @@ struct call_open {
 	uint64_t insns_inside; /* in these, and in the dynamic linker's searches */
 	bool known_caller, async, by_tail_call;
 	bool is_proven; /* with by_tail_call: the jump was its caller's last act */
-	bool by_return, by_jump, by_fall, null_target; /* as in the node */
+	bool by_return, by_jump, by_fallthrough, null_target; /* as in the node */
 };
 
 /*

@@ -247,9 +247,9 @@ void report_abort_calls(const struct report_facts *facts, const struct auxtap_re
 		const struct report_map *map = &facts->maps[i];
 
 		if (map->name[0] == '/')
-			ret = auxtap_image_set_map(images, facts->crash.pid, 0, map->start,
-						   map->end - map->start, map->pgoff, map->name,
-						   NULL, 0);
+			ret = auxtap_image_set_add_mapping(images, facts->crash.pid, 0, map->start,
+							   map->end - map->start, map->pgoff,
+							   map->name, NULL, 0);
 	}
 	unwind_backtrace(facts, images, regs, 0, 0, &frames);
 	for (int i = 1; i < frames.nr && at_calls->nr < REPORT_MAX_AT_CALLS; i++)

@@ -2,7 +2,8 @@
 /*
  * The calls of one thread as a tree, built from decode events in order, bounded in memory: if
  * there are too many, the oldest returned calls are dropped first. Functions entered before the
- * trace began become known when a call returns to them; their entry is unknown.
+ * trace began become known when a call returns to them; their entry is unknown. call_nodes.h says
+ * what dropped, spilled and forgotten calls are.
  */
 #include "decode/flow/branch_insn.h"
 #include "call_nodes.h"
@@ -151,7 +152,7 @@ enum entered {
 	BY_SIGNAL,
 	BY_RETURN,
 	BY_STACK_SWITCH, /* a jump to another stack */
-	BY_FALL,	 /* no branch: execution fell through from the function before it */
+	BY_FALLTHROUGH,	 /* no branch: execution fell through from the function before it */
 };
 
 static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum entered how,
@@ -178,10 +179,10 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node->time = ev->time;
 	node->known_caller = !other_stack;
 	node->async = how == BY_SIGNAL;
-	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALL;
+	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALLTHROUGH;
 	node->by_return = how == BY_RETURN;
 	node->by_jump = how == BY_STACK_SWITCH;
-	node->by_fall = how == BY_FALL;
+	node->by_fallthrough = how == BY_FALLTHROUGH;
 	tree->current = node;
 	return 0;
 }
@@ -394,7 +395,7 @@ static void leave_plt(struct call_tree *tree, const struct auxtap_event *ev,
 
 	node->last_ip = ev->addr;
 	if (!node->async && from->in_linker && !to->in_linker)
-		call_node_drop_search(tree, ev->time);
+		call_node_drop_linker_search(tree, ev->time);
 	/* a name is better than an address: "strcmp@plt" stays if its target has no symbol */
 	if (node->async || to->plt_stub || (tree->ops && to->start != ev->addr))
 		return;
@@ -601,7 +602,7 @@ static bool enters_function(struct call_tree *tree, const struct auxtap_event *e
  * Compilers end a function without a branch where going on would be undefined: after a call that
  * must not return, or an access that must not happen. Assembly code falls through on purpose.
  */
-static uint64_t fell_into(struct call_tree *tree, const struct auxtap_event *ev)
+static uint64_t fallthrough(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	/* after a return look up the call: the return address may be in the next function */
 	uint64_t begin = tree->block_start - tree->after_return;
@@ -620,7 +621,7 @@ static uint64_t fell_into(struct call_tree *tree, const struct auxtap_event *ev)
 static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	struct call_node *node = call_node_current(tree, ev->ip, ev->time);
-	uint64_t next = fell_into(tree, ev);
+	uint64_t next = fallthrough(tree, ev);
 	uint32_t nr = ev->nr_insns, before;
 	int ret;
 
@@ -636,7 +637,7 @@ static int count_insns(struct call_tree *tree, const struct auxtap_event *ev)
 		if (tree->counts)
 			call_counts_add(tree, before);
 		nr -= before;
-		ret = enter(tree, ev, BY_FALL, tree->block_start, next);
+		ret = enter(tree, ev, BY_FALLTHROUGH, tree->block_start, next);
 		if (!ret && tree->counts)
 			ret = call_counts_update(tree);
 		if (ret)

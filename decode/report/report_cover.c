@@ -29,7 +29,7 @@ static bool by_parent(const struct auxtap_record *rec)
 {
 	int32_t ids[4]; /* pid, ppid, tid, ptid */
 
-	if (rec->body_size < sizeof(ids) || !(rec->have & AUXTAP_REC_PID_TID))
+	if (rec->body_size < sizeof(ids) || !(rec->fields & AUXTAP_REC_PID_TID))
 		return false;
 	memcpy(ids, rec->header + 1, sizeof(ids));
 	return (int32_t)rec->tid == ids[3] && ids[2] != ids[3];
@@ -105,7 +105,7 @@ void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, b
 		cover->enable_on_exec = cover->enable_on_exec || attr->attr.enable_on_exec;
 	cover->of_threads = !auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL);
 	for (size_t i = 0; cover->of_threads && i < nr; i++)
-		cover->of_threads = aux[i].head.cpu == UINT32_MAX;
+		cover->of_threads = aux[i].auxtrace.cpu == UINT32_MAX;
 	/* in snapshots of stock perf offsets do not start at the first byte of the trace */
 	if (ours || auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr))
 		return;

@@ -155,7 +155,7 @@ static int add_maps(struct report_facts *facts, const void *data, size_t size)
 /* The file was packed, or recorded, without memory. */
 static void note_redacted(struct report_facts *facts, const void *data, size_t size)
 {
-	struct auxtap_pack_head head;
+	struct auxtap_pack_header head;
 
 	if (size < sizeof(head))
 		return;
@@ -180,10 +180,10 @@ int report_facts_add(struct report_facts *facts, uint32_t type, const void *data
 		return add_thread(facts, data, size);
 	case AUXTAP_METADATA_MEMORY:
 		return add_memory(facts, data, size);
-	case AUXTAP_METADATA_BLOCK:
+	case AUXTAP_METADATA_HEAP_BLOCK:
 		add_block(facts, data, size);
 		return 0;
-	case AUXTAP_METADATA_BLOCK_CALL:
+	case AUXTAP_METADATA_HEAP_BLOCK_CALL:
 		return add_block_call(facts, data, size);
 	case AUXTAP_METADATA_MAPS:
 		return add_maps(facts, data, size);

@@ -9,16 +9,16 @@
 
 static const char *call_kind(const struct call_node *node)
 {
-	return node->exec	  ? "exec" :
-	       node->gap	  ? "gap" :
-	       node->mixed	  ? "mixed" :
-	       node->group	  ? "repeated" :
-	       node->async	  ? "signal" :
-	       node->by_return	  ? "by_return" :
-	       node->by_jump	  ? "by_jump" :
-	       node->by_fall	  ? "fell_into" :
-	       node->by_tail_call ? "tail_call" :
-				    "call";
+	return node->exec	    ? "exec" :
+	       node->gap	    ? "gap" :
+	       node->mixed	    ? "mixed" :
+	       node->group	    ? "repeated" :
+	       node->async	    ? "signal" :
+	       node->by_return	    ? "by_return" :
+	       node->by_jump	    ? "by_jump" :
+	       node->by_fallthrough ? "fallthrough" :
+	       node->by_tail_call   ? "tail_call" :
+				      "call";
 }
 
 /* Writes the name of the function; for a call through a PLT stub that of the stub's target. */

@@ -57,7 +57,7 @@ unsigned int report_next_commands(const struct report *r, struct report_command 
 	put_all(c, perf);
 	put(c, r->path);
 	put_all(c, branches);
-	put(c, report_family(r)->perf_has_times ? "tid,time,ip,sym,addr" : "tid,ip,sym,addr");
+	put(c, report_family(r)->perf_prints_times ? "tid,time,ip,sym,addr" : "tid,ip,sym,addr");
 	return nr;
 }
 

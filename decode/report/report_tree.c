@@ -420,7 +420,8 @@ static bool any_shown(const struct call_node *first)
 static bool share_row(const struct call_node *a, const struct call_node *b)
 {
 	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return &&
-	       !b->by_return && !a->by_jump == !b->by_jump && !a->by_fall == !b->by_fall &&
+	       !b->by_return && !a->by_jump == !b->by_jump &&
+	       !a->by_fallthrough == !b->by_fallthrough &&
 	       a->code_generation == b->code_generation && a->returned && b->returned && a->addr &&
 	       a->addr == b->addr && !any_shown(a->first) && !any_shown(b->first);
 }
@@ -476,18 +477,18 @@ static void print_node(const struct report_out *ro, const struct report_call_row
 		node_name(ro, node, name, sizeof(name) - 64, location, sizeof(location));
 	add_depth(node, name, sizeof(name));
 	n = snprintf(left, sizeof(left), "%*s%s%s", (int)(depth > 40 ? 40 : depth) * 2, "",
-		     node->mixed     ? "[mixed]" :
-		     node->group     ? "[repeated]" :
-		     node->async     ? "[signal] " :
-		     node->by_return ? "[by return] " :
-		     node->by_jump   ? "[by jump] " :
-		     node->by_fall   ? "[fell into] " :
-				       "",
+		     node->mixed	  ? "[mixed]" :
+		     node->group	  ? "[repeated]" :
+		     node->async	  ? "[signal] " :
+		     node->by_return	  ? "[by return] " :
+		     node->by_jump	  ? "[by jump] " :
+		     node->by_fallthrough ? "[fall-through] " :
+					    "",
 		     name);
 	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
 		n += snprintf(left + n, sizeof(left) - (size_t)n, "  x %" PRIu64, repeat);
 	if (n > 0 && (size_t)n < sizeof(left) && hidden)
-		snprintf(left + n, sizeof(left) - (size_t)n, "  (%" PRIu64 " call%s inside)",
+		snprintf(left + n, sizeof(left) - (size_t)n, "  (%" PRIu64 " call%s not shown)",
 			 hidden, hidden == 1 ? "" : "s");
 	fprintf(ro->out, "  %12" PRIu64 "  %s%-60s%s %s%s%s",
 		node->returned ? row->insns : row->own_insns, row->current ? s->bad : s->name, left,
@@ -609,10 +610,10 @@ static bool shows_by_jump(const struct shown_calls *shown)
 	return false;
 }
 
-static bool shows_fall(const struct shown_calls *shown)
+static bool shows_fallthrough(const struct shown_calls *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
-		if (shown->nodes[i]->by_fall)
+		if (shown->nodes[i]->by_fallthrough)
 			return true;
 	return false;
 }
@@ -741,8 +742,8 @@ static void print_legend(const struct report_out *ro, const struct shown_calls *
 		fputs("  [by jump], [by return]: entered so, not by a call; the functions above it may be on "
 		      "another stack,\n  or no longer open\n",
 		      ro->out);
-	if (shows_fall(shown))
-		fputs("  [fell into]: the function above it ran on into it, without a call or a jump\n",
+	if (shows_fallthrough(shown))
+		fputs("  [fall-through]: the function above it ran on into it, without a call or a jump\n",
 		      ro->out);
 	if (shows_group(shown, false))
 		fputs("  [repeated]: the calls below it were made in this order, again and again\n",
@@ -751,7 +752,7 @@ static void print_legend(const struct report_out *ro, const struct shown_calls *
 		fputs("  [mixed]: the calls below it were made in an order that does not repeat\n",
 		      ro->out);
 	if (shows_inside(shown))
-		fputs("  (calls inside): calls that it made and that have no lines\n", ro->out);
+		fputs("  (calls not shown): calls that it made and that have no lines\n", ro->out);
 	if (shows_sums(shown))
 		fputs("  x N: N calls in all, in all calls of the function above\n", ro->out);
 }

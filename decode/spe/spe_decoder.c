@@ -98,7 +98,7 @@ static int add_gap_before(struct auxtap_decoder *dec, const struct trace_queue *
 static int add_buffer(struct auxtap_decoder *dec, const struct auxtap_perfdata_aux *aux)
 {
 	struct trace_queues *queues = &spe_of(dec)->streams.queues;
-	struct trace_queue *q = trace_queues_get(queues, &aux->head);
+	struct trace_queue *q = trace_queues_get(queues, &aux->auxtrace);
 	int ret = q ? trace_queue_add(&queues->opts, q, aux) : -ENOMEM;
 
 	return ret ? ret : add_gap_before(dec, q);
@@ -128,7 +128,7 @@ static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	spe_of(dec)->streams.pread = decoder_read_file;
 	for (size_t i = 0; !ret && i < nr; i++)
 		if (aux[i].trace_size &&
-		    flow_listed(opts->cpus, opts->nr_cpus, (int32_t)aux[i].head.cpu))
+		    flow_listed(opts->cpus, opts->nr_cpus, (int32_t)aux[i].auxtrace.cpu))
 			ret = add_buffer(dec, &aux[i]);
 	if (!ret)
 		ret = decoder_add_queue_end_gaps(dec, &spe_of(dec)->streams.queues, true);
@@ -433,8 +433,8 @@ static int open_raw(struct auxtap_decoder *dec, const char *path, const struct a
 		    int cpu, struct auxtap_error *err)
 {
 	struct auxtap_perfdata_aux whole = {
-		.head.cpu = (uint32_t)cpu,
-		.head.tid = (uint32_t)(cpu >= 0 ? -1 : dec->sideband.first_tid),
+		.auxtrace.cpu = (uint32_t)cpu,
+		.auxtrace.tid = (uint32_t)(cpu >= 0 ? -1 : dec->sideband.first_tid),
 	};
 	int ret = decoder_open_stream(dec, path, &whole.trace_size, err);
 

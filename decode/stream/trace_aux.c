@@ -29,11 +29,11 @@ bool trace_aux_read(struct trace_aux *aux, const struct auxtap_record *rec)
 				  .tid = -1};
 	if (aux->size > UINT64_MAX - aux->off)
 		aux->size = UINT64_MAX - aux->off;
-	if (rec->have & AUXTAP_REC_CPU)
+	if (rec->fields & AUXTAP_REC_CPU)
 		aux->cpu = (int)rec->cpu;
-	if (rec->have & AUXTAP_REC_TIME)
+	if (rec->fields & AUXTAP_REC_TIME)
 		aux->time = rec->time;
-	if (rec->have & AUXTAP_REC_PID_TID) {
+	if (rec->fields & AUXTAP_REC_PID_TID) {
 		aux->pid = (int32_t)rec->pid;
 		aux->tid = (int32_t)rec->tid;
 	}

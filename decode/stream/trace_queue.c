@@ -68,7 +68,7 @@ static bool drop_overlap(struct trace_extent *last, struct trace_extent *extent,
 int trace_queue_add(const struct trace_queue_opts *opts, struct trace_queue *q,
 		    const struct auxtap_perfdata_aux *aux)
 {
-	struct trace_extent extent = {.off = aux->head.offset,
+	struct trace_extent extent = {.off = aux->auxtrace.offset,
 				      .file_off = aux->trace_off,
 				      .size = aux->trace_size,
 				      .cause = opts->snapshot ? AUXTAP_GAP_OVERWRITTEN :

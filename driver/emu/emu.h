@@ -175,7 +175,7 @@ void emu_task_unsupported(struct emu_task *task, const char *what);
  */
 void emu_task_no_frame(struct emu_task *task, int signo);
 /*
- * The process to kill because the session's processes exceed their memory limit, or 0. Cheap enough
+ * The process to kill because the traced processes exceed their memory limit, or 0. Cheap enough
  * for every iteration of an engine's loop. The engine kills it with SIGKILL, and calls
  * emu_task_over_memory() for one of its tasks before emu_task_dying().
  */
@@ -187,8 +187,8 @@ void emu_memory_attached(struct emu *emu);
 void emu_task_over_memory(struct emu_task *task);
 /* Reports to capture that the process is not traced, or not correctly. */
 void emu_report_problem(struct emu *emu, pid_t pid, const char *why);
-/* Reports to capture that something is missing: what (AUXTAP_UNTRACED_…). */
-void emu_report_missing(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why);
+/* Sends capture a notice about the process. */
+void emu_report_notice(struct emu *emu, pid_t pid, enum auxtap_target_notice what, const char *why);
 /*
  * The tracer stopped before a signal is delivered to the process. True: auxtap-emu forwarded the
  * signal, and info now contains the original sender: write it back (PTRACE_SETSIGINFO).

@@ -130,7 +130,7 @@ struct emu_route {
 	struct emu_received_signals capture, own, program, sent;
 };
 
-/* Memory use of the session's processes. */
+/* Memory use of the traced processes. */
 struct emu_memory_limit {
 	u64 bytes;   /* 0: not determined yet */
 	u64 next_ns; /* when to check again */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * --truth: writes the address of every retired user instruction to PATH.TID, as a little-endian
- * u64. The first failure of each thread is reported to capture (AUXTAP_UNTRACED_TRUTH): its file
- * ends, the trace goes on. The files grow by some hundred megabytes a second, so writing stops
+ * u64. The first failure of each thread is reported to capture (AUXTAP_NOTICE_TRUTH_ENDED): its
+ * file ends, the trace goes on. The files grow by some hundred megabytes a second, so writing stops
  * before the disk is full.
  */
 #include "emu_state.h"
@@ -36,7 +36,7 @@ static void report_failure(struct emu_task *task, const char *reason)
 
 	task->truth.failed = true;
 	snprintf(why, sizeof(why), "thread %d: %s", task->core.tid, reason);
-	emu_report_missing(task->emu, task->core.pid, AUXTAP_UNTRACED_TRUTH, why);
+	emu_report_notice(task->emu, task->core.pid, AUXTAP_NOTICE_TRUTH_ENDED, why);
 }
 
 static bool disk_full(const struct emu_ground_truth *t, size_t more)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Limits the total resident memory of the session's processes: an emulated program that takes all
+ * Limits the total resident memory of the traced processes: an emulated program that takes all
  * memory of the machine would take down auxtap and the user's other programs. It is checked
  * periodically instead of set with setrlimit(), because sanitizers map terabytes and use little of
  * them.

@@ -432,14 +432,14 @@ void emu_task_no_frame(struct emu_task *task, int signo)
 	task->frame_signo = signo;
 }
 
-void emu_report_missing(struct emu *emu, pid_t pid, enum auxtap_untraced what, const char *why)
+void emu_report_notice(struct emu *emu, pid_t pid, enum auxtap_target_notice what, const char *why)
 {
 	struct auxtap_target_event ev = {
-		.type = AUXTAP_TARGET_UNTRACED,
+		.type = AUXTAP_TARGET_NOTICE,
 		.pid = pid,
 		.tid = pid,
 		.time = emu->tsc,
-		.untraced = what,
+		.notice = what,
 	};
 
 	snprintf(ev.text, sizeof(ev.text), "%s", why);
@@ -448,5 +448,5 @@ void emu_report_missing(struct emu *emu, pid_t pid, enum auxtap_untraced what, c
 
 void emu_report_problem(struct emu *emu, pid_t pid, const char *why)
 {
-	emu_report_missing(emu, pid, AUXTAP_UNTRACED_PROCESS, why);
+	emu_report_notice(emu, pid, AUXTAP_NOTICE_UNTRACED, why);
 }

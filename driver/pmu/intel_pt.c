@@ -332,6 +332,7 @@ static long pt_event_snapshot_aux(struct perf_event *event, struct perf_output_h
 
 	if (!buf || !buf->snapshot || pt->handle.event != event)
 		return copy_padding(handle, size);
+	/* an emulated unit may be in the middle of its work: then it may only be read */
 	stop = READ_ONCE(pt->handle_irq) && !(pt_hw->read_only && pt_hw->read_only());
 	if (stop)
 		trace_off(pt, event);

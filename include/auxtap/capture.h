@@ -29,7 +29,7 @@ struct auxtap_unit_stats {
 	uint64_t nr_written;  /* reached the AUX area */
 	uint64_t nr_dropped;  /* produced while the output was stopped */
 	uint64_t nr_insns;    /* executed by the task */
-	uint64_t nr_untraced; /* of these, between DISABLE and ENABLE */
+	uint64_t nr_untraced; /* of these, while the event was disabled */
 };
 
 /* The kernel's perf interface. Results and errnos (negative) are those of the system calls. */
@@ -75,17 +75,17 @@ enum auxtap_target_event_type {
 			      * resume() */
 	AUXTAP_TARGET_THREAD_EXIT,
 	AUXTAP_TARGET_PROCESS_EXIT, /* status as of waitpid() */
-	/* something of the process is not traced: .untraced; the reason is in .text */
-	AUXTAP_TARGET_UNTRACED,
+	/* a notice about the process: .notice says of what kind, .text why */
+	AUXTAP_TARGET_NOTICE,
 };
 
-/* What AUXTAP_TARGET_UNTRACED is about. */
-enum auxtap_untraced {
-	AUXTAP_UNTRACED_PROCESS, /* the process can no longer be traced: a gap */
+/* What AUXTAP_TARGET_NOTICE is about. */
+enum auxtap_target_notice {
+	AUXTAP_NOTICE_UNTRACED, /* the process can no longer be traced: a gap */
 	/* The trace goes on; the process's file of executed addresses (truth_path) does not. */
-	AUXTAP_UNTRACED_TRUTH,
+	AUXTAP_NOTICE_TRUTH_ENDED,
 	/* The trace goes on; the engine refused a request that Linux would not. */
-	AUXTAP_UNTRACED_ENGINE,
+	AUXTAP_NOTICE_REQUEST_REFUSED,
 };
 
 struct auxtap_target_event {
@@ -97,11 +97,12 @@ struct auxtap_target_event {
 	int status;		      /* PROCESS_EXIT */
 	uint64_t time, ip;	      /* FAULT, DYING */
 	char comm[16];
-	enum auxtap_untraced untraced; /* UNTRACED */
+	enum auxtap_target_notice notice; /* NOTICE */
 	bool emulator_limit; /* DYING: a limit of the emulator is the cause; .text: which one */
 	char text[128];
 	uint64_t limit_bytes; /* DYING of SIGKILL: the session used more memory than this; 0: no */
-	int frame_signo;      /* DYING of SIGSEGV: as in struct auxtap_crash */
+	int frame_signo;      /* DYING of SIGSEGV: the handled signal whose frame did not fit on the
+				 stack; 0: none */
 };
 
 /* What only the engine knows of a process that it emulates. */
@@ -175,7 +176,7 @@ struct auxtap_target_ops {
 	 */
 	int (*forward)(void *ctx, pid_t pid, const void *info);
 	/* The processor of this machine executes the programs: those for another one cannot run. */
-	bool this_machine;
+	bool host_arch_only;
 	/* The kernel of this machine runs them: with its vdso. */
 	bool native;
 	/*
@@ -240,7 +241,7 @@ struct auxtap_emulation {
 	enum auxtap_engine engine;
 	const char *trace_unit; /* of the Arm CPUs, for cs_etm: "ete", "etmv4"; NULL: ete */
 	/*
-	 * Limit of the resident bytes of all processes of the session; beyond it the largest is
+	 * Limit of the resident bytes of all traced processes together; beyond it the largest is
 	 * killed. 0: half of MemAvailable.
 	 */
 	uint64_t max_memory;
@@ -281,8 +282,8 @@ AUXTAP_API bool auxtap_event_has_trace_unit(const char *event, const char *unit)
 AUXTAP_API bool auxtap_pmu_has_aux(const char *pmu);
 /*
  * Writes the records that describe the event's trace unit to the reader of a perf.data file
- * (AUXTRACE_INFO; for Arm also the clock), for rings of whole CPUs in linear mode. page: of one of
- * the rings; path: for messages.
+ * (AUXTRACE_INFO; for Arm also the clock), for rings of whole CPUs that are not overwritten. page:
+ * of one of the rings; path: for messages.
  */
 struct auxtap_perfdata_writer;
 AUXTAP_API int auxtap_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *path,
@@ -350,10 +351,10 @@ struct auxtap_session_stats {
 	int fault_signo;
 	pid_t fault_pid, fault_tid;
 	uint64_t fault_ip, fault_time;
-	size_t peak_rings;   /* largest number of bytes of rings mapped at a time */
-	uint64_t collisions; /* AUX records flagged COLLISION: small losses in the unit */
-	bool truth_failed;   /* a file of truth_path is incomplete; on_untraced got the reason */
-	pid_t program_pid;   /* of the program that was started; 0: none */
+	size_t peak_rings;	  /* largest number of bytes of rings mapped at a time */
+	uint64_t collisions;	  /* AUX records flagged COLLISION: small losses in the unit */
+	bool truth_failed;	  /* a file of truth_path is incomplete; on_notice got the reason */
+	pid_t program_pid;	  /* of the program that was started; 0: none */
 	uint64_t threads_refused; /* ran untraced because no more events could be opened (a gap
 				     each) */
 	/* a process was killed because all together used more than this; 0: none */
@@ -361,7 +362,7 @@ struct auxtap_session_stats {
 	bool emulator_died;  /* what run() returned is about that */
 	bool error_reported; /* what run() returned went to on_no_snapshot before */
 	int crash_signo;     /* of the process that was started or attached to; 0: it did not die */
-	uint64_t interrupts; /* crash: snapshots that the user asked for */
+	uint64_t requested;  /* crash: snapshots that the user asked for */
 };
 
 /* Crash: which memory of the program a snapshot contains. */
@@ -424,8 +425,8 @@ struct auxtap_session_opts {
 	 * session goes on, and auxtap_session_run() returns the first such error. May be NULL. */
 	void (*on_no_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash,
 			       const struct auxtap_error *why);
-	/* Something of a process is not traced; why: the reason. May be NULL. */
-	void (*on_untraced)(void *ctx, pid_t pid, enum auxtap_untraced what, const char *why);
+	/* A notice about a process; why: the reason. May be NULL. */
+	void (*on_notice)(void *ctx, pid_t pid, enum auxtap_target_notice what, const char *why);
 	/* Emulated: the first thread that could not be traced; why: the reason. May be NULL. */
 	void (*on_refused)(void *ctx, pid_t tid, const struct auxtap_error *why);
 	/*

@@ -105,7 +105,7 @@ struct auxtap_trace_family {
 	const char *lacks_text;
 	/* Raw streams: family of struct auxtap_raw_opts; NULL: there are none. */
 	const char *raw_name;
-	bool raw_takes_cpu; /* the CPU's family, model and stepping have an effect */
+	bool raw_takes_cpu_model; /* the CPU's family, model and stepping have an effect */
 	/* they require etm_configs; CPU, clock and sideband have no effect */
 	bool raw_needs_units;
 };
@@ -243,8 +243,8 @@ struct auxtap_report_opts {
 AUXTAP_API int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts,
 			     FILE *out, struct auxtap_error *err);
 /*
- * Prints the overview of a raw trace. images, which may contain images from auxtap_image_set_raw(),
- * belongs to the caller; the field images of opts is ignored.
+ * Prints the overview of a raw trace. images, which may contain images from
+ * auxtap_image_set_add_file(), belongs to the caller; the field images of opts is ignored.
  */
 AUXTAP_API int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 				 struct auxtap_image_set *images,

@@ -60,13 +60,14 @@ AUXTAP_API bool auxtap_image_set_no_memory(const struct auxtap_image_set *set);
  * Adds a mapping of pid from 'time' on (0: from the start): [addr, addr+len) maps name from pgoff
  * on.
  */
-AUXTAP_API int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				    uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
-				    const uint8_t *build_id, unsigned int build_id_size);
+AUXTAP_API int auxtap_image_set_add_mapping(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+					    uint64_t addr, uint64_t len, uint64_t pgoff,
+					    const char *name, const uint8_t *build_id,
+					    unsigned int build_id_size);
 /* Maps raw bytes of a file at addr in every process (--image). */
-AUXTAP_API int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path,
-				    uint64_t file_off, uint64_t len, uint64_t addr,
-				    struct auxtap_error *err);
+AUXTAP_API int auxtap_image_set_add_file(struct auxtap_image_set *set, const char *path,
+					 uint64_t file_off, uint64_t len, uint64_t addr,
+					 struct auxtap_error *err);
 AUXTAP_API int auxtap_image_set_fork(struct auxtap_image_set *set, pid_t parent, pid_t child,
 				     uint64_t time);
 AUXTAP_API int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, uint64_t time);

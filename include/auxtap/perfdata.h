@@ -48,11 +48,11 @@ enum auxtap_user_record {
 struct auxtap_auxtrace {
 	struct perf_event_header header; /* .size covers this struct only */
 	uint64_t size;			 /* bytes of trace that follow, padding included */
-	uint64_t offset;		 /* of the first byte in the AUX stream (head_abs) */
-	uint64_t reference;		 /* unique for the buffer */
-	uint32_t idx;			 /* queue number */
-	uint32_t tid;			 /* (u32)-1: per CPU */
-	uint32_t cpu;			 /* (u32)-1: per thread */
+	uint64_t offset;    /* of the first byte in the AUX stream; as aux_head, it never wraps */
+	uint64_t reference; /* unique for the buffer */
+	uint32_t idx;	    /* queue number */
+	uint32_t tid;	    /* (u32)-1: per CPU */
+	uint32_t cpu;	    /* (u32)-1: per thread */
 	uint32_t reserved;
 };
 
@@ -138,7 +138,7 @@ struct auxtap_record {
 	uint32_t body_size; /* at header + 1: without sample id for non-samples; at most 64 KiB */
 	const struct perf_event_header *header;
 	const struct auxtap_perfdata_attr *attr; /* NULL: unknown, or a user record */
-	uint32_t have;				 /* AUXTAP_REC_… */
+	uint32_t fields;			 /* AUXTAP_REC_…: those below that are known */
 	uint32_t pid, tid, cpu;
 	uint64_t time, id;
 	uint64_t trace_off;  /* AUXTRACE: file offset of its trace bytes */
@@ -219,9 +219,9 @@ AUXTAP_API int auxtap_perfdata_ids(struct auxtap_perfdata *pd,
  * All AUXTRACE buffers in file order; the first call scans the records. Owned by the reader.
  */
 struct auxtap_perfdata_aux {
-	struct auxtap_auxtrace head; /* as in the file */
-	uint64_t trace_off;	     /* file offset of the bytes */
-	uint64_t trace_size;	     /* bytes that the file contains */
+	struct auxtap_auxtrace auxtrace; /* the record as in the file */
+	uint64_t trace_off;		 /* file offset of the bytes */
+	uint64_t trace_size;		 /* bytes that the file contains */
 };
 AUXTAP_API int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd,
 					 const struct auxtap_perfdata_aux **aux, size_t *nr,
@@ -270,7 +270,7 @@ enum auxtap_metadata_type {
 	AUXTAP_METADATA_MESSAGE,     /* text: what the C library printed before abort() */
 	AUXTAP_METADATA_VALUES,	     /* struct auxtap_values (values.h), then its words */
 	AUXTAP_METADATA_CODE,	     /* struct auxtap_crash_code, then the bytes */
-	AUXTAP_METADATA_CODE_NAMES,  /* struct auxtap_crash_code_names, then the text */
+	AUXTAP_METADATA_CODE_NAMES,  /* struct auxtap_crash_code_names, then a perf map */
 	/*
 	 * text: the mangled type of the C++ exception that the dying thread handled; if known, a
 	 * line break and the text of its what()
@@ -281,10 +281,10 @@ enum auxtap_metadata_type {
 	 * code
 	 */
 	AUXTAP_METADATA_CODE_DUMP,
-	AUXTAP_METADATA_BLOCK,	    /* struct auxtap_crash_block */
-	AUXTAP_METADATA_BLOCK_CALL, /* struct auxtap_block_call, of a block before it */
+	AUXTAP_METADATA_HEAP_BLOCK,	 /* struct auxtap_crash_block */
+	AUXTAP_METADATA_HEAP_BLOCK_CALL, /* struct auxtap_block_call, of a heap block before it */
 	/* of packed files: */
-	AUXTAP_METADATA_PACK = 32,   /* struct auxtap_pack_head; the first record */
+	AUXTAP_METADATA_PACK = 32,   /* struct auxtap_pack_header; the first record */
 	AUXTAP_METADATA_PACK_IMAGE,  /* parts of an image and of its debug file */
 	AUXTAP_METADATA_PACK_SOURCE, /* lines of source files that the report shows */
 };
@@ -292,7 +292,7 @@ enum auxtap_metadata_type {
 #define AUXTAP_PACK_REDACTED 0x1 /* without memory, strings, arguments and environment */
 
 /* A packed file says how long it is, and has a checksum. */
-struct auxtap_pack_head {
+struct auxtap_pack_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t flags;	    /* AUXTAP_PACK_… */
@@ -338,7 +338,7 @@ AUXTAP_API int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
  * Is it a packed file? 1: yes, it is whole, and *head (may be NULL) is filled; 0: no; -EBADMSG: it
  * is one, but cut or damaged. The first call reads the whole file.
  */
-AUXTAP_API int auxtap_perfdata_packed(struct auxtap_perfdata *pd, struct auxtap_pack_head *head,
+AUXTAP_API int auxtap_perfdata_packed(struct auxtap_perfdata *pd, struct auxtap_pack_header *head,
 				      struct auxtap_error *err);
 
 /* ---- packed files: a copy of a recording with other metadata ---- */

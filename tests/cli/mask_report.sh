@@ -19,7 +19,7 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 			!/gap:|exec:|farther/ && NF { next }
 		section ~ /^The calls/ && !/^The calls/ {
 			sub(/^ *[0-9]+  /, "  | ")
-			sub(/ *\([0-9]+ calls? inside\)/, "   ")
+			sub(/ *\([0-9]+ calls? not shown\)/, "   ")
 			sub(/\([0-9]+ calls farther/, "(N calls farther")
 			# depends on the size of the environment
 			sub(/, depth [0-9]+ /, ", depth N ")

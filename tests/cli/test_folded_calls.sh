@@ -8,7 +8,7 @@ calls() { "$AUXTAP" report "$@" | sed -n '/^The calls/,/^Last/p'; }
 # What main called: the lines within it, without instructions and lines of the source.
 in_main() {
 	sed -n '/ main /,/^ *$/p' "$1" | sed 1d | sed -nE 's/^ +[0-9]+  (        )(.*)$/\2/p' |
-		sed -E 's/ +[^ ]+:[0-9]+( |$)/ /; s/  \([0-9]+ calls? inside\)//; s/  +/ /g; s/ +$//; s/^ //'
+		sed -E 's/ +[^ ]+:[0-9]+( |$)/ /; s/  \([0-9]+ calls? not shown\)//; s/  +/ /g; s/ +$//; s/^ //'
 }
 
 # snapshot ENGINE NAME COMMAND...: $NAME.data and $NAME.calls
@@ -44,8 +44,8 @@ for engine in $engines; do
 	use <- SIGSEGV here
 	TREE
 	grep -qE '^  \[repeated\]: ' many.calls || fail "many_calls, $engine: [repeated] is not explained"
-	# calls inside that are not shown: 0 + 1 + 2 + 3 of each four, and one of each seven
-	grep -qE ' step  x 50  \(81 calls inside\) ' many.calls || fail "many_calls, $engine: $(cat many.calls)"
+	# calls that are not shown: 0 + 1 + 2 + 3 of each four, and one of each seven
+	grep -qE ' step  x 50  \(81 calls not shown\) ' many.calls || fail "many_calls, $engine: $(cat many.calls)"
 
 	# found out by free(), when the trace has many more calls than lines or nodes
 	nr=100000

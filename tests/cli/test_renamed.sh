@@ -36,12 +36,22 @@ def keys(value):
         return set(value).union(*map(keys, value.values()))
     return set().union(*map(keys, value)) if isinstance(value, list) else set()
 
+def enums(value):
+    if isinstance(value, dict):
+        yield from [value['enum']] if 'enum' in value else []
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from enums(inner)
+
 audit, sim = json.loads(read('audit.json')), json.loads(read('sim.json'))
 events = [e for run in sim for e in run['events']]
 live = read(os.path.join(src, 'cli/watermark/watermark_live.c'))  # needs a PMU: its strings
 lost = next(line for line in read('sim.text').split('\n') if line.startswith('  lost '))
 table = next(line for line in read('sim.table').split('\n') if 'verdict' in line)
 faults = read('faults')
+schema = json.loads(read(os.path.join(src, 'docs/report.schema.json')))
+capture = read(os.path.join(src, 'capture/session_file.c'))
 printed = {
     'audit: finding': set(re.findall(r'<testcase [^>]*name="([^"]*)"', read('audit.xml'))),
     'audit: severity': {f['severity'] for f in audit['findings']},
@@ -54,6 +64,9 @@ printed = {
     'watermark sim: column': set(re.split(r'  +', table.strip())),
     'watermark live: key': set(re.findall(r'"(\w+)"', live)),
     'watermark live: column': set(re.findall(r'(\w+)\\n",', live)),
+    # the schema is compared with reports by test_report_json
+    'report: kind of call': set(next(e for e in enums(schema) if 'tail_call' in e)),
+    'record: line about the capture': set(re.findall(r'print_number\(f, "(\w+)"', capture)),
 }
 rows = re.findall(r'^\| `(.+?)` \| `(.+?)` \| (.+?) \|$',
                   read(os.path.join(src, 'docs/renamed.md')), re.M)

@@ -9,7 +9,7 @@ calls() { "$AUXTAP" report "$@" | sed -n '/^The calls/,/^Last/p'; }
 open_calls() {
 	sed -nE 's/^ +[0-9]+ +(.*)/\1/p' "$1" |
 		sed -nE 's/ +[^ ]*  (\.\.\.|<- SIG.*)$//p; s/ +\.\.\.$//p' |
-		sed -E 's/  \([0-9]+ calls? inside\)//; s/ +$//' | tr '\n' ' ' | sed 's/ $//'
+		sed -E 's/  \([0-9]+ calls? not shown\)//; s/ +$//' | tr '\n' ' ' | sed 's/ $//'
 }
 
 # 500 calls and main, then the start-up code
@@ -212,7 +212,7 @@ else
 	echo "caught: g++ is not installed"
 fi
 
-# Equal calls on one line: the number of calls inside is the sum of all, shown or not. A call of
+# Equal calls on one line: the number of calls that are not shown is the sum of all. A call of
 # address 0 is shown.
 cat >twice.c <<'C'
 #define FUNCTION static __attribute__((noinline)) void
@@ -230,7 +230,7 @@ grep -qE ' group  x 20 ' calls && grep -qE ' twice  x 80 ' calls &&
 	grep -qE ' leaf  x 240 ' calls &&
 	grep -q '^  x N: N calls in all' calls || fail "twice: $(cat calls)"
 calls --calls 3 twice.data >calls
-sed -nE 's/.* group  x 20  \(([0-9]+) calls? inside\).*/\1/p' calls | grep -qx 80 || fail "twice: $(cat calls)"
+sed -nE 's/.* group  x 20  \(([0-9]+) calls? not shown\).*/\1/p' calls | grep -qx 80 || fail "twice: $(cat calls)"
 calls twice.data | grep -qE '^ +0 +0x0 +<- SIGSEGV here$' || fail "twice: $(calls twice.data)"
 sed -n '/^Last branches/,/^$/p' twice.data.report.txt | tail -n 3 >branches
 grep -qE '^  call .* -> 0x0$' branches && grep -q '^  SIGSEGV    0x0$' branches || fail "twice: $(cat branches)"
@@ -338,8 +338,8 @@ gcc -g -O1 -o handlers handlers.c || fail "handlers: not built"
 "$AUXTAP" report --calls 400 handlers.data | grep -q '\[signal\] on_signal  x 60 ' ||
 	fail "handlers: not 60"
 calls --calls 5 handlers.data >calls
-inside=$(sed -nE 's/.* main +\(([0-9]+) calls? inside\).*SIGSEGV here/\1/p' calls)
-[ "${inside:-0}" -le 4 ] || fail "handlers: $inside calls inside main, which made 4: $(cat calls)"
+inside=$(sed -nE 's/.* main +\(([0-9]+) calls? not shown\).*SIGSEGV here/\1/p' calls)
+[ "${inside:-0}" -le 4 ] || fail "handlers: $inside calls of main not shown, which made 4: $(cat calls)"
 
 # code that runs on into the next function: the function where the program dies, as gdb names it
 for build in 'gcc -O0' 'gcc -O1' 'clang -O1' 'clang -O2'; do
@@ -348,9 +348,9 @@ for build in 'gcc -O0' 'gcc -O1' 'clang -O1' 'clang -O2'; do
 	"$AUXTAP" crash -o falls.data -- ./falls >stdout 2>stderr </dev/null
 	calls --calls 400 falls.data >calls
 	path=$(open_calls calls)
-	[ "${path##* main }" = 'walk [fell into] next_one' ] ||
+	[ "${path##* main }" = 'walk [fall-through] next_one' ] ||
 		fail "falls: $build: open are: $path"
-	grep -q '^  \[fell into\]: ' calls || fail "falls: $build: [fell into] is not explained"
+	grep -q '^  \[fall-through\]: ' calls || fail "falls: $build: [fall-through] is not explained"
 	command -v gdb >/dev/null || continue
 	died=$(gdb -nx -batch -ex run -ex 'info symbol $pc' ./falls 2>/dev/null </dev/null |
 		tail -n 1)

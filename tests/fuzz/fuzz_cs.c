@@ -36,8 +36,8 @@ static struct auxtap_image_set *code(void)
 	if (auxtap_image_set_new(&images, &opts, &err))
 		abort();
 	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
-		if (auxtap_image_set_raw(images, "/proc/self/exe", 0x1000, CODE_SIZE, bases[i],
-					 &err))
+		if (auxtap_image_set_add_file(images, "/proc/self/exe", 0x1000, CODE_SIZE, bases[i],
+					      &err))
 			abort();
 	return images;
 }

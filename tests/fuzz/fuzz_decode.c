@@ -66,7 +66,7 @@ static void as_stream(const char *path, uint32_t events)
 	if (auxtap_image_set_new(&images, &image_opts, &err))
 		abort();
 	/* any code will do: the trace is decoded over it */
-	auxtap_image_set_raw(images, "/proc/self/exe", 0, 0, 0x400000, &err);
+	auxtap_image_set_add_file(images, "/proc/self/exe", 0, 0, 0x400000, &err);
 	if (!auxtap_decoder_open_raw(&dec, path, &raw, images, &opts, &err))
 		drain(dec, images);
 	auxtap_image_set_free(images);

@@ -53,7 +53,7 @@ static void names(const uint8_t *dump, size_t size)
 	memcpy(note, &head, sizeof(head));
 	if (size)
 		memcpy(note + sizeof(head), dump, size);
-	if (auxtap_image_set_map(set, 1, 0, CODE, 4096, 0, "//anon", NULL, 0) ||
+	if (auxtap_image_set_add_mapping(set, 1, 0, CODE, 4096, 0, "//anon", NULL, 0) ||
 	    image_set_add_code(set, &code, sizeof(code)) ||
 	    image_set_add_code_names(set, AUXTAP_METADATA_CODE_DUMP, note, sizeof(head) + size))
 		abort();

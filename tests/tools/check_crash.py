@@ -374,7 +374,7 @@ class Checker:
         self.compared("calls of one call")
         if counted + hidden != len(calls) and not self.unknown:
             self.false(f"{self.what}: {row.text.strip()[:70]}: {counted} calls and {hidden} "
-                       f"inside, in truth {len(calls)}")
+                       f"not shown, in truth {len(calls)}")
             return
         if any(r.kind == "mixed" for r in all_rows(row)):
             self.merged(row, [node])

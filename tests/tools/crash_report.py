@@ -63,13 +63,13 @@ def tree_row(line):
     if m:
         left, location = m[1].rstrip(), m[2]
     row.location = location
-    m = re.search(r"  \((\d+) calls? inside\)$", left)
+    m = re.search(r"  \((\d+) calls? not shown\)$", left)
     if m:
         row.hidden, left = int(m[1]), left[:m.start()]
     m = re.search(r"  x (\d+)$", left)
     if m:
         row.count, left = int(m[1]), left[:m.start()]
-    m = re.match(r"\[(repeated|mixed|signal|by return|by jump|fell into)\] ?", left)
+    m = re.match(r"\[(repeated|mixed|signal|by return|by jump|fall-through)\] ?", left)
     if m:
         row.kind, left = m[1], left[m.end():]
     m = re.search(r", depth (\d+)( \(recursive.*\))?$", left)

@@ -107,14 +107,14 @@ static void put_sideband(struct auxtap_perfdata *pd)
 
 static void put_trace(struct auxtap_perfdata *pd, const struct auxtap_perfdata_aux *aux)
 {
-	uint64_t size = real_size(&aux->head, aux->trace_size);
+	uint64_t size = real_size(&aux->auxtrace, aux->trace_size);
 	char name[32], *buf = malloc(size + 1);
 	FILE *out;
 
-	if (aux->head.tid == UINT32_MAX)
-		snprintf(name, sizeof(name), "cpu%u.pt", aux->head.cpu);
+	if (aux->auxtrace.tid == UINT32_MAX)
+		snprintf(name, sizeof(name), "cpu%u.pt", aux->auxtrace.cpu);
 	else
-		snprintf(name, sizeof(name), "%u.pt", aux->head.tid);
+		snprintf(name, sizeof(name), "%u.pt", aux->auxtrace.tid);
 	out = create(name, "ab");
 	if (!buf || auxtap_perfdata_pread(pd, buf, size, aux->trace_off) != (ssize_t)size ||
 	    fwrite(buf, 1, size, out) != size)

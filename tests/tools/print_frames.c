@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 	unsigned long long addr;
 
 	if (argc != 2 || auxtap_image_set_new(&images, &opts, &err) ||
-	    auxtap_image_set_raw(images, argv[1], 0, 0, 0, &err)) {
+	    auxtap_image_set_add_file(images, argv[1], 0, 0, 0, &err)) {
 		fprintf(stderr, "print_frames: %s\n", argc == 2 ? err.why : "give one ELF file");
 		return 1;
 	}

@@ -379,7 +379,7 @@ static void refused(struct qemu_engine *q, struct qemu_process *p, u32 what)
 	if (what >= QEMU_REFUSED_NR || p->refused & 1u << what)
 		return;
 	p->refused |= 1u << what;
-	emu_report_missing(q->emu, p->pid, AUXTAP_UNTRACED_ENGINE, text[what]);
+	emu_report_notice(q->emu, p->pid, AUXTAP_NOTICE_REQUEST_REFUSED, text[what]);
 }
 
 static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)

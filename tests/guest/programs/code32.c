@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Goes through 32-bit code by far jumps, as emulators do, and comes back. No far calls: QEMU 7.2
- * treats their push as an access by the kernel. Exits with 0.
+ * treated their push as an access by the kernel. Exits with 0.
  */
 #include <stdint.h>
 #include <stdio.h>

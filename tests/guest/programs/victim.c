@@ -155,7 +155,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 /* ---- breakpoints of perf ---- */
 
-/* Of execution only: QEMU 7.2 hangs when a data watchpoint meets a single step, ours or not. */
+/* Of execution only: QEMU 7.2 hung when a data watchpoint met a single step, ours or not. */
 static int open_breakpoint(uintptr_t at, int sigtrap)
 {
 	struct perf_event_attr attr;

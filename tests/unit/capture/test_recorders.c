@@ -195,8 +195,8 @@ static void check_file(const struct fake *f, enum recorder recorder, enum layout
 	assert_int_equal(nr, f->nr_pages);
 	for (size_t i = 0; i < nr; i++) {
 		assert_int_equal(aux[i].trace_size, AUX_BYTES);
-		assert_int_equal((int32_t)aux[i].head.cpu >= 0, layout != THREADS);
-		assert_int_equal((int32_t)aux[i].head.tid >= 0, layout == THREADS);
+		assert_int_equal((int32_t)aux[i].auxtrace.cpu >= 0, layout != THREADS);
+		assert_int_equal((int32_t)aux[i].auxtrace.tid >= 0, layout == THREADS);
 	}
 	while (auxtap_perfdata_next(pd, &rec, &err) > 0) {
 		const char *body = (const char *)(rec.header + 1);
@@ -640,7 +640,7 @@ static void test_families(void **state)
 		while (auxtap_perfdata_next(pd, &rec, &err) > 0) {
 			nr_time_convs += rec.header->type == AUXTAP_RECORD_TIME_CONV;
 			if (rec.header->type == PERF_RECORD_COMM)
-				assert_int_equal((rec.have & AUXTAP_REC_CPU) != 0, has_cpu);
+				assert_int_equal((rec.fields & AUXTAP_REC_CPU) != 0, has_cpu);
 		}
 		assert_int_equal(nr_time_convs, cases[i / 2].time_conv);
 		auxtap_perfdata_close(pd);
@@ -718,7 +718,7 @@ static void test_interrupted(void **state)
 		unlink(output);
 		o.keep = 8; /* asks for one */
 		record(&f, &o, l != THREADS, &stats);
-		assert_int_equal(stats.interrupts, 1);
+		assert_int_equal(stats.requested, 1);
 		assert_int_equal(stats.snapshots, 2);
 		assert_int_equal(stats.crashes, 1);
 		assert_int_equal(stats.crash_signo, SIGSEGV);

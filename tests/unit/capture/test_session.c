@@ -509,9 +509,9 @@ static void test_failed_end_is_no_snapshot(void **state)
 	}
 }
 
-static unsigned int nr_reported[3]; /* by enum auxtap_untraced */
+static unsigned int nr_reported[3]; /* by enum auxtap_target_notice */
 
-static void on_untraced(void *ctx, pid_t pid, enum auxtap_untraced what, const char *why)
+static void on_notice(void *ctx, pid_t pid, enum auxtap_target_notice what, const char *why)
 {
 	(void)ctx;
 	assert_int_equal(pid, FAKE_PID);
@@ -545,11 +545,11 @@ static void test_untraced(void **state)
 		events[i].pid = events[i].tid = FAKE_PID;
 		if (i == 4)
 			break;
-		events[i].type = AUXTAP_TARGET_UNTRACED;
-		events[i].untraced = (enum auxtap_untraced)(i % 3); /* a process twice */
+		events[i].type = AUXTAP_TARGET_NOTICE;
+		events[i].notice = (enum auxtap_target_notice)(i % 3); /* a process twice */
 		snprintf(events[i].text, sizeof(events[i].text), "for this reason");
 	}
-	o.on_untraced = on_untraced;
+	o.on_notice = on_notice;
 	fake_backend(&f, &be, false);
 	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
 	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
@@ -557,7 +557,7 @@ static void test_untraced(void **state)
 	assert_int_equal(stats->untraced, 2);
 	assert_true(stats->truth_failed);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(nr_reported[i], i == AUXTAP_UNTRACED_PROCESS ? 2 : 1);
+		assert_int_equal(nr_reported[i], i == AUXTAP_NOTICE_UNTRACED ? 2 : 1);
 	assert_int_equal(auxtap_session_close(s, &err), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
 	assert_int_equal(auxtap_perfdata_metadata(pd, count_gaps, &nr_gaps, &err), 0);

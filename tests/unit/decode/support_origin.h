@@ -84,7 +84,7 @@ static inline void program(const char *begin, const char *end)
 	assert_true(fd >= 0 && write(fd, begin, (size_t)(end - begin) + 16) > 0 && !close(fd));
 	auxtap_image_set_free(images);
 	assert_int_equal(auxtap_image_set_new(&images, &opts, NULL), 0);
-	assert_int_equal(auxtap_image_set_raw(images, path, 0, 0, BASE, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, path, 0, 0, BASE, NULL), 0);
 	unlink(path);
 	code = begin;
 	memset(&branches, 0, sizeof(branches));

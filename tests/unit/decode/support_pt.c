@@ -156,7 +156,7 @@ void pt_decode(const struct pt_bytes *pt, uint32_t events, unsigned int jobs, ch
 	pt_write_program(code);
 	write_file(trace, pt->at, pt->nr);
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
-	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, code, 0, 0, PROGRAM_BASE, &err), 0);
 	assert_int_equal(auxtap_decoder_open_raw(&dec, trace, &raw, images, &opts, &err), 0);
 	out[0] = '\0';
 	while ((ret = auxtap_decoder_next(dec, &ev, &err)) == 1) {

@@ -390,8 +390,8 @@ static void test_late_child(void **state)
 	late("1", "10500");
 	assert_int_equal(client_trace_program(&c, argv), 3 << 8);
 	assert_int_equal(client_count(&c, AUXTAP_TARGET_FORK), 0);
-	assert_int_equal(client_count(&c, AUXTAP_TARGET_UNTRACED), 1);
-	assert_non_null(strstr(client_find(&c, AUXTAP_TARGET_UNTRACED, 0)->text, "in time"));
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_NOTICE), 1);
+	assert_non_null(strstr(client_find(&c, AUXTAP_TARGET_NOTICE, 0)->text, "in time"));
 	client_verify(&c);
 	client_stop(&c);
 	in_time();

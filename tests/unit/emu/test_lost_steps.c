@@ -88,7 +88,7 @@ static void run(char *const *argv, int wait_status, long every, long first)
 	setenv("EMU_LOSE_FIRST", number, 1);
 	assert_int_equal(client_trace_program(&c, argv), wait_status);
 	client_verify(&c);
-	assert_int_equal(client_count(&c, AUXTAP_TARGET_UNTRACED), 0);
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_NOTICE), 0);
 	for (int i = 0; i < c.nr_traces; i++)
 		compare(&c, c.traces[i].tid, path);
 	client_stop(&c);

@@ -82,7 +82,7 @@ static void test_shadow(void **state)
 	(void)state;
 	assert_int_equal(scenario(&c, "shadow", NULL), GOOD << 8);
 	assert_int_equal(c.astray, 0);
-	assert_int_equal(client_count(&c, AUXTAP_TARGET_UNTRACED), 0);
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_NOTICE), 0);
 	client_stop(&c);
 }
 
@@ -340,8 +340,8 @@ static void test_32bit(void **state)
 	}
 	assert_int_equal(client_trace_program(&c, args), 7 << 8);
 	client_verify(&c);
-	assert_int_equal(client_count(&c, AUXTAP_TARGET_UNTRACED), 1);
-	assert_non_null(strstr(client_find(&c, AUXTAP_TARGET_UNTRACED, 0)->text, "32-bit"));
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_NOTICE), 1);
+	assert_non_null(strstr(client_find(&c, AUXTAP_TARGET_NOTICE, 0)->text, "32-bit"));
 	unlink(path);
 	client_stop(&c);
 }

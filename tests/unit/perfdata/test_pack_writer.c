@@ -19,7 +19,7 @@
 
 #define NOTE	"twelve bytes"
 #define TRAILER 32
-#define RECORD	48 /* the first metadata record: type, size, struct auxtap_pack_head */
+#define RECORD	48 /* the first metadata record: type, size, struct auxtap_pack_header */
 
 static char dir[] = "/tmp/auxtap-packw-XXXXXX";
 static char data[64], packed[64], old[64];
@@ -126,7 +126,7 @@ static void pack(const char *to, uint32_t flags)
 }
 
 /* As auxtap_perfdata_packed(); a file that cannot be opened is refused, too. */
-static int state_of(const char *path, struct auxtap_pack_head *head)
+static int state_of(const char *path, struct auxtap_pack_header *head)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
@@ -167,7 +167,7 @@ static uint64_t metadata_of(const struct content *c)
 static void whole(void **state)
 {
 	struct content before, after;
-	struct auxtap_pack_head head;
+	struct auxtap_pack_header head;
 	struct auxtap_perfdata *pd;
 	char notes[100] = "";
 	uint64_t front;
@@ -201,7 +201,7 @@ static void whole(void **state)
 static void damaged(void **state)
 {
 	struct content c;
-	struct auxtap_pack_head head;
+	struct auxtap_pack_header head;
 	uint64_t front;
 
 	(void)state;
@@ -244,7 +244,7 @@ static void damaged(void **state)
 static void redacted(void **state)
 {
 	struct content before, after;
-	struct auxtap_pack_head head;
+	struct auxtap_pack_header head;
 	uint64_t front, nr_other = 0;
 	const uint8_t *secret;
 
@@ -302,8 +302,8 @@ static void refused(void **state)
 /* The checksum is the first of the bytes that are read at once, or the last. */
 static void checksum_at_an_edge(void **state)
 {
-	const uint64_t in_record = 16 + offsetof(struct auxtap_pack_head, checksum);
-	struct auxtap_pack_head head;
+	const uint64_t in_record = 16 + offsetof(struct auxtap_pack_header, checksum);
+	struct auxtap_pack_header head;
 	struct content c;
 	uint64_t front;
 

@@ -104,7 +104,7 @@ static bool who_in_body(const struct auxtap_record *rec, uint32_t *pid, uint32_t
 	case PERF_RECORD_SAMPLE:
 		*pid = rec->pid;
 		*tid = rec->tid;
-		return rec->have & AUXTAP_REC_PID_TID;
+		return rec->fields & AUXTAP_REC_PID_TID;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 		*pid = word[0];
@@ -123,13 +123,14 @@ static void check_fields(const struct trace_case *c, const struct listed *l,
 	uint32_t pid, tid;
 
 	if (l->time && l->time != UINT64_MAX &&
-	    (!(rec->have & AUXTAP_REC_TIME) || rec->time != l->time))
+	    (!(rec->fields & AUXTAP_REC_TIME) || rec->time != l->time))
 		fail_msg("%s: time of the record at 0x%" PRIx64 " is %" PRIu64 ", listed %" PRIu64,
 			 c->name, l->offset, rec->time, l->time);
 	/* -1 as u32: the event has no CPU in its sample_type. */
 	if (l->has_cpu && l->cpu > 0 &&
-	    (l->cpu == UINT32_MAX ? (rec->have & AUXTAP_REC_CPU) != 0 :
-				    !(rec->have & AUXTAP_REC_CPU) || rec->cpu != (uint64_t)l->cpu))
+	    (l->cpu == UINT32_MAX ?
+		     (rec->fields & AUXTAP_REC_CPU) != 0 :
+		     !(rec->fields & AUXTAP_REC_CPU) || rec->cpu != (uint64_t)l->cpu))
 		fail_msg("%s: CPU of the record at 0x%" PRIx64, c->name, l->offset);
 	if (l->has_who && (!who_in_body(rec, &pid, &tid) || pid != l->pid || tid != l->tid))
 		fail_msg("%s: pid/tid of the record at 0x%" PRIx64 ": %s", c->name, l->offset,
@@ -306,7 +307,7 @@ static void test_sorted(void **state)
 		for (int again = 0; again < 2; again++) {
 			nr_sorted = sum_sorted = last = 0;
 			while (auxtap_perfdata_next_sorted(pd, &rec, &err) > 0) {
-				uint64_t time = rec.have & AUXTAP_REC_TIME ? rec.time : 0;
+				uint64_t time = rec.fields & AUXTAP_REC_TIME ? rec.time : 0;
 
 				assert_true(time >= last);
 				last = time;
@@ -337,14 +338,14 @@ static void test_details(void **state)
 	assert_int_equal(auxtap_perfdata_open(&pd, c->data, &err), 0);
 	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr, &err), 0);
 	assert_int_equal(nr, 2);
-	assert_int_equal(aux[0].head.cpu, 0);
-	assert_int_equal(aux[1].head.cpu, 3);
-	assert_int_equal(aux[1].head.tid, 3174);
-	assert_int_equal(aux[1].head.idx, 3);
-	assert_int_equal(aux[1].head.header.size, 0x30);
-	assert_int_equal(aux[1].head.size, 0x21a00);
+	assert_int_equal(aux[0].auxtrace.cpu, 0);
+	assert_int_equal(aux[1].auxtrace.cpu, 3);
+	assert_int_equal(aux[1].auxtrace.tid, 3174);
+	assert_int_equal(aux[1].auxtrace.idx, 3);
+	assert_int_equal(aux[1].auxtrace.header.size, 0x30);
+	assert_int_equal(aux[1].auxtrace.size, 0x21a00);
 	assert_int_equal(aux[1].trace_off, 0x7788 + 0x30);
-	assert_int_equal(aux[0].trace_size, aux[0].head.size);
+	assert_int_equal(aux[0].trace_size, aux[0].auxtrace.size);
 	assert_int_equal(auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr), 0);
 	assert_int_equal(type, AUXTAP_AUXTRACE_INTEL_PT);
 	assert_true(nr >= AUXTAP_PT_INFO_FILTER_STR_LEN);

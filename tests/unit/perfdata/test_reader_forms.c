@@ -133,7 +133,7 @@ static void test_attr_sizes(void **state)
 		assert_int_equal(got->ids[1], 102);
 		assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
 		assert_ptr_equal(rec.attr, auxtap_perfdata_get_attr(pd, 1));
-		assert_int_equal(rec.have, AUXTAP_REC_PID_TID | AUXTAP_REC_TIME | AUXTAP_REC_ID);
+		assert_int_equal(rec.fields, AUXTAP_REC_PID_TID | AUXTAP_REC_TIME | AUXTAP_REC_ID);
 		assert_int_equal(rec.tid, 8);
 		assert_int_equal(rec.time, 9000);
 		assert_int_equal(rec.body_size, 16);
@@ -215,11 +215,11 @@ static void test_sample_ids(void **state)
 			bool id = type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER);
 
 			assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
-			assert_int_equal(!!(rec.have & AUXTAP_REC_ID), id);
+			assert_int_equal(!!(rec.fields & AUXTAP_REC_ID), id);
 			assert_ptr_equal(rec.attr, auxtap_perfdata_get_attr(pd, id));
 			if (type & PERF_SAMPLE_TID)
 				assert_true(rec.pid == 4 && rec.tid == 5);
-			assert_int_equal(!!(rec.have & AUXTAP_REC_TIME),
+			assert_int_equal(!!(rec.fields & AUXTAP_REC_TIME),
 					 !!(type & PERF_SAMPLE_TIME));
 			assert_int_equal(rec.time, type & PERF_SAMPLE_TIME ? 777 : 0);
 			assert_int_equal(rec.cpu, type & PERF_SAMPLE_CPU ? 3 : 0);
@@ -627,8 +627,8 @@ static void test_bodies(void **state)
 			assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
 			assert_int_equal(rec.header->type, bodies[i].type);
 			assert_int_equal(rec.body_size, bodies[i].size);
-			assert_int_equal(!!(rec.have & AUXTAP_REC_PID_TID), known);
-			assert_int_equal(!!(rec.have & AUXTAP_REC_TIME), ids || bodies[i].time);
+			assert_int_equal(!!(rec.fields & AUXTAP_REC_PID_TID), known);
+			assert_int_equal(!!(rec.fields & AUXTAP_REC_TIME), ids || bodies[i].time);
 			if (known) {
 				assert_int_equal(rec.pid, ids ? 7 : 1);
 				assert_int_equal(rec.tid, ids ? 8 : bodies[i].tid);
@@ -661,7 +661,7 @@ static void test_body_with_time(void **state)
 	end_data();
 	assert_int_equal(open_image(&pd, &err), 0);
 	assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
-	assert_int_equal(rec.have, AUXTAP_REC_PID_TID | AUXTAP_REC_TIME);
+	assert_int_equal(rec.fields, AUXTAP_REC_PID_TID | AUXTAP_REC_TIME);
 	assert_int_equal(rec.time, 9000);
 	assert_int_equal(rec.tid, 3);
 	auxtap_perfdata_close(pd);

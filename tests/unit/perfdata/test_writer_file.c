@@ -484,7 +484,7 @@ static void test_directory(void **state)
 	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr_aux, &err), 0);
 	assert_int_equal(nr_aux, 8);
 	for (size_t i = 0; i < nr_aux; i++) {
-		assert_int_equal(aux[i].head.offset, i * 48); /* in order, "10" after "9" */
+		assert_int_equal(aux[i].auxtrace.offset, i * 48); /* in order, "10" after "9" */
 		assert_int_equal(auxtap_perfdata_pread(pd, trace[0], 16, aux[i].trace_off), 16);
 		assert_int_equal(trace[0][0], 0x8202820282028202ULL);
 	}

@@ -156,9 +156,9 @@ static bool take_event(struct client_run *run, const struct auxtap_target_event 
 		if (run->nr_faults < 64)
 			run->fault_ip[run->nr_faults++] = ev->ip;
 		break;
-	case AUXTAP_TARGET_UNTRACED:
-		run->nr_untraced++;
-		run->untraced = *ev;
+	case AUXTAP_TARGET_NOTICE:
+		run->nr_notices++;
+		run->notice = *ev;
 		break;
 	case AUXTAP_TARGET_PROCESS_EXIT:
 		if (ev->pid == run->pid) {

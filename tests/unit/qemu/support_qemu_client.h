@@ -30,8 +30,8 @@ struct client_run {
 	char why[512];
 	struct emu_spawned engine; /* of a program that was started */
 	int status;		   /* of the first process */
-	int nr_events, nr_dying, nr_faults, nr_untraced, nr_forks, nr_threads, nr_execs;
-	struct auxtap_target_event dying, untraced;
+	int nr_events, nr_dying, nr_faults, nr_notices, nr_forks, nr_threads, nr_execs;
+	struct auxtap_target_event dying, notice;
 	uint64_t fault_ip[64];
 	pid_t tids[64]; /* of all threads that existed */
 	int nr_tids;

@@ -257,7 +257,7 @@ static void test_exec(void **state)
 	forget_truth(&threads);
 	die(&fails, &seen, "noexec");
 	assert_int_equal(WEXITSTATUS(fails.status), 7);
-	assert_int_equal(fails.nr_untraced, 0);
+	assert_int_equal(fails.nr_notices, 0);
 	forget_truth(&fails);
 	assert_int_equal(client_run(&shell, argv_shell), 0);
 	assert_int_equal(shell.nr_execs, 1);
@@ -268,7 +268,7 @@ static void test_exec(void **state)
 		char *argv_native[] = {"sh", "-c", "exec passwd --help", NULL};
 
 		assert_int_equal(client_run(&native, argv_native), 0);
-		assert_int_equal(native.nr_untraced, 1);
+		assert_int_equal(native.nr_notices, 1);
 	}
 }
 
@@ -354,7 +354,7 @@ static void test_scribble(void **state)
 	assert_int_equal(client_run(&run, argv), 0);
 	assert_non_null(strstr(run.stdout_text, "scribbled"));
 	assert_int_equal(WEXITSTATUS(run.status), 11);
-	assert_true(run.nr_untraced > 0);
+	assert_true(run.nr_notices > 0);
 }
 
 static void test_failures(void **state)

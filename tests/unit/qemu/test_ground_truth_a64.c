@@ -28,7 +28,7 @@ static void same(char *program, int status)
 
 	reference_compare(&reference_a64, argv, &run, 0);
 	assert_int_equal(run.status, status);
-	assert_int_equal(run.nr_untraced, 0);
+	assert_int_equal(run.nr_notices, 0);
 	assert_string_equal(run.stderr_text, "");
 }
 
@@ -216,7 +216,7 @@ static void check_counts(struct client_run *run)
 	assert_int_equal(client_run(run, argv), 0);
 	assert_int_equal(run->status, 0);
 	assert_int_equal(run->nr_threads, 4);
-	assert_int_equal(run->nr_untraced, 0);
+	assert_int_equal(run->nr_notices, 0);
 	for (int i = 0; i < 4; i++) {
 		const char *line = strstr(run->stdout_text, names[i]);
 		unsigned long long ip = 0;
@@ -272,7 +272,7 @@ static void test_exec(void **state)
 	assert_int_equal(client_run(&b, other), 0);
 	assert_int_equal(b.status, 0);
 	assert_int_equal(b.nr_execs, 1);
-	assert_int_equal(b.nr_untraced, 0);
+	assert_int_equal(b.nr_notices, 0);
 	main_of = symbol(PROGRAM("recursion_static"), "main");
 	truth = client_truth(truth_path, b.pid, &nr);
 	assert_non_null(truth);
@@ -285,7 +285,7 @@ static void test_exec(void **state)
 	assert_int_equal(client_run(&c, back), 0);
 	assert_int_equal(c.status, 0);
 	assert_int_equal(c.nr_execs, 1);
-	assert_int_equal(c.nr_untraced, 0);
+	assert_int_equal(c.nr_notices, 0);
 	assert_int_equal(client_run(&d, fork), 0);
 	assert_int_equal(d.nr_forks, 1);
 	assert_int_equal(d.status, 0);

@@ -42,7 +42,7 @@ static void test_read(void **state)
 	struct auxtap_record rec = {.size = sizeof(rec),
 				    .header = &body.header,
 				    .body_size = sizeof(body.v),
-				    .have = AUXTAP_REC_CPU | AUXTAP_REC_TIME | AUXTAP_REC_PID_TID,
+				    .fields = AUXTAP_REC_CPU | AUXTAP_REC_TIME | AUXTAP_REC_PID_TID,
 				    .cpu = 3,
 				    .pid = 10,
 				    .tid = 11,
@@ -58,7 +58,7 @@ static void test_read(void **state)
 	assert_int_equal(aux.pid, 10);
 	assert_int_equal(aux.tid, 11);
 	assert_int_equal(aux.time, 77);
-	rec.have = 0;
+	rec.fields = 0;
 	assert_true(trace_aux_read(&aux, &rec));
 	assert_int_equal(aux.cpu, -1);
 	assert_int_equal(aux.tid, -1);

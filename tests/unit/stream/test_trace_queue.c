@@ -50,7 +50,7 @@ static struct trace_queue *put(struct trace_queues *qs, uint64_t off, uint64_t s
 			       uint64_t file_off)
 {
 	struct trace_queue *q = ring(qs, 0, -1);
-	struct auxtap_perfdata_aux aux = {.head.offset = off,
+	struct auxtap_perfdata_aux aux = {.auxtrace.offset = off,
 					  .trace_off = file_off,
 					  .trace_size = size};
 

@@ -86,7 +86,7 @@ static struct auxtap_decoder *open_decoder(struct auxtap_perfdata **pd,
 
 	assert_int_equal(auxtap_perfdata_open(pd, path, NULL), 0);
 	assert_int_equal(auxtap_image_set_new(images, &image_opts, NULL), 0);
-	assert_int_equal(auxtap_image_set_raw(*images, code_path, 0, 0, 0x1000, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(*images, code_path, 0, 0, 0x1000, NULL), 0);
 	assert_int_equal(auxtap_decoder_open(&dec, *pd, *images, &opts, NULL), 0);
 	return dec;
 }

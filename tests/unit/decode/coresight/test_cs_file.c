@@ -79,7 +79,8 @@ static void decode_file(void)
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, NULL), 0);
 	for (size_t i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
 		snprintf(path, sizeof(path), "%s/bindir/%s", snapshot, dumps[i].name);
-		assert_int_equal(auxtap_image_set_raw(images, path, 0, 0, dumps[i].addr, NULL), 0);
+		assert_int_equal(auxtap_image_set_add_file(images, path, 0, 0, dumps[i].addr, NULL),
+				 0);
 	}
 	assert_int_equal(auxtap_perfdata_open(&pd, data, NULL), 0);
 	if (auxtap_decoder_open(&dec, pd, images, &opts, &err))

@@ -218,7 +218,7 @@ static void expect(const struct piece *pieces, size_t nr, uint32_t events, const
 	stage.pieces = pieces;
 	stage.nr = nr;
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
-	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, CODE, &err), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, code, 0, 0, CODE, &err), 0);
 	assert_int_equal(decoder_new(&dec, &cs_family, images, &opts, &err), 0);
 	assert_ptr_equal(dec->flow_ops, &cs_opencsd_ops);
 	dec->flow_ops = &script_ops;

@@ -606,7 +606,8 @@ static void test_libipt(void **state)
 	close(fd);
 	pt_write_program(path);
 	assert_int_equal(auxtap_image_set_new(&config.images, &image_opts, &err), 0);
-	assert_int_equal(auxtap_image_set_raw(config.images, path, 0, 0, PROGRAM_BASE, &err), 0);
+	assert_int_equal(auxtap_image_set_add_file(config.images, path, 0, 0, PROGRAM_BASE, &err),
+			 0);
 	pt_libipt.version(text, sizeof(text));
 	assert_memory_equal(text, "libipt 2.", 9);
 	shared = pt_libipt.open(&config);
@@ -687,11 +688,11 @@ static void test_other_code(void **state)
 	assert_int_equal(write(other_fd, other, sizeof(other)), sizeof(other));
 	close(other_fd);
 	assert_int_equal(auxtap_image_set_new(&config.images, &image_opts, &err), 0);
-	assert_int_equal(auxtap_image_set_map(config.images, 1, 0, PROGRAM_BASE, 4096, 0, one, NULL,
-					      0),
+	assert_int_equal(auxtap_image_set_add_mapping(config.images, 1, 0, PROGRAM_BASE, 4096, 0,
+						      one, NULL, 0),
 			 0);
-	assert_int_equal(auxtap_image_set_map(config.images, 2, 0, PROGRAM_BASE, 4096, 0, two, NULL,
-					      0),
+	assert_int_equal(auxtap_image_set_add_mapping(config.images, 2, 0, PROGRAM_BASE, 4096, 0,
+						      two, NULL, 0),
 			 0);
 	shared = pt_libipt.open(&config);
 	flow = pt_libipt.create(shared, NULL);

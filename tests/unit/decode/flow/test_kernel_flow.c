@@ -299,7 +299,7 @@ static void expect_raw(struct auxtap_image_set *images, const char *want)
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 	struct auxtap_decoder *dec;
 
-	assert_int_equal(auxtap_image_set_raw(images, in_dir("prog"), 0, 0, 0, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, in_dir("prog"), 0, 0, 0, NULL), 0);
 	assert_int_equal(auxtap_decoder_open_raw(&dec, in_dir("trace"), &raw, images, &decode_opts,
 						 NULL),
 			 0);
@@ -458,23 +458,27 @@ static void raw_traces(void **state)
 	expect_raw(new_set(NULL, in_dir("kcore")), ALL);
 	/* whole ELF file where it was booted, raw bytes for the module */
 	images = new_set(NULL, NULL);
-	assert_int_equal(auxtap_image_set_raw(images, in_dir("vmlinux"), 0, 0, BOOTED, NULL), 0);
-	assert_int_equal(auxtap_image_set_raw(images, in_dir("module"), 0, 0, MODULE, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, in_dir("vmlinux"), 0, 0, BOOTED, NULL),
+			 0);
+	assert_int_equal(auxtap_image_set_add_file(images, in_dir("module"), 0, 0, MODULE, NULL),
+			 0);
 	expect_raw(images, ALL);
 	/* a range of an ELF file at a kernel address */
 	images = new_set(NULL, NULL);
-	assert_int_equal(auxtap_image_set_raw(images, in_dir("kcore"), 0x1000, 0x1000, BOOTED,
-					      NULL),
+	assert_int_equal(auxtap_image_set_add_file(images, in_dir("kcore"), 0x1000, 0x1000, BOOTED,
+						   NULL),
 			 0);
-	assert_int_equal(auxtap_image_set_raw(images, in_dir("kcore"), 0x2000, 0x1000, MODULE,
-					      NULL),
+	assert_int_equal(auxtap_image_set_add_file(images, in_dir("kcore"), 0x2000, 0x1000, MODULE,
+						   NULL),
 			 0);
 	expect_raw(images, ALL);
 	/* of overlapping images the last one is used: the kernel with its SYSRET a byte earlier */
 	images = new_set(NULL, in_dir("kcore"));
-	assert_int_equal(auxtap_image_set_raw(images, in_dir("kcore"), 0, 0, 0, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, in_dir("kcore"), 0, 0, 0, NULL), 0);
 	write_file("sysret", kernel_code + 5, 3);
-	assert_int_equal(auxtap_image_set_raw(images, in_dir("sysret"), 0, 0, BOOTED + 4, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, in_dir("sysret"), 0, 0, BOOTED + 4,
+						   NULL),
+			 0);
 	expect_raw(images, "401000 401001 ffffffffa1200001 ffffffffa1200002 ffffffffc0350000 "
 			   "ffffffffc0350001 ffffffffa1200004 401003 401004 ");
 	/* no record says where the kernel was: vmlinux is at its link address, not there */

@@ -414,7 +414,7 @@ static int setup(void)
 	if (fd < 0 || write(fd, damage, sizeof(damage)) != sizeof(damage) || close(fd) || !sink ||
 	    auxtap_image_set_new(&images, NULL, NULL))
 		return 1;
-	return auxtap_image_set_map(images, 1, 0, 0x1000, 0x1000, 0, MISSING, NULL, 0);
+	return auxtap_image_set_add_mapping(images, 1, 0, 0x1000, 0x1000, 0, MISSING, NULL, 0);
 }
 
 int main(void)

@@ -133,7 +133,7 @@ static int record(void **state)
 	if (auxtap_perfdata_open(&pd, text, NULL) || auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL))
 		return -1;
 	for (size_t i = 0; i < nr; i++) {
-		struct thread *thread = thread_of((int32_t)aux[i].head.tid);
+		struct thread *thread = thread_of((int32_t)aux[i].auxtrace.tid);
 
 		thread->bytes = realloc(thread->bytes, thread->nr + aux[i].trace_size);
 		auxtap_perfdata_pread(pd, thread->bytes + thread->nr, aux[i].trace_size,
@@ -467,7 +467,7 @@ static void export(struct auxtap_perfdata *pd)
 		assert_int_equal(auxtap_perfdata_pread(pd, bytes, aux[i].trace_size,
 						       aux[i].trace_off),
 				 aux[i].trace_size);
-		snprintf(path, sizeof(path), "%s/cpu%u.pt", dir, aux[i].head.cpu);
+		snprintf(path, sizeof(path), "%s/cpu%u.pt", dir, aux[i].auxtrace.cpu);
 		out[i] = fopen(path, "wb");
 		assert_non_null(out[i]);
 		assert_int_equal(fwrite(bytes, 1, aux[i].trace_size, out[i]), aux[i].trace_size);

@@ -129,7 +129,7 @@ static void in_order(bool per_cpu, bool timed, unsigned int jobs)
 	write_trace(path, per_cpu, timed);
 	pt_write_program(code);
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, NULL), 0);
-	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, code, 0, 0, PROGRAM_BASE, NULL), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, path, NULL), 0);
 	malloc_trim(0); /* what an earlier case has freed is not there to be used again */
 	before = rss_anon();

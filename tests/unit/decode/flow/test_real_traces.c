@@ -243,7 +243,7 @@ static void hello_given(const char *name, uint64_t addr, bool with_sideband)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	assert_int_equal(auxtap_image_set_raw(images, path, 0, 0, addr, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, path, 0, 0, addr, NULL), 0);
 	expect_hello(images, with_sideband);
 }
 
@@ -314,7 +314,7 @@ static void asm_hello_32_times(void **state)
 	assert_non_null(f);
 	assert_int_equal(fwrite(hello_32, sizeof(hello_32), 1, f), 1);
 	fclose(f);
-	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, 0x8049000, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, code, 0, 0, 0x8049000, NULL), 0);
 	snprintf(path, sizeof(path), "%s/intel-pt/asm-hello-32/pt.bin", root);
 	snprintf(primary, sizeof(primary), "%s/intel-pt/asm-hello-32/primary.sideband.pevent",
 		 root);
@@ -361,7 +361,7 @@ static void lldb_loop_with_its_code(void **state)
 	assert_non_null(f);
 	assert_int_equal(fwrite(loop, sizeof(loop), 1, f), 1);
 	fclose(f);
-	assert_int_equal(auxtap_image_set_raw(images, path, 0, 0, 0x40050d, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, path, 0, 0, 0x40050d, NULL), 0);
 	snprintf(path, sizeof(path), "%s/intel-pt/lldb-loop/3842849.trace", root);
 	assert_int_equal(auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, NULL), 0);
 	count(dec, &c);

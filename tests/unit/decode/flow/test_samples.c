@@ -128,7 +128,7 @@ static void decode(char *out, size_t size)
 	assert_int_equal(auxtap_perfdata_writer_finish(w, NULL), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, path, &err), 0);
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
-	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, code, 0, 0, PROGRAM_BASE, &err), 0);
 	assert_int_equal(auxtap_decoder_open(&dec, pd, images, &opts, &err), 0);
 	while ((ret = auxtap_decoder_next(dec, &ev, &err)) == 1) {
 		if (ev.type == AUXTAP_EVENT_INSN)

@@ -42,7 +42,7 @@ static void decode_text(const char *dir, const struct pt_bytes *pt,
 	assert_int_equal(fwrite(pt->at, 1, pt->nr, f), pt->nr);
 	fclose(f);
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
-	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, code, 0, 0, PROGRAM_BASE, &err), 0);
 	assert_int_equal(auxtap_decoder_open_raw(&dec, trace, &raw, images, opts, &err), 0);
 	f = fmemopen(out, size, "w");
 	assert_non_null(f);
@@ -406,7 +406,8 @@ static void closed_early(void **state)
 		struct auxtap_event ev = {.size = sizeof(ev)};
 
 		assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
-		assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);
+		assert_int_equal(auxtap_image_set_add_file(images, code, 0, 0, PROGRAM_BASE, &err),
+				 0);
 		assert_int_equal(auxtap_decoder_open_raw(&dec, trace, &raw, images, &opts, &err),
 				 0);
 		for (int i = 0; i < nr; i++)

@@ -21,13 +21,13 @@ static void test_raw_names(void **state)
 	assert_ptr_equal(auxtap_family_of_raw(NULL), pt);
 	assert_string_equal(pt->name, "Intel PT");
 	assert_int_equal(pt->auxtrace_type, AUXTAP_AUXTRACE_INTEL_PT);
-	assert_true(pt->raw_takes_cpu && !pt->raw_needs_units && !pt->samples);
+	assert_true(pt->raw_takes_cpu_model && !pt->raw_needs_units && !pt->samples);
 	assert_string_equal(spe->name, "Arm SPE");
 	assert_int_equal(spe->auxtrace_type, AUXTAP_AUXTRACE_ARM_SPE);
-	assert_true(!spe->raw_takes_cpu && !spe->raw_needs_units && spe->samples);
+	assert_true(!spe->raw_takes_cpu_model && !spe->raw_needs_units && spe->samples);
 	assert_string_equal(etm->name, "CoreSight");
 	assert_int_equal(etm->auxtrace_type, AUXTAP_AUXTRACE_CS_ETM);
-	assert_true(!etm->raw_takes_cpu && etm->raw_needs_units && !etm->samples);
+	assert_true(!etm->raw_takes_cpu_model && etm->raw_needs_units && !etm->samples);
 	/* Intel BTS has no such form */
 	assert_null(auxtap_family_of_raw("bts"));
 	assert_null(auxtap_family_of_raw("Intel PT"));

@@ -107,7 +107,7 @@ static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
 
 	assert_int_equal(auxtap_perfdata_open(&pd, path, &err), 0);
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
-	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);
+	assert_int_equal(auxtap_image_set_add_file(images, code, 0, 0, PROGRAM_BASE, &err), 0);
 	assert_int_equal(auxtap_decoder_open(&dec, pd, images, &opts, &err), 0);
 	while (auxtap_decoder_next(dec, &ev, &err) == 1)
 		fprintf(f, "%s %" PRIu64 " %s\n", auxtap_gap_cause_name(ev.gap->cause),

@@ -118,15 +118,16 @@ static void test_ranges(void **state)
 				addr |= 0xffffull << 48;
 			if (!strcmp(name, "/proc/self/exe"))
 				off += text;
-			assert_int_equal(auxtap_image_set_map(set, below(9) ? PID : PID + 1, time,
-							      addr, len, off, name, NULL, 0),
+			assert_int_equal(auxtap_image_set_add_mapping(set, below(9) ? PID : PID + 1,
+								      time, addr, len, off, name,
+								      NULL, 0),
 					 0);
 			places[nr++] = addr;
 			places[nr++] = addr + len;
 		}
 		if (turn % 5 == 4)
-			assert_int_equal(auxtap_image_set_raw(set, "/proc/self/exe", 0, 0x1000,
-							      0x410000, NULL),
+			assert_int_equal(auxtap_image_set_add_file(set, "/proc/self/exe", 0, 0x1000,
+								   0x410000, NULL),
 					 0);
 		check(set, places, nr, &nr_wide, &nr_symbols);
 		auxtap_image_set_free(set);

@@ -90,7 +90,8 @@ static const char *file(const char *name)
 static void map(struct auxtap_image_set *set, uint64_t time, uint64_t base, const char *name,
 		const uint8_t *id, unsigned int id_size)
 {
-	assert_int_equal(auxtap_image_set_map(set, PID, time, base, 1 << 20, 0, name, id, id_size),
+	assert_int_equal(auxtap_image_set_add_mapping(set, PID, time, base, 1 << 20, 0, name, id,
+						      id_size),
 			 0);
 }
 
@@ -479,12 +480,12 @@ static void given_by_hand_holds(void **state)
 	fputs("ABCDEFGH", f);
 	fclose(f);
 	map(set, 0, 0x10000, file("lib.so"), NULL, 0);
-	assert_int_equal(auxtap_image_set_raw(set, file("bytes"), 2, 4, 0x10010, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(set, file("bytes"), 2, 4, 0x10010, NULL), 0);
 	assert_int_equal(auxtap_image_set_read(set, PID, NOW, 0x1000e, buf, 8), 8);
 	assert_memory_equal(buf + 2, "CDEF", 4);
 	assert_memory_not_equal(buf, "AB", 2);
 	/* of two, the later one */
-	assert_int_equal(auxtap_image_set_raw(set, file("bytes"), 0, 2, 0x10011, NULL), 0);
+	assert_int_equal(auxtap_image_set_add_file(set, file("bytes"), 0, 2, 0x10011, NULL), 0);
 	assert_int_equal(auxtap_image_set_read(set, PID, NOW, 0x10010, buf, 4), 4);
 	assert_memory_equal(buf, "CABF", 4);
 	auxtap_image_set_free(set);
@@ -522,7 +523,8 @@ static void whole_files_by_hand(void **state)
 			      "raw.s",
 			      dir, cases[i].flags),
 			0);
-		assert_int_equal(auxtap_image_set_raw(set, file("raw"), 0, 0, cases[i].given, NULL),
+		assert_int_equal(auxtap_image_set_add_file(set, file("raw"), 0, 0, cases[i].given,
+							   NULL),
 				 0);
 		if (auxtap_image_set_read(set, PID, NOW, cases[i].text, code, 4) != 4 ||
 		    memcmp(code, "\x90\x90\xc3\xcc", 4) != 0)
@@ -546,7 +548,7 @@ static void maps_over_time(void **state)
 	(void)state;
 	map(set, 0, 0x10000, "/x/a", NULL, 0);
 	/* b hides the middle of a from 100 on */
-	auxtap_image_set_map(set, PID, 100, 0x20000, 0x1000, 0, "/x/b", NULL, 0);
+	auxtap_image_set_add_mapping(set, PID, 100, 0x20000, 0x1000, 0, "/x/b", NULL, 0);
 	assert_string_equal(image_at(set, PID, 50, 0x20000), "a");
 	assert_string_equal(image_at(set, PID, 100, 0x20000), "b");
 	assert_string_equal(image_at(set, PID, 100, 0x1ffff), "a");
@@ -554,7 +556,7 @@ static void maps_over_time(void **state)
 	/* a child inherits its parent's mappings; its exec removes only its own */
 	auxtap_image_set_fork(set, PID, 43, 150);
 	auxtap_image_set_exec(set, 43, 200);
-	auxtap_image_set_map(set, 43, 201, 0x70000, 0x1000, 0, "/x/c", NULL, 0);
+	auxtap_image_set_add_mapping(set, 43, 201, 0x70000, 0x1000, 0, "/x/c", NULL, 0);
 	assert_string_equal(image_at(set, 43, 150, 0x20000), "b");
 	assert_string_equal(image_at(set, 43, 250, 0x20000), "none");
 	assert_string_equal(image_at(set, 43, 250, 0x70000), "c");
@@ -584,8 +586,8 @@ static void many_maps_at_once(void **state)
 			auxtap_image_set_exec(step, PID, i);
 			auxtap_image_set_exec(once, PID, i);
 		}
-		auxtap_image_set_map(step, PID, i, addr, len, pgoff, name, NULL, 0);
-		auxtap_image_set_map(once, PID, i, addr, len, pgoff, name, NULL, 0);
+		auxtap_image_set_add_mapping(step, PID, i, addr, len, pgoff, name, NULL, 0);
+		auxtap_image_set_add_mapping(once, PID, i, addr, len, pgoff, name, NULL, 0);
 		for (uint64_t at = i == 99 || i == NR ? 0 : PLACES; at < PLACES + 200; at++) {
 			struct auxtap_location a = {.size = sizeof(a)}, b = {.size = sizeof(b)};
 			int ret = auxtap_image_set_resolve(step, PID, i, at * 0x1000 + 8, &a);

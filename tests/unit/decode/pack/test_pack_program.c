@@ -666,7 +666,7 @@ struct seen {
 
 static int see(void *ctx, uint32_t type, const void *note, size_t size)
 {
-	const struct auxtap_pack_head *head = note;
+	const struct auxtap_pack_header *head = note;
 	struct seen *seen = ctx;
 
 	(void)size;

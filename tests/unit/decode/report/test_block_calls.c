@@ -34,7 +34,7 @@ static int end(void **state)
 
 static void add(size_t size)
 {
-	assert_int_equal(report_facts_add(&facts, AUXTAP_METADATA_BLOCK_CALL, &note, size), 0);
+	assert_int_equal(report_facts_add(&facts, AUXTAP_METADATA_HEAP_BLOCK_CALL, &note, size), 0);
 }
 
 static void whole(void **state)
@@ -72,7 +72,7 @@ static void add_block(uint32_t flags, uint64_t addr, size_t size)
 						 .addr = addr,
 						 .nr_bytes = 24};
 
-	assert_int_equal(report_facts_add(&facts, AUXTAP_METADATA_BLOCK, &block, size), 0);
+	assert_int_equal(report_facts_add(&facts, AUXTAP_METADATA_HEAP_BLOCK, &block, size), 0);
 }
 
 /* The next block is one of the overrun right before it. */

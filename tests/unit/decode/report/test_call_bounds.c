@@ -43,7 +43,7 @@ static void falls_into_the_next(void **state)
 		b = call_tree_current(tree);
 		assert_ptr_equal(b->parent, a);
 		assert_int_equal(b->addr, 0x3000);
-		assert_true(b->by_fall && b->by_tail_call);
+		assert_true(b->by_fallthrough && b->by_tail_call);
 		assert_false(a->returned);
 		assert_int_equal(b->nr_insns, returned ? 6 : 2);
 		assert_int_equal(a->nr_insns, returned ? 3 : 6);
@@ -104,7 +104,8 @@ static void no_fall(void **state)
 	assert_null(call_tree_current(tree)->parent->parent);
 	assert_int_equal(call_tree_event(tree, &gap), 0);
 	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 5);
-	assert_false(call_tree_current(tree)->by_fall || call_tree_current(tree)->parent->by_fall);
+	assert_false(call_tree_current(tree)->by_fallthrough ||
+		     call_tree_current(tree)->parent->by_fallthrough);
 	call_tree_free(tree);
 }
 

@@ -66,11 +66,11 @@ static void make(struct spe_streams *ss)
 		size = (size_t)(at - begin);
 		for (size_t off = 0; off < size; off += EXTENT) {
 			struct auxtap_perfdata_aux aux = {
-				.head = {.offset = off, .cpu = i, .tid = UINT32_MAX},
+				.auxtrace = {.offset = off, .cpu = i, .tid = UINT32_MAX},
 				.trace_off = (uint64_t)(begin - trace) + off,
 				.trace_size = size - off < EXTENT ? size - off : EXTENT,
 			};
-			struct trace_queue *q = trace_queues_get(&ss->queues, &aux.head);
+			struct trace_queue *q = trace_queues_get(&ss->queues, &aux.auxtrace);
 
 			assert_non_null(q);
 			assert_int_equal(trace_queue_add(&ss->queues.opts, q, &aux), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The build-ids of the files that the traced programs mapped, by name, device and inode. */
-#ifndef AUXTAP_CAPTURE_MAPPED_IDS_H
-#define AUXTAP_CAPTURE_MAPPED_IDS_H
+#ifndef AUXTAP_CAPTURE_MAPPED_BUILD_IDS_H
+#define AUXTAP_CAPTURE_MAPPED_BUILD_IDS_H
 
 #include "perfdata/file_identity.h"
 #include "sideband_write.h"
@@ -16,7 +16,7 @@ struct mapped_id {
 	bool several;		 /* several files were mapped with this name */
 };
 
-struct mapped_ids {
+struct mapped_build_ids {
 	struct mapped_id *files;
 	size_t nr, max;
 };
@@ -25,8 +25,8 @@ struct mapped_ids {
  * The entry of the mapping's file, valid until the next call. mapped_now: the mapping is new, not
  * one that was recorded earlier. NULL: no memory, or too many files.
  */
-const struct mapped_id *mapped_ids_get(struct mapped_ids *ids, const struct mmap2_body *map,
-				       bool mapped_now);
-void mapped_ids_free(struct mapped_ids *ids);
+const struct mapped_id *mapped_build_ids_get(struct mapped_build_ids *ids,
+					     const struct mmap2_body *map, bool mapped_now);
+void mapped_build_ids_free(struct mapped_build_ids *ids);
 
 #endif

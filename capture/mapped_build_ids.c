@@ -3,7 +3,7 @@
  * Build-ids of the mapped files, read when a session first sees the mapping: later the name may
  * belong to another file.
  */
-#include "mapped_ids.h"
+#include "mapped_build_ids.h"
 #include "build_id.h"
 #include "util/vector.h"
 
@@ -47,8 +47,8 @@ static bool inode_changed(const struct mapped_id *id)
 					st.st_ctim.tv_nsec != id->changed.tv_nsec);
 }
 
-const struct mapped_id *mapped_ids_get(struct mapped_ids *ids, const struct mmap2_body *map,
-				       bool mapped_now)
+const struct mapped_id *mapped_build_ids_get(struct mapped_build_ids *ids,
+					     const struct mmap2_body *map, bool mapped_now)
 {
 	struct mapped_id *id;
 	bool several = false;
@@ -75,7 +75,7 @@ const struct mapped_id *mapped_ids_get(struct mapped_ids *ids, const struct mmap
 	return id;
 }
 
-void mapped_ids_free(struct mapped_ids *ids)
+void mapped_build_ids_free(struct mapped_build_ids *ids)
 {
 	for (size_t i = 0; i < ids->nr; i++)
 		free(ids->files[i].name);
