@@ -245,7 +245,7 @@ static void check_interrupt(struct log *log)
 	struct auxtap_audit *audit = log->audit;
 	uint64_t overshoot, delay;
 
-	log->ring->nr_starts++;
+	log->ring->nr_interrupts++;
 	/* an interrupt that comes after the driver switched the unit off ends no transaction */
 	log->interrupted = log->on || !log->has_transactions;
 	if (log->has_threshold && log->threshold_passed && log->nr_interrupts++ &&

@@ -66,9 +66,10 @@ static void json_ring(FILE *out, const struct auxtap_audit_ring *r)
 	fprintf(out,
 		"\"truncated\": %" PRIu64 ", \"partial\": %" PRIu64 ", \"collisions\": %" PRIu64
 		", \"skipped_bytes\": %" PRIu64 ", \"lost_records\": %" PRIu64
-		", \"lost_bytes\": %" PRIu64 ", \"starts\": %" PRIu64 ",\n     ",
+		", \"lost_bytes\": %" PRIu64 ", \"starts\": %" PRIu64 ", \"interrupts\": %" PRIu64
+		",\n     ",
 		r->nr_truncated, r->nr_partial, r->nr_collision, r->nr_skipped_bytes,
-		r->nr_lost_records, r->nr_lost_bytes, r->nr_starts);
+		r->nr_lost_records, r->nr_lost_bytes, r->nr_starts, r->nr_interrupts);
 	fprintf(out,
 		"\"past_watermark\": %" PRIu64 ", \"largest_unread\": %" PRIu64
 		", \"off_ns\": %" PRIu64 ", \"overshoots\": [",

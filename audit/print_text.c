@@ -100,8 +100,8 @@ static void put_ring(const struct auxtap_audit *audit, const struct auxtap_audit
 	if (r->nr_passed)
 		fprintf(out, "; %" PRIu64 " %s", r->nr_passed,
 			log ? "thresholds passed" : "past a watermark");
-	if (log && r->nr_starts)
-		fprintf(out, "; %" PRIu64 " interrupts", r->nr_starts);
+	if (log && r->nr_interrupts)
+		fprintf(out, "; %" PRIu64 " interrupts", r->nr_interrupts);
 	if (r->largest_unread)
 		fprintf(out, "; at most %" PRIu64 " %s", r->largest_unread,
 			log ? "unread" : "in one read");

@@ -64,13 +64,14 @@ struct auxtap_audit_ring {
 	uint64_t nr_skipped_bytes; /* published without a record (D11) */
 	uint64_t nr_lost_records;  /* by LOST: records of any kind */
 	uint64_t nr_lost_bytes;	   /* log: lost, as reported by the unit */
-	uint64_t nr_starts;	   /* ITRACE_START; log: interrupts */
+	uint64_t nr_starts;	   /* ITRACE_START */
 	/* records (log: thresholds) that passed one or more watermarks */
 	uint64_t nr_passed;
 	uint64_t largest_unread; /* bytes: largest single read; log: largest lag */
 	uint64_t off_ns;	 /* from each truncation to the next record */
 	/* bytes from the watermark to the end of the record; log: to the interrupt */
 	uint64_t overshoots[AUXTAP_AUDIT_OVERSHOOTS];
+	uint64_t nr_interrupts; /* log: of the trace unit */
 };
 
 struct auxtap_audit_opts {

@@ -273,7 +273,7 @@ python3 -c 'import json
 a = json.load(open("json"))
 r = a["rings"][0]
 assert a["unit"] == "example" and r["bytes"] == 14000, a
-assert r["past_watermark"] == 3 and r["starts"] == 3, a
+assert r["past_watermark"] == 3 and r["interrupts"] == 3 and r["starts"] == 0, a
 assert [s["count"] for s in r["overshoots"]] == [1, 1, 1] and r["largest_unread"] == 4112, r' ||
 	fail "log: $(cat json)"
 # edit SED NAMES STATUS

@@ -226,7 +226,7 @@ static void test_sums(void **state)
 	assert_int_equal(r->nr_lost_bytes, 7);
 	assert_int_equal(r->largest_unread, 2051);
 	assert_int_equal(r->nr_passed, 2);
-	assert_int_equal(r->nr_starts, 2);
+	assert_int_equal(r->nr_interrupts, 2);
 	assert_int_equal(r->overshoots[2], 1); /* three bytes */
 	assert_int_equal(r->overshoots[0], 1);
 	auxtap_audit_free(audit);
