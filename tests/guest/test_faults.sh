@@ -33,7 +33,7 @@ goes-on truncation-goes-on 4000000 8000000 0 128,8 16384:stop truncated-goes-on
 disable disable-lost-on-cpu-0 4000000 8000000 0 128,8 16384:stop,cpu0 truncated-goes-on
 partial partial-as-truncated 4000000 1000000 0 128,16 16384 flag-without-cause
 head head-32-bit 4000000 1000000 0 128,16 16384 aux-order
-clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-in-transaction
-refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
+clean-kill none 50000 40000000 0 128,1024 16384:killed file-unfinished,!freed-in-transaction
+refcount refcount-first 50000 40000000 0 128,1024 16384:killed freed-in-transaction
 CASES
 exit $faults_bad

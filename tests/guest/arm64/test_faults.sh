@@ -44,8 +44,8 @@ head head-32-bit 2000000 500000 0 128,16 16384 aux-order
 clean-odd none 2000000 500000 0 128,16 1000 -
 by-one wakeup-by-one 2000000 500000 0 128,16 1000 threshold-late
 skip skip-without-wakeup 2000000 500000 0 128,16 1000 wakeup-not-sent
-clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-in-transaction
-refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
+clean-kill none 50000 40000000 0 128,1024 16384:killed file-unfinished,!freed-in-transaction
+refcount refcount-first 50000 40000000 0 128,1024 16384:killed freed-in-transaction
 CASES
 # the driver finds an end before its start, and warns
 faults_options=(--may-warn "trbe_get_trace_size|$faults_freed")
@@ -72,7 +72,7 @@ head head-32-bit 4000000 1000000 0 128,16 16384 aux-order
 clean-odd none 4000000 1000000 0 128,16 1000 -
 by-one wakeup-by-one 4000000 1000000 0 128,16 1000 threshold-late
 skip skip-without-wakeup 4000000 1000000 0 128,16 1000 wakeup-not-sent
-clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-in-transaction
-refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
+clean-kill none 50000 40000000 0 128,1024 16384:killed file-unfinished,!freed-in-transaction
+refcount refcount-first 50000 40000000 0 128,1024 16384:killed freed-in-transaction
 CASES
 exit $faults_bad
