@@ -69,6 +69,7 @@ struct qemu_thread {
 	u64 todo_ns; /* QEMU_TODO_DYING: start time */
 	long arg;
 	u64 skipped; /* ticket + 1 that was given up */
+	u64 taken; /* ticket + 1 whose chunk was taken from its record: it did not fill the slot */
 	/* the block that started last; reported when it is known to have completed */
 	const struct emu_block *newest;
 	struct emu_block prefix, wide[4];

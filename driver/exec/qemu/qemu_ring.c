@@ -163,9 +163,49 @@ static void report_lost(struct qemu_engine *q, const struct qemu_thread *t, cons
 }
 
 /*
+ * Takes the chunk of a thread that has not finished copying it to its slot from where it copies it.
+ * Until it has, no other producer may fill the slot. False: it has just finished.
+ */
+static bool take_from_record(struct qemu_engine *q, struct qemu_thread *t, struct qemu_slot *slot,
+			     u64 ticket)
+{
+	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	u64 claim = ticket + 1;
+	u32 word[QEMU_CHUNK_WORDS];
+	u32 nr = rec ? qemu_load(&rec->nr) : 0;
+
+	if (nr > QEMU_CHUNK_WORDS)
+		nr = QEMU_CHUNK_WORDS;
+	if (nr)
+		memcpy(word, rec->word, nr * sizeof(u32));
+	/* what was copied is the chunk if the thread has not published it: then it changes rec */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (qemu_load(&slot->seq) == ticket + 1)
+		return false;
+	__atomic_compare_exchange_n(&slot->claim, &claim, QEMU_SLOT_HELD | (ticket + 1), false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	t->taken = ticket + 1;
+	qemu_stream(q, t, word, nr);
+	return true;
+}
+
+/* May the thread that holds the slot still write to it? */
+static bool is_held(const struct qemu_engine *q, const struct qemu_slot *slot, u64 claim)
+{
+	u64 held = claim & ~QEMU_SLOT_HELD;
+
+	if (qemu_load(&slot->seq) == held)
+		return false;
+	for (const struct qemu_thread *t = q->threads; t; t = t->next)
+		if (t->taken == held)
+			return !t->frozen;
+	return false;
+}
+
+/*
  * The ticket at head is taken and its chunk is missing. Its holder gets some time; then the ticket
  * is given up, whatever the holder's state. A producer that has not started to copy takes a new
- * ticket when it runs again, and nothing is lost. True: given up.
+ * ticket when it runs again, and nothing is lost. True: given up, or its chunk was taken.
  */
 static bool give_up(struct qemu_engine *q, struct qemu_slot *slot, u64 ticket)
 {
@@ -180,9 +220,17 @@ static bool give_up(struct qemu_engine *q, struct qemu_slot *slot, u64 ticket)
 		q->stuck_ns = now;
 	}
 	late = now - q->stuck_ns > STUCK_NS;
+	claim = __atomic_load_n(&slot->claim, __ATOMIC_SEQ_CST);
+	if (claim & QEMU_SLOT_HELD) {
+		/* the producer of this ticket may not fill it, and takes another */
+		if (!is_held(q, slot, claim))
+			__atomic_store_n(&slot->claim, ticket + 1, __ATOMIC_SEQ_CST);
+		if (owner)
+			owner->skipped = ticket + 1;
+		return true;
+	}
 	if (alive && !late)
 		return false;
-	claim = __atomic_load_n(&slot->claim, __ATOMIC_SEQ_CST);
 	if (claim <= ticket && __atomic_compare_exchange_n(&slot->claim, &claim, ticket + 1, false,
 							   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		/* the contents of a dead one's open chunk */
@@ -195,10 +243,13 @@ static bool give_up(struct qemu_engine *q, struct qemu_slot *slot, u64 ticket)
 		return false;
 	if (qemu_load(&slot->seq) == ticket + 1)
 		return false;
-	if (owner && owner->frozen)
+	if (owner && !owner->frozen)
+		return take_from_record(q, owner, slot, ticket);
+	if (owner)
 		owner->skipped = ticket + 1;
 	else
-		report_lost(q, owner, "a thread stopped while it transferred its executed blocks");
+		report_lost(q, NULL,
+			    "an unknown thread stopped while it transferred its executed blocks");
 	return true;
 }
 
@@ -297,7 +348,9 @@ void qemu_ring_drain(struct qemu_engine *q, struct qemu_thread *t)
 
 	if (!rec)
 		return;
-	/* killed while it published: check whether the chunk was read from its slot */
+	/* killed while it published: check whether the chunk was read, here or from its slot */
+	if (rec->reserving && rec->ticket && rec->ticket == t->taken)
+		return;
 	if (rec->reserving && rec->ticket && rec->ticket != t->skipped &&
 	    q->shm->slot[(rec->ticket - 1) & (q->max_slots - 1)].seq >= rec->ticket)
 		return;

@@ -149,11 +149,14 @@ enum qemu_rec_state {
 	QEMU_REC_CLAIMED = 0x40000000, /* | tid: being filled in by that thread */
 };
 
+#define QEMU_SLOT_HELD (1ull << 63)
+
 struct qemu_slot {
 	/*
 	 * The last ticket + 1 that was claimed for this slot: by its producer, which starts to fill
 	 * it, or by the consumer, which gave it up. It is changed by compare-and-swap only; a
-	 * producer that comes too late takes a new ticket.
+	 * producer that comes too late takes a new ticket. With QEMU_SLOT_HELD: the producer has
+	 * not filled it in time, and may still write to it; no other may.
 	 */
 	u64 claim;
 	u64 seq; /* ticket + 1 when complete */

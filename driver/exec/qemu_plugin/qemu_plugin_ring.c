@@ -234,6 +234,8 @@ void qp_flush(struct qemu_rec *rec)
 	slot->nr = nr;
 	memcpy(slot->word, rec->word, nr * sizeof(u32));
 	__atomic_store_n(&slot->seq, ticket + 1, __ATOMIC_SEQ_CST);
+	/* the consumer may be reading rec: it must see seq before anything else changes there */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	rec->last_block = last;
 	qemu_store(&rec->nr_flushes, rec->nr_flushes + 1);
 	qemu_store(&rec->nr, 0);
