@@ -3,6 +3,7 @@
  * The report's tree of calls: functions entered without a call, and calls deeper, longer or more
  * than are kept.
  */
+#include "decode/report/call_nodes.h"
 #include "support_calls.h"
 
 #include <stdlib.h>
@@ -483,6 +484,28 @@ static void rows_of_spilled_calls(void **state)
 	call_tree_free(tree);
 }
 
+static void look_up_first(void *ctx, uint64_t addr, struct call_code *code)
+{
+	(void)ctx;
+	if (addr == 0x401000)
+		code->start = addr;
+}
+
+/* Two addresses share an entry of the cache: what is known of one is not said of the other. */
+static void one_cache_entry(void **state)
+{
+	static const struct call_code_ops first = {.look_up = look_up_first};
+	struct call_tree *tree = call_tree_new(&first, NULL);
+
+	(void)state;
+	assert_non_null(tree);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(call_tree_function_start(tree, 0x401000), 0x401000);
+		assert_int_equal(call_tree_function_start(tree, 0x403002), 0);
+	}
+	call_tree_free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -490,6 +513,7 @@ int main(void)
 		cmocka_unit_test(no_fall),
 		cmocka_unit_test(conditional_tail_call),
 		cmocka_unit_test(sums_of_forgotten_calls),
+		cmocka_unit_test(one_cache_entry),
 		cmocka_unit_test(long_chains_of_tail_calls),
 		cmocka_unit_test(rows_of_spilled_calls),
 		cmocka_unit_test(forgotten_frames),
