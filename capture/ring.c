@@ -29,7 +29,7 @@ static uint64_t load_aux_head(const struct auxtap_ring *ring)
 	return __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
 }
 
-/* Release (D); pairs with D8. */
+/* Release (D); the driver reads aux_tail before its unit may write on (rule D8). */
 static void store_aux_tail(struct auxtap_ring *ring, uint64_t tail_abs)
 {
 	__atomic_store_n(&ring->page->aux_tail, tail_abs, __ATOMIC_RELEASE);

@@ -124,7 +124,7 @@ int pd_attr_add(struct auxtap_perfdata *pd, const void *attr, uint32_t attr_size
 int pd_attrs_done(struct auxtap_perfdata *pd);
 struct pd_attr *pd_attr_by_id(struct auxtap_perfdata *pd, uint64_t id);
 int pd_attr_set_name(struct pd_attr *attr, const char *name, size_t size);
-/* Sets attr, have, pid, … and body_size of rec, by the attribute and sample id of its record. */
+/* Sets attr, fields, pid, … and body_size of rec, by the attribute and sample id of its record. */
 void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, uint32_t size);
 
 /* cursor.c */
