@@ -149,6 +149,7 @@ static void do_child(struct qemu_engine *q, struct qemu_thread *parent, pid_t ti
 		     parent->process->arch->call(rec->syscall_nr) == QEMU_CALL_CLONE;
 	struct qemu_process *p = parent->process;
 	char comm[16] = "";
+	bool no_map = false;
 
 	if (process) {
 		p = qemu_process_find(q, tid);
@@ -160,15 +161,14 @@ static void do_child(struct qemu_engine *q, struct qemu_thread *parent, pid_t ti
 		p->started = p->reported_maps = p->announced = guest;
 		p->guest_base = parent->process->guest_base;
 		p->arch = parent->process->arch;
-		if (guest && qemu_maps_copy(p, parent->process))
-			emu_report_problem(q->emu, tid, "no memory for the map of a process");
+		no_map = guest && qemu_maps_copy(p, parent->process);
 		if (guest)
 			qemu_code_copy(q, p, parent->process);
 	}
 	if (!child) {
 		child = qemu_thread_new(q, p, tid);
 		if (!child) {
-			emu_report_problem(q->emu, tid, "no memory for a thread");
+			emu_report_problem(q->emu, p->pid, "no memory for a thread");
 			return;
 		}
 		child->initial = true; /* its first stop will be reported */
@@ -183,6 +183,8 @@ static void do_child(struct qemu_engine *q, struct qemu_thread *parent, pid_t ti
 		if (child->task)
 			emu_task_set_priv(child->task, child);
 	}
+	if (no_map) /* after capture knows the process */
+		emu_report_problem(q->emu, tid, "no memory for the map of a process");
 	if (child->gone) {
 		child->frozen = true;
 		set_todo(q, child, QEMU_TODO_GONE, child->arg);
@@ -435,7 +437,9 @@ static void on_event(struct qemu_engine *q, struct qemu_thread *t, int event, in
 		set_todo(q, t, QEMU_TODO_CHILD, (long)message << 1 | (event != PTRACE_EVENT_CLONE));
 		break;
 	case PTRACE_EVENT_EXEC:
-		t->frozen = false;
+		/* the thread that called exec goes on as the leader, which has exited */
+		t->frozen = t->exited = false;
+		t->taken = 0;
 		set_todo(q, t, QEMU_TODO_EXEC, (long)message);
 		break;
 	case PTRACE_EVENT_EXIT:
@@ -519,7 +523,8 @@ static void adopt(struct qemu_engine *q, struct qemu_thread *t)
 		if (t->process)
 			t->process->native = true;
 	}
-	emu_report_problem(q->emu, t->tid, "its parent was killed before it reported the fork");
+	emu_report_problem(q->emu, tgid ? tgid : t->tid,
+			   "its parent was killed before it reported the fork");
 	qemu_ptrace_continue(t, 0);
 }
 

@@ -129,6 +129,12 @@ void qemu_ring_free_rec(struct qemu_engine *q, struct qemu_thread *t)
 	qemu_store(&rec->state, QEMU_REC_FREE);
 }
 
+/* Executes no more: not one that was only asked to stop, which may run a moment longer. */
+static bool is_dead(const struct qemu_thread *t)
+{
+	return t->frozen && (t->stopped || t->exited || t->gone || t->todo == QEMU_TODO_GONE);
+}
+
 /*
  * Finds the holder of a ticket that is not published. True: a running thread, which may still
  * publish it. *owner: the certain holder, dead or alive, or NULL.
@@ -148,18 +154,18 @@ static bool owner_runs(struct qemu_engine *q, u64 ticket, struct qemu_thread **o
 		claimed = __atomic_load_n(&rec->ticket, __ATOMIC_SEQ_CST);
 		if (claimed == ticket + 1)
 			*owner = t;
-		if (!t->frozen && (!claimed || claimed == ticket + 1))
+		if (!is_dead(t) && (!claimed || claimed == ticket + 1))
 			alive = true;
 	}
 	return alive;
 }
 
-static void report_lost(struct qemu_engine *q, const struct qemu_thread *t, const char *why)
+/* only: the process that lost blocks; NULL: any of them may have. */
+static void report_lost(struct qemu_engine *q, const struct qemu_process *only, const char *why)
 {
-	const struct qemu_process *p = t && t->process ? t->process : q->processes;
-
-	if (p)
-		emu_report_problem(q->emu, p->pid, why);
+	for (const struct qemu_process *p = q->processes; p; p = p->next)
+		if (!only || p == only)
+			emu_report_problem(q->emu, p->pid, why);
 }
 
 /*
@@ -190,15 +196,19 @@ static bool take_from_record(struct qemu_engine *q, struct qemu_thread *t, struc
 }
 
 /* May the thread that holds the slot still write to it? */
-static bool is_held(const struct qemu_engine *q, const struct qemu_slot *slot, u64 claim)
+static bool is_held(struct qemu_engine *q, const struct qemu_slot *slot, u64 claim)
 {
 	u64 held = claim & ~QEMU_SLOT_HELD;
 
-	if (qemu_load(&slot->seq) == held)
+	if (!held || qemu_load(&slot->seq) == held)
 		return false;
-	for (const struct qemu_thread *t = q->threads; t; t = t->next)
-		if (t->taken == held)
-			return !t->frozen;
+	for (struct qemu_thread *t = q->threads; t; t = t->next) {
+		const struct qemu_rec *rec = t->taken == held ? qemu_ring_rec(q, t) : NULL;
+
+		if (rec)
+			return !is_dead(t) && __atomic_load_n(&rec->reserving, __ATOMIC_SEQ_CST) &&
+			       __atomic_load_n(&rec->ticket, __ATOMIC_SEQ_CST) == held;
+	}
 	return false;
 }
 
@@ -223,6 +233,8 @@ static bool give_up(struct qemu_engine *q, struct qemu_slot *slot, u64 ticket)
 	claim = __atomic_load_n(&slot->claim, __ATOMIC_SEQ_CST);
 	if (claim & QEMU_SLOT_HELD) {
 		/* the producer of this ticket may not fill it, and takes another */
+		if (!owner && alive && !late)
+			return false;
 		if (!is_held(q, slot, claim))
 			__atomic_store_n(&slot->claim, ticket + 1, __ATOMIC_SEQ_CST);
 		if (owner)
@@ -239,11 +251,11 @@ static bool give_up(struct qemu_engine *q, struct qemu_slot *slot, u64 ticket)
 		return true;
 	}
 	/* it is being copied by a thread that we do not know yet, or that does not get the CPU */
-	if (claim == ticket + 1 && !(owner && owner->frozen) && !late)
+	if (claim == ticket + 1 && !(owner && is_dead(owner)) && !late)
 		return false;
 	if (qemu_load(&slot->seq) == ticket + 1)
 		return false;
-	if (owner && !owner->frozen)
+	if (owner && !is_dead(owner))
 		return take_from_record(q, owner, slot, ticket);
 	if (owner)
 		owner->skipped = ticket + 1;
@@ -297,6 +309,7 @@ bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks)
 		u64 tail = __atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST);
 		struct qemu_slot *slot = &shm->slot[head & (q->max_slots - 1)];
 		struct qemu_thread *t;
+		u32 nr;
 
 		if (head == tail)
 			break;
@@ -314,6 +327,8 @@ bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks)
 				break;
 			release_slot(q, ++head);
 			worked = true;
+			if (emu_has_requests(q->emu))
+				break;
 			continue;
 		}
 		t = thread_of_slot(q, slot);
@@ -326,13 +341,14 @@ bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks)
 			if ((!syscall(SYS_tgkill, slot->pid, slot->tid, 0) || errno != ESRCH) &&
 			    qemu_now_ns() - q->stuck_ns < STUCK_NS)
 				break;
-			report_lost(q, NULL, "an unknown thread executed code");
+			report_lost(q, qemu_process_find(q, slot->pid),
+				    "an unknown thread executed code");
 			release_slot(q, ++head);
 			worked = true;
 			continue;
 		}
-		qemu_stream(q, t, slot->word,
-			    slot->nr < QEMU_CHUNK_WORDS ? slot->nr : QEMU_CHUNK_WORDS);
+		nr = qemu_load(&slot->nr); /* once: a hostile program may change it */
+		qemu_stream(q, t, slot->word, nr < QEMU_CHUNK_WORDS ? nr : QEMU_CHUNK_WORDS);
 		release_slot(q, ++head);
 		worked = true;
 		if (emu_has_requests(q->emu))
@@ -354,8 +370,8 @@ void qemu_ring_drain(struct qemu_engine *q, struct qemu_thread *t)
 	if (rec->reserving && rec->ticket && rec->ticket != t->skipped &&
 	    q->shm->slot[(rec->ticket - 1) & (q->max_slots - 1)].seq >= rec->ticket)
 		return;
-	nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
-	qemu_stream(q, t, rec->word, nr);
+	nr = qemu_load(&rec->nr);
+	qemu_stream(q, t, rec->word, nr < QEMU_CHUNK_WORDS ? nr : QEMU_CHUNK_WORDS);
 	rec->nr = 0;
 }
 

@@ -11,7 +11,7 @@
 #include "hw/hw_types.h"
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
-#define QEMU_SHM_VERSION 11
+#define QEMU_SHM_VERSION 12
 
 #define QEMU_NR_RECS	 2048
 #define QEMU_NR_SLOTS	 4096 /* power of two */
@@ -154,8 +154,8 @@ enum qemu_rec_state {
 struct qemu_slot {
 	/*
 	 * The last ticket + 1 that was claimed for this slot: by its producer, which starts to fill
-	 * it, or by the consumer, which gave it up. It is changed by compare-and-swap only; a
-	 * producer that comes too late takes a new ticket. With QEMU_SLOT_HELD: the producer has
+	 * it, or by the consumer, which gave it up. Producers change it by compare-and-swap; one
+	 * that comes too late takes a new ticket. With QEMU_SLOT_HELD: the producer has
 	 * not filled it in time, and may still write to it; no other may.
 	 */
 	u64 claim;

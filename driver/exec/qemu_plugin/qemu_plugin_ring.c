@@ -153,7 +153,8 @@ struct qemu_rec *qp_rec_claim(void)
 
 /*
  * Takes a ticket, and its slot as soon as there is space. NULL: the consumer gave the ticket up, as
- * it may when we did not run for long (for example, stopped by a signal), or it has exited.
+ * it may when we did not run for long (for example, stopped by a signal), or a thread that did not
+ * may still write to the slot, or the consumer has exited.
  */
 static struct qemu_slot *reserve(struct qemu_rec *rec, u64 *number)
 {
@@ -214,9 +215,9 @@ void qp_flush(struct qemu_rec *rec)
 	struct qemu_shm *shm = qp.shm;
 	struct qemu_slot *slot;
 	/* the guest may have overwritten rec */
-	u32 nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
+	u32 set = qemu_load(&rec->nr), nr = set < QEMU_CHUNK_WORDS ? set : QEMU_CHUNK_WORDS;
 	u32 wake_at, last = nr ? rec->word[nr - 1] : QEMU_MSG;
-	int tries = 64;
+	int tries = 64 + QEMU_NR_RECS; /* slots held by others, and tickets given up */
 	u64 ticket;
 
 	if (!nr)

@@ -238,7 +238,7 @@ static void test_thread_and_fork(void **state)
 
 static void test_exec(void **state)
 {
-	static struct client_run plain, threads, fails, shell, native;
+	static struct client_run plain, threads, second, fails, shell, native;
 	static struct seen seen;
 	char *argv_shell[] = {"sh", "-c", "exec " PROGRAM("die") " null", NULL};
 	struct stat st;
@@ -255,6 +255,13 @@ static void test_exec(void **state)
 	assert_int_equal(threads.dying.pid, threads.pid);
 	assert_int_equal(WTERMSIG(threads.status), SIGSEGV);
 	forget_truth(&threads);
+	die(&second, &seen, "exec-in-thread");
+	assert_int_equal(second.nr_execs, 1);
+	assert_int_equal(second.dying.pid, second.pid);
+	assert_int_equal(second.dying.ip, label(&second, "null"));
+	assert_int_equal(second.nr_notices, 0);
+	assert_int_equal(last_truth(second.pid), label(&second, "null") - 2);
+	forget_truth(&second);
 	die(&fails, &seen, "noexec");
 	assert_int_equal(WEXITSTATUS(fails.status), 7);
 	assert_int_equal(fails.nr_notices, 0);

@@ -158,15 +158,19 @@ static void dies(void **state)
 
 	(void)state;
 	stop_while_copying(&held, &ticket);
-	slow.frozen = true;
+	slow.frozen = true; /* it is asked to stop, and may run a moment longer */
+	assert_int_equal(transfer(&other, "v"), 1);
+	assert_int_equal(transfer(&other, "w"), 2);
+	assert_true(held->claim & QEMU_SLOT_HELD);
+	slow.stopped = true;
 	qemu_ring_drain(&q, &slow);
 	assert_string_equal(slow.name, "a");
-	assert_int_equal(transfer(&other, "x"), 1);
-	assert_int_equal(transfer(&other, "y"), 2); /* the first of them frees the slot */
+	assert_int_equal(transfer(&other, "x"), 2); /* the first of them frees the slot */
+	assert_int_equal(transfer(&other, "y"), 1);
 	assert_true(qemu_ring_consume(&q, 100));
 	assert_int_equal(transfer(&other, "z"), 1);
 	assert_true(qemu_ring_consume(&q, 100));
-	assert_string_equal(other.name, "xyz");
+	assert_string_equal(other.name, "vwxyz");
 	assert_string_equal(slow.name, "a");
 }
 

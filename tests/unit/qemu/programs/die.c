@@ -81,6 +81,12 @@ static void *thread(void *arg)
 		;
 }
 
+static void *execute(void *arg)
+{
+	execl("/proc/self/exe", "other name", "null", (char *)NULL);
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -183,6 +189,10 @@ int main(int argc, char **argv)
 		usleep(10000);
 		execl("/proc/self/exe", "other name", "null", (char *)NULL);
 		return 5;
+	}
+	if (!strcmp(how, "exec-in-thread")) {
+		pthread_create(&t, NULL, execute, NULL);
+		pause();
 	}
 	if (!strcmp(how, "noexec")) {
 		execl("/nonexistent", "x", (char *)NULL);
