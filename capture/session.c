@@ -326,7 +326,7 @@ static void report_notice(struct auxtap_session *s, const struct auxtap_target_e
 
 	if (ev->notice == AUXTAP_NOTICE_TRUTH_ENDED) {
 		s->stats.truth_failed = true;
-	} else if (ev->notice != AUXTAP_NOTICE_REQUEST_REFUSED) {
+	} else if (ev->notice == AUXTAP_NOTICE_UNTRACED) {
 		struct process *p = session_process(s, ev->pid);
 
 		s->stats.untraced++;

@@ -195,6 +195,9 @@ static void on_notice(void *ctx, pid_t pid, enum auxtap_target_notice kind, cons
 	case AUXTAP_NOTICE_REQUEST_REFUSED:
 		cli_errorf(what, "use --source ptrace", "%s", why);
 		break;
+	case AUXTAP_NOTICE_UNPRIVILEGED:
+		cli_errorf(what, NULL, "%s", why);
+		break;
 	case AUXTAP_NOTICE_UNTRACED:
 		cli_errorf(what, NULL, "not traced from here on: %s",
 			   *why ? why : "the tracer lost it");

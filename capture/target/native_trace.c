@@ -305,6 +305,7 @@ static void on_exec_stop(struct native_trace *w, pid_t tid)
 	if (lost_privileges(t)) {
 		struct auxtap_target_event *ev = queue_event(w, t, AUXTAP_TARGET_NOTICE);
 
+		ev->notice = AUXTAP_NOTICE_UNPRIVILEGED;
 		snprintf(ev->text, sizeof(ev->text),
 			 "set-user-ID program: runs without its privileges while traced");
 	}

@@ -86,6 +86,8 @@ enum auxtap_target_notice {
 	AUXTAP_NOTICE_TRUTH_ENDED,
 	/* The trace goes on; the engine refused a request that Linux would not. */
 	AUXTAP_NOTICE_REQUEST_REFUSED,
+	/* The trace goes on; a set-user-ID program runs without its privileges. */
+	AUXTAP_NOTICE_UNPRIVILEGED,
 };
 
 struct auxtap_target_event {

@@ -569,10 +569,10 @@ static void test_untraced(void **state)
 /* So that the report of a crash does not say that its trace has no gaps. */
 static void test_untraced_crash(void **state)
 {
-	unsigned int nr_gaps[4] = {0};
+	unsigned int nr_gaps[5] = {0};
 
 	(void)state;
-	for (int i = 0; i < 4; i++) { /* the kind of the notice; 3: none */
+	for (int i = 0; i < 5; i++) { /* the kind of the notice; 4: none */
 		struct auxtap_target_event events[3] = {
 			{.type = AUXTAP_TARGET_NOTICE, .notice = (enum auxtap_target_notice)i},
 			{.type = AUXTAP_TARGET_DYING, .signo = SIGSEGV},
@@ -580,7 +580,7 @@ static void test_untraced_crash(void **state)
 		};
 		struct auxtap_session_opts o = options();
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
-		struct fake f = {.events = events + (i == 3), .nr_events = 3 - (i == 3)};
+		struct fake f = {.events = events + (i == 4), .nr_events = 3 - (i == 4)};
 		struct auxtap_perfdata *pd;
 		struct auxtap_backend be;
 		struct auxtap_session *s;
@@ -597,9 +597,10 @@ static void test_untraced_crash(void **state)
 		auxtap_perfdata_close(pd);
 		forget_files();
 	}
-	assert_int_equal(nr_gaps[AUXTAP_NOTICE_UNTRACED], nr_gaps[3] + 1);
-	assert_int_equal(nr_gaps[AUXTAP_NOTICE_TRUTH_ENDED], nr_gaps[3]);
-	assert_int_equal(nr_gaps[AUXTAP_NOTICE_REQUEST_REFUSED], nr_gaps[3]);
+	assert_int_equal(nr_gaps[AUXTAP_NOTICE_UNTRACED], nr_gaps[4] + 1);
+	assert_int_equal(nr_gaps[AUXTAP_NOTICE_TRUTH_ENDED], nr_gaps[4]);
+	assert_int_equal(nr_gaps[AUXTAP_NOTICE_REQUEST_REFUSED], nr_gaps[4]);
+	assert_int_equal(nr_gaps[AUXTAP_NOTICE_UNPRIVILEGED], nr_gaps[4]);
 }
 
 /* A snapshot lists the identifiers of all events of its CPUs, including those of the sideband. */
