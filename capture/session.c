@@ -327,11 +327,7 @@ static void report_notice(struct auxtap_session *s, const struct auxtap_target_e
 	if (ev->notice == AUXTAP_NOTICE_TRUTH_ENDED) {
 		s->stats.truth_failed = true;
 	} else if (ev->notice == AUXTAP_NOTICE_UNTRACED) {
-		struct process *p = session_process(s, ev->pid);
-
 		s->stats.untraced++;
-		if (p) /* crash mode: for its snapshot */
-			p->nr_untraced++;
 		session_write_gap(&s->file, &gap);
 	}
 	if (s->opts.on_notice)

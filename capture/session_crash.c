@@ -155,10 +155,7 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 	return ret;
 }
 
-/*
- * Threads whose event could not be opened, running or exited, were never traced; nor was what the
- * engine has reported as not traced.
- */
+/* Threads whose event could not be opened (nr_untraced), running or exited, were never traced. */
 static void write_untraced_gap(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);

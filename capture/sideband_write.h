@@ -138,7 +138,7 @@ struct process {
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;
 	bool crashed;		      /* its crash is counted, and its snapshot written */
-	uint64_t nr_untraced;	      /* threads, or else parts of it, that could not be traced */
+	uint64_t nr_untraced;	      /* threads that could not be traced */
 	struct exited_thread *exited; /* a ring of EXITED_MAX entries, the newest threads */
 	uint64_t nr_exited;
 	uint64_t older_exited_bytes; /* nr_bytes of the threads no longer in the ring */

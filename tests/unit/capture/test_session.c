@@ -566,43 +566,6 @@ static void test_untraced(void **state)
 	forget_files();
 }
 
-/* So that the report of a crash does not say that its trace has no gaps. */
-static void test_untraced_crash(void **state)
-{
-	unsigned int nr_gaps[5] = {0};
-
-	(void)state;
-	for (int i = 0; i < 5; i++) { /* the kind of the notice; 4: none */
-		struct auxtap_target_event events[3] = {
-			{.type = AUXTAP_TARGET_NOTICE, .notice = (enum auxtap_target_notice)i},
-			{.type = AUXTAP_TARGET_DYING, .signo = SIGSEGV},
-			{.type = AUXTAP_TARGET_PROCESS_EXIT, .status = 139},
-		};
-		struct auxtap_session_opts o = options();
-		struct auxtap_error err = AUXTAP_ERROR_INIT;
-		struct fake f = {.events = events + (i == 4), .nr_events = 3 - (i == 4)};
-		struct auxtap_perfdata *pd;
-		struct auxtap_backend be;
-		struct auxtap_session *s;
-
-		for (int k = 0; k < 3; k++)
-			events[k].pid = events[k].tid = FAKE_PID;
-		o.crash = true;
-		fake_backend(&f, &be, false);
-		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
-		assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
-		assert_int_equal(auxtap_session_close(s, &err), 0);
-		assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
-		assert_int_equal(auxtap_perfdata_metadata(pd, count_gaps, &nr_gaps[i], &err), 0);
-		auxtap_perfdata_close(pd);
-		forget_files();
-	}
-	assert_int_equal(nr_gaps[AUXTAP_NOTICE_UNTRACED], nr_gaps[4] + 1);
-	assert_int_equal(nr_gaps[AUXTAP_NOTICE_TRUTH_ENDED], nr_gaps[4]);
-	assert_int_equal(nr_gaps[AUXTAP_NOTICE_REQUEST_REFUSED], nr_gaps[4]);
-	assert_int_equal(nr_gaps[AUXTAP_NOTICE_UNPRIVILEGED], nr_gaps[4]);
-}
-
 /* A snapshot lists the identifiers of all events of its CPUs, including those of the sideband. */
 static void test_ids_of_cpus(void **state)
 {
@@ -713,7 +676,6 @@ int main(void)
 		cmocka_unit_test(test_crash_with_less),
 		cmocka_unit_test(test_failed_end_is_no_snapshot),
 		cmocka_unit_test(test_untraced),
-		cmocka_unit_test(test_untraced_crash),
 		cmocka_unit_test(test_ids_of_cpus),
 		cmocka_unit_test(test_thread_refused),
 		cmocka_unit_test(test_signals_meanwhile),
