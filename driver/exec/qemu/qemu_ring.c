@@ -175,15 +175,14 @@ static void report_lost(struct qemu_engine *q, const struct qemu_process *only, 
 static bool take_from_record(struct qemu_engine *q, struct qemu_thread *t, struct qemu_slot *slot,
 			     u64 ticket)
 {
-	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	struct qemu_rec *rec = &q->shm->rec[t->rec]; /* owner_runs() has found it */
 	u64 claim = ticket + 1;
 	u32 word[QEMU_CHUNK_WORDS];
-	u32 nr = rec ? qemu_load(&rec->nr) : 0;
+	u32 nr = qemu_load(&rec->nr);
 
 	if (nr > QEMU_CHUNK_WORDS)
 		nr = QEMU_CHUNK_WORDS;
-	if (nr)
-		memcpy(word, rec->word, nr * sizeof(u32));
+	memcpy(word, rec->word, nr * sizeof(u32));
 	/* what was copied is the chunk if the thread has not published it: then it changes rec */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (qemu_load(&slot->seq) == ticket + 1)

@@ -509,7 +509,7 @@ static void test_failed_end_is_no_snapshot(void **state)
 	}
 }
 
-static unsigned int nr_reported[3]; /* by enum auxtap_target_notice */
+static unsigned int nr_reported[4]; /* by enum auxtap_target_notice */
 
 static void on_notice(void *ctx, pid_t pid, enum auxtap_target_notice what, const char *why)
 {
@@ -530,10 +530,10 @@ static int count_gaps(void *ctx, uint32_t type, const void *data, size_t size)
 /* What it lacks decides whether trace is missing, not what its text says. */
 static void test_untraced(void **state)
 {
-	struct auxtap_target_event events[5] = {[4] = {.type = AUXTAP_TARGET_PROCESS_EXIT}};
+	struct auxtap_target_event events[6] = {[5] = {.type = AUXTAP_TARGET_PROCESS_EXIT}};
 	struct auxtap_session_opts o = options();
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct fake f = {.events = events, .nr_events = 5};
+	struct fake f = {.events = events, .nr_events = 6};
 	const struct auxtap_session_stats *stats;
 	struct auxtap_backend be;
 	struct auxtap_perfdata *pd;
@@ -541,12 +541,12 @@ static void test_untraced(void **state)
 	unsigned int nr_gaps = 0;
 
 	(void)state;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		events[i].pid = events[i].tid = FAKE_PID;
-		if (i == 4)
+		if (i == 5)
 			break;
 		events[i].type = AUXTAP_TARGET_NOTICE;
-		events[i].notice = (enum auxtap_target_notice)(i % 3); /* a process twice */
+		events[i].notice = (enum auxtap_target_notice)(i % 4); /* a process twice */
 		snprintf(events[i].text, sizeof(events[i].text), "for this reason");
 	}
 	o.on_notice = on_notice;
@@ -556,7 +556,7 @@ static void test_untraced(void **state)
 	stats = auxtap_session_get_stats(s);
 	assert_int_equal(stats->untraced, 2);
 	assert_true(stats->truth_failed);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		assert_int_equal(nr_reported[i], i == AUXTAP_NOTICE_UNTRACED ? 2 : 1);
 	assert_int_equal(auxtap_session_close(s, &err), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
