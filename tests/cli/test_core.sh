@@ -31,9 +31,14 @@ static void map_all(void)
 
 	if (ftruncate(out, 2 * PAGE))
 		exit(2);
-	for (int i = 0; i < 5; i++)
-		pages[i] = mmap(NULL, (size_t)(i + 1) << 20, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 5; i++) {
+		size_t size = (size_t)(i + 1) << 20;
+
+		/* apart from others: what was once one mapping with pages counts as written */
+		pages[i] = mmap(NULL, size + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		munmap(pages[i] + size, PAGE);
+		mprotect(pages[i], size, PROT_READ | PROT_WRITE);
+	}
 	pages[0][5 * PAGE] = 'x';
 	madvise(pages[1], 2 << 20, MADV_DONTDUMP);
 	pages[1][0] = 'd';
