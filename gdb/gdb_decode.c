@@ -129,13 +129,14 @@ static int add_events(struct gdb_session *s)
 
 static int add_values(struct gdb_session *s)
 {
+	const struct report_facts *facts = &s->rec.facts;
 	int ret = 0;
 
-	s->values = calloc(s->rec.nr_values ? s->rec.nr_values : 1, sizeof(*s->values));
+	s->values = calloc(facts->nr_value_logs ? facts->nr_value_logs : 1, sizeof(*s->values));
 	if (!s->values)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->rec.nr_values && !ret; i++) {
-		const struct recording_values *from = &s->rec.values[i];
+	for (size_t i = 0; i < facts->nr_value_logs && !ret; i++) {
+		const struct value_log *from = &facts->value_logs[i];
 		int thread = history_find(&s->history, from->head.tid);
 
 		if (thread < 0 || from->head.pid != s->rec.pid)

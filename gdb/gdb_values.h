@@ -38,7 +38,7 @@ struct values {
 
 /* 0 or -ENOMEM. */
 int values_build(struct values *v, const struct recording *rec, struct replay *r, uint32_t thread,
-		 const struct recording_values *from);
+		 const struct value_log *from);
 void values_free(struct values *v);
 
 /* The general registers before an instruction. False: unknown. */

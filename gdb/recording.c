@@ -12,38 +12,10 @@
 
 /* ---- the metadata trailer ---- */
 
-static int add_values(struct recording *rec, const void *data, size_t size)
-{
-	struct recording_values *values;
-	struct auxtap_values head;
-
-	if (size < sizeof(head))
-		return 0;
-	memcpy(&head, data, sizeof(head));
-	if (head.size < sizeof(head) || head.size > size || head.arch != AUXTAP_ARCH_X86_64)
-		return 0;
-	size -= head.size;
-	/* a truncated ring lacks its end, from which it is read: it is useless */
-	if (!head.nr_words || head.nr_words > size / sizeof(uint64_t))
-		return 0;
-	if (vector_grow(rec->values, rec->nr_values, rec->max_values))
-		return -ENOMEM;
-	values = &rec->values[rec->nr_values];
-	values->head = head;
-	values->words = malloc(head.nr_words * sizeof(uint64_t));
-	if (!values->words)
-		return -ENOMEM;
-	memcpy(values->words, (const uint8_t *)data + head.size, head.nr_words * sizeof(uint64_t));
-	rec->nr_values++;
-	return 0;
-}
-
 static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct recording *rec = ctx;
 
-	if (type == AUXTAP_METADATA_VALUES)
-		return add_values(rec, data, size);
 	return report_facts_add(&rec->facts, type, data, size);
 }
 
@@ -180,6 +152,7 @@ int recording_read(struct recording *rec, struct auxtap_perfdata *pd,
 	rec->images = images;
 	rec->pid = -1;
 	rec->time = UINT64_MAX;
+	rec->facts.all_value_logs = true;
 	ret = auxtap_perfdata_metadata(pd, add_note, rec, err);
 	if (!ret)
 		ret = read_sideband(rec);
@@ -197,13 +170,6 @@ int recording_read(struct recording *rec, struct auxtap_perfdata *pd,
 	return 0;
 }
 
-static void free_values(struct recording *rec)
-{
-	for (size_t i = 0; i < rec->nr_values; i++)
-		free(rec->values[i].words);
-	rec->nr_values = 0;
-}
-
 void recording_choose(struct recording *rec, int32_t pid)
 {
 	if (pid == rec->pid)
@@ -212,7 +178,6 @@ void recording_choose(struct recording *rec, int32_t pid)
 	rec->has_crash = false;
 	rec->time = UINT64_MAX;
 	report_facts_free(&rec->facts);
-	free_values(rec);
 }
 
 static struct report_thread *thread_of(struct recording *rec, int32_t tid)
@@ -256,12 +221,10 @@ int recording_take_core(struct recording *rec, const struct core_dump *core)
 void recording_free(struct recording *rec)
 {
 	report_facts_free(&rec->facts);
-	free_values(rec);
 	for (size_t i = 0; i < rec->nr_programs; i++)
 		free(rec->programs[i].name);
 	free(rec->programs);
 	free(rec->execs);
-	free(rec->values);
 	memset(rec, 0, sizeof(*rec));
 }
 

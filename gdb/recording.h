@@ -9,14 +9,7 @@
 #include "decode/report/report_facts.h"
 
 #include <auxtap/decode.h>
-#include <auxtap/values.h>
 #include <stdbool.h>
-
-/* A thread's ring of recorded memory writes and registers (auxtap/values.h). */
-struct recording_values {
-	struct auxtap_values head; /* nr_words: the number of 'words' */
-	uint64_t *words;
-};
 
 /* A process executed another program. */
 struct recording_exec {
@@ -41,8 +34,6 @@ struct recording {
 	bool has_crash; /* facts.crash is of that process */
 	uint64_t time;	/* when it ended; UINT64_MAX: after all records */
 	struct report_facts facts;
-	struct recording_values *values;
-	size_t nr_values, max_values;
 	struct recording_exec *execs;
 	size_t nr_execs, max_execs;
 	struct recording_program *programs;

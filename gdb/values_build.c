@@ -59,7 +59,7 @@ static bool cursor_back(struct cursor *c, uint64_t *pc)
 
 /* The entries between the start of a block and that of the next one, newest first. */
 struct pending {
-	size_t tags[ENTRIES_MAX]; /* indices of their tags */
+	struct value_log_entry entries[ENTRIES_MAX];
 	size_t nr;
 	bool left, called;
 	uint64_t left_ip;
@@ -67,23 +67,13 @@ struct pending {
 
 struct build {
 	struct values *v;
-	const struct recording_values *from;
+	const struct value_log *from;
 	struct cursor cursor;
 	struct pending pending;
 	uint64_t at; /* number of the instruction after the block that is being matched */
 	uint64_t end;
 	struct value_regs regs;
 };
-
-static unsigned int kind_of(uint64_t tag)
-{
-	return tag & 0xff;
-}
-
-static size_t words_of(uint64_t tag)
-{
-	return tag >> 8 & 0xff;
-}
 
 /*
  * Matches a block with the instructions before the cursor. Returns how many instructions of the
@@ -113,30 +103,24 @@ static int match_block(struct build *b, uint64_t ip, uint32_t nr)
 	return left || done == nr ? (int)done : -1;
 }
 
-static int add_event(struct build *b, size_t tag_at, uint64_t start, uint32_t done)
+static int add_event(struct build *b, const struct value_log_entry *entry, uint64_t start,
+		     uint32_t done)
 {
-	const uint64_t tag = b->from->words[tag_at], *word = &b->from->words[tag_at];
-	uint32_t insn = tag >> 16 & 0xffff;
 	struct values *v = b->v;
-	struct value_event ev = {.nr_bytes = tag >> 32};
+	struct value_log_write write;
+	struct value_event ev;
 
-	word -= words_of(tag);
-	if (!words_of(tag))
+	if (!value_log_write(entry, &write))
 		return 0;
-	ev.addr = word[0];
-	if (kind_of(tag) == AUXTAP_VALUES_WRITE) {
-		if (!ev.nr_bytes || ev.nr_bytes > 8 * (words_of(tag) - 1))
-			return 0;
-		ev.bytes = (const uint8_t *)&word[1];
-	} else {
-		ev.nr_bytes = words_of(tag) > 1 ? word[1] : 0;
-	}
+	ev = (struct value_event){.addr = write.addr,
+				  .nr_bytes = write.nr_bytes,
+				  .bytes = write.bytes};
 	/*
 	 * writes after the block, or of an instruction that was not completed, are assigned to the
 	 * last instruction that was executed
 	 */
-	ev.at = start + insn;
-	if (insn >= done)
+	ev.at = start + entry->insn;
+	if (entry->insn >= done)
 		ev.at = start + done ? start + done - 1 : 0;
 	if (vector_grow(v->events, v->nr_events, v->max_events))
 		return -ENOMEM;
@@ -145,29 +129,25 @@ static int add_event(struct build *b, size_t tag_at, uint64_t start, uint32_t do
 }
 
 /* Returns 1 to go on; 0 if the values start here; or -ENOMEM. */
-static int take_block(struct build *b, uint64_t tag, const uint64_t *word)
+static int take_block(struct build *b, const struct value_log_entry *entry)
 {
-	uint32_t nr = tag >> 16 & 0xffff, mask = (uint32_t)(tag >> 32);
-	size_t nr_words = words_of(tag);
+	struct value_regs before = b->regs;
+	uint64_t start, ip;
 	int done, ret = 0;
-	uint64_t start;
 
-	if (!nr_words || (size_t)__builtin_popcount(mask) + 1 != nr_words ||
-	    mask >> AUXTAP_VALUES_REGS)
+	if (!value_log_block(entry, before.reg, &ip))
 		return 0;
-	done = match_block(b, word[nr_words - 1], nr);
+	done = match_block(b, ip, entry->insn);
 	if (done < 0 || (uint64_t)done > b->at)
 		return 0;
 	start = b->at - (uint64_t)done;
 	for (size_t i = 0; i < b->pending.nr && !ret; i++)
-		ret = add_event(b, b->pending.tags[i], start, (uint32_t)done);
+		ret = add_event(b, &b->pending.entries[i], start, (uint32_t)done);
 	if (ret || vector_grow(b->v->regs, b->v->nr_regs, b->v->max_regs))
 		return -ENOMEM;
 	b->regs.at = start;
 	b->v->regs[b->v->nr_regs++] = b->regs;
-	for (uint32_t i = 0; i < AUXTAP_VALUES_REGS; i++)
-		if (mask & 1u << i)
-			b->regs.reg[i] = *word++;
+	b->regs = before;
 	b->at = b->v->first = start;
 	b->v->has_values = true;
 	b->pending.nr = 0;
@@ -179,28 +159,23 @@ static int take_block(struct build *b, uint64_t tag, const uint64_t *word)
 static int take_entries(struct build *b)
 {
 	size_t at = b->from->head.nr_words;
+	struct value_log_entry entry;
 	int more = 1;
 
-	while (more == 1 && at) {
-		uint64_t tag = b->from->words[--at];
-		const uint64_t *word = &b->from->words[at];
-
-		if (words_of(tag) > at)
-			return 0; /* the rest was overwritten */
-		word -= words_of(tag);
-		switch (kind_of(tag)) {
+	while (more == 1 && value_log_back(b->from, &at, &entry)) {
+		switch (entry.kind) {
 		case AUXTAP_VALUES_BLOCK:
-			more = take_block(b, tag, word);
+			more = take_block(b, &entry);
 			break;
 		case AUXTAP_VALUES_WRITE:
 		case AUXTAP_VALUES_UNKNOWN:
 			if (b->pending.nr == ENTRIES_MAX)
 				return 0;
-			b->pending.tags[b->pending.nr++] = at;
+			b->pending.entries[b->pending.nr++] = entry;
 			break;
 		case AUXTAP_VALUES_LEFT:
-			b->pending.left = words_of(tag) > 0;
-			b->pending.left_ip = words_of(tag) ? word[0] : 0;
+			b->pending.left = entry.nr_words > 0;
+			b->pending.left_ip = entry.nr_words ? entry.words[0] : 0;
 			break;
 		case AUXTAP_VALUES_SYSCALL:
 			b->pending.called = true;
@@ -208,7 +183,6 @@ static int take_entries(struct build *b)
 		default:
 			return 0; /* LOST, or an unknown kind */
 		}
-		at -= words_of(tag);
 	}
 	return more < 0 ? more : 0;
 }
@@ -273,7 +247,7 @@ static bool ends_there(const struct recording *rec, const struct history_thread 
 
 /* False: another thread may have written between any two instructions. */
 static bool is_only_thread(const struct recording *rec, const struct history *h, uint32_t thread,
-			   const struct recording_values *from)
+			   const struct value_log *from)
 {
 	for (uint32_t i = 0; i < h->nr_threads; i++)
 		if (i != thread && h->threads[i].pid == h->threads[thread].pid)
@@ -282,7 +256,7 @@ static bool is_only_thread(const struct recording *rec, const struct history *h,
 }
 
 int values_build(struct values *v, const struct recording *rec, struct replay *r, uint32_t thread,
-		 const struct recording_values *from)
+		 const struct value_log *from)
 {
 	const struct history_thread *t = &r->h->threads[thread];
 	struct build *b;

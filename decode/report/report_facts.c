@@ -106,6 +106,25 @@ static int add_block_call(struct report_facts *facts, const void *data, size_t s
 	return 0;
 }
 
+static int add_value_log(struct report_facts *facts, const void *data, size_t size)
+{
+	struct value_log log;
+	int ret = value_log_read(&log, data, size);
+
+	if (ret <= 0)
+		return ret;
+	if (!facts->all_value_logs && facts->have_record && log.head.tid != facts->crash.tid) {
+		free(log.words);
+		return 0;
+	}
+	if (vector_grow(facts->value_logs, facts->nr_value_logs, facts->max_value_logs)) {
+		free(log.words);
+		return -ENOMEM;
+	}
+	facts->value_logs[facts->nr_value_logs++] = log;
+	return 0;
+}
+
 /* One line of /proc/PID/maps: "start-end perms pgoff dev inode   name". */
 static int add_map(struct report_facts *facts, char *line)
 {
@@ -185,6 +204,8 @@ int report_facts_add(struct report_facts *facts, uint32_t type, const void *data
 		return 0;
 	case AUXTAP_METADATA_HEAP_BLOCK_CALL:
 		return add_block_call(facts, data, size);
+	case AUXTAP_METADATA_VALUES:
+		return add_value_log(facts, data, size);
 	case AUXTAP_METADATA_MAPS:
 		return add_maps(facts, data, size);
 	case AUXTAP_METADATA_CAPTURE:
@@ -245,6 +266,9 @@ void report_facts_free(struct report_facts *facts)
 	free(facts->maps);
 	free(facts->threads);
 	free(facts->block_calls);
+	for (size_t i = 0; i < facts->nr_value_logs; i++)
+		free(facts->value_logs[i].words);
+	free(facts->value_logs);
 	free(facts->capture);
 	free(facts->message);
 	free(facts->exception);

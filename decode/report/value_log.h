@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a thread's log of values, a record of a recording's metadata (auxtap/values.h). */
+#ifndef AUXTAP_VALUE_LOG_H
+#define AUXTAP_VALUE_LOG_H
+
+#include <auxtap/values.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct value_log {
+	struct auxtap_values head; /* nr_words: the number of 'words' */
+	uint64_t *words;	   /* malloc'ed */
+};
+
+/* 1; 0: it makes no sense, and there is nothing to free; or -ENOMEM. */
+int value_log_read(struct value_log *log, const void *data, size_t size);
+
+struct value_log_entry {
+	unsigned int kind;     /* enum auxtap_values_kind, or an unknown one */
+	uint32_t insn;	       /* bits 16-31 of the tag */
+	uint32_t own;	       /* bits 32-63 of the tag */
+	const uint64_t *words; /* of the entry; they belong to the log */
+	size_t nr_words;
+};
+
+/*
+ * Reads the entry before *at, which begins as head.nr_words, and moves *at to its start. False:
+ * there is none, or the rest was overwritten.
+ */
+bool value_log_back(const struct value_log *log, size_t *at, struct value_log_entry *entry);
+
+/* What a WRITE or UNKNOWN entry says. False: it is another one, or makes no sense. */
+struct value_log_write {
+	uint64_t addr, nr_bytes; /* all memory: 0, UINT64_MAX */
+	const uint8_t *bytes;	 /* NULL: unknown */
+};
+bool value_log_write(const struct value_log_entry *entry, struct value_log_write *write);
+/*
+ * What a BLOCK entry says. regs: those at the start of this block, which become those at the start
+ * of the block before. False: it makes no sense.
+ */
+bool value_log_block(const struct value_log_entry *entry, uint64_t *regs, uint64_t *ip);
+
+#endif
