@@ -180,6 +180,8 @@ static int take_entries(struct build *b)
 		case AUXTAP_VALUES_SYSCALL:
 			b->pending.called = true;
 			break;
+		case AUXTAP_VALUES_VOID:
+			break;
 		default:
 			return 0; /* LOST, or an unknown kind */
 		}

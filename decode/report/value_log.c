@@ -62,6 +62,14 @@ bool value_log_write(const struct value_log_entry *entry, struct value_log_write
 	return write->nr_bytes && write->nr_bytes <= 8 * (entry->nr_words - 1);
 }
 
+bool value_log_void(const struct value_log_entry *entry, struct value_log_write *write)
+{
+	if (entry->kind != AUXTAP_VALUES_VOID || entry->nr_words < 2)
+		return false;
+	*write = (struct value_log_write){.addr = entry->words[0], .nr_bytes = entry->words[1]};
+	return true;
+}
+
 bool value_log_block(const struct value_log_entry *entry, uint64_t *regs, uint64_t *ip)
 {
 	const uint64_t *word = entry->words;

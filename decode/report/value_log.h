@@ -36,6 +36,12 @@ struct value_log_write {
 };
 bool value_log_write(const struct value_log_entry *entry, struct value_log_write *write);
 /*
+ * Is it a VOID entry? What it says: in that range some bytes may have been written with the value
+ * that they had.
+ */
+bool value_log_void(const struct value_log_entry *entry, struct value_log_write *write);
+
+/*
  * What a BLOCK entry says. regs: those at the start of this block, which become those at the start
  * of the block before. False: it makes no sense.
  */

@@ -36,6 +36,11 @@ enum auxtap_values_kind {
 	AUXTAP_VALUES_SYSCALL,
 	/* What ran here is not in the ring. */
 	AUXTAP_VALUES_LOST,
+	/*
+	 * Was an UNKNOWN entry: WRITE entries after it have what changed. Bytes of the range (none
+	 * if its length is 0) may have been written with the value that they had.
+	 */
+	AUXTAP_VALUES_VOID,
 };
 
 /* 'instruction': after those of the block that were executed */

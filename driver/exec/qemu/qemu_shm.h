@@ -11,7 +11,7 @@
 #include "hw/hw_types.h"
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
-#define QEMU_SHM_VERSION 12
+#define QEMU_SHM_VERSION 13
 
 #define QEMU_NR_RECS	 2048
 #define QEMU_NR_SLOTS	 4096 /* power of two */

@@ -16,6 +16,8 @@ struct qemu_values {
 	uint64_t head;	   /* words written since the start */
 	uint32_t busy;	   /* an entry is being written */
 	uint32_t threads;  /* the process had more than one */
+	uint32_t unseen;   /* bytes that the running instruction may write without a callback */
+	uint32_t reserved;
 	uint64_t regs[AUXTAP_VALUES_REGS];
 	uint64_t word[];
 };

@@ -76,8 +76,12 @@ static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
 static bool after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
 	u32 word[2] = {(u32)ip, (u32)(ip >> 32)};
+	bool is_handler = report_signal(rec, env, ip), is_left = qp_left_by_exception();
 
-	if (report_signal(rec, env, ip) || !qp_left_by_exception())
+	/* a frame was written, or a part of one */
+	if (is_handler || is_left || qp_values_in_handler(env))
+		qp_values_unknown(0, ~0ull);
+	if (is_handler || !is_left)
 		return false;
 	qp_message(rec, QEMU_MSG_LEFT, word, 2);
 	return true;
@@ -233,31 +237,21 @@ static __attribute__((used)) void vsyscall_body(unsigned int cpu, void *arg, voi
 	qp_message(rec, QEMU_MSG_VSYSCALL, word, 2);
 }
 
-/*
- * With --values. A limit of 0 means that signals were delivered: a handler's frame may have been
- * written.
- */
+/* With --values. */
 static __attribute__((used)) void values_body(unsigned int cpu, void *arg, void *env)
 {
 	const struct qemu_block *block = &qp.shm->block[(u32)(uintptr_t)arg];
-	bool delivered = !qp_rec->limit;
 
 	block_body(cpu, arg, env);
-	if (delivered)
-		qp_values_unknown(0, ~0ull);
 	qp_values_block(block->ip, block->nr_insns, env);
 }
 
 static __attribute__((used)) void rep_values_body(unsigned int cpu, void *arg, void *env)
 {
-	bool delivered = !qp_rec->limit;
-
 	(void)cpu;
 	/* re-entered after an interrupt: it is not a new block */
 	if (!begin_rep(arg, env))
 		qp_values_lost();
-	if (delivered)
-		qp_values_unknown(0, ~0ull);
 	qp_values_block(qp.shm->block[(u32)(uintptr_t)arg].ip, 1, env);
 }
 

@@ -143,7 +143,13 @@ void qp_threads_forked(void);
 void qp_values_translate(struct qemu_plugin_tb *tb);
 void qp_values_block(u64 ip, u32 nr_insns, const union qemu_env *env);
 void qp_values_unknown(u64 addr, u64 len); /* 0, ~0: all memory */
+/* The system call that begins may write there, and nowhere else. */
+void qp_values_by_call(u64 addr, u64 len);
+/* The system call, of which qp_values_unknown() gave the range at addr, wrote 'nr' bytes to it. */
+void qp_values_call_wrote(u64 addr, u64 nr);
 void qp_values_left(u64 ip);
+/* May a signal handler begin here? */
+bool qp_values_in_handler(const union qemu_env *env);
 void qp_values_lost(void);
 void qp_values_called(void);
 void qp_values_threads(void);
@@ -164,6 +170,7 @@ void qp_heap_entered(u64 ip); /* to be called at each block if there are any */
 u64 qp_heap_ring(void);	      /* struct qemu_heap_log, or 0 */
 /* qemu_plugin_kernel.c */
 void qp_values_syscall(s64 nr, const u64 arg[6]);
+void qp_values_syscall_failed(s64 nr, const u64 arg[6]); /* it wrote nothing */
 void qp_values_syscall_ret(s64 nr, const u64 arg[6], s64 result);
 
 /* qemu_plugin_exec.c: returns only if the program cannot be traced, or not be executed. */

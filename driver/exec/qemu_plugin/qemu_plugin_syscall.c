@@ -220,6 +220,8 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 		return;
 	qemu_store(&rec->in_syscall, 0);
 	if (failed) {
+		if (qp.shm->values && result != -EFAULT)
+			qp_values_syscall_failed(nr, call_arg);
 		report_refused(rec, qp.arch->call(nr), result);
 		return;
 	}

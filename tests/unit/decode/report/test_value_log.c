@@ -97,6 +97,7 @@ static void senseless_entries(void **state)
 		{TAG(AUXTAP_VALUES_WRITE, 0, 0, 8), false, false},
 		{TAG(AUXTAP_VALUES_UNKNOWN, 2, 0, 0), true, false},
 		{TAG(AUXTAP_VALUES_UNKNOWN, 0, 0, 0), false, false},
+		{TAG(AUXTAP_VALUES_VOID, 2, 0, 0), false, false},
 		{TAG(AUXTAP_VALUES_BLOCK, 2, 1, 0x2), false, true},
 		{TAG(AUXTAP_VALUES_BLOCK, 2, 1, 0x3), false, false}, /* two registers, one value */
 		{TAG(AUXTAP_VALUES_BLOCK, 2, 1, 0x40000), false, false}, /* there are 18 */
@@ -118,6 +119,37 @@ static void senseless_entries(void **state)
 		assert_int_equal(entry.kind == AUXTAP_VALUES_BLOCK &&
 					 value_log_block(&entry, regs, &ip),
 				 cases[i].is_block);
+		free(log.words);
+	}
+}
+
+static void void_entries(void **state)
+{
+	static const struct {
+		uint64_t tag;
+		bool is_void;
+	} cases[] = {
+		{TAG(AUXTAP_VALUES_VOID, 2, 0, 0), true},
+		{TAG(AUXTAP_VALUES_VOID, 1, 0, 0), false},
+		{TAG(AUXTAP_VALUES_UNKNOWN, 2, 0, 0), false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const uint64_t words[] = {0x1000, 16, cases[i].tag};
+		struct value_log_entry entry;
+		struct value_log_write write;
+		struct value_log log;
+		size_t at = 3;
+
+		assert_int_equal(read_log(&log, words, 3, 0), 1);
+		assert_true(value_log_back(&log, &at, &entry));
+		assert_int_equal(value_log_void(&entry, &write), cases[i].is_void);
+		if (cases[i].is_void) {
+			assert_int_equal(write.addr, 0x1000);
+			assert_int_equal(write.nr_bytes, 16);
+			assert_null(write.bytes);
+		}
 		free(log.words);
 	}
 }
@@ -146,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries),
 		cmocka_unit_test(senseless_entries),
+		cmocka_unit_test(void_entries),
 		cmocka_unit_test(senseless_records),
 	};
 
