@@ -105,6 +105,32 @@ function originNode(origin, memory) {
 	return made;
 }
 
+/* A bad pointer, index or return address: what read and wrote it, the newest step first. */
+function sliceNodes({ of, value, steps }, hasOrigin) {
+	const overwritten = of === 'return_address' || of === 'after_block';
+	const subjects = {
+		pointer: hasOrigin ? null : value === '0x0' ? 'The null pointer' : 'The pointer',
+		index: 'The index', return_address: 'The return address', after_block: 'What follows the block',
+	};
+
+	return steps.map(({ kind, is_part: isPart, location, callers }, i) => {
+		const subject = i ? null : subjects[of];
+		const inCall = location.address !== callers[0].address;
+
+		if (kind === 'never_set')
+			return node('p', 'note', subject ?
+				`${subject} was read from a local variable that was never set, by ` :
+				'That was a local variable that was never set, read by ', locationNode(callers[0]));
+
+		const made = node('p', 'note', `${subject || 'Before, it'} was ` +
+			`${isPart ? 'partly ' : ''}${overwritten ? 'overwritten' : kind} ` +
+			(inCall ? 'in a call from ' : 'by '));
+
+		callers.forEach((caller, k) => made.append(k ? ', from ' : '', locationNode(caller)));
+		return made;
+	});
+}
+
 function crashHead(report) {
 	const { crash } = report;
 	const who = `pid ${crash.pid}${crash.tid === crash.pid ? '' : `, thread ${crash.tid}`}`;
@@ -116,6 +142,8 @@ function crashHead(report) {
 		made.append(node('p', 'cause', safe(crash.cause)));
 	if (crash.pointer_origin)
 		made.append(originNode(crash.pointer_origin, report.pointed_memory));
+	if (crash.slice)
+		made.append(...sliceNodes(crash.slice, crash.pointer_origin !== null));
 	if (crash.message)
 		made.append(node('p', 'note', 'Its message: ', node('code', '', safe(crash.message))));
 	if (crash.exception)

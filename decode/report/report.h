@@ -11,7 +11,9 @@
 
 #include "decode/flow/callstack.h"
 #include "decode/image/image_frame.h"
+#include "report_callers.h"
 #include "report_facts.h"
+#include "report_slice.h"
 
 #include <auxtap/crash.h>
 #include <auxtap/decode.h>
@@ -61,7 +63,9 @@ struct fault {
 	unsigned int insn_size; /* of the instruction, if it is the one before the ip */
 	char where[192];	/* bad_ip: what is known of the memory there */
 	bool bad_return;	/* the return at ip goes to a non-canonical address */
-	bool no_frame;		/* no fault: the kernel could not write a signal handler's frame */
+	/* where the return address is that was overwritten, if that is proved; 0: not proved */
+	uint64_t overwritten_return;
+	bool no_frame; /* no fault: the kernel could not write a signal handler's frame */
 	bool uncaught; /* abort() because an exception had no handler, or could not leave */
 	struct fault_access access;
 };
@@ -568,30 +572,6 @@ void report_overrun_line(const struct report_out *ro, const struct report_facts 
 void report_overruns_print(const struct report_out *ro, const struct report_facts *facts,
 			   const struct auxtap_regs *regs);
 
-#define REPORT_MAX_CALLERS 6
-
-/*
- * Functions of the program, innermost first: pc is in the call; level selects one of the functions
- * inlined there.
- */
-struct report_callers {
-	struct report_caller {
-		uint64_t pc;
-		int level;
-	} at[REPORT_MAX_CALLERS];
-	int nr;
-};
-
-/*
- * report_block_calls.c: finds the callers of the function that allocated or freed a block and that
- * returns to return_addr. There is at least one: if none is the program's own, the function at
- * return_addr.
- */
-void report_block_callers(const struct report_out *ro, const struct report_facts *facts,
-			  uint32_t arch, const struct auxtap_crash_block *block,
-			  enum auxtap_block_action action, uint64_t return_addr,
-			  struct report_callers *callers);
-
 /* ---- images (report_images.c) ---- */
 
 void report_images_print(const struct report_out *ro, const struct report_facts *facts);
@@ -823,6 +803,7 @@ struct report_headline {
 	uint64_t flow_end;		  /* the next address of the flow, if flow_end_known */
 	const struct report_branch *last; /* the branch that went to ip; NULL: unknown */
 	struct report_origin origin;
+	struct report_slice slice;
 };
 
 /* Finds head->origin. */

@@ -70,6 +70,21 @@ static void add_own(const struct report_out *ro, uint64_t pc, struct report_call
 			add_caller(callers, pc, (int)i);
 }
 
+void report_callers_add(const struct report_out *ro, uint64_t pc,
+			const struct unwind_frames *frames, struct report_callers *callers)
+{
+	callers->nr = 0;
+	add_own(ro, pc, callers);
+	for (int i = 1; i < frames->nr; i++) {
+		if ((frames->by_pointers && i >= frames->by_pointers) ||
+		    (frames->overwritten && i >= frames->overwritten))
+			break;
+		add_own(ro, frames->pcs[i], callers);
+	}
+	if (!callers->nr)
+		add_caller(callers, pc, 0);
+}
+
 void report_block_callers(const struct report_out *ro, const struct report_facts *facts,
 			  uint32_t arch, const struct auxtap_crash_block *block,
 			  enum auxtap_block_action action, uint64_t return_addr,
@@ -81,8 +96,7 @@ void report_block_callers(const struct report_out *ro, const struct report_facts
 	struct unwind_frames frames;
 	struct auxtap_regs regs;
 
-	callers->nr = 0;
-	add_own(ro, return_addr - 1, callers);
+	frames.nr = 0;
 	if (call) {
 		stack = (struct report_memory){.addr = call->sp,
 					       .nr_bytes = call->nr_stack,
@@ -91,13 +105,6 @@ void report_block_callers(const struct report_out *ro, const struct report_facts
 		then.nr_memory = 1;
 		set_regs(&regs, arch, call, return_addr);
 		unwind_backtrace(&then, ro->images, &regs, 0, 0, &frames);
-		for (int i = 1; i < frames.nr; i++) {
-			if ((frames.by_pointers && i >= frames.by_pointers) ||
-			    (frames.overwritten && i >= frames.overwritten))
-				break;
-			add_own(ro, frames.pcs[i], callers);
-		}
 	}
-	if (!callers->nr)
-		add_caller(callers, return_addr - 1, 0);
+	report_callers_add(ro, return_addr - 1, &frames, callers);
 }

@@ -159,8 +159,10 @@ void report_death_explain(struct report *r, struct report_death *death)
 	if (!report_is_user_snapshot(r))
 		report_headline_explain(&r->ro, &r->facts, head);
 	report_origin_find(&r->ro, &r->facts, head);
+	report_slice_find(&r->ro, &r->facts, head);
 	choose_blocks(r, death);
 	report_origin_check(&r->ro, &r->facts, head);
+	report_slice_check(&r->ro, head);
 	death->unloaded = head->regs && report_was_unloaded(&r->ro, &r->facts, ip);
 	if (death->view)
 		explain_flow(r, death, ip);

@@ -161,9 +161,13 @@ void report_headline_print(const struct report_out *ro, const struct report_fact
 	if (head->fault->why[0])
 		fprintf(out, "  %s\n", report_text(ro, head->fault->why));
 	report_origin_print(ro, facts, &head->origin);
+	if (head->slice.of != REPORT_SLICE_AFTER_BLOCK)
+		report_slice_print(ro, head);
 	if (facts->message)
 		fprintf(out, "  Its message: %s\n", report_text(ro, facts->message));
 	report_exception_print(ro, facts, head->regs, head->fault->uncaught);
 	report_overrun_line(ro, facts, head->regs);
+	if (head->slice.of == REPORT_SLICE_AFTER_BLOCK)
+		report_slice_print(ro, head);
 	print_facts(ro, facts, head);
 }

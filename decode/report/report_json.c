@@ -215,6 +215,7 @@ static void put_crash(struct report_json *json, const struct report_death *death
 	json_out_text(j, "message", json->r->facts.message);
 	report_exception_json(json, death->head.regs, death->fault.uncaught);
 	report_json_origin(json, &head->origin);
+	report_json_slice(json, &head->slice);
 	put_where(json, death);
 	put_insn(json, death);
 	json_out_bool(j, "emulator_limit", c->flags & AUXTAP_CRASH_EMULATOR);

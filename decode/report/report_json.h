@@ -51,6 +51,7 @@ void report_json_pointed_memory(struct report_json *json, const struct auxtap_re
 /* report_exception.c */
 void report_exception_json(struct report_json *json, const struct auxtap_regs *regs, bool uncaught);
 void report_json_origin(struct report_json *json, const struct report_origin *origin);
+void report_json_slice(struct report_json *json, const struct report_slice *slice);
 void report_json_overruns(struct report_json *json, const struct auxtap_regs *regs);
 /* report_json_frames.c */
 void report_json_backtrace(struct report_json *json, const struct report_death *death);

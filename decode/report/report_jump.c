@@ -153,10 +153,12 @@ static void explain_return(const struct report_out *ro, const struct report_fact
 	len = snprintf(fault->why, sizeof(fault->why), "it returned to 0x%" PRIx64 ", %s", ip,
 		       fault->where);
 	report_regs_sp(regs, &sp);
-	if (r->expected && r->unmatched && len > 0)
-		describe_unmatched_return(ro,
-					  is_overwritten(facts, ro->images, regs, r, r->from, sp),
-					  r, fault->why + len, sizeof(fault->why) - (size_t)len);
+	if (!r->expected || !r->unmatched || len <= 0)
+		return;
+	if (is_overwritten(facts, ro->images, regs, r, r->from, sp))
+		fault->overwritten_return = sp - 8;
+	describe_unmatched_return(ro, fault->overwritten_return, r, fault->why + len,
+				  sizeof(fault->why) - (size_t)len);
 }
 
 /* Explains a return at ip that faulted itself: the trace has no branch for it. */
@@ -170,11 +172,12 @@ static void explain_refused(const struct report_out *ro, const struct report_fac
 
 	last.expected = callstack_newest(&r->calls, 0);
 	report_regs_sp(regs, &sp);
-	if (last.expected)
-		describe_unmatched_return(ro,
-					  is_overwritten(facts, ro->images, regs, &last, ip,
-							 sp + 8),
-					  &last, fault->why + len, sizeof(fault->why) - len);
+	if (!last.expected)
+		return;
+	if (is_overwritten(facts, ro->images, regs, &last, ip, sp + 8))
+		fault->overwritten_return = sp;
+	describe_unmatched_return(ro, fault->overwritten_return, &last, fault->why + len,
+				  sizeof(fault->why) - len);
 }
 
 static const char *base_name(const char *path)

@@ -43,6 +43,43 @@ def name_of(loc):
     return loc['function'] + (' (inlined)' if loc.get('inlined') else '')
 
 
+def check_slice(crash, said):
+    """The sentences about the slice, which are in the text."""
+    sliced = crash['slice']
+    found = []
+    if not sliced:
+        assert not any(line.startswith('Before, it was ') for line in said), said
+        return found
+    subject = {'pointer': 'The pointer' if int(sliced['value'], 16) else 'The null pointer',
+               'index': 'The index', 'return_address': 'The return address',
+               'after_block': 'That'}[sliced['of']]
+    if sliced['of'] == 'pointer' and crash['pointer_origin']:
+        subject = None
+    for step in sliced['steps']:
+        first, rest = step['callers'][0], step['callers'][1:]
+        if step['kind'] == 'never_set':
+            words = ('That was a local variable that was never set, read by '
+                     if not subject else
+                     ' was read from a local variable that was never set, by ')
+        else:
+            overwritten = sliced['of'] in ('return_address', 'after_block')
+            subject = subject or 'Before, it'
+            words = ' was %s%s %s ' % (
+                'partly ' if step['is_part'] else '',
+                'overwritten' if overwritten else step['kind'],
+                'by' if step['location']['address'] == first['address'] else 'in a call from')
+        words = (subject or '') + words + name_of(first)
+        at = next(i for i, line in enumerate(said)
+                  if line.startswith(words) and line not in found)
+        found.append(said[at])
+        if step['kind'] != 'never_set':
+            for caller, line in zip(rest, said[at + 1:]):
+                assert line.startswith('from ' + name_of(caller)), (line, caller)
+                found.append(line)
+        subject = None
+    return found
+
+
 def check_head(lines, report):
     crash, text = report['crash'], '\n'.join(lines)
     assert crash['signal']['name'] in lines[0] and crash['signal']['text'] in lines[0], lines[0]
@@ -78,6 +115,7 @@ def check_head(lines, report):
         line = next(line for line in said if line.startswith(words))
         assert line.endswith(rest) and (', from ' in line) == bool(rest), (line, origin)
         known.append(line)
+    known += check_slice(crash, said)
     thrown = crash['exception']
     if thrown:
         words = 'Its exception: ' if thrown['uncaught'] else 'The exception being handled: '

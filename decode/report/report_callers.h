@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Functions of the program that led to a call of malloc() or free(), or to a write to memory. */
+#ifndef AUXTAP_REPORT_CALLERS_H
+#define AUXTAP_REPORT_CALLERS_H
+
+#include "report_facts.h"
+
+struct report_out;
+struct unwind_frames;
+
+#define REPORT_MAX_CALLERS 6
+
+/*
+ * Functions of the program, innermost first: pc is in the call; level selects one of the functions
+ * inlined there.
+ */
+struct report_callers {
+	struct report_caller {
+		uint64_t pc;
+		int level;
+	} at[REPORT_MAX_CALLERS];
+	int nr;
+};
+
+/* Adds those at pc, and those that the frames after the first one return to. */
+void report_callers_add(const struct report_out *ro, uint64_t pc,
+			const struct unwind_frames *frames, struct report_callers *callers);
+
+/*
+ * report_block_calls.c: finds the callers of the function that allocated or freed a block and that
+ * returns to return_addr. There is at least one: if none is the program's own, the function at
+ * return_addr.
+ */
+void report_block_callers(const struct report_out *ro, const struct report_facts *facts,
+			  uint32_t arch, const struct auxtap_crash_block *block,
+			  enum auxtap_block_action action, uint64_t return_addr,
+			  struct report_callers *callers);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Prints the slice of what led to the death. */
+#include "report_json.h"
+
+static const char *const kinds[] = {
+	[REPORT_SLICE_READ] = "read",
+	[REPORT_SLICE_WRITTEN] = "written",
+	[REPORT_SLICE_SET] = "set",
+	[REPORT_SLICE_COMPUTED] = "computed",
+	[REPORT_SLICE_NEVER_SET] = "never_set",
+};
+
+static void print_callers(const struct report_out *ro, const struct report_callers *callers)
+{
+	for (int i = 0; i < callers->nr; i++) {
+		fputs(i ? "\n    from " : "", ro->out);
+		report_print_level(ro, callers->at[i].pc, callers->at[i].level);
+	}
+	fputc('\n', ro->out);
+}
+
+static void print_step(const struct report_out *ro, const struct report_slice_step *step,
+		       const char *what, const char *word)
+{
+	const bool in_call = step->callers.at[0].pc != step->ip;
+
+	if (step->kind == REPORT_SLICE_NEVER_SET) {
+		/* the line before is that of the read */
+		if (what)
+			fprintf(ro->out,
+				"  %s was read from a local variable that was never set, by ",
+				what);
+		else
+			fputs("  That was a local variable that was never set, read by ", ro->out);
+		report_print_level(ro, step->callers.at[0].pc, step->callers.at[0].level);
+		fputc('\n', ro->out);
+		return;
+	}
+	fprintf(ro->out, "  %s was %s%s %s ", what ? what : "Before, it",
+		step->is_part ? "partly " : "", word, in_call ? "in a call from" : "by");
+	print_callers(ro, &step->callers);
+}
+
+/* What the first sentence is about; NULL: what the line before is about. */
+static const char *subject(const struct report_headline *head)
+{
+	switch (head->slice.of) {
+	case REPORT_SLICE_NOTHING:
+		break;
+	case REPORT_SLICE_POINTER:
+		if (head->origin.kind != REPORT_ORIGIN_UNKNOWN)
+			return NULL;
+		return head->slice.value ? "The pointer" : "The null pointer";
+	case REPORT_SLICE_INDEX:
+		return "The index";
+	case REPORT_SLICE_RETURN_ADDRESS:
+		return "The return address";
+	case REPORT_SLICE_AFTER_BLOCK:
+		return "That";
+	}
+	return "";
+}
+
+void report_slice_print(const struct report_out *ro, const struct report_headline *head)
+{
+	const bool is_overwritten = head->slice.of == REPORT_SLICE_RETURN_ADDRESS ||
+				    head->slice.of == REPORT_SLICE_AFTER_BLOCK;
+	const char *what = subject(head);
+
+	for (int i = 0; i < head->slice.nr; i++) {
+		const struct report_slice_step *step = &head->slice.steps[i];
+
+		print_step(ro, step, what, is_overwritten ? "overwritten" : kinds[step->kind]);
+		what = NULL;
+	}
+}
+
+void report_json_slice(struct report_json *json, const struct report_slice *slice)
+{
+	static const char *const of[] = {
+		[REPORT_SLICE_POINTER] = "pointer",
+		[REPORT_SLICE_INDEX] = "index",
+		[REPORT_SLICE_RETURN_ADDRESS] = "return_address",
+		[REPORT_SLICE_AFTER_BLOCK] = "after_block",
+	};
+	struct json_out *j = &json->j;
+
+	if (slice->of == REPORT_SLICE_NOTHING) {
+		json_out_null(j, "slice");
+		return;
+	}
+	json_out_open(j, "slice", '{');
+	json_out_text(j, "of", of[slice->of]);
+	json_out_hex(j, "value", slice->value);
+	json_out_open(j, "steps", '[');
+	for (int i = 0; i < slice->nr; i++) {
+		const struct report_slice_step *step = &slice->steps[i];
+
+		json_out_open(j, NULL, '{');
+		json_out_text(j, "kind", kinds[step->kind]);
+		if (step->addr)
+			json_out_hex(j, "address", step->addr);
+		else
+			json_out_null(j, "address");
+		json_out_bool(j, "is_local", step->is_local);
+		json_out_bool(j, "is_part", step->is_part);
+		report_json_location(json, &json->r->ro, "location", step->ip, false);
+		json_out_open(j, "callers", '[');
+		for (int k = 0; k < step->callers.nr; k++)
+			report_json_level(json, NULL, step->callers.at[k].pc,
+					  step->callers.at[k].level);
+		json_out_close(j, ']');
+		json_out_close(j, '}');
+	}
+	json_out_close(j, ']');
+	json_out_close(j, '}');
+}
