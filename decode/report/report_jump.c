@@ -117,7 +117,7 @@ static void location_text(const struct report_out *ro, uint64_t addr, char *text
 		 location[0] ? ")" : "");
 }
 
-/* Describes a return that matches none of the calls, and where the last call was. */
+/* Describes a return that matches none of the calls, and where the innermost one was. */
 static void describe_unmatched_return(const struct report_out *ro, bool proved,
 				      const struct report_returns *r, char *text, size_t size)
 {
@@ -126,7 +126,7 @@ static void describe_unmatched_return(const struct report_out *ro, bool proved,
 	location_text(ro, r->expected - 1, call, sizeof(call));
 	snprintf(text, size, "%s %s",
 		 proved ? ": the return address was overwritten; the call was from" :
-			  ", and not to the last call before, which was from",
+			  ", and not to the innermost call that had not returned, which was from",
 		 call);
 }
 

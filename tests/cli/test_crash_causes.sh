@@ -164,8 +164,8 @@ for engine in "${engines[@]}"; do
 		fail "$engine noexec: $(sed -n '/^Backtrace/,/^$/p' data.report.txt)"
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
 	jump "$engine" unload ', from unload at' 'to its caller plugin_event (jumps.c:[0-9]*), whose code is no longer mapped$'
-	jump "$engine" context 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from bad_context (jumps.c:'
-	jump "$engine" push 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from main (jumps.c:'
+	jump "$engine" context 'it returned to 0x5550, where nothing is mapped, and not to the innermost call that had not returned, which was from bad_context (jumps.c:'
+	jump "$engine" push 'it returned to 0x5550, where nothing is mapped, and not to the innermost call that had not returned, which was from main (jumps.c:'
 	jump "$engine" middle 'it wrote to 0x0 (1 byte); a null pointer'
 	sed -n '/^Backtrace/,/^$/p' data.report.txt >frames
 	[ "$(grep -c '^  #' frames)" = 1 ] &&
