@@ -106,10 +106,10 @@ function originNode(origin, memory) {
 }
 
 /* A bad pointer, index or return address: what read and wrote it, the newest step first. */
-function sliceNodes({ of, value, steps }, hasOrigin) {
+function sliceNodes({ of, value, steps }, origin) {
 	const overwritten = of === 'return_address' || of === 'after_block';
 	const subjects = {
-		pointer: hasOrigin ? null : value === '0x0' ? 'The null pointer' : 'The pointer',
+		pointer: origin ? null : value === '0x0' ? 'The null pointer' : 'The pointer',
 		index: 'The index', return_address: 'The return address', after_block: 'What follows the block',
 	};
 
@@ -118,9 +118,10 @@ function sliceNodes({ of, value, steps }, hasOrigin) {
 		const inCall = location.address !== callers[0].address;
 
 		if (kind === 'never_set')
-			return node('p', 'note', subject ?
-				`${subject} was read from a local variable that was never set, by ` :
-				'That was a local variable that was never set, read by ', locationNode(callers[0]));
+			return node('p', 'note', !subject && !i && origin.location.address === location.address ?
+				'That was a local variable that was never set, read by ' :
+				`${subject || 'Before, it'} was read from a local variable that was never set, by `,
+			locationNode(callers[0]));
 
 		const made = node('p', 'note', `${subject || 'Before, it'} was ` +
 			`${isPart ? 'partly ' : ''}${overwritten ? 'overwritten' : kind} ` +
@@ -143,7 +144,7 @@ function crashHead(report) {
 	if (crash.pointer_origin)
 		made.append(originNode(crash.pointer_origin, report.pointed_memory));
 	if (crash.slice)
-		made.append(...sliceNodes(crash.slice, crash.pointer_origin !== null));
+		made.append(...sliceNodes(crash.slice, crash.pointer_origin));
 	if (crash.message)
 		made.append(node('p', 'note', 'Its message: ', node('code', '', safe(crash.message))));
 	if (crash.exception)

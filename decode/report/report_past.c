@@ -542,15 +542,18 @@ static const ZydisDecodedOperand *find_operand(const struct x86_insn *x)
 	return NULL;
 }
 
+/* The memory operand of the instruction p->insn, which is decoded to *x; NULL: it has none. */
+static const ZydisDecodedOperand *operand_of(const struct past *p, struct x86_insn *x, uint64_t *ip)
+{
+	return past_insn(p, p->insn, x, ip) ? find_operand(x) : NULL;
+}
+
 bool past_operand(struct past *p, uint64_t *addr)
 {
-	const ZydisDecodedOperand *op;
 	struct x86_insn x;
 	uint64_t ip;
+	const ZydisDecodedOperand *op = operand_of(p, &x, &ip);
 
-	if (!past_insn(p, p->insn, &x, &ip))
-		return false;
-	op = find_operand(&x);
 	return op && address_before(p, p->insn, &x, ip, op, 0, addr);
 }
 
@@ -685,13 +688,10 @@ void past_unwind(const struct past *p, struct unwind_frames *frames)
 
 bool past_uses_stack(const struct past *p)
 {
-	const ZydisDecodedOperand *op;
 	struct x86_insn x;
 	uint64_t ip;
+	const ZydisDecodedOperand *op = operand_of(p, &x, &ip);
 
-	if (!past_insn(p, p->insn, &x, &ip))
-		return false;
-	op = find_operand(&x);
 	return op && (op->mem.base == ZYDIS_REGISTER_RSP || op->mem.base == ZYDIS_REGISTER_RBP);
 }
 
@@ -701,8 +701,9 @@ bool past_frame_slot(const struct past *p, uint64_t addr, uint64_t *slot)
 	struct past before = *p;
 	uint64_t ip, rbp, word;
 	struct x86_insn x;
+	const ZydisDecodedOperand *op = operand_of(p, &x, &ip);
 
-	if (!past_uses_stack(p) || !past_insn(p, p->insn, &x, &ip))
+	if (!op || !past_uses_stack(p))
 		return false;
 	past_unwind(p, &frames);
 	if (frames.nr < 2 || !frames.frames[0].has_cfa || !(frames.call_mask & 2))
@@ -711,7 +712,7 @@ bool past_frame_slot(const struct past *p, uint64_t addr, uint64_t *slot)
 	if (!past_word(p, *slot, sizeof(word), &word) || frames.pcs[1] + 1 != word)
 		return false;
 	/* rbp is the frame pointer if the return address is where it belongs */
-	if (find_operand(&x)->mem.base == ZYDIS_REGISTER_RBP &&
+	if (op->mem.base == ZYDIS_REGISTER_RBP &&
 	    (!past_reg(&before, ZYDIS_REGISTER_RBP, &rbp) || rbp + 8 != *slot))
 		return false;
 	return *slot - addr < STACK_BYTES && addr != *slot;

@@ -33,7 +33,7 @@ struct past {
 };
 
 /*
- * Begins at the end of the dying thread's log. False: there is none, or the process had other
+ * Starts at the end of the dying thread's log. False: the file has no log, or the process had other
  * threads, whose writes have no known order. work: limits the time that a damaged log takes.
  */
 bool past_begin(struct past *p, const struct report_out *ro, const struct report_facts *facts,

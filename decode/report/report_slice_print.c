@@ -19,19 +19,19 @@ static void print_callers(const struct report_out *ro, const struct report_calle
 	fputc('\n', ro->out);
 }
 
+/* what: NULL if a line before is about the value; is_origin: that line is about this read. */
 static void print_step(const struct report_out *ro, const struct report_slice_step *step,
-		       const char *what, const char *word)
+		       const char *what, bool is_origin, const char *word)
 {
 	const bool in_call = step->callers.at[0].pc != step->ip;
 
 	if (step->kind == REPORT_SLICE_NEVER_SET) {
-		/* the line before is that of the read */
-		if (what)
+		if (is_origin)
+			fputs("  That was a local variable that was never set, read by ", ro->out);
+		else
 			fprintf(ro->out,
 				"  %s was read from a local variable that was never set, by ",
-				what);
-		else
-			fputs("  That was a local variable that was never set, read by ", ro->out);
+				what ? what : "Before, it");
 		report_print_level(ro, step->callers.at[0].pc, step->callers.at[0].level);
 		fputc('\n', ro->out);
 		return;
@@ -70,7 +70,8 @@ void report_slice_print(const struct report_out *ro, const struct report_headlin
 	for (int i = 0; i < head->slice.nr; i++) {
 		const struct report_slice_step *step = &head->slice.steps[i];
 
-		print_step(ro, step, what, is_overwritten ? "overwritten" : kinds[step->kind]);
+		print_step(ro, step, what, !what && !i && step->ip == head->origin.ip,
+			   is_overwritten ? "overwritten" : kinds[step->kind]);
 		what = NULL;
 	}
 }

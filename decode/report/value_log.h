@@ -25,7 +25,7 @@ struct value_log_entry {
 
 /*
  * Reads the entry before *at, which begins as head.nr_words, and moves *at to its start. False:
- * there is none, or the rest was overwritten.
+ * it was the oldest, or the others were overwritten.
  */
 bool value_log_back(const struct value_log *log, size_t *at, struct value_log_entry *entry);
 

@@ -58,9 +58,12 @@ def check_slice(crash, said):
     for step in sliced['steps']:
         first, rest = step['callers'][0], step['callers'][1:]
         if step['kind'] == 'never_set':
-            words = ('That was a local variable that was never set, read by '
-                     if not subject else
-                     ' was read from a local variable that was never set, by ')
+            at = crash['pointer_origin'] and crash['pointer_origin']['location']['address']
+            if not subject and step is sliced['steps'][0] and at == step['location']['address']:
+                words = 'That was a local variable that was never set, read by '
+            else:
+                subject = subject or 'Before, it'
+                words = ' was read from a local variable that was never set, by '
         else:
             overwritten = sliced['of'] in ('return_address', 'after_block')
             subject = subject or 'Before, it'
