@@ -102,6 +102,14 @@ static NOINLINE long unset_with_calls(int how)
 	getppid();
 	return node->value; /* unset_with_calls */
 }
+static NOINLINE void copy_unset(int how)
+{
+	struct node *node;
+
+	if (how)
+		node = table[how];
+	one.node = node; /* copy_unset */
+}
 static NOINLINE int pick(int n)
 {
 	return n * 1000003; /* pick */
@@ -233,6 +241,11 @@ int main(int argc, char **argv)
 		dirty();
 		return (int)unset_with_calls(argc - 2);
 	}
+	if (!strcmp(what, "copy_unset")) {
+		dirty();
+		copy_unset(argc - 2); /* main_copy_unset */
+		return (int)use_named(&one);
+	}
 	if (!strcmp(what, "index"))
 		return (int)indexed((long *)table, pick(argc)); /* main_index */
 	if (!strcmp(what, "switch")) {
@@ -362,6 +375,9 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	! grep 'never set' found || fail "$cc local: $(cat found)"
 	case $cc in
 	*-O0)
+		says copy_unset "$read" 'Before, it was written by copy_unset at @copy_unset' \
+			'  main at @main_copy_unset' \
+			'Before, it was read from a local variable that was never set, by copy_unset at @copy_unset'
 		# a register adds up: where it began says nothing
 		steps steps
 		grep -qE '^The index was (computed|written) by step_on at' found ||
