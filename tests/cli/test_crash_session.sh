@@ -105,8 +105,9 @@ static int threads(int nr)
 	while (nr--) {
 		pthread_create(&t, NULL, short_work, NULL);
 		pthread_join(t, NULL);
-		while (!tgkill(getpid(), worker, 0)) /* joined, it may still be about to end */
-			sched_yield();
+		/* joined, it may still be about to end; polls fill the ring */
+		for (int us = 100; !tgkill(getpid(), worker, 0); us *= 2)
+			usleep(us);
 	}
 	fatal_store(NULL);
 	return 0;
