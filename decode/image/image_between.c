@@ -163,6 +163,27 @@ bool image_set_may_have_changed(struct auxtap_image_set *set, const struct image
 	return changed;
 }
 
+bool image_set_had_other_code(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr)
+{
+	const struct image_map *now;
+	struct image_space *space;
+	bool found = false;
+
+	pthread_mutex_lock(&set->lock);
+	space = image_space_get(set, pid, false);
+	now = space ? image_find_map(set, pid, time, addr) : NULL;
+	for (size_t i = now ? image_space_changes_until(space, time) : 0; i && !found; i--) {
+		const struct image_map *map = &space->changes[i - 1];
+
+		if (!map->image)
+			break;
+		/* the dynamic linker first maps a whole library, then its segments over that */
+		found = addr >= map->start && addr < map->end && map->image != now->image;
+	}
+	pthread_mutex_unlock(&set->lock);
+	return found;
+}
+
 size_t image_set_exec_times(struct auxtap_image_set *set, const struct image_between *b,
 			    uint64_t *times, size_t max)
 {

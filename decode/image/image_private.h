@@ -304,6 +304,11 @@ uint32_t image_set_bytes_unchanged(struct auxtap_image_set *set, const struct im
 				   uint64_t addr, uint32_t size);
 /* Whether any mapping of the process may have changed in that time. */
 bool image_set_may_have_changed(struct auxtap_image_set *set, const struct image_between *b);
+/*
+ * Whether the process has had other code at addr than at that time, since its last exec before it.
+ */
+bool image_set_had_other_code(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+			      uint64_t addr);
 /* Returns how many execs there were in that time; times gets those of the first 'max'. */
 size_t image_set_exec_times(struct auxtap_image_set *set, const struct image_between *b,
 			    uint64_t *times, size_t max);

@@ -3,6 +3,7 @@
  * Finds who called the functions that allocated and freed a block: for each such call the file
  * contains the caller's registers and stack, which are unwound like those of a thread.
  */
+#include "decode/image/image_private.h"
 #include "report_state.h"
 
 #include <string.h>
@@ -57,29 +58,44 @@ static void add_caller(struct report_callers *callers, uint64_t pc, int level)
 		callers->at[callers->nr++] = (struct report_caller){.pc = pc, .level = level};
 }
 
-/* Adds the functions inlined at pc that are the program's own, innermost first. */
-static void add_own(const struct report_out *ro, uint64_t pc, struct report_callers *callers)
+bool report_is_replaced(const struct report_out *ro, uint64_t pc)
+{
+	return image_set_had_other_code(ro->images, ro->pid, ro->time, pc);
+}
+
+/*
+ * Adds the functions inlined at pc that are the program's own, innermost first. False: the code has
+ * been replaced, and with it the unwind information: further frames are not known.
+ */
+static bool add_own(const struct report_out *ro, uint64_t pc, struct report_callers *callers)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
+	if (report_is_replaced(ro, pc)) {
+		add_caller(callers, pc, REPORT_REPLACED);
+		return false;
+	}
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image ||
 	    report_is_runtime(loc.image))
-		return;
+		return true;
 	for (unsigned int i = 0; i < loc.nr_frames; i++)
 		if (!report_is_library_function(&loc, i))
 			add_caller(callers, pc, (int)i);
+	return true;
 }
 
 void report_callers_add(const struct report_out *ro, uint64_t pc,
 			const struct unwind_frames *frames, struct report_callers *callers)
 {
+	bool known;
+
 	callers->nr = 0;
-	add_own(ro, pc, callers);
-	for (int i = 1; i < frames->nr; i++) {
+	known = add_own(ro, pc, callers);
+	for (int i = 1; known && i < frames->nr; i++) {
 		if ((frames->by_pointers && i >= frames->by_pointers) ||
 		    (frames->overwritten && i >= frames->overwritten))
 			break;
-		add_own(ro, frames->pcs[i], callers);
+		known = add_own(ro, frames->pcs[i], callers);
 	}
 	if (!callers->nr)
 		add_caller(callers, pc, 0);

@@ -101,7 +101,7 @@ static bool is_own_free(const struct report_out *ro, const struct report_facts *
 
 	report_block_callers(ro, facts, regs ? regs->arch : 0, b, AUXTAP_BLOCK_BAD_FREES,
 			     b->bad_free_at, &callers);
-	return own_level(ro, callers.at[0].pc + 1) >= 0;
+	return callers.at[0].level == REPORT_REPLACED || own_level(ro, callers.at[0].pc + 1) >= 0;
 }
 
 /*
@@ -523,6 +523,7 @@ void report_overruns_print(const struct report_out *ro, const struct report_fact
 static void put_call(struct report_json *json, const struct auxtap_regs *regs, const char *key,
 		     bool known, struct block_call call)
 {
+	const uint64_t pc = call.return_addr - 1;
 	struct report_callers callers;
 	struct json_out *j = &json->j;
 
@@ -535,7 +536,8 @@ static void put_call(struct report_json *json, const struct auxtap_regs *regs, c
 		json_out_i64(j, "tid", call.tid);
 	else
 		json_out_null(j, "tid");
-	report_json_location(json, &json->r->ro, "location", call.return_addr - 1, false);
+	report_json_level(json, "location", pc,
+			  report_is_replaced(&json->r->ro, pc) ? REPORT_REPLACED : 0);
 	find_callers(&json->r->ro, &json->r->facts, regs, &call, &callers);
 	json_out_open(j, "callers", '[');
 	for (int i = 0; i < callers.nr; i++)

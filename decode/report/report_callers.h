@@ -9,6 +9,8 @@ struct report_out;
 struct unwind_frames;
 
 #define REPORT_MAX_CALLERS 6
+/* Instead of a level: more than one library was loaded at pc; which of them called is unknown. */
+#define REPORT_REPLACED (-2)
 
 /*
  * Functions of the program, innermost first: pc is in the call; level selects one of the functions
@@ -22,7 +24,12 @@ struct report_callers {
 	int nr;
 };
 
-/* Adds those at pc, and those that the frames after the first one return to. */
+/* Has the process had other code at pc before? Which one ran there is not known. */
+bool report_is_replaced(const struct report_out *ro, uint64_t pc);
+/*
+ * Adds those at pc, and those that the frames after the first one return to, up to a frame in code
+ * that has been replaced.
+ */
 void report_callers_add(const struct report_out *ro, uint64_t pc,
 			const struct unwind_frames *frames, struct report_callers *callers);
 

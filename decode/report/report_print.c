@@ -150,6 +150,10 @@ void report_print_level(const struct report_out *ro, uint64_t addr, int level)
 	char name[256], location[160] = "";
 	const char *word = "in";
 
+	if (level == REPORT_REPLACED) {
+		fprintf(ro->out, "0x%" PRIx64 ", where more than one library was loaded", addr);
+		return;
+	}
 	if (find_location(ro, addr, &loc, name, sizeof(name), location)) {
 		frame = (unsigned int)level < loc.nr_frames ? &loc.frames[level] : NULL;
 		frame_name(ro, &loc, frame, name, sizeof(name), location, sizeof(location));
