@@ -25,6 +25,7 @@ static const struct signal_layout x86_layout = {8, 168, 176, 184};
 static const struct signal_layout a64_layout = {128, 560, 568, 576};
 
 #define RED_ZONE	  128
+#define BELOW_SP	  4096u
 #define STACK_GUARD_GAP	  (1u << 20) /* after an overflow sp may be this far below its stack */
 #define FRAME_BYTES	  4096u	     /* below the frame pointer */
 #define MAX_CONTEXT_FLAGS 15
@@ -171,6 +172,19 @@ static void write_stack_part(struct auxtap_session *s, struct trace_file *file,
 }
 
 /*
+ * Writes what is below the red zone: where a wrong frame pointer became the stack pointer, the
+ * return addresses of the thread are there. Nothing else is to be found in it.
+ */
+static void write_below(struct auxtap_session *s, struct trace_file *file,
+			const struct stack_ranges *stack, uint64_t end, uint64_t lowest)
+{
+	size_t size = end - lowest < BELOW_SP ? (size_t)(end - lowest) : BELOW_SP;
+
+	if (size)
+		free(write_range(s, file, stack->pid, end - size, &size));
+}
+
+/*
  * Writes the stack from sp up to the end of its mapping, and the 128 bytes below sp that leaf
  * functions use on x86-64 (the red zone of the ABI).
  */
@@ -193,8 +207,10 @@ static void write_stack(struct auxtap_session *s, struct trace_file *file,
 			from = e->start;
 		}
 	}
-	if (e && e->prot & PROT_READ)
-		write_stack_part(s, file, stack, from, e->end);
+	if (!e || !(e->prot & PROT_READ))
+		return;
+	write_stack_part(s, file, stack, from, e->end);
+	write_below(s, file, stack, from, e->start);
 }
 
 /*

@@ -666,9 +666,10 @@ static void unwind_interrupted(struct unwind *u, Dwfl *dwfl)
 }
 
 void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		      const struct auxtap_regs *regs, uint64_t last_call, uint64_t jump,
+		      const struct auxtap_regs *regs, const struct unwind_trace *trace,
 		      struct unwind_frames *out)
 {
+	static const struct unwind_trace unknown;
 	struct unwind u = {.facts = facts,
 			   .images = images,
 			   .regs = *regs,
@@ -679,6 +680,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	int begin;
 	bool jumped = false, proved;
 
+	trace = trace ? trace : &unknown;
 	memset(out, 0, sizeof(*out));
 	if (!report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
 		return;
@@ -688,16 +690,18 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		report_modules(&u, dwfl);
 	if (!is_code(&u, u.ip) && !was_code(dwfl, u.ip)) {
 		out->pcs[out->nr++] = u.ip;
-		jumped = is_code(&u, jump) && is_described(dwfl, jump);
+		jumped = is_code(&u, trace->jump) && is_described(dwfl, trace->jump);
 		if (jumped) {
-			u.ip = jump;
-		} else if (!return_from_stray_call(&u)) {
+			u.ip = trace->jump;
+		} else if ((trace->by_return && !called_by_last_call(&u, trace->open_call)) ||
+			   !return_from_stray_call(&u)) {
 			dwfl_end(dwfl);
 			return;
 		}
 	}
 	begin = out->nr;
-	proved = !begin && dwfl && !is_described(dwfl, u.ip) && called_by_last_call(&u, last_call);
+	proved = !begin && dwfl && !is_described(dwfl, u.ip) &&
+		 called_by_last_call(&u, trace->last_call);
 	if (proved)
 		out->pcs[out->nr++] = ip;
 	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u) &&

@@ -110,7 +110,10 @@ struct unwind_frames {
 	 * as its stack protector has found; those of the frames after it were, too. 0: none.
 	 */
 	int overwritten;
-	bool complete;	 /* the outermost frame was reached */
+	bool complete; /* the outermost frame was reached */
+	/* the trace has another call of the last function than the stack: see report_frames_check()
+	 */
+	bool contradicted;
 	bool not_called; /* no call returns to the last frame, a function's first instruction */
 	/* why it ends: the next return address, where no code is; 0: not the reason */
 	uint64_t bad_return_addr;
@@ -119,13 +122,19 @@ struct unwind_frames {
 	uint64_t unread_addr; /* why it ends: memory that is not in the file; 0: not the reason */
 };
 
+/* What the trace knows of the end of the thread; 0: unknown. */
+struct unwind_trace {
+	uint64_t last_call; /* the return address of the last call */
+	uint64_t open_call; /* that of the innermost call that has not returned */
+	uint64_t jump;	    /* the address of the jump that went to where no code is */
+	bool by_return;	    /* a return went there */
+};
+
 /*
- * Unwinds the stack by unwind information, as far as the stack makes sense. From the trace, 0 if
- * unknown: last_call is the return address of the last call, jump the address of the jump that went
- * to where no code is.
+ * Unwinds the stack by unwind information, as far as the stack makes sense. trace may be NULL.
  */
 void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		      const struct auxtap_regs *regs, uint64_t last_call, uint64_t jump,
+		      const struct auxtap_regs *regs, const struct unwind_trace *trace,
 		      struct unwind_frames *frames);
 
 /* report_abort.c: finds who called abort() in the backtrace, and sets 'why' and 'uncaught'. */
@@ -453,7 +462,7 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
  * Prints "age_of at null_deref.c:29", or "age_of in PROGRAM" if no source line is known.
  */
 void report_print_location(const struct report_out *ro, uint64_t addr);
-/* The same for one of the functions inlined there: level 0 is the innermost. */
+/* The same for one of the functions inlined there: level 0 is the innermost; or REPORT_REPLACED. */
 void report_print_level(const struct report_out *ro, uint64_t addr, int level);
 /* The same for the function that was called, not one inlined into it. */
 void report_print_outermost(const struct report_out *ro, uint64_t addr);
@@ -589,7 +598,8 @@ enum report_frames_end {
 	REPORT_FRAMES_NOT_IN_SNAPSHOT, /* the stack at frames->unread_addr */
 	REPORT_FRAMES_NO_FILE,
 	REPORT_FRAMES_NO_INFO,
-	REPORT_FRAMES_OVERWRITTEN, /* the saved registers that lead to the next frame */
+	REPORT_FRAMES_OVERWRITTEN,  /* the saved registers that lead to the next frame */
+	REPORT_FRAMES_CONTRADICTED, /* by the trace, which has another call */
 	REPORT_FRAMES_SENSELESS,
 };
 enum report_frames_end report_frames_end(const struct report_out *ro,
@@ -739,6 +749,14 @@ int report_returns_add(struct report_returns *returns, const struct auxtap_event
 void report_jump_explain(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs, const struct report_returns *returns,
 			 const struct report_branch *last, uint64_t ip, struct fault *fault);
+
+/*
+ * Does the stack, from a little below sp on, have the return address of a call elsewhere than in
+ * 'slot'? back is how many of the calls that have not returned are newer.
+ */
+bool report_returns_elsewhere(const struct report_facts *facts,
+			      const struct report_returns *returns, size_t back, uint64_t sp,
+			      uint64_t slot);
 
 /* Is nothing mapped at addr where an image was before? */
 bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts,

@@ -251,7 +251,7 @@ void report_abort_calls(const struct report_facts *facts, const struct auxtap_re
 							   map->end - map->start, map->pgoff,
 							   map->name, NULL, 0);
 	}
-	unwind_backtrace(facts, images, regs, 0, 0, &frames);
+	unwind_backtrace(facts, images, regs, NULL, &frames);
 	for (int i = 1; i < frames.nr && at_calls->nr < REPORT_MAX_AT_CALLS; i++)
 		if (frames.call_mask >> i & 1 && is_own_map(report_facts_map(facts, frames.pcs[i])))
 			at_calls->at[at_calls->nr++].return_addr = frames.pcs[i] + 1;

@@ -120,7 +120,7 @@ void report_block_callers(const struct report_out *ro, const struct report_facts
 		then.memory = &stack; /* the stack as it was then */
 		then.nr_memory = 1;
 		set_regs(&regs, arch, call, return_addr);
-		unwind_backtrace(&then, ro->images, &regs, 0, 0, &frames);
+		unwind_backtrace(&then, ro->images, &regs, NULL, &frames);
 	}
 	report_callers_add(ro, return_addr - 1, &frames, callers);
 }

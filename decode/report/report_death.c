@@ -70,6 +70,19 @@ bool report_death_has_insn(const struct report_death *death)
 	return death->head.regs && death->fault.has_insn && !death->fault.bad_ip;
 }
 
+static struct unwind_trace end_of_trace(const struct thread_view *view, uint64_t ip)
+{
+	const struct report_branch *last = report_branches_last(&view->branches);
+
+	return (struct unwind_trace){
+		.last_call = view->returns.last_call,
+		.open_call = callstack_newest(&view->returns.calls, 0),
+		.jump = report_branches_jump_to(&view->branches, ip),
+		.by_return = last && last->kind == AUXTAP_BRANCH_RETURN &&
+			     (last->to == ip || last->to == (ip & ~3ull)),
+	};
+}
+
 /* Finds the cause and the backtrace from the registers. */
 static void explain_regs(struct report *r, struct report_death *death, uint64_t ip)
 {
@@ -78,6 +91,7 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 	struct thread_view *view = death->view;
 	struct fault *fault = &death->fault;
 	struct auxtap_regs trapped = *regs;
+	struct unwind_trace trace = {.by_return = false};
 	uint8_t insn[15];
 
 	fault_explain(&r->facts, regs, insn, report_read_code(r, ip, insn, sizeof(insn)), fault);
@@ -87,12 +101,14 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 		fault->has_insn = regs->arch == AUXTAP_ARCH_AARCH64 || ip != fault->insn_ip;
 		fault->insn_ip = ip;
 	}
-	unwind_backtrace(&r->facts, r->ro.images, &trapped, view ? view->returns.last_call : 0,
-			 view ? report_branches_jump_to(&view->branches, ip) : 0, &death->frames);
+	if (view)
+		trace = end_of_trace(view, ip);
+	unwind_backtrace(&r->facts, r->ro.images, &trapped, &trace, &death->frames);
 	if (view) {
 		death->out_of_memory =
 			call_tree_died(view->calls, fault->has_insn ? fault->insn_ip : ip);
 		report_tails_find(&r->ro, view->calls, &death->frames);
+		report_frames_check(&r->ro, &r->facts, view, regs, &death->frames);
 	}
 	death->head.own_frame = report_own_frame(&r->ro, &death->frames);
 	death->what = "the call that sent SIGABRT";

@@ -111,6 +111,8 @@ enum report_frames_end report_frames_end(const struct report_out *ro,
 {
 	const struct report_map *map = report_facts_map(facts, frames->unread_addr);
 
+	if (frames->contradicted)
+		return REPORT_FRAMES_CONTRADICTED;
 	if (frames->nr == UNWIND_MAX_FRAMES)
 		return REPORT_FRAMES_TOO_MANY;
 	if (frames->not_called && is_context_start(ro, frames->pcs[frames->nr - 1]))
@@ -170,6 +172,11 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 		break;
 	case REPORT_FRAMES_OVERWRITTEN:
 		fputs("  What says where the next frame is was overwritten, too: further frames are not known.\n",
+		      ro->out);
+		break;
+	case REPORT_FRAMES_CONTRADICTED:
+		fputs("  The return address of this call is not where the frame pointer or the stack pointer leads: one of\n"
+		      "  them is wrong, or the address was overwritten. Variables and further frames are not known.\n",
 		      ro->out);
 		break;
 	case REPORT_FRAMES_SENSELESS:

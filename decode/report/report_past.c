@@ -679,7 +679,7 @@ void past_unwind(const struct past *p, struct unwind_frames *frames)
 	list_parts(s, regs.reg[AUXTAP_X86_SP]);
 	then.memory = s->parts;
 	then.nr_memory = s->nr_parts;
-	unwind_backtrace(&then, p->ro->images, &regs, 0, 0, frames);
+	unwind_backtrace(&then, p->ro->images, &regs, NULL, frames);
 	free(s);
 	for (int i = 0; i + 1 < frames->nr; i++)
 		if (!frames->frames[i].has_cfa || !is_pushed(p, frames->frames[i].cfa - 8))

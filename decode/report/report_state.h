@@ -70,6 +70,13 @@ struct report {
 	size_t nr_maps, max_maps;
 };
 
+/* ---- the backtrace against the trace (report_frame_check.c) ---- */
+
+/* Ends the backtrace where the trace shows another call, and sets frames->contradicted then. */
+void report_frames_check(const struct report_out *ro, const struct report_facts *facts,
+			 struct thread_view *view, const struct auxtap_regs *regs,
+			 struct unwind_frames *frames);
+
 /* ---- the death (report_death.c) ---- */
 
 struct report_death {

@@ -140,7 +140,8 @@ void report_vars_each(const struct report_out *ro, const struct report_facts *fa
 
 	if (facts->redacted || !frames->frames[nr].valid)
 		return;
-	query.caller_missing = nr + 1 == frames->nr;
+	query.caller_missing = nr + 1 == frames->nr ||
+			       (frames->call_mask >> (nr + 1) & 1 && !frames->frames[nr + 1].valid);
 	if (nr + 1 < frames->nr && frames->call_mask >> (nr + 1) & 1 &&
 	    frames->frames[nr + 1].valid) {
 		query.caller = &frames->frames[nr + 1];

@@ -38,6 +38,8 @@ def place(loc):
 
 
 def name_of(loc):
+    if loc.get('replaced'):
+        return loc['address'] + ', where more than one library was loaded'
     if 'function' not in loc:
         return loc['address']
     return loc['function'] + (' (inlined)' if loc.get('inlined') else '')
@@ -329,6 +331,7 @@ def check_backtrace(lines, report):
             ends = {'... and further frames': 'too_many', 'No call returns': 'not_called',
                     'The next return address': 'no_code', 'The snapshot does not': 'not_in_snapshot',
                     'No file with': 'no_file', 'No unwind information': 'no_unwind_information',
+                    'The return address of this': 'contradicted',
                     'The stack makes no sense': 'senseless',
                     'What says where the next': 'overwritten'}
             end = [v for k, v in ends.items() if line.startswith('  ' + k)]

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Compares the backtrace with the calls of the trace that have not returned. A wrong frame pointer
+ * (a callee has overwritten the saved one) leads to frames that are none: where the trace shows
+ * another call, and the return address that it pushed is elsewhere in the stack, the backtrace
+ * ends.
+ */
+#include "report_state.h"
+
+#include <stdlib.h>
+
+#define MAX_INSN     15
+#define STACK_BELOW  4096	/* bytes below a frame where a return address is looked for */
+#define STACK_SEARCH (1u << 20) /* and above it */
+
+/* The entry of the function around addr by its symbol; 0: unknown. */
+static uint64_t function_start(const struct report_out *ro, uint64_t addr)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	if (!addr || auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) ||
+	    !loc.image || !loc.nr_frames || !loc.frames[0].symbol)
+		return 0;
+	return addr - loc.frames[0].symbol_off;
+}
+
+bool report_returns_elsewhere(const struct report_facts *facts, const struct report_returns *r,
+			      size_t back, uint64_t sp, uint64_t slot)
+{
+	const uint64_t pushed = callstack_newest(&r->calls, back);
+	uint64_t addr, word;
+	size_t nr = 0;
+
+	/* calls farther out have pushed the same address; those farther in, below the frame */
+	for (size_t i = back + 1; i < r->calls.nr; i++)
+		nr += callstack_newest(&r->calls, i) == pushed;
+	for (uint64_t at = 0; at < STACK_BELOW + STACK_SEARCH; at += sizeof(word)) {
+		addr = (sp & ~7ull) - STACK_BELOW + at;
+		if (!report_facts_memory(facts, addr, &word, sizeof(word))) {
+			if (at > STACK_BELOW)
+				break;
+			continue;
+		}
+		if (addr != slot && word == pushed && !nr--)
+			return true;
+	}
+	return false;
+}
+
+/* How many calls are newer than this one, whose return address is after its site; -1: unknown. */
+static ssize_t newer_calls(const struct report_returns *r, const struct call_open *call,
+			   size_t from)
+{
+	for (size_t back = from; back < r->calls.nr; back++) {
+		uint64_t addr = callstack_newest(&r->calls, back);
+
+		if (addr > call->site && addr - call->site <= MAX_INSN)
+			return (ssize_t)back;
+	}
+	return -1;
+}
+
+/* Does the trace show the call that entered the function, and all of what came before it? */
+static bool is_certain(const struct call_open *call)
+{
+	const struct call_node *node = call->node;
+
+	return call->known_caller && !call->async && !call->by_return && !call->by_jump &&
+	       call->site && node && !node->lost && !node->nr_above &&
+	       !(node->last && node->last->gap && !node->last->loses_callers);
+}
+
+/* The call that entered the frame of the function at 'at', before tail calls; nr: not certain. */
+static size_t call_of_frame(const struct call_open *open, size_t nr, size_t at)
+{
+	while (at < nr && open[at].by_tail_call && open[at].is_proven)
+		at++;
+	return at < nr && !open[at].by_tail_call && is_certain(&open[at]) ? at : nr;
+}
+
+/* Does the stack agree that frame i was called so? */
+static bool agrees(const struct report_facts *facts, const struct unwind_frames *frames, int i,
+		   const struct call_open *call, uint64_t pushed)
+{
+	uint64_t word;
+
+	if (i + 1 < frames->nr && frames->call_mask >> (i + 1) & 1 &&
+	    frames->pcs[i + 1] >= call->site && frames->pcs[i + 1] - call->site < MAX_INSN)
+		return true;
+	return report_facts_memory(facts, frames->frames[i].cfa - 8, &word, sizeof(word)) &&
+	       word == pushed;
+}
+
+/* Ends the backtrace with frame i, whose variables are not known. */
+static void end_at(struct unwind_frames *frames, int i)
+{
+	const uint64_t kept = (2ull << i) - 1;
+
+	frames->nr = i + 1;
+	frames->frames[i].valid = false;
+	frames->call_mask &= kept;
+	frames->signal_mask &= kept;
+	while (frames->nr_tails && frames->tails[frames->nr_tails - 1].frame > i)
+		frames->nr_tails--;
+	frames->by_pointers = frames->by_pointers > i ? 0 : frames->by_pointers;
+	frames->overwritten = frames->overwritten > i ? 0 : frames->overwritten;
+	frames->bad_return_addr = frames->unread_addr = 0;
+	frames->complete = frames->not_called = frames->no_info = frames->no_file = false;
+	frames->contradicted = true;
+}
+
+void report_frames_check(const struct report_out *ro, const struct report_facts *facts,
+			 struct thread_view *view, const struct auxtap_regs *regs,
+			 struct unwind_frames *frames)
+{
+	const struct report_returns *r = &view->returns;
+	struct call_node *current = call_tree_current(view->calls);
+	struct call_open *open = NULL;
+	size_t nr = current ? call_tree_open_calls(view->calls, current, &open) : 0, at = 0;
+	uint64_t sp = 0; /* where the frame begins */
+	ssize_t back = -1;
+
+	report_regs_sp(regs, &sp);
+	for (int i = 0; i < frames->nr && i < UNWIND_MAX_FRAMES - 1; i++, at++) {
+		const struct image_frame *frame = &frames->frames[i];
+
+		if (at >= nr || frames->signal_mask >> i & 1 || !frame->valid || !frame->has_cfa ||
+		    !open[at].addr || function_start(ro, frames->pcs[i]) != open[at].addr)
+			break;
+		at = call_of_frame(open, nr, at);
+		if (at == nr)
+			break;
+		back = newer_calls(r, &open[at], (size_t)(back + 1));
+		if (back < 0)
+			break;
+		if (agrees(facts, frames, i, &open[at],
+			   callstack_newest(&r->calls, (size_t)back))) {
+			sp = frame->cfa;
+			continue;
+		}
+		if (report_returns_elsewhere(facts, r, (size_t)back, sp, frame->cfa - 8))
+			end_at(frames, i);
+		break;
+	}
+	free(open);
+}

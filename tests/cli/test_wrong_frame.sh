@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Nothing false where the stack or the code is not what it seems: a wrong frame pointer, a function
+# that runs on into the next one, libraries that replace each other at one address.
+. "$(dirname "$0")/lib.sh"
+command -v gcc >/dev/null || skip "gcc is not installed"
+command -v qemu-x86_64 >/dev/null || skip "qemu-x86_64 is not installed"
+src=$SRC/tests/cli/frames
+compilers=(gcc)
+command -v clang >/dev/null && compilers+=(clang) || echo "clang: not installed"
+
+# crash PROGRAM ARGUMENT...
+crash() {
+	rm -f data*
+	"$AUXTAP" crash -o data -- "$@" >stdout 2>stderr </dev/null
+	[ -s data.report.txt ] || { fail "$*: no report: $(tail -n 3 stderr)"; return 1; }
+	sed -n '/^Backtrace/,/^$/p' data.report.txt >frames
+}
+
+# ---- the saved frame pointer was changed ----
+
+# known_callers NAME...: the frames, and then the calls known from the trace, are these
+known_callers() {
+	sed -nE 's/^  (#[0-9]+ )?( +)([a-z_0-9]+) at .*framepointer.c.*/\3/p' frames |
+		paste -sd' ' >names
+	[ "$(cat names)" = "$*" ] &&
+		grep -q '^  The return address of this call is not where' frames &&
+		grep -q '^  Known from the trace' frames || fail "$what: $(cat frames)"
+	grep -E '^ +(args|locals)' frames | grep -vE ': (in=5|here=6)$' &&
+		fail "$what: values of a wrong frame"
+}
+
+for cc in "${compilers[@]}"; do
+	"$cc" -g -O0 -fno-stack-protector -w -o pointer "$src/framepointer.c" ||
+		{ fail "framepointer: not built by $cc"; continue; }
+	for change in 32 -32 200 0x1000000; do
+		what="$cc reads $change"
+		crash ./pointer reads "$change" && known_callers visit walk main
+		what="$cc calls $change"
+		crash ./pointer calls "$change" && known_callers die visit walk main
+		what="$cc recursion $change"
+		crash ./pointer calls "$change" 5 && known_callers die visit walk main &&
+			! grep -q '^      walk at .* and other places, depth 6 ' frames &&
+			fail "$what: $(cat frames)"
+	done
+	# an ordinary one has its values, in a recursion, too
+	crash ./pointer calls 0 3
+	[ "$(grep -c 'args: first=0x[0-9a-f]*, depth=[0-3]$' frames)" = 4 ] &&
+		! grep -q 'return address of this call' frames || fail "$cc unchanged: $(cat frames)"
+done
+# gcc's code restores the stack pointer by the frame pointer: the function returns elsewhere
+gcc -g -O0 -fno-stack-protector -w -o pointer "$src/framepointer.c" || fail "not built by gcc"
+for change in -32 -96 32 144 256; do
+	crash ./pointer returns "$change" || continue
+	grep -qE 'called 0x|call that had not returned, which was from walk [(]' data.report.txt ||
+		fail "returns $change: $(head -n 3 data.report.txt)"
+	grep 'address was overwritten' data.report.txt && fail "returns $change: it was not"
+done
+
+# ---- a return address that was overwritten ----
+
+gcc -g -O0 -fno-stack-protector -w -o smashes "$src/smashes.c" || fail "smashes: not built"
+# calls farther out have the same return address; one that is no address faults at the return
+crash ./smashes 0x4141414141414141
+grep -q ': the return address was overwritten; .* walk (smashes' data.report.txt ||
+	fail "smashes: $(head -n 3 data.report.txt)"
+# on top of the stack is an address of code that called nothing
+crash ./smashes 0x5550
+sed -n 2p data.report.txt >why
+grep -q '^  it returned to 0x5550, .*: the return address was overwritten; .* walk (smashes' why ||
+	fail "smashes: $(head -n 4 data.report.txt)"
+[ "$(grep -c '^  #' frames)" = 1 ] || fail "smashes: frames of no call: $(cat frames)"
+
+# ---- a function without a return ----
+
+if command -v clang >/dev/null; then
+	clang -g -O2 -fno-stack-protector -w -o runs_on "$src/runs_on.c" || fail "runs_on: not built"
+	crash ./runs_on
+	sed -n '/^The calls/,/^Last/p' data.report.txt | grep -q '\[fall-through\]' ||
+		echo "runs_on: this compiler's function has an end"
+	grep -q '^  it returned to 0x2222[0-9a-f]*, where nothing is mapped' data.report.txt ||
+		fail "runs_on: $(head -n 3 data.report.txt)"
+	grep 'address was overwritten' data.report.txt && fail "runs_on: it was not"
+fi
+
+# ---- blocks of a library that another one replaced ----
+
+cat >plugin.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) static void *NAME(long n) { char *p = malloc(n); p[0] = 1; return p; }
+void *get(long n) { void *p = NAME(n); __asm__ volatile("" ::: "memory"); return p; }
+void put(void *p) { free(p); __asm__ volatile("" ::: "memory"); }
+C
+gcc -g -O1 -w -o replace "$src/replace.c" -ldl &&
+	gcc -g -O1 -DNAME=alpha -shared -fPIC -o a.so plugin.c &&
+	gcc -g -O1 -DNAME=beta -shared -fPIC -o b.so plugin.c || fail "replace: not built"
+crash ./replace ./a.so ./b.so
+grep -E '^same address: (yes|no)$' stdout >same || fail "replace: $(cat stdout stderr)"
+grep -q yes same || fail "replace: the second library is at another address"
+more='more than one library was loaded'
+grep -cE "^ +(allocated|freed) +0x[0-9a-f]+, where $more$" data.report.txt >nr
+[ "$(cat nr)" = 2 ] || fail "replace: $(grep -E 'allocated|freed' data.report.txt)"
+grep -E '^ +(allocated|freed|from) .*(alpha|beta|get|put) ' data.report.txt &&
+	fail "replace: one is named"
+# of one library alone it is known
+crash ./replace ./a.so
+grep -qE '^ +allocated +alpha at .*plugin.c:2' data.report.txt &&
+	grep -qE '^ +freed +put at .*plugin.c:4' data.report.txt ||
+	fail "one library: $(grep -E 'allocated|freed' data.report.txt)"
+finish
