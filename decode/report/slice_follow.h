@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Follows a value backwards (slice_follow.c): from a register to the instruction that gave it its
+ * value, from memory to the one that wrote it. report_slice.c says where it begins.
+ */
+#ifndef AUXTAP_SLICE_FOLLOW_H
+#define AUXTAP_SLICE_FOLLOW_H
+
+#include "report_past.h"
+
+#define SLICE_MAX_ADDED	    0xffffull
+#define SLICE_MAX_ADDITIONS 8
+#define SLICE_CACHED	    4096 /* blocks */
+
+struct slice {
+	struct past p;
+	struct report_slice *out;
+	unsigned int nr_moves;
+	struct past load; /* the instruction that read the memory being followed */
+	uint64_t load_ip;
+	/* where the report's line about the origin begins: steps are older than this instruction */
+	uint64_t origin_ip;
+	int nr_newer; /* steps that are not; -1: it was not reached */
+	unsigned int work;
+	/* instructions that added a constant to the value */
+	uint64_t added[SLICE_MAX_ADDITIONS];
+	int nr_added;
+	/* registers that blocks write; UINT32_MAX: unknown */
+	struct cached_block {
+		uint64_t ip;
+		uint32_t nr_insns, regs;
+	} cache[SLICE_CACHED];
+};
+
+/* The register, by its index in the log, has the value before the instruction s->p.insn. */
+void slice_follow_reg(struct slice *s, int reg, uint64_t value);
+/* The instruction read the value from memory. is_pop: it restores what the function has saved. */
+void slice_follow_load(struct slice *s, uint64_t ip, uint64_t addr, unsigned int nr_bytes,
+		       bool is_pop, uint64_t value);
+/* What malloc keeps after a block was overwritten with 'value'. */
+void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value);
+/*
+ * The first write to a return address since a call pushed it, which is overwritten with 'value'. If
+ * that call is not in the log, the callers are not known.
+ */
+void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value);
+
+bool slice_is_memory(const ZydisDecodedOperand *op);
+/* Is it a general register, of 32 or 64 bits? */
+bool slice_is_reg(const ZydisDecodedOperand *op);
+
+#endif
