@@ -107,10 +107,11 @@ function originNode(origin, memory) {
 
 /* A bad pointer, index or return address: what read and wrote it, the newest step first. */
 function sliceNodes({ of, value, steps }, origin) {
-	const overwritten = of === 'return_address' || of === 'after_block';
+	const overwritten = ['return_address', 'after_block', 'stack_protector'].includes(of);
 	const subjects = {
 		pointer: origin ? null : value === '0x0' ? 'The null pointer' : 'The pointer',
 		index: 'The index', return_address: 'The return address', after_block: 'What follows the block',
+		stack_protector: "The stack protector's value",
 	};
 
 	return steps.map(({ kind, is_part: isPart, location, callers }, i) => {

@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+#define CALL_OPCODE 0xe8 /* with an offset of 32 bits */
+#define CALL_SIZE   5
+
 /* ---- where it begins ---- */
 
 /* The memory operand that faulted; NULL: it is not clear which. */
@@ -104,6 +107,20 @@ static bool find_after_block(const struct report_facts *facts, uint64_t *addr, u
 	return true;
 }
 
+/* The address of the call of __stack_chk_fail(), which all compilers make directly. */
+static bool find_protector(const struct report_out *ro, const struct unwind_frames *frames,
+			   uint64_t *call)
+{
+	const int nr = frames->overwritten - 1;
+	uint8_t code;
+
+	if (nr < 0 || !(frames->call_mask >> nr & 1))
+		return false;
+	*call = frames->pcs[nr] + 1 - CALL_SIZE;
+	return auxtap_image_set_read(ro->images, ro->pid, ro->time, *call, &code, 1) == 1 &&
+	       code == CALL_OPCODE;
+}
+
 /* Does the report say the same of the step without a log of values? */
 static bool is_known(const struct report_out *ro, const struct report_headline *head,
 		     const struct report_slice_step *step)
@@ -112,7 +129,8 @@ static bool is_known(const struct report_out *ro, const struct report_headline *
 	const uint64_t ip = step->callers.at[0].pc;
 
 	if (head->slice.of == REPORT_SLICE_RETURN_ADDRESS ||
-	    head->slice.of == REPORT_SLICE_AFTER_BLOCK || step->kind == REPORT_SLICE_NEVER_SET ||
+	    head->slice.of == REPORT_SLICE_AFTER_BLOCK ||
+	    head->slice.of == REPORT_SLICE_PROTECTOR || step->kind == REPORT_SLICE_NEVER_SET ||
 	    (step->kind == REPORT_SLICE_WRITTEN && !step->is_local))
 		return false;
 	return origin_same_line(ro, ip, fault_ip);
@@ -147,6 +165,9 @@ void report_slice_find(const struct report_out *ro, const struct report_facts *f
 			out->of = REPORT_SLICE_RETURN_ADDRESS;
 			out->value = word;
 			slice_follow_return(s, slot, word);
+		} else if (find_protector(ro, head->frames, &addr)) {
+			out->of = REPORT_SLICE_PROTECTOR;
+			slice_follow_protector(s, addr, head->ip);
 		} else if (find_after_block(facts, &addr, &word)) {
 			out->of = REPORT_SLICE_AFTER_BLOCK;
 			out->value = word;

@@ -16,6 +16,7 @@ enum report_slice_of {
 	REPORT_SLICE_INDEX,
 	REPORT_SLICE_RETURN_ADDRESS,
 	REPORT_SLICE_AFTER_BLOCK, /* what malloc keeps after the first block that was overrun */
+	REPORT_SLICE_PROTECTOR,	  /* the stack protector's value in a frame */
 };
 
 enum report_slice_kind {

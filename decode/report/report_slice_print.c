@@ -57,6 +57,8 @@ static const char *subject(const struct report_headline *head)
 		return "The return address";
 	case REPORT_SLICE_AFTER_BLOCK:
 		return "That";
+	case REPORT_SLICE_PROTECTOR:
+		return "The stack protector's value";
 	}
 	return "";
 }
@@ -64,7 +66,8 @@ static const char *subject(const struct report_headline *head)
 void report_slice_print(const struct report_out *ro, const struct report_headline *head)
 {
 	const bool is_overwritten = head->slice.of == REPORT_SLICE_RETURN_ADDRESS ||
-				    head->slice.of == REPORT_SLICE_AFTER_BLOCK;
+				    head->slice.of == REPORT_SLICE_AFTER_BLOCK ||
+				    head->slice.of == REPORT_SLICE_PROTECTOR;
 	const char *what = subject(head);
 
 	for (int i = 0; i < head->slice.nr; i++) {
@@ -83,6 +86,7 @@ void report_json_slice(struct report_json *json, const struct report_slice *slic
 		[REPORT_SLICE_INDEX] = "index",
 		[REPORT_SLICE_RETURN_ADDRESS] = "return_address",
 		[REPORT_SLICE_AFTER_BLOCK] = "after_block",
+		[REPORT_SLICE_PROTECTOR] = "stack_protector",
 	};
 	struct json_out *j = &json->j;
 

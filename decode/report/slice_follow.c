@@ -4,7 +4,6 @@
 #include "origin.h"
 #include "slice_follow.h"
 
-
 #define MAX_MOVES	256   /* instructions that a value is followed through */
 #define MAX_BLOCKS	50000 /* blocks that are searched for one that writes a register */
 #define NR_RT_SIGRETURN 15
@@ -47,7 +46,7 @@ static bool is_shown(const struct slice *s, const struct report_slice_step *step
 	const struct report_out *ro = s->p.ro;
 
 	if (step->kind == REPORT_SLICE_NEVER_SET || s->out->of == REPORT_SLICE_RETURN_ADDRESS ||
-	    s->out->of == REPORT_SLICE_AFTER_BLOCK)
+	    s->out->of == REPORT_SLICE_AFTER_BLOCK || s->out->of == REPORT_SLICE_PROTECTOR)
 		return true;
 	if (is_in_linker(ro, step->ip) || (step->addr && is_runtime_data(s->p.facts, step->addr)))
 		return false;
@@ -58,8 +57,7 @@ static bool is_shown(const struct slice *s, const struct report_slice_step *step
 	return !past_uses_stack(&s->p) || !is_entry(ro, step->ip);
 }
 
-/* Adds the instruction at which s->p is. False: there are too many. */
-static bool add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, uint64_t addr)
+bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, uint64_t addr)
 {
 	struct report_slice *out = s->out;
 	struct report_slice_step step = {.kind = kind, .ip = ip, .addr = addr}, *last;
@@ -199,7 +197,7 @@ void slice_follow_load(struct slice *s, uint64_t ip, uint64_t addr, unsigned int
 	s->load = s->p;
 	s->load_ip = ip;
 	/* "pop" restores what the function has saved */
-	if (!is_pop && !add_step(s, REPORT_SLICE_READ, ip, addr))
+	if (!is_pop && !slice_add_step(s, REPORT_SLICE_READ, ip, addr))
 		return;
 	note_origin(s, ip, addr);
 	follow_memory(s, addr, nr_bytes, past_frame_slot(&s->load, addr, &slot) ? slot : 0,
@@ -309,7 +307,7 @@ static bool is_arithmetic(ZydisMnemonic mnemonic)
 /* A constant: compilers move such instructions, and leave out their lines. */
 static void add_constant(struct slice *s, uint64_t ip)
 {
-	if (origin_begins_line(s->p.ro, ip) && add_step(s, REPORT_SLICE_SET, ip, 0))
+	if (origin_begins_line(s->p.ro, ip) && slice_add_step(s, REPORT_SLICE_SET, ip, 0))
 		note_origin(s, ip, 0);
 }
 
@@ -372,7 +370,7 @@ static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, 
 		    is_scaled(x, &reg, &value))
 			slice_follow_reg(s, reg, value);
 		else if (is_arithmetic(x->info.mnemonic))
-			add_step(s, REPORT_SLICE_COMPUTED, ip, 0);
+			slice_add_step(s, REPORT_SLICE_COMPUTED, ip, 0);
 	}
 }
 
@@ -437,16 +435,6 @@ static bool find_copy(struct slice *s, ZydisRegister reg, uint64_t *addr)
 	return false;
 }
 
-static bool leaves(const struct value_log_write *write, uint64_t addr, unsigned int nr_bytes,
-		   uint64_t value)
-{
-	for (unsigned int i = 0; i < nr_bytes; i++)
-		if (addr + i - write->addr < write->nr_bytes &&
-		    write->bytes[addr + i - write->addr] != (uint8_t)(value >> 8 * i))
-			return false;
-	return true;
-}
-
 /* Does the instruction write to memory, and not only what was there? */
 static bool is_change(struct slice *s, const struct x86_insn *x, uint64_t addr,
 		      unsigned int nr_bytes, uint64_t value)
@@ -484,15 +472,16 @@ static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 		return;
 	case PAST_WRITE_NOT_SINCE:
 		s->p = s->load;
-		add_step(s, REPORT_SLICE_NEVER_SET, s->load_ip, addr);
+		slice_add_step(s, REPORT_SLICE_NEVER_SET, s->load_ip, addr);
 		return;
 	case PAST_WRITE_FOUND:
 		break;
 	}
-	if (!leaves(&write, addr, nr_bytes, value) || !past_insn(&s->p, s->p.insn, &x, &ip) ||
-	    !is_change(s, &x, addr, nr_bytes, value))
+	if (!value_log_leaves(&write, addr, nr_bytes, value) ||
+	    !past_insn(&s->p, s->p.insn, &x, &ip) || !is_change(s, &x, addr, nr_bytes, value))
 		return;
-	if (x.info.mnemonic != ZYDIS_MNEMONIC_PUSH && !add_step(s, REPORT_SLICE_WRITTEN, ip, addr))
+	if (x.info.mnemonic != ZYDIS_MNEMONIC_PUSH &&
+	    !slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr))
 		return;
 	if (s->out->nr && s->out->steps[s->out->nr - 1].ip == ip)
 		s->out->steps[s->out->nr - 1].is_part =
@@ -516,9 +505,9 @@ void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value)
 	uint64_t ip;
 
 	if (past_find_write(&s->p, addr, sizeof(value), 0, &write) == PAST_WRITE_FOUND &&
-	    leaves(&write, addr, sizeof(value), value) && past_insn(&s->p, s->p.insn, &x, &ip) &&
-	    is_change(s, &x, addr, sizeof(value), value))
-		add_step(s, REPORT_SLICE_WRITTEN, ip, addr);
+	    value_log_leaves(&write, addr, sizeof(value), value) &&
+	    past_insn(&s->p, s->p.insn, &x, &ip) && is_change(s, &x, addr, sizeof(value), value))
+		slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr);
 }
 
 /*
@@ -534,14 +523,14 @@ void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value)
 	uint64_t ip, first_ip = 0;
 
 	while (past_find_write(&s->p, slot, sizeof(value), 0, &write) == PAST_WRITE_FOUND) {
-		if ((!found && !leaves(&write, slot, sizeof(value), value)) ||
+		if ((!found && !value_log_leaves(&write, slot, sizeof(value), value)) ||
 		    !past_insn(&s->p, s->p.insn, &x, &ip))
 			return;
 		if (x.info.mnemonic == ZYDIS_MNEMONIC_CALL) {
 			if (!found)
 				return; /* the call's own */
 			s->p = first;
-			add_step(s, REPORT_SLICE_WRITTEN, first_ip, slot);
+			slice_add_step(s, REPORT_SLICE_WRITTEN, first_ip, slot);
 			return;
 		}
 		first = s->p;

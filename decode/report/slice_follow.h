@@ -32,6 +32,8 @@ struct slice {
 	} cache[SLICE_CACHED];
 };
 
+/* Adds a step: the instruction at which s->p is. False: there are too many. */
+bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, uint64_t addr);
 /* The register, by its index in the log, has the value before the instruction s->p.insn. */
 void slice_follow_reg(struct slice *s, int reg, uint64_t value);
 /* The instruction read the value from memory. is_pop: it restores what the function has saved. */
@@ -44,6 +46,12 @@ void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value);
  * that call is not in the log, the callers are not known.
  */
 void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value);
+
+/*
+ * slice_protector.c: the first write to where a function keeps the stack protector's value, which
+ * it found changed; call: the address of its call of __stack_chk_fail().
+ */
+void slice_follow_protector(struct slice *s, uint64_t call, uint64_t death_ip);
 
 bool slice_is_memory(const ZydisDecodedOperand *op);
 /* Is it a general register, of 32 or 64 bits? */

@@ -62,6 +62,16 @@ bool value_log_write(const struct value_log_entry *entry, struct value_log_write
 	return write->nr_bytes && write->nr_bytes <= 8 * (entry->nr_words - 1);
 }
 
+bool value_log_leaves(const struct value_log_write *write, uint64_t addr, unsigned int nr_bytes,
+		      uint64_t value)
+{
+	for (unsigned int i = 0; i < nr_bytes; i++)
+		if (addr + i - write->addr < write->nr_bytes &&
+		    write->bytes[addr + i - write->addr] != (uint8_t)(value >> 8 * i))
+			return false;
+	return true;
+}
+
 bool value_log_void(const struct value_log_entry *entry, struct value_log_write *write)
 {
 	if (entry->kind != AUXTAP_VALUES_VOID || entry->nr_words < 2)

@@ -407,6 +407,58 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	printf 'That was overwritten by after_block at %s\n  main at %s\n' "$(place after_block)" \
 		"$(place main_block)" | cmp -s - found || fail "$cc block: $(cat found)"
 done
+# Who overwrote the value of the stack protector.
+cp prog.c unprotected.c
+cat >prog.c <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#define NOINLINE __attribute__((noinline, noclone))
+static int fds[2];
+static volatile int sink;
+
+static NOINLINE void put(char *to, const char *from, int n)
+{
+	for (int i = 0; i < n; i++)
+		to[i] = from[i]; /* put */
+}
+static NOINLINE int parse(const char *what, const char *from, int n)
+{
+	char name[16];
+
+	if (!strcmp(what, "put"))
+		put(name, from, n); /* parse_put */
+	else if (!strcmp(what, "copy"))
+		strcpy(name, from); /* parse_copy */
+	else
+		n = (int)read(fds[0], name, n); /* parse_read */
+	for (int i = 0; i < 16; i++)
+		sink += name[i];
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	const char *text = "a text that is longer than it may be";
+
+	if (argc < 2 || pipe(fds) || write(fds[1], text, 36) != 36)
+		return 1;
+	sink = parse(argv[1], "short", 6);
+	sink = parse(argv[1], text, 30); /* main_parse */
+	return 0;
+}
+C
+for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
+	command -v "${cc%% *}" >/dev/null || continue
+	$cc -g -w -fstack-protector-all -U_FORTIFY_SOURCE -o prog prog.c ||
+		{ fail "$cc: not built"; continue; }
+	by="The stack protector's value was overwritten"
+	says put "$by by put at @put" '  parse at @parse_put' '  main at @main_parse'
+	says copy "$by in a call from parse at @parse_copy" '  main at @main_parse'
+	says read "$by in a call from parse at @parse_read" '  main at @main_parse'
+done
+cp prog.c protected.c
+cp unprotected.c prog.c
 python3 -c 'import jsonschema' 2>/dev/null && {
 	gcc -g -w -O0 -fno-stack-protector -pthread -o prog prog.c || fail "not built"
 	for what in store copy smash unset index block; do
@@ -414,6 +466,10 @@ python3 -c 'import jsonschema' 2>/dev/null && {
 		"$AUXTAP" report --calls 60 data >$what.txt
 		"$AUXTAP" report --calls 60 --format json data >$what.json
 	done
+	gcc -g -w -O0 -fstack-protector-all -U_FORTIFY_SOURCE -o prog protected.c || fail "not built"
+	steps put
+	"$AUXTAP" report --calls 60 data >protected.txt
+	"$AUXTAP" report --calls 60 --format json data >protected.json
 	python3 -B "$SRC/tests/tools/report_text_json.py" "$SRC/docs/report.schema.json" \
 		./*.json || fail "JSON: see above"
 }

@@ -54,7 +54,7 @@ def check_slice(crash, said):
         return found
     subject = {'pointer': 'The pointer' if int(sliced['value'], 16) else 'The null pointer',
                'index': 'The index', 'return_address': 'The return address',
-               'after_block': 'That'}[sliced['of']]
+               'after_block': 'That', 'stack_protector': "The stack protector's value"}[sliced['of']]
     if sliced['of'] == 'pointer' and crash['pointer_origin']:
         subject = None
     for step in sliced['steps']:
@@ -67,7 +67,7 @@ def check_slice(crash, said):
                 subject = subject or 'Before, it'
                 words = ' was read from a local variable that was never set, by '
         else:
-            overwritten = sliced['of'] in ('return_address', 'after_block')
+            overwritten = sliced['of'] in ('return_address', 'after_block', 'stack_protector')
             subject = subject or 'Before, it'
             words = ' was %s%s %s ' % (
                 'partly ' if step['is_part'] else '',
