@@ -9,6 +9,7 @@ command -v gcc >/dev/null || skip "gcc is not installed"
 cat >prog.c <<'C'
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,8 +17,15 @@ cat >prog.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -58,6 +66,64 @@ static NOINLINE void receive_parts(struct named *to)
 
 	if (readv(fds[0], &part, 1) != 24)
 		exit(1);
+}
+/* calls that write elsewhere; 0: they all went well */
+static NOINLINE int many_calls(void)
+{
+	struct pollfd poll_fd = {fds[0], POLLIN, 0};
+	struct timeval none = {0, 0};
+	struct epoll_event event = {EPOLLIN, {0}};
+	struct rusage usage;
+	struct sockaddr_un name;
+	struct stat st;
+	char part[2][4];
+	struct iovec parts[2] = {{part[0], 4}, {part[1], 4}};
+	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
+	socklen_t size = sizeof(name);
+	int pair[2], bytes, status, value, epoll = epoll_create1(0);
+	socklen_t value_size = sizeof(value);
+	fd_set set;
+	pid_t child;
+
+	FD_ZERO(&set);
+	FD_SET(fds[0], &set);
+	if (poll(&poll_fd, 1, 0) != 1 || select(fds[0] + 1, &set, NULL, NULL, &none) != 1)
+		return 1;
+	event.data.fd = fds[0];
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fds[0], &event) ||
+	    epoll_wait(epoll, &event, 1, 0) != 1)
+		return 2;
+	if (ioctl(fds[0], FIONREAD, &bytes) || bytes != 24 || getrusage(RUSAGE_SELF, &usage))
+		return 3;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	    getsockname(pair[0], (struct sockaddr *)&name, &size) ||
+	    getsockopt(pair[0], SOL_SOCKET, SO_TYPE, &value, &value_size))
+		return 4;
+	if (write(pair[0], "12345678abcdefgh", 16) != 16 || readv(pair[1], parts, 2) != 8 ||
+	    recvmsg(pair[1], &msg, 0) != 8 || memcmp(part[1], "efgh", 4))
+		return 5;
+	child = fork();
+	if (!child)
+		_exit(3);
+	if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 3)
+		return 6;
+	sigsetmask(0);
+	return fstat(fds[0], &st) ? 7 : 0;
+}
+static NOINLINE int receive_option(struct named *to)
+{
+	socklen_t size = 4;
+	int of = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	return getsockopt(of, SOL_SOCKET, SO_TYPE, &to->node, &size);
+}
+static NOINLINE int receive_text(struct named *to)
+{
+	int pair[2];
+
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	       write(pair[0], "0123456789abcdefABCDEFGH", 24) != 24 ||
+	       recv(pair[1], to, 24, 0) != 24; /* receive_text */
 }
 static NOINLINE void smash(const char *from)
 {
@@ -229,6 +295,22 @@ int main(int argc, char **argv)
 		receive_parts(&one);
 		return (int)use_named(&one); /* main_parts_use */
 	}
+	if (!strcmp(what, "calls")) {
+		store(&one, 0x1230); /* main_calls */
+		if (many_calls())
+			return 1;
+		return (int)use_named(&one);
+	}
+	if (!strcmp(what, "option")) {
+		store(&one, 0x1230);
+		receive_option(&one);
+		return (int)use_named(&one);
+	}
+	if (!strcmp(what, "text")) {
+		if (receive_text(&one)) /* main_text */
+			return 1;
+		return (int)use_named(&one);
+	}
 	if (!strcmp(what, "smash"))
 		smash("a text that is longer than it may be"); /* main_smash */
 	if (!strcmp(what, "creep"))
@@ -355,14 +437,18 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	says jump "$read" 'Before, it was written by store at @store' '  main at @main_jump'
 	says signal 'The pointer was read by use_shared at @use_shared' \
 		'Before, it was written by on_signal at @on_signal'
+	says calls "$read" 'Before, it was written by store at @store' '  main at @main_calls'
+	says text "$read" 'Before, it was written in a call from receive_text at @receive_text' \
+		'  main at @main_text'
 	# what was written is not in the log
+	says option "$read"
 	says parts "$read"
 	says shared "$read"
 	says thread "$read"
 	# compilers make the string functions calls, tail calls or stores
 	steps overflow
 	grep -A 1 '^Before' found | tr '\n' ' ' >written
-	due='^Before, it was written (by|in a call from) (overflow|main) at prog\.c:'
+	due='^Before, it was (partly )?written (by|in a call from) (overflow|main) at prog\.c:'
 	{ grep -qE "$due" written && grep -qF "main at $(place main_overflow)" written; } || fail "$cc overflow: $(cat found)"
 	steps switch # never: it was set before the switch
 	! grep 'never set' found || fail "$cc switch: $(cat data.report.txt)"
