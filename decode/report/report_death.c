@@ -116,6 +116,24 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 		death->what = "the call that led to abort()";
 }
 
+/* Did a function of the C library that sends signals call the kernel, or abort() itself? */
+static bool sent_signal(const struct report_out *ro, const struct unwind_frames *frames, int end)
+{
+	static const char *const names[] = {"kill", "raise", "abort", "sigqueue", "syscall"};
+
+	for (int i = 0; i < end && i < frames->nr; i++) {
+		struct auxtap_location loc = {.size = sizeof(loc)};
+
+		if (auxtap_image_set_symbol(ro->images, ro->pid, ro->time, frames->pcs[i], &loc) ||
+		    !loc.nr_frames || !loc.frames[0].symbol)
+			continue;
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			if (strstr(loc.frames[0].symbol, names[k]))
+				return true;
+	}
+	return false;
+}
+
 /* Finds how the flow of the thread ends. */
 static void explain_flow(struct report *r, struct report_death *death, uint64_t ip)
 {
@@ -126,8 +144,8 @@ static void explain_flow(struct report *r, struct report_death *death, uint64_t 
 	/* an ETM leaves out bits of addresses */
 	if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
 		report_branches_complete(&death->view->branches, ip);
-	/* skip what the C library did from there on */
-	if (frame > 0 && frame < death->frames.nr)
+	/* skip what the C library did from there on; another thread may have sent the signal */
+	if (frame > 0 && frame < death->frames.nr && sent_signal(&r->ro, &death->frames, frame))
 		death->before =
 			report_branches_at_calls_find(&r->at_abort, death->frames.pcs[frame] + 1);
 }

@@ -67,6 +67,38 @@ options=(--source ptrace)
 dies static assert check "$abort"
 program=ptrace message 'Assertion `n > 100 && "too small"'"' failed."
 
+# another thread sent the signal: no call of this one did
+cat >watch.c <<'C'
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *watchdog(void *arg)
+{
+	usleep(20000);
+	pthread_kill(*(pthread_t *)arg, SIGABRT);
+	return 0;
+}
+__attribute__((noinline)) static void wait_for_ever(void)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
+}
+int main(void)
+{
+	pthread_t self = pthread_self(), thread;
+	pthread_create(&thread, 0, watchdog, &self);
+	wait_for_ever();
+	return 0;
+}
+C
+gcc -g -O0 -w -pthread -o watch watch.c || fail "watch: not built"
+rm -f data*
+"$AUXTAP" crash --source qemu -o data -- ./watch >stdout 2>stderr </dev/null
+grep -q '^  reached from wait_for_ever at ' data.report.txt &&
+	grep -q '^Last branches (newest last)$' data.report.txt ||
+	fail "watch: $(sed -n '1,3p; /^Last/p' data.report.txt)"
+
 # a destructor of thread-specific data frees it by a tail call: free() failed, not the C library's
 # function that called the destructor
 cat >tail.c <<'C'
