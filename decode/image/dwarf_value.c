@@ -388,7 +388,7 @@ static void put_string(struct value_text *t, const struct dwarf_location *locati
 	unsigned int nr = 0;
 	unsigned char c;
 
-	while (nr < max && nr < MAX_CHARS) {
+	while (nr < max) {
 		enum dwarf_status status = dwarf_location_read(t->c, location, off + nr, &c, 1);
 
 		if (status != DWARF_KNOWN && !nr) {
@@ -396,7 +396,7 @@ static void put_string(struct value_text *t, const struct dwarf_location *locati
 			return;
 		}
 		ended = status == DWARF_KNOWN && !c;
-		if (status != DWARF_KNOWN || ended)
+		if (status != DWARF_KNOWN || ended || nr == MAX_CHARS)
 			break;
 		value_printf(t, "%s", nr++ ? "" : "\"");
 		put_char(t, c, '"');

@@ -59,10 +59,14 @@ __attribute__((noinline)) static int scalars(char c, unsigned char u, short s, l
 {
 	int sum = c + u + s + (int)l + b;
 	const char *name = b ? "scalars" : "none";
+	/* as long as a text that is shown as a whole may be */
+	const char *shown = "123456789 123456789 123456789 123456789 12345678";
+	char room[64] = "123456789 123456789 123456789 123456789 12345678";
 	int result = 1;
 
 	result += inlined(s, l) + sum;
 	sink = (int)colour + (int)flags + (int)f + (int)d + (int)big + name[0];
+	sink += shown[0] + room[0];
 	return result + sink;
 }
 
