@@ -54,6 +54,11 @@ struct image_vars_query {
 };
 
 struct auxtap_image_set;
+/*
+ * May the function at pc return a value in a general register that is an address? Also true if the
+ * debug information does not say what it returns.
+ */
+bool image_set_returns_address(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t pc);
 /* Calls fn for each argument, in the order of declaration, then for each local variable. */
 void image_set_each_variable(struct auxtap_image_set *set, const struct image_vars_query *query,
 			     void (*fn)(void *ctx, const struct image_variable *var), void *ctx);

@@ -398,3 +398,53 @@ void image_set_each_variable(struct auxtap_image_set *set, const struct image_va
 	show_frame_variables(&v);
 	pthread_mutex_unlock(&set->lock);
 }
+
+/* May a value of the type be in a general register and be an address? */
+static bool may_be_address(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word encoding = 0, size = 0;
+	Dwarf_Die plain;
+
+	if (dwarf_peel_type(type, &plain))
+		return true;
+	switch (dwarf_tag(&plain)) {
+	case DW_TAG_base_type:
+	case DW_TAG_enumeration_type:
+		break;
+	default:
+		return true;
+	}
+	if (dwarf_attr(&plain, DW_AT_encoding, &attr))
+		dwarf_formudata(&attr, &encoding);
+	if (dwarf_attr_integrate(&plain, DW_AT_byte_size, &attr))
+		dwarf_formudata(&attr, &size);
+	return encoding != DW_ATE_float && size >= sizeof(uint64_t);
+}
+
+static bool returns_address(const struct vars *v, uint64_t pc)
+{
+	Dwarf_Die chain[DWARF_MAX_FUNCTIONS], type, cu;
+	unsigned int nr;
+	Dwarf_Attribute attr;
+	uint64_t bias;
+
+	nr = functions_at(v, pc, chain, &bias);
+	if (!nr || !dwarf_diecu(&chain[nr - 1], &cu, NULL, NULL) ||
+	    dwarf_srclang(&cu) == DW_LANG_Mips_Assembler)
+		return true;
+	return dwarf_attr_integrate(&chain[nr - 1], DW_AT_type, &attr) &&
+	       (!dwarf_formref_die(&attr, &type) || may_be_address(&type));
+}
+
+bool image_set_returns_address(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t pc)
+{
+	const struct image_vars_query query = {.pid = pid, .time = time};
+	const struct vars v = {.set = set, .query = &query};
+	bool returns;
+
+	pthread_mutex_lock(&set->lock);
+	returns = returns_address(&v, pc);
+	pthread_mutex_unlock(&set->lock);
+	return returns;
+}

@@ -174,6 +174,12 @@ void report_origin_check(const struct report_out *ro, const struct report_facts 
 	struct report_origin *origin = &head->origin;
 	const uint64_t fault_ip = head->fault->bad_ip && head->last ? head->last->from : head->ip;
 
+	/* a variable that was never set may be in a register that a function has left */
+	if (origin->kind == REPORT_ORIGIN_RETURNED &&
+	    !image_set_returns_address(ro->images, ro->pid, ro->time, origin->ip)) {
+		origin->kind = REPORT_ORIGIN_UNKNOWN;
+		return;
+	}
 	if (origin->kind != REPORT_ORIGIN_RETURNED && is_in_inlined_helper(ro, origin->ip))
 		origin->in_call = true;
 	if (origin->kind == REPORT_ORIGIN_READ && block_of(facts, origin))

@@ -251,6 +251,44 @@ says() {
 	printf '%s\n' "${text/@$name/$name at origin.c:$place}" >due
 	cmp -s due line || fail "$1 $2: '$(cat line)', not '$(cat due)': $(cat data.report.txt)"
 }
+# A variable that was never set may be in the register of what a function left there: that returned
+# nothing, or no address.
+cat >unset.c <<'C'
+struct node { struct node *next; long key, value; };
+static struct node list[3] = {{&list[1], 1, 2}, {&list[2], 3, 4}, {0, 5, 6}};
+static volatile int sink, no = 77;
+#ifdef SHORT
+__attribute__((noinline)) static int prepare(int k)
+#else
+__attribute__((noinline)) static void prepare(int k)
+#endif
+{
+	volatile long a[4] = {k, 2, 3, 4};
+	__asm__ volatile("movq $0x12, %%rax" ::: "rax");
+	a[0] += a[1];
+#ifdef SHORT
+	return 18;
+#endif
+}
+__attribute__((noinline)) static long locate(struct node *n, long key)
+{
+	register struct node *hit __asm__("rax");
+	__asm__("" : "=r"(hit));
+	return hit->value;
+}
+int main(int argc, char **argv)
+{
+	prepare(argc);
+	return (int)locate(list, no);
+}
+C
+for flags in '' -DSHORT; do
+	gcc -g -O2 -w $flags -fno-stack-protector -o unset unset.c || fail "unset: not built"
+	line unset ''
+	! grep returned line || fail "unset $flags: $(cat line)"
+	grep -q '(8 bytes); nothing is mapped there' data.report.txt ||
+		fail "unset $flags: $(head -n 3 data.report.txt)"
+done
 reused=$(grep -n 'what\[0\] ==' origin.c | head -n 1 | cut -d : -f 1)
 for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	command -v "${cc%% *}" >/dev/null || continue
