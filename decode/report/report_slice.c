@@ -3,6 +3,7 @@
 #include "origin.h"
 #include "slice_follow.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #define CALL_OPCODE 0xe8 /* with an offset of 32 bits */
@@ -33,11 +34,20 @@ static const ZydisDecodedOperand *find_fault(const struct x86_insn *x,
 	return NULL;
 }
 
+/* Does an index lead out of memory that its base points to? */
+static bool leads_out(const struct report_facts *facts, uint64_t base, uint64_t fault_addr)
+{
+	const struct report_map *map = report_facts_map(facts, base);
+
+	return map && map != report_facts_map(facts, fault_addr);
+}
+
 /* The register of the operand that is bad: the other one, if any, is good. -1: it is not clear. */
 static int bad_reg(const struct report_facts *facts, const struct auxtap_regs *regs,
-		   const ZydisDecodedOperand *op, enum report_slice_of *of)
+		   const ZydisDecodedOperand *op, uint64_t fault_addr, enum report_slice_of *of)
 {
 	const int base = past_reg_index(op->mem.base), index = past_reg_index(op->mem.index);
+	uint64_t at;
 
 	*of = REPORT_SLICE_POINTER;
 	if (index < 0) {
@@ -48,13 +58,20 @@ static int bad_reg(const struct report_facts *facts, const struct auxtap_regs *r
 		return base >= 0 && !report_facts_map(facts, past_death_reg(regs, base)) ? base :
 											   -1;
 	}
+	if (base >= 0) {
+		at = past_death_reg(regs, base);
+		if (report_facts_map(facts, at) && !leads_out(facts, at, fault_addr))
+			/* to memory that must not be accessed so, or, by the index, past a file */
+			return facts->crash.signo == SIGBUS && past_death_reg(regs, index) ? -1 :
+											     base;
+	}
 	*of = REPORT_SLICE_INDEX;
 	if (base < 0)
 		return op->mem.disp.value ? index : -1;
-	if (report_facts_map(facts, past_death_reg(regs, base)))
+	if (leads_out(facts, at, fault_addr))
 		return index;
 	/* the compiler may have exchanged the two */
-	if (op->mem.scale == 1 && report_facts_map(facts, past_death_reg(regs, index)))
+	if (op->mem.scale == 1 && leads_out(facts, past_death_reg(regs, index), fault_addr))
 		return base;
 	return -1;
 }
@@ -75,7 +92,8 @@ static void follow_fault(struct slice *s, const struct report_facts *facts,
 		return;
 	if (!is_branch) {
 		op = find_fault(&x, head->regs, head->fault->access.addr);
-		reg = op ? bad_reg(facts, head->regs, op, &s->out->of) : -1;
+		reg = op ? bad_reg(facts, head->regs, op, head->fault->access.addr, &s->out->of) :
+			   -1;
 		if (reg >= 0 && reg != PAST_SP_INDEX) {
 			s->out->value = past_death_reg(head->regs, reg);
 			slice_follow_reg(s, reg, s->out->value);

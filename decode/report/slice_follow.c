@@ -235,9 +235,9 @@ static bool is_added(const struct x86_insn *x, int *reg, uint64_t *value)
 
 /*
  * The sum of two registers: one of them is the pointer if it points to memory, the other an index.
- * False: which one is not clear.
+ * False: which one is not clear. value: the sum.
  */
-static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index)
+static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index, uint64_t value)
 {
 	uint64_t values[2];
 	bool is_pointer[2];
@@ -249,6 +249,12 @@ static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index)
 		is_pointer[i] = report_facts_map(s->p.facts, values[i]);
 	if (is_pointer[0] == is_pointer[1])
 		return false;
+	if (report_facts_map(s->p.facts, value) ==
+	    report_facts_map(s->p.facts, values[is_pointer[1]])) {
+		slice_follow_reg(s, past_reg_index(is_pointer[0] ? base : index),
+				 values[is_pointer[1]]);
+		return true; /* the sum points there, too */
+	}
 	s->out->of = REPORT_SLICE_INDEX;
 	s->out->value = values[is_pointer[0]];
 	slice_follow_reg(s, past_reg_index(is_pointer[0] ? index : base), s->out->value);
@@ -360,11 +366,11 @@ static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, 
 		return;
 	default:
 		if (x->info.mnemonic == ZYDIS_MNEMONIC_ADD && slice_is_reg(from) &&
-		    follow_sum(s, x->op[0].reg.value, from->reg.value))
+		    follow_sum(s, x->op[0].reg.value, from->reg.value, value))
 			return;
 		if (x->info.mnemonic == ZYDIS_MNEMONIC_LEA && !from->mem.disp.value &&
 		    past_reg_index(from->mem.base) >= 0 && past_reg_index(from->mem.index) >= 0 &&
-		    from->mem.scale == 1 && follow_sum(s, from->mem.base, from->mem.index))
+		    from->mem.scale == 1 && follow_sum(s, from->mem.base, from->mem.index, value))
 			return;
 		if ((!is_repeated(s, ip) && is_added(x, &reg, &value)) ||
 		    is_scaled(x, &reg, &value))

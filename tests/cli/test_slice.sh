@@ -110,6 +110,15 @@ static NOINLINE int many_calls(void)
 	sigsetmask(0);
 	return fstat(fds[0], &st) ? 7 : 0;
 }
+static NOINLINE void capitalise(char *text)
+{
+	int i = 0;
+
+	while (text[i]) {
+		text[i] = (char)(text[i] - 32);
+		i++;
+	}
+}
 static NOINLINE int receive_option(struct named *to)
 {
 	socklen_t size = 4;
@@ -301,6 +310,14 @@ int main(int argc, char **argv)
 			return 1;
 		return (int)use_named(&one);
 	}
+	if (!strcmp(what, "read_only")) {
+		char *text = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+
+		strcpy(text, "text");
+		mprotect(text, 4096, PROT_READ);
+		capitalise(text);
+	}
 	if (!strcmp(what, "option")) {
 		store(&one, 0x1230);
 		receive_option(&one);
@@ -440,6 +457,9 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	says calls "$read" 'Before, it was written by store at @store' '  main at @main_calls'
 	says text "$read" 'Before, it was written in a call from receive_text at @receive_text' \
 		'  main at @main_text'
+	# the index is of memory that must not be written to: the pointer is wrong
+	steps read_only
+	! grep -i index found || fail "$cc read_only: $(cat found)"
 	# what was written is not in the log
 	says option "$read"
 	says parts "$read"
