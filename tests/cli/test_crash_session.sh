@@ -96,6 +96,25 @@ static void *lasting_work(void *arg)
 	return arg;
 }
 
+static void *dies_if_null(void *arg)
+{
+	fatal_store(arg);
+	return arg;
+}
+
+/* each has its thread's state at the same place in qemu */
+static int workers(int nr)
+{
+	static int number;
+	pthread_t t;
+
+	while (nr--) {
+		pthread_create(&t, NULL, dies_if_null, nr ? &number : NULL);
+		pthread_join(t, NULL);
+	}
+	return 0;
+}
+
 static int threads(int nr)
 {
 	pthread_t t;
@@ -153,6 +172,8 @@ int main(int argc, char **argv)
 		return plain();
 	if (!strcmp(what, "threads"))
 		return threads(n);
+	if (!strcmp(what, "workers"))
+		return workers(n);
 	if (!strcmp(what, "in_thread"))
 		return in_thread();
 	if (!strcmp(what, "churn"))
@@ -265,6 +286,15 @@ for source in $sources; do
 	fi
 done
 head -n 1 quit.report.txt | grep -q 'died of SIGQUIT' || fail "QUIT: $(head -n 1 quit.report.txt)"
+
+section "a thread that is about to exit: not where the next one died, which has its state"
+for run in $(seq 20); do
+	taskset -c 0 "$AUXTAP" crash --source "$fast" -o about -- ./programs workers 4 \
+		>out 2>err </dev/null
+	[ -s about.report.txt ] || { fail "about to exit: no report: $(cat err)"; break; }
+	sed -n '/^The other threads/,/^Images/p' about.report.txt >others
+	! grep 'instructions, last in fatal_store' others || { fail "run $run: see above"; break; }
+done
 
 section "of many threads that had ended the trace of the newest; the others are a gap, named once"
 crash --source "$fast" -o many -- ./programs threads 70 >out 2>err

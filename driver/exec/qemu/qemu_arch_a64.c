@@ -17,6 +17,8 @@ enum { FP = 29, LR = 30, SP = 31 };
 static enum qemu_call call(s64 nr)
 {
 	switch (nr) {
+	case 93:
+		return QEMU_CALL_EXIT;
 	case 134:
 		return QEMU_CALL_SIGACTION;
 	case 167:

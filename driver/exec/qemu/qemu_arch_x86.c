@@ -41,7 +41,7 @@ static enum qemu_call call(s64 nr)
 	case 59:
 		return QEMU_CALL_EXECVE;
 	case 60:
-		return QEMU_CALL_EXIT; /* needed on x86 only */
+		return QEMU_CALL_EXIT;
 	case 157:
 		return QEMU_CALL_PRCTL;
 	case 257: /* openat */

@@ -45,6 +45,13 @@ ssize_t qemu_state_host_read(const struct qemu_engine *q, pid_t pid, u64 addr, v
 	return got;
 }
 
+/* A thread that is about to exit: qemu has freed its state, or gives it to another thread. */
+static bool has_left(const struct qemu_thread *t, const struct qemu_rec *rec)
+{
+	return qemu_load(&rec->in_syscall) &&
+	       t->process->arch->call(rec->syscall_nr) == QEMU_CALL_EXIT;
+}
+
 int qemu_state_env(struct qemu_engine *q, struct qemu_thread *t, union qemu_env *env)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
@@ -52,9 +59,9 @@ int qemu_state_env(struct qemu_engine *q, struct qemu_thread *t, union qemu_env 
 
 	if (!rec || !rec->env || !rec->regs_valid || (t->cut_off && !rec->in_syscall))
 		return -ENODATA;
-	return qemu_state_host_read(q, t->process->pid, rec->env, env, size) == (ssize_t)size ?
-		       0 :
-		       -EFAULT;
+	if (qemu_state_host_read(q, t->process->pid, rec->env, env, size) != (ssize_t)size)
+		return -EFAULT;
+	return has_left(t, rec) ? -ENODATA : 0;
 }
 
 int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
