@@ -501,6 +501,17 @@ static bool can_create_output(const char *output)
 	return false;
 }
 
+/* The old file at 'output' would be renamed: is it the program? */
+static bool is_program(const char *output, const char *program)
+{
+	struct stat a, b;
+
+	if (stat(output, &a) || stat(program, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return false;
+	cli_errorf(output, "name another file with -o", "is the program that is to be traced");
+	return true;
+}
+
 int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 {
 	struct auxtap_backend be = {.size = sizeof(be)};
@@ -514,6 +525,8 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 		ret = auxtap_find_program(o.session.argv[0], path, sizeof(path));
 		if (ret)
 			return report_program_error(o.session.argv[0], ret);
+		if (is_program(o.session.output, path))
+			return CLI_RUN_FAILED;
 	}
 	if (kind->crash && !can_create_output(o.session.output))
 		return CLI_RUN_FAILED;

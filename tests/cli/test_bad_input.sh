@@ -111,6 +111,12 @@ mkdir -p "root$PWD" && cp "$FIXTURES/null_deref" "root$PWD/program"
 	fail "--sysroot did not bring the binary back: $(cat err)"
 
 # ---- programs that cannot run: test_record_options.sh covers the plain cases ----
+cp /bin/true itself
+for command in record crash; do
+	expect 125 'itself: is the program that is to be traced; name another file' \
+		"$AUXTAP" $command -o itself -- ./itself
+	cmp -s itself /bin/true && [ ! -e itself.old ] || fail "$command: the program was replaced"
+done
 printf 'not a program\n' >plain
 mkdir -p adir
 printf '#!/no/such/interpreter\n' >script
