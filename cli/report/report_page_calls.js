@@ -15,7 +15,7 @@ const KIND_TIPS = {
 		'stack, or no longer open.',
 	fallthrough: 'The function above it ran on into it, without a call or a jump.',
 	repeated: 'The calls below it were made in this order, again and again.',
-	mixed: 'The calls below it were made in an order that does not repeat.',
+	mixed: 'Calls of the functions below it, in an order that is not shown.',
 };
 
 /* The rows as a tree: the parent and the children of each, by number. */

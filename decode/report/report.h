@@ -298,7 +298,7 @@ struct call_node {
 	bool loses_callers; /* with gap: which calls were open before it is unknown after it */
 	bool folded;	    /* report_hottest.c: a recursion, within a row of the same function */
 	bool group;	    /* not a call: the calls below it were made repeatedly, in this order */
-	bool mixed;	    /* with group: they were made in no order that repeats */
+	bool mixed;	    /* with group: their order is not kept */
 	bool varies;	    /* in a group: not always one call per round */
 	bool async;	    /* entered by a signal or interrupt */
 	/* with async: the handler has returned to the restorer; only rt_sigreturn() is left */

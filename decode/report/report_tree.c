@@ -749,7 +749,7 @@ static void print_legend(const struct report_out *ro, const struct shown_calls *
 		fputs("  [repeated]: the calls below it were made in this order, again and again\n",
 		      ro->out);
 	if (shows_group(shown, true))
-		fputs("  [mixed]: the calls below it were made in an order that does not repeat\n",
+		fputs("  [mixed]: calls of the functions below it, in an order that is not shown\n",
 		      ro->out);
 	if (shows_inside(shown))
 		fputs("  (calls not shown): calls that it made and that have no lines\n", ro->out);
