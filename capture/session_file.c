@@ -317,6 +317,7 @@ static void write_capture_lines(struct auxtap_session *s, struct trace_file *fil
 	fputs("version: " AUXTAP_VERSION "\n", f);
 	fprintf(f, CAPTURE_LINE_BACKEND ": %s\n", s->be->perf->name);
 	fprintf(f, CAPTURE_LINE_SOURCE ": %s\n", s->be->target->name);
+	fprintf(f, CAPTURE_LINE_DESCRIPTION ": %s\n", s->be->description);
 	fprintf(f, "event: %s\n", s->event.name);
 	fprintf(f, CAPTURE_LINE_MODE ": %s\n", s->recorder->name);
 	print_number(f, CAPTURE_LINE_AUX_SIZE, s->aux_bytes);

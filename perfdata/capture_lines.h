@@ -14,6 +14,7 @@
 #define CAPTURE_LINE_EMULATED	   "emulated"
 #define CAPTURE_LINE_SOURCE	   "source"
 #define CAPTURE_LINE_QEMU	   "qemu"
+#define CAPTURE_LINE_DESCRIPTION   "description" /* "emulated, engine qemu 10.0.2" */
 #define CAPTURE_LINE_MODE	   "mode"
 #define CAPTURE_LINE_FULL	   "full" /* else the file has only parts of the trace */
 #define CAPTURE_LINE_AUX_SIZE	   "aux_bytes_per_ring"

@@ -110,6 +110,10 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 		report_tails_find(&r->ro, view->calls, &death->frames);
 		report_frames_check(&r->ro, &r->facts, view, regs, &death->frames);
 	}
+	r->is_wrong_value = death->frames.overwritten ||
+			    ((c->signo == SIGSEGV || c->signo == SIGBUS) && c->si_code > 0 &&
+			     (fault->bad_ip || fault->bad_return ||
+			      (fault->access.known && !fault->access.stack_segment)));
 	death->head.own_frame = report_own_frame(&r->ro, &death->frames);
 	death->what = "the call that sent SIGABRT";
 	if (report_is_abort(c) && report_abort(&r->ro, &r->facts, &death->frames, fault))

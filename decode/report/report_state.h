@@ -61,6 +61,7 @@ struct report {
 	struct report_cover cover;
 	struct thread_view *threads;
 	unsigned int nr_branches, nr_calls;
+	bool is_wrong_value; /* it died of a wrong pointer, index, address or stack protector */
 	struct report_branches_at_calls at_abort; /* of the thread that died */
 	struct exec_event *execs;
 	size_t nr_execs, max_execs;
@@ -108,10 +109,11 @@ void report_trees_print(const struct report *r);
 
 /* ---- suggested commands (report_next.c) ---- */
 
-#define REPORT_NEXT_MAX 3
+#define REPORT_NEXT_MAX	     4
+#define REPORT_COMMAND_WORDS 64
 
 struct report_command {
-	const char *words[16];
+	const char *words[REPORT_COMMAND_WORDS];
 	unsigned int nr;
 	char tid[16];
 };

@@ -5,6 +5,7 @@
 mask() { # FILE OF THE PROGRAM'S SOURCE
 	sed -E -e "s#$FIXTURES#FIXTURES#g; s#$SRC#SRC#g; s#$WORK#WORK#g" \
 		-e 's/0x[0-9a-f]+/0xX/g' \
+		-e 's/^(  auxtap crash --values .* -- ).*(  # again)/\1PROGRAM\2/' \
 		-e 's/(pid|thread|--tid|process) [0-9]+/\1 N/g' |
 		awk -v own="$1" '
 		/^[A-Z].*$/ && !/died of/ { section = $0 }

@@ -215,9 +215,10 @@ try:
     assert is_found() == [] and text('.matches') == 'none', text('.matches')
     # the commands to go on with are those of the text
     shown = texts('#next .command')
-    assert shown == [' '.join(words) for words in r['next']] and len(shown) == 3, shown
+    assert shown == [' '.join(words) for words in r['next']] and len(shown) == 4, shown
     said = open('null_deref.txt').read().split('\nNext\n')[1].split('\n')
-    assert said[1:4] == ['  ' + command for command in shown], (said, shown)
+    assert [line.split('  # ')[0] for line in said[1:5]] == ['  ' + command for command in shown], (
+        said, shown)
 
     # threads: bars in the order and the proportions of their times, a mark where one died
     r = load('thread_crash')
@@ -270,7 +271,8 @@ try:
 
     r = load("it's")
     for shown, words in zip(texts('#next .command'), r['next']):
-        assert shlex.split(shown) == words and "it's.data" in words, (shown, words)
+        assert shlex.split(shown) == words, (shown, words)
+        assert "it's.data" in words or words[1] == 'crash', words
 
     # other recordings
     r = load('healthy')

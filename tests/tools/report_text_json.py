@@ -7,6 +7,7 @@ text says has to be in the JSON.
 import json
 import os
 import re
+import shlex
 import sys
 
 import jsonschema
@@ -440,7 +441,9 @@ def check_memory(lines, report):
 
 
 def check_next(lines, report):
-    commands = ['  ' + ' '.join(words) for words in report['next']]
+    commands = ['  ' + ' '.join(map(shlex.quote, words)) +
+                ('  # again, with what wrote the wrong value' if words[1] == 'crash' else '')
+                for words in report['next']]
     assert lines == ['  trace: ' + report['file']] + commands, lines
 
 
