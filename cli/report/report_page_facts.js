@@ -11,8 +11,9 @@ function registersCard(report) {
 
 function heapCallNode(what, made, dying) {
 	return made && node('div', 'call',
-		...made.callers.map((caller, i) => node('div', 'lastcall', `${i ? 'from' : what} `,
-			locationNode(caller), i ? null :
+		...made.callers.map((caller, i) => node('div', 'lastcall',
+			`${i ? 'from' : what} ${!i && made.in_call ? 'in a call from ' : ''}`,
+			locationNode(caller), caller.tail_call ? ' (tail call)' : null, i ? null :
 				made.tid === null ? ', before the process was forked' :
 					made.tid === dying ? null : `, by thread ${made.tid}`)));
 }

@@ -90,6 +90,7 @@ void report_callers_add(const struct report_out *ro, uint64_t pc,
 	bool known;
 
 	callers->nr = 0;
+	callers->in_call = false;
 	known = add_own(ro, pc, callers);
 	for (int i = 1; known && i < frames->nr; i++) {
 		if ((frames->by_pointers && i >= frames->by_pointers) ||
@@ -99,6 +100,83 @@ void report_callers_add(const struct report_out *ro, uint64_t pc,
 	}
 	if (!callers->nr)
 		add_caller(callers, pc, 0);
+}
+
+/* Is it a function whose calls are recorded as those that allocate or free? */
+static bool is_allocator(const char *symbol)
+{
+	static const char *const names[] = {
+		"malloc",	   "calloc",	     "realloc", "reallocarray",
+		"memalign",	   "posix_memalign", "valloc",	"pvalloc",
+		"aligned_alloc",   "free",	     "cfree",	"mmap",
+		"mmap64",	   "munmap",	     "mremap",	"operator new",
+		"operator delete",
+	};
+	size_t len;
+
+	symbol += !strncmp(symbol, "__libc_", 7) ? 7 : !strncmp(symbol, "__", 2) ? 2 : 0;
+	len = strcspn(symbol, "([@");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(symbol, names[i], len) && !names[i][len])
+			return true;
+	return false;
+}
+
+enum called { CALLED_UNKNOWN, CALLED_DIRECTLY, CALLED_BY_POINTER };
+
+/* How the call before return_addr found its target; *target: that of a direct call. */
+static enum called called_how(const struct report_out *ro, const struct report_facts *facts,
+			      uint32_t arch, uint64_t return_addr, uint64_t *target)
+{
+	const struct report_map *map;
+	uint8_t code[6];
+	int32_t offset;
+	uint32_t insn;
+
+	if (auxtap_image_set_read(ro->images, ro->pid, ro->time, return_addr - sizeof(code), code,
+				  sizeof(code)) != sizeof(code))
+		return CALLED_UNKNOWN;
+	if (arch == AUXTAP_ARCH_AARCH64) {
+		memcpy(&insn, code + 2, sizeof(insn));
+		*target = return_addr - 4 + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4);
+		return insn >> 26 == 0x25 ? CALLED_DIRECTLY : CALLED_BY_POINTER;
+	}
+	memcpy(&offset, code + 2, sizeof(offset));
+	*target = return_addr + (uint64_t)(int64_t)offset;
+	if (code[0] == 0xff && code[1] == 0x15) { /* by a word; the GOT is read-only */
+		map = report_facts_map(facts, *target);
+		return map && map->perms[1] != 'w' ? CALLED_UNKNOWN : CALLED_BY_POINTER;
+	}
+	return code[1] == 0xe8 ? CALLED_DIRECTLY : CALLED_BY_POINTER;
+}
+
+/*
+ * The innermost caller may not have called the allocating or freeing function, but another one
+ * which ended with a jump to it: that has no frame.
+ */
+static void add_jump(const struct report_out *ro, const struct report_facts *facts, uint32_t arch,
+		     uint64_t return_addr, struct report_callers *callers)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+	uint64_t target;
+	enum called how;
+
+	if (callers->at[0].pc != return_addr - 1 || callers->at[0].level < 0)
+		return;
+	how = called_how(ro, facts, arch, return_addr, &target);
+	callers->in_call = how == CALLED_BY_POINTER;
+	if (how != CALLED_DIRECTLY ||
+	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, target, &loc) || !loc.image ||
+	    !loc.nr_frames || !loc.frames[loc.nr_frames - 1].symbol ||
+	    loc.frames[loc.nr_frames - 1].symbol_off || report_is_runtime(loc.image) ||
+	    report_is_library_function(&loc, loc.nr_frames - 1) ||
+	    is_allocator(loc.frames[loc.nr_frames - 1].symbol) ||
+	    strstr(loc.frames[loc.nr_frames - 1].symbol, "@plt"))
+		return;
+	callers->nr -= callers->nr == REPORT_MAX_CALLERS;
+	memmove(&callers->at[1], &callers->at[0], (size_t)callers->nr * sizeof(callers->at[0]));
+	callers->at[0] = (struct report_caller){.pc = target, .level = REPORT_BY_JUMP};
+	callers->nr++;
 }
 
 void report_block_callers(const struct report_out *ro, const struct report_facts *facts,
@@ -123,4 +201,5 @@ void report_block_callers(const struct report_out *ro, const struct report_facts
 		unwind_backtrace(&then, ro->images, &regs, NULL, &frames);
 	}
 	report_callers_add(ro, return_addr - 1, &frames, callers);
+	add_jump(ro, facts, arch, return_addr, callers);
 }

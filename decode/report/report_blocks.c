@@ -384,7 +384,8 @@ static void print_call(const struct report_out *ro, const struct report_facts *f
 
 	find_callers(ro, facts, regs, &call, &callers);
 	for (int i = 0; i < callers.nr; i++) {
-		fprintf(ro->out, "%*s%-11s ", indent, "", i ? "  from" : what);
+		fprintf(ro->out, "%*s%-11s %s", indent, "", i ? "  from" : what,
+			!i && callers.in_call ? "in a call from " : "");
 		report_print_level(ro, callers.at[i].pc, callers.at[i].level);
 		if (!i && !call.tid)
 			fputs(", before the process was forked", ro->out);
@@ -491,8 +492,8 @@ void report_overrun_line(const struct report_out *ro, const struct report_facts 
 		return;
 	find_callers(ro, facts, regs, &call, &callers);
 	fprintf(ro->out,
-		"  The heap is damaged right after a block of %" PRIu64 " bytes, allocated by ",
-		b->nr_bytes);
+		"  The heap is damaged right after a block of %" PRIu64 " bytes, allocated %s ",
+		b->nr_bytes, callers.in_call ? "in a call from" : "by");
 	report_print_level(ro, callers.at[0].pc, callers.at[0].level);
 	fputc('\n', ro->out);
 }
@@ -539,6 +540,7 @@ static void put_call(struct report_json *json, const struct auxtap_regs *regs, c
 	report_json_level(json, "location", pc,
 			  report_is_replaced(&json->r->ro, pc) ? REPORT_REPLACED : 0);
 	find_callers(&json->r->ro, &json->r->facts, regs, &call, &callers);
+	json_out_bool(j, "in_call", callers.in_call);
 	json_out_open(j, "callers", '[');
 	for (int i = 0; i < callers.nr; i++)
 		report_json_level(json, NULL, callers.at[i].pc, callers.at[i].level);

@@ -11,6 +11,8 @@ struct unwind_frames;
 #define REPORT_MAX_CALLERS 6
 /* Instead of a level: more than one library was loaded at pc; which of them called is unknown. */
 #define REPORT_REPLACED (-2)
+/* Instead of a level: the function that begins at pc left its frame by a tail call. */
+#define REPORT_BY_JUMP (-3)
 
 /*
  * Functions of the program, innermost first: pc is in the call; level selects one of the functions
@@ -22,6 +24,7 @@ struct report_callers {
 		int level;
 	} at[REPORT_MAX_CALLERS];
 	int nr;
+	bool in_call; /* what at[0] called is not known: it may have left by a tail call */
 };
 
 /* Has the process had other code at pc before? Which one ran there is not known. */

@@ -106,6 +106,8 @@ static void put_location(struct report_json *json, const struct report_out *ro, 
 
 	json_out_open(j, key, '{');
 	json_out_hex(j, "address", addr);
+	if (level == REPORT_BY_JUMP)
+		json_out_bool(j, "tail_call", true);
 	if (level == REPORT_REPLACED)
 		json_out_bool(j, "replaced", true);
 	else if (!auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, &loc) &&

@@ -150,6 +150,11 @@ void report_print_level(const struct report_out *ro, uint64_t addr, int level)
 	char name[256], location[160] = "";
 	const char *word = "in";
 
+	if (level == REPORT_BY_JUMP) {
+		report_print_outermost(ro, addr);
+		fputs(" (tail call)", ro->out);
+		return;
+	}
 	if (level == REPORT_REPLACED) {
 		fprintf(ro->out, "0x%" PRIx64 ", where more than one library was loaded", addr);
 		return;

@@ -106,4 +106,46 @@ crash ./replace ./a.so
 grep -qE '^ +allocated +alpha at .*plugin.c:2' data.report.txt &&
 	grep -qE '^ +freed +put at .*plugin.c:4' data.report.txt ||
 	fail "one library: $(grep -E 'allocated|freed' data.report.txt)"
+
+# ---- a function that frees by a jump has no frame ----
+
+cat >jumps.c <<'C'
+#include <stdlib.h>
+static volatile int sink;
+static char *volatile block;
+__attribute__((noinline)) static void release(char *p)
+{
+	sink++;
+	free(p); /* a jump */
+}
+static void (*volatile release_by)(char *) = release;
+__attribute__((noinline)) static void drop(char *p, int by_pointer)
+{
+	if (by_pointer)
+		release_by(p);
+	else
+		release(p);
+	sink++;
+}
+int main(int argc, char **argv)
+{
+	block = malloc(100);
+	block[0] = 1;
+	drop(block, argc > 1);
+	drop(block, argc > 1);
+	return 0;
+}
+C
+for cc in "${compilers[@]}"; do
+	"$cc" -g -O2 -w -o jumps jumps.c || fail "jumps: not built by $cc"
+	crash ./jumps
+	sed -nE 's/^ +(freed again|freed) +//p' data.report.txt >freed
+	[ "$(grep -cE '^release at jumps.c:[0-9]+ \(tail call\)$' freed)" = 2 ] &&
+		[ "$(grep -cE '^ +from +drop at jumps.c:' data.report.txt)" = 2 ] ||
+		fail "$cc jumps: $(sed -n '/^Memory/,/^$/p' data.report.txt)"
+	crash ./jumps pointer
+	sed -nE 's/^ +(freed again|freed) +//p' data.report.txt >freed
+	[ "$(grep -c '^in a call from drop at jumps.c:' freed)" = 2 ] ||
+		fail "$cc jumps pointer: $(sed -n '/^Memory/,/^$/p' data.report.txt)"
+done
 finish

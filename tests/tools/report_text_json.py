@@ -229,6 +229,8 @@ def check_blocks(lines, report):
                 'freed at byte %d' % wrong if wrong else 'freed again'
             assert line.startswith('    %s ' % said), (line, said)
             assert name_of(made['callers'][0]) in line, (line, made)
+            assert ('in a call from' in line) == made['in_call'], (line, made)
+            assert ('(tail call)' in line) == ('tail_call' in made['callers'][0]), (line, made)
             assert ('before the process was forked' in line) == (made['tid'] is None), line
             assert made['tid'] is None or ('by thread %d' % made['tid'] in line) == (
                 made['tid'] != report['crash']['tid']), (line, made)
