@@ -398,6 +398,14 @@ uint64_t image_set_line_begin(struct auxtap_image_set *set, pid_t pid, uint64_t 
 
 /* srcline.c: the same in an image. */
 uint64_t image_line_begin(struct auxtap_image *image, uint64_t vaddr);
+/*
+ * The line of the function that begins at addr, of which loc was resolved: that of an inlined call
+ * may be further below.
+ */
+void image_set_entry_line(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			  struct auxtap_location *loc);
+/* srcline.c: the same in an image whose lines were read. */
+void image_entry_line(struct auxtap_image *image, uint64_t vaddr, struct auxtap_frame *frame);
 /* srcline.c: fills frames[] (file, line, inlined names). Returns their number; 0: no debug info. */
 unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
 			      struct auxtap_frame *frames, unsigned int max_frames);

@@ -70,6 +70,21 @@ uint64_t image_set_line_begin(struct auxtap_image_set *set, pid_t pid, uint64_t 
 	return begin;
 }
 
+void image_set_entry_line(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			  struct auxtap_location *loc)
+{
+	struct auxtap_frame *frame = &loc->frames[loc->nr_frames - 1];
+	const struct image_map *map;
+
+	if (loc->nr_frames < 2 || frame->symbol_off || !frame->symbol)
+		return;
+	pthread_mutex_lock(&set->lock);
+	map = image_find_map(set, pid, time, addr);
+	if (map)
+		image_entry_line(map->image, image_map_vaddr(map, addr), frame);
+	pthread_mutex_unlock(&set->lock);
+}
+
 static int resolve_locked(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			  bool lines, struct auxtap_location *loc)
 {

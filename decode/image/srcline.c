@@ -257,38 +257,6 @@ static void call_site(struct image_lines *lines, Dwarf_Die *tree, Dwarf_Die *die
 }
 
 /*
- * Where a function is entered, the first instruction may be of an inlined one, whose call is
- * further below: of the rows of the line table for that address the first is the function's own.
- */
-static void entry_line(struct image_lines *lines, struct dwarf_unit *unit, Dwarf_Addr addr,
-		       struct auxtap_frame *frame)
-{
-	Dwarf_Die *tree = dwarf_unit_lines(unit);
-	Dwarf_Line *line = dwarf_getsrc_die(tree, addr), *before = line;
-	Dwarf_Lines *rows;
-	Dwarf_Addr at;
-	size_t nr, i = 0;
-	int lineno = 0;
-	bool end;
-
-	if (!line || dwarf_getsrclines(tree, &rows, &nr))
-		return;
-	while (i < nr && dwarf_onesrcline(rows, i) != line)
-		i++;
-	while (i < nr && i-- > 0) {
-		before = dwarf_onesrcline(rows, i);
-		if (dwarf_lineaddr(before, &at) || at != addr ||
-		    dwarf_lineendsequence(before, &end) || end)
-			break;
-		line = before;
-	}
-	if (dwarf_lineaddr(line, &at) || at != addr || dwarf_lineno(line, &lineno) || lineno <= 0)
-		return;
-	frame->file = full_path(lines, tree, dwarf_linesrc(line, NULL, NULL));
-	frame->line = frame->file ? (unsigned int)lineno : 0;
-}
-
-/*
  * If there are more functions than frames, the last frame is the outermost function, without a
  * line.
  */
@@ -310,8 +278,6 @@ static unsigned int inline_frames(struct image_lines *lines, struct dwarf_unit *
 				call_site(lines, dwarf_unit_tree(unit), die, &frames[i + 1]);
 		} else if (!dwarf_entrypc(die, &entry) && addr >= entry) {
 			frames[i].symbol_off = addr - entry;
-			if (nr > 1 && addr == entry)
-				entry_line(lines, unit, addr, &frames[i]);
 		}
 	}
 	return nr;
@@ -396,6 +362,45 @@ uint64_t image_line_begin(struct auxtap_image *image, uint64_t vaddr)
 	if (!line || dwarf_lineaddr(line, &addr))
 		return 0;
 	return addr - lines->bias + lines->dwarf_bias;
+}
+
+/*
+ * Where a function is entered, the first instruction may be of an inlined one, whose call is
+ * further below: of the rows of the line table for that address the first is the function's own.
+ */
+void image_entry_line(struct auxtap_image *image, uint64_t vaddr, struct auxtap_frame *frame)
+{
+	struct image_lines *lines = image->lines;
+	struct dwarf_unit *unit;
+	Dwarf_Line *line, *before;
+	Dwarf_Addr addr, at;
+	Dwarf_Lines *rows;
+	Dwarf_Die *tree;
+	size_t nr, i = 0;
+	int lineno = 0;
+	bool end;
+
+	if (!lines || !lines->index)
+		return;
+	addr = vaddr + lines->bias - lines->dwarf_bias;
+	unit = dwarf_index_unit(lines->index, addr);
+	tree = unit ? dwarf_unit_lines(unit) : NULL;
+	line = tree ? dwarf_getsrc_die(tree, addr) : NULL;
+	if (!line || dwarf_getsrclines(tree, &rows, &nr))
+		return;
+	while (i < nr && dwarf_onesrcline(rows, i) != line)
+		i++;
+	while (i < nr && i-- > 0) {
+		before = dwarf_onesrcline(rows, i);
+		if (dwarf_lineaddr(before, &at) || at != addr ||
+		    dwarf_lineendsequence(before, &end) || end)
+			break;
+		line = before;
+	}
+	if (dwarf_lineaddr(line, &at) || at != addr || dwarf_lineno(line, &lineno) || lineno <= 0)
+		return;
+	frame->file = full_path(lines, tree, dwarf_linesrc(line, NULL, NULL));
+	frame->line = frame->file ? (unsigned int)lineno : 0;
 }
 
 int image_debug_symbols(struct auxtap_image *image,

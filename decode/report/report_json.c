@@ -112,6 +112,8 @@ static void put_location(struct report_json *json, const struct report_out *ro, 
 		json_out_bool(j, "replaced", true);
 	else if (!auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, &loc) &&
 		 loc.image) {
+		if (level < 0)
+			image_set_entry_line(ro->images, ro->pid, ro->time, addr, &loc);
 		if (level < 0 || (unsigned int)level >= loc.nr_frames)
 			level = (int)loc.nr_frames - 1;
 		report_json_function(json, NULL, &loc, (unsigned int)level, source);

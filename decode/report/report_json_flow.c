@@ -2,6 +2,7 @@
 /* The report as JSON: the tree of calls, the last branches. */
 #include "decode/flow/branch_insn.h"
 #include "call_nodes.h"
+#include "decode/image/image_private.h"
 #include "report_json.h"
 
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static void put_name(struct report_json *json, const struct report_out *ro,
 		json_out_null(&json->j, "function");
 		return;
 	}
+	image_set_entry_line(at.images, at.pid, at.time, addr, &loc);
 	outer = &loc.frames[loc.nr_frames - 1];
 	if (!outer->symbol || !report_call_through_stub(&at, node, outer->symbol)) {
 		report_json_function(json, NULL, &loc, loc.nr_frames - 1, false);

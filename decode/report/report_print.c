@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Prints parts of the report: names of addresses, source lines. */
+#include "decode/image/image_private.h"
 #include "report.h"
 
 #include <auxtap/text.h>
@@ -133,9 +134,11 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
-	if (find_location(ro, addr, &loc, name, name_size, location))
-		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL, name,
-			   name_size, location, location_size);
+	if (!find_location(ro, addr, &loc, name, name_size, location))
+		return;
+	image_set_entry_line(ro->images, ro->pid, ro->time, addr, &loc);
+	frame_name(ro, &loc, loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL, name, name_size,
+		   location, location_size);
 }
 
 void report_print_location(const struct report_out *ro, uint64_t addr)

@@ -288,7 +288,7 @@ done
 head -n 1 quit.report.txt | grep -q 'died of SIGQUIT' || fail "QUIT: $(head -n 1 quit.report.txt)"
 
 section "a thread that is about to exit: not where the next one died, which has its state"
-for run in $(seq 20); do
+for run in $(seq 40); do
 	taskset -c 0 "$AUXTAP" crash --source "$fast" -o about -- ./programs workers 4 \
 		>out 2>err </dev/null
 	[ -s about.report.txt ] || { fail "about to exit: no report: $(cat err)"; break; }

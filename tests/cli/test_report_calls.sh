@@ -274,6 +274,36 @@ grep -q '^  #0  apply at .*plugin.c:2 (unloaded)$' unload.data.report.txt &&
 	[ "$(grep -c unloaded unload.data.report.txt)" = 4 ] ||
 	fail "unload: $(grep -E 'unloaded|SIGSEGV' unload.data.report.txt)"
 
+# The line of a function is where it begins, in line 8, also if its first instruction is of an
+# inlined call.
+cat >entry.c <<'C'
+struct list { struct list *next; long values[4]; };
+static struct list here = {0, {1, 2, 3, 4}};
+static inline __attribute__((always_inline)) long first_of(struct list *l)
+{
+	return l->next->values[0];
+}
+__attribute__((noinline)) long enter(struct list *l)
+{
+	long sum = 0;
+
+	sum += first_of(l);
+	return sum;
+}
+int main(void) { return (int)enter(&here); }
+C
+for cc in gcc clang; do
+	command -v $cc >/dev/null || continue
+	$cc -g -O2 -w -o entry entry.c || fail "entry: not built"
+	"$AUXTAP" crash -o entry.data -- ./entry >stdout 2>stderr </dev/null
+	"$AUXTAP" report --format json entry.data >entry.json 2>stderr
+	line=8
+	grep -qE "^ +[0-9]+ +enter +entry.c:$line " entry.data.report.txt ||
+		fail "entry, $cc: not line $line: $(grep ' enter ' entry.data.report.txt)"
+	grep '"entry":"0x[0-9a-f]*","function":"enter"' entry.json | grep -q "\"line\":$line," ||
+		fail "entry, $cc: JSON: not line $line"
+done
+
 # The return address of a signal handler.
 cat >handled.c <<'C'
 #include <signal.h>
