@@ -111,7 +111,7 @@ function sliceNodes({ of, value, steps }, origin) {
 	const subjects = {
 		pointer: origin ? null : value === '0x0' ? 'The null pointer' : 'The pointer',
 		index: 'The index', return_address: 'The return address', after_block: 'What follows the block',
-		stack_protector: "The stack protector's value",
+		stack_protector: "The stack protector's value", divisor: 'The divisor',
 	};
 
 	return steps.map(({ kind, is_part: isPart, location, callers }, i) => {

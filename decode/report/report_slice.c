@@ -70,6 +70,12 @@ static int bad_reg(const struct report_facts *facts, const struct auxtap_regs *r
 		return op->mem.disp.value ? index : -1;
 	if (leads_out(facts, at, fault_addr))
 		return index;
+	/* a wrong pointer and an index */
+	if (!report_facts_map(facts, at) && slice_is_small(past_death_reg(regs, index)) &&
+	    !slice_is_small(at)) {
+		*of = REPORT_SLICE_POINTER;
+		return base;
+	}
 	/* the compiler may have exchanged the two */
 	if (op->mem.scale == 1 && leads_out(facts, past_death_reg(regs, index), fault_addr))
 		return base;
@@ -106,6 +112,26 @@ static void follow_fault(struct slice *s, const struct report_facts *facts,
 		slice_follow_reg(s, past_reg_index(x.op[0].reg.value), head->ip);
 	else if (slice_is_memory(&x.op[0]) && past_operand(&s->p, &addr))
 		slice_follow_load(s, ip, addr, 8, false, head->ip);
+}
+
+/* From the divisor, which was 0. */
+static void follow_divisor(struct slice *s, const struct report_headline *head)
+{
+	const ZydisDecodedOperand *by;
+	struct x86_insn x;
+	uint64_t ip, addr;
+	int reg;
+
+	if (!past_find_insn(&s->p, head->ip, head->ip, true) ||
+	    !past_insn(&s->p, s->p.insn, &x, &ip) ||
+	    (x.info.mnemonic != ZYDIS_MNEMONIC_DIV && x.info.mnemonic != ZYDIS_MNEMONIC_IDIV))
+		return;
+	by = &x.op[0];
+	reg = slice_is_reg(by) ? past_reg_index(by->reg.value) : -1;
+	if (reg >= 0 && !(past_death_reg(head->regs, reg) & (UINT64_MAX >> (64 - by->size))))
+		slice_follow_reg(s, reg, 0);
+	else if (slice_is_memory(by) && past_operand(&s->p, &addr))
+		slice_follow_load(s, head->ip, addr, by->size / 8, false, 0);
 }
 
 /* The word of malloc right after the first block that was written past its end. */
@@ -190,6 +216,10 @@ void report_slice_find(const struct report_out *ro, const struct report_facts *f
 			out->of = REPORT_SLICE_AFTER_BLOCK;
 			out->value = word;
 			slice_follow_overrun(s, addr, word);
+		} else if (head->regs && facts->crash.signo == SIGFPE &&
+			   facts->crash.si_code == FPE_INTDIV) {
+			out->of = REPORT_SLICE_DIVISOR;
+			follow_divisor(s, head);
 		} else if (head->regs && facts->crash.si_code > 0 && !slot) {
 			follow_fault(s, facts, head);
 			out->nr_newer = s->nr_newer;

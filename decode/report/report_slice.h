@@ -17,6 +17,7 @@ enum report_slice_of {
 	REPORT_SLICE_RETURN_ADDRESS,
 	REPORT_SLICE_AFTER_BLOCK, /* what malloc keeps after the first block that was overrun */
 	REPORT_SLICE_PROTECTOR,	  /* the stack protector's value in a frame */
+	REPORT_SLICE_DIVISOR,	  /* of 0 */
 };
 
 enum report_slice_kind {

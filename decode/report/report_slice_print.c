@@ -59,6 +59,8 @@ static const char *subject(const struct report_headline *head)
 		return "That";
 	case REPORT_SLICE_PROTECTOR:
 		return "The stack protector's value";
+	case REPORT_SLICE_DIVISOR:
+		return "The divisor";
 	}
 	return "";
 }
@@ -87,6 +89,7 @@ void report_json_slice(struct report_json *json, const struct report_slice *slic
 		[REPORT_SLICE_RETURN_ADDRESS] = "return_address",
 		[REPORT_SLICE_AFTER_BLOCK] = "after_block",
 		[REPORT_SLICE_PROTECTOR] = "stack_protector",
+		[REPORT_SLICE_DIVISOR] = "divisor",
 	};
 	struct json_out *j = &json->j;
 

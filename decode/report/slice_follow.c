@@ -7,6 +7,7 @@
 #define MAX_MOVES	256   /* instructions that a value is followed through */
 #define MAX_BLOCKS	50000 /* blocks that are searched for one that writes a register */
 #define NR_RT_SIGRETURN 15
+#define MAX_INDEX	0xffffull /* bytes; what is larger and no pointer is a wrong one */
 
 /* ---- steps ---- */
 
@@ -233,6 +234,11 @@ static bool is_added(const struct x86_insn *x, int *reg, uint64_t *value)
 	return *reg != PAST_SP_INDEX && added + SLICE_MAX_ADDED <= 2 * SLICE_MAX_ADDED;
 }
 
+bool slice_is_small(uint64_t value)
+{
+	return value + MAX_INDEX <= 2 * MAX_INDEX;
+}
+
 /*
  * The sum of two registers: one of them is the pointer if it points to memory, the other an index.
  * False: which one is not clear. value: the sum.
@@ -247,6 +253,13 @@ static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index,
 		return false;
 	for (int i = 0; i < 2; i++)
 		is_pointer[i] = report_facts_map(s->p.facts, values[i]);
+	/* of a wrong pointer and an index, the index is small */
+	if (!is_pointer[0] && !is_pointer[1] &&
+	    slice_is_small(values[0]) != slice_is_small(values[1])) {
+		slice_follow_reg(s, past_reg_index(slice_is_small(values[0]) ? index : base),
+				 values[slice_is_small(values[0])]);
+		return true;
+	}
 	if (is_pointer[0] == is_pointer[1])
 		return false;
 	if (report_facts_map(s->p.facts, value) ==
@@ -334,6 +347,19 @@ static bool is_repeated(struct slice *s, uint64_t ip)
 	return false;
 }
 
+static ZydisRegister whole_reg(ZydisRegister reg)
+{
+	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+}
+
+/* The lowest 8 or 16 bits of a general register? */
+static bool is_part_of_reg(const ZydisDecodedOperand *op)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && past_reg_index(op->reg.value) >= 0 &&
+	       (op->size == 16 || (op->size == 8 && (op->reg.value < ZYDIS_REGISTER_AH ||
+						     op->reg.value > ZYDIS_REGISTER_BH)));
+}
+
 /* Follows through one instruction that gave its first operand, a register, the value. */
 static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, int reg,
 			uint64_t value)
@@ -346,7 +372,8 @@ static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, 
 	case ZYDIS_MNEMONIC_MOVSX:
 	case ZYDIS_MNEMONIC_MOVSXD:
 	case ZYDIS_MNEMONIC_MOVZX:
-		if (slice_is_reg(from))
+		if (slice_is_reg(from) ||
+		    (is_part_of_reg(from) && past_reg(&s->p, whole_reg(from->reg.value), &value)))
 			slice_follow_reg(s, past_reg_index(from->reg.value), value);
 		else if (slice_is_memory(from) && past_operand(&s->p, &addr))
 			slice_follow_load(s, ip, addr, from->size / 8, false, value);
@@ -441,6 +468,23 @@ static bool find_copy(struct slice *s, ZydisRegister reg, uint64_t *addr)
 	return false;
 }
 
+/* Does the instruction add to memory, or subtract from it, what is not 0? */
+static bool adds_not_zero(struct slice *s, const struct x86_insn *x)
+{
+	const ZydisDecodedOperand *from = &x->op[1];
+	uint64_t value;
+
+	if (x->info.mnemonic == ZYDIS_MNEMONIC_INC || x->info.mnemonic == ZYDIS_MNEMONIC_DEC)
+		return true;
+	if (x->info.mnemonic != ZYDIS_MNEMONIC_ADD && x->info.mnemonic != ZYDIS_MNEMONIC_SUB)
+		return false;
+	if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		return from->imm.value.u;
+	return (slice_is_reg(from) || is_part_of_reg(from)) &&
+	       past_reg(&s->p, whole_reg(from->reg.value), &value) &&
+	       value & (UINT64_MAX >> (64 - from->size));
+}
+
 /* Does the instruction write to memory, and not only what was there? */
 static bool is_change(struct slice *s, const struct x86_insn *x, uint64_t addr,
 		      unsigned int nr_bytes, uint64_t value)
@@ -458,7 +502,8 @@ static bool is_change(struct slice *s, const struct x86_insn *x, uint64_t addr,
 		if (!(op->actions &
 		      (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_CONDWRITE)))
 			return true;
-		return past_word(&s->p, addr, nr_bytes, &before) && before != value;
+		return adds_not_zero(s, x) ||
+		       (past_word(&s->p, addr, nr_bytes, &before) && before != value);
 	}
 	return false;
 }

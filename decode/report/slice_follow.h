@@ -53,6 +53,8 @@ void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value);
  */
 void slice_follow_protector(struct slice *s, uint64_t call, uint64_t death_ip);
 
+/* Is it rather an index, or an offset, than a pointer? */
+bool slice_is_small(uint64_t value);
 bool slice_is_memory(const ZydisDecodedOperand *op);
 /* Is it a general register, of 32 or 64 bits? */
 bool slice_is_reg(const ZydisDecodedOperand *op);

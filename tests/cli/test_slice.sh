@@ -119,6 +119,31 @@ static NOINLINE void capitalise(char *text)
 		i++;
 	}
 }
+static struct parts { unsigned char nr_max; int nr; } parts = {200, 3};
+static NOINLINE void set_parts(int nr)
+{
+	parts.nr = nr & 3; /* set_parts */
+}
+static NOINLINE int share(int all)
+{
+	return all / parts.nr; /* share */
+}
+static NOINLINE void grow(int by)
+{
+	parts.nr_max += by; /* grow */
+}
+static NOINLINE int slot(int at)
+{
+	return at % parts.nr_max; /* slot */
+}
+static NOINLINE long unset_array(int how, int at)
+{
+	long *words;
+
+	if (how)
+		words = (long *)table;
+	return words[at]; /* unset_array */
+}
 static NOINLINE int receive_option(struct named *to)
 {
 	socklen_t size = 4;
@@ -318,6 +343,18 @@ int main(int argc, char **argv)
 		mprotect(text, 4096, PROT_READ);
 		capitalise(text);
 	}
+	if (!strcmp(what, "divide")) {
+		set_parts(argc + 2); /* main_divide */
+		return share(100);
+	}
+	if (!strcmp(what, "narrow")) {
+		grow(56); /* main_narrow */
+		return slot(7);
+	}
+	if (!strcmp(what, "unset_array")) {
+		dirty();
+		return (int)unset_array(argc - 2, 5);
+	}
 	if (!strcmp(what, "option")) {
 		store(&one, 0x1230);
 		receive_option(&one);
@@ -457,6 +494,8 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	says calls "$read" 'Before, it was written by store at @store' '  main at @main_calls'
 	says text "$read" 'Before, it was written in a call from receive_text at @receive_text' \
 		'  main at @main_text'
+	says divide 'The divisor was written by set_parts at @set_parts' '  main at @main_divide'
+	says narrow 'The divisor was written by grow at @grow' '  main at @main_narrow'
 	# the index is of memory that must not be written to: the pointer is wrong
 	steps read_only
 	! grep -i index found || fail "$cc read_only: $(cat found)"
@@ -495,7 +534,7 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 		grep -A 1 'written' found | head -n 1 |
 			grep -qxF "Before, it was written by main at $(place main_loaded)" ||
 			fail "$cc loaded: $(cat found)"
-		for what in unset unset_with_calls; do
+		for what in unset unset_with_calls unset_array; do
 			says $what "The pointer was read from a local variable that was never set, by $what at @$what"
 		done
 		;;
@@ -567,7 +606,7 @@ cp prog.c protected.c
 cp unprotected.c prog.c
 python3 -c 'import jsonschema' 2>/dev/null && {
 	gcc -g -w -O0 -fno-stack-protector -pthread -o prog prog.c || fail "not built"
-	for what in store copy smash unset index block; do
+	for what in store copy smash unset index block divide; do
 		steps $what
 		"$AUXTAP" report --calls 60 data >$what.txt
 		"$AUXTAP" report --calls 60 --format json data >$what.json

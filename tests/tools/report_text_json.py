@@ -55,7 +55,8 @@ def check_slice(crash, said):
         return found
     subject = {'pointer': 'The pointer' if int(sliced['value'], 16) else 'The null pointer',
                'index': 'The index', 'return_address': 'The return address',
-               'after_block': 'That', 'stack_protector': "The stack protector's value"}[sliced['of']]
+               'after_block': 'That', 'stack_protector': "The stack protector's value",
+               'divisor': 'The divisor'}[sliced['of']]
     if sliced['of'] == 'pointer' and crash['pointer_origin']:
         subject = None
     for step in sliced['steps']:
