@@ -146,6 +146,9 @@ function crashHead(report) {
 		made.append(originNode(crash.pointer_origin, report.pointed_memory));
 	if (crash.slice)
 		made.append(...sliceNodes(crash.slice, crash.pointer_origin));
+	if (crash.slice_lacks_order)
+		made.append(node('p', 'note', 'What wrote it is not known: the process had other threads, ' +
+			'and the order of all their writes is not recorded.'));
 	if (crash.message)
 		made.append(node('p', 'note', 'Its message: ', node('code', '', safe(crash.message))));
 	if (crash.exception)

@@ -817,6 +817,7 @@ struct report_headline {
 	struct report_own_frame own_frame;
 	const struct report_branches *branches; /* of the thread; NULL: it has no trace */
 	const struct report_returns *returns;	/* the same */
+	bool is_wrong_value; /* it died of a wrong pointer, index, address or heap */
 	bool flow_end_known;
 	uint64_t flow_end;		  /* the next address of the flow, if flow_end_known */
 	const struct report_branch *last; /* the branch that went to ip; NULL: unknown */

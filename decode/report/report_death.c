@@ -110,10 +110,12 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 		report_tails_find(&r->ro, view->calls, &death->frames);
 		report_frames_check(&r->ro, &r->facts, view, regs, &death->frames);
 	}
-	r->is_wrong_value = death->frames.overwritten ||
-			    ((c->signo == SIGSEGV || c->signo == SIGBUS) && c->si_code > 0 &&
-			     (fault->bad_ip || fault->bad_return ||
-			      (fault->access.known && !fault->access.stack_segment)));
+	death->head.is_wrong_value =
+		death->frames.overwritten || r->facts.nr_overruns ||
+		(c->signo == SIGFPE && c->si_code == FPE_INTDIV) ||
+		((c->signo == SIGSEGV || c->signo == SIGBUS) && c->si_code > 0 &&
+		 (fault->bad_ip || fault->bad_return ||
+		  (fault->access.known && !fault->access.stack_segment)));
 	death->head.own_frame = report_own_frame(&r->ro, &death->frames);
 	death->what = "the call that sent SIGABRT";
 	if (report_is_abort(c) && report_abort(&r->ro, &r->facts, &death->frames, fault))
@@ -201,6 +203,7 @@ void report_death_explain(struct report *r, struct report_death *death)
 	choose_blocks(r, death);
 	report_origin_check(&r->ro, &r->facts, head);
 	report_slice_check(&r->ro, head);
+	r->is_wrong_value = head->is_wrong_value;
 	death->unloaded = head->regs && report_was_unloaded(&r->ro, &r->facts, ip);
 	if (death->view)
 		explain_flow(r, death, ip);

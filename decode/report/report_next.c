@@ -40,7 +40,7 @@ static bool wants_values(const struct report *r)
 	char text[384];
 
 	return regs && regs->arch == AUXTAP_ARCH_X86_64 && !facts->nr_value_logs &&
-	       !report_is_user_snapshot(r) && (facts->nr_overruns || r->is_wrong_value) &&
+	       !report_is_user_snapshot(r) && r->is_wrong_value &&
 	       report_facts_capture(facts, CAPTURE_LINE_DESCRIPTION, text, sizeof(text)) &&
 	       (engine = strstr(text, VALUES_ENGINE)) &&
 	       atoi(engine + strlen(VALUES_ENGINE)) >= VALUES_VERSION;

@@ -24,6 +24,18 @@ static bool has_work(const struct past *p, unsigned int nr)
 	return true;
 }
 
+bool past_has_threads(const struct report_facts *facts)
+{
+	for (size_t i = 0; i < facts->nr_value_logs; i++) {
+		const struct auxtap_values *head = &facts->value_logs[i].head;
+
+		if (head->tid == facts->crash.tid && head->pid == facts->crash.pid &&
+		    (facts->nr_threads > 1 || head->flags & AUXTAP_VALUES_THREADS))
+			return true;
+	}
+	return false;
+}
+
 bool past_begin(struct past *p, const struct report_out *ro, const struct report_facts *facts,
 		unsigned int *work)
 {

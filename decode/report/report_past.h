@@ -38,6 +38,8 @@ struct past {
  */
 bool past_begin(struct past *p, const struct report_out *ro, const struct report_facts *facts,
 		unsigned int *work);
+/* Is there a log of the dying thread that is of no use, because the process had other threads? */
+bool past_has_threads(const struct report_facts *facts);
 /* Moves to the end of the block before it. False: it is not in the log, or unknown. */
 bool past_back(struct past *p);
 /*

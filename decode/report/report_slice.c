@@ -226,6 +226,7 @@ void report_slice_find(const struct report_out *ro, const struct report_facts *f
 			take_address(head);
 		}
 	}
+	out->has_threads = head->is_wrong_value && past_has_threads(facts);
 	free(s);
 }
 

@@ -42,7 +42,8 @@ struct report_slice {
 	uint64_t value; /* of the pointer, index or return address */
 	struct report_slice_step steps[REPORT_SLICE_STEPS]; /* the newest first */
 	int nr;
-	int nr_newer;	      /* of them, not older than head->origin; -1: all may be */
+	bool has_threads; /* why it is not known: other threads may have written the value, too */
+	int nr_newer;	  /* of them, not older than head->origin; -1: all may be */
 	uint64_t origin_addr; /* where head->origin was read from; 0: unknown */
 };
 

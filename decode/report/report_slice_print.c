@@ -72,6 +72,11 @@ void report_slice_print(const struct report_out *ro, const struct report_headlin
 				    head->slice.of == REPORT_SLICE_PROTECTOR;
 	const char *what = subject(head);
 
+	if (head->slice.has_threads)
+		fputs("  What wrote it is not known: the process had other threads, and the order of all their\n"
+		      "  writes is not recorded.\n",
+		      ro->out);
+
 	for (int i = 0; i < head->slice.nr; i++) {
 		const struct report_slice_step *step = &head->slice.steps[i];
 
@@ -93,6 +98,7 @@ void report_json_slice(struct report_json *json, const struct report_slice *slic
 	};
 	struct json_out *j = &json->j;
 
+	json_out_bool(j, "slice_lacks_order", slice->has_threads);
 	if (slice->of == REPORT_SLICE_NOTHING) {
 		json_out_null(j, "slice");
 		return;

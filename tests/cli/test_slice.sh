@@ -504,6 +504,8 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	says parts "$read"
 	says shared "$read"
 	says thread "$read"
+	grep -q '^  What wrote it is not known: the process had other threads,' data.report.txt ||
+		fail "$cc thread: $(sed -n '1,/^$/p' data.report.txt)"
 	# compilers make the string functions calls, tail calls or stores
 	steps overflow
 	grep -A 1 '^Before' found | tr '\n' ' ' >written
@@ -606,7 +608,7 @@ cp prog.c protected.c
 cp unprotected.c prog.c
 python3 -c 'import jsonschema' 2>/dev/null && {
 	gcc -g -w -O0 -fno-stack-protector -pthread -o prog prog.c || fail "not built"
-	for what in store copy smash unset index block divide; do
+	for what in store copy smash unset index block divide thread; do
 		steps $what
 		"$AUXTAP" report --calls 60 data >$what.txt
 		"$AUXTAP" report --calls 60 --format json data >$what.json

@@ -123,6 +123,9 @@ def check_head(lines, report):
         assert line.endswith(rest) and (', from ' in line) == bool(rest), (line, origin)
         known.append(line)
     known += check_slice(crash, said)
+    if crash['slice_lacks_order']:
+        known += ['What wrote it is not known: the process had other threads, and the order of all their',
+                  'writes is not recorded.']
     thrown = crash['exception']
     if thrown:
         words = 'Its exception: ' if thrown['uncaught'] else 'The exception being handled: '
