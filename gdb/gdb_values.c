@@ -24,15 +24,6 @@ static size_t event_from(const struct values *v, uint64_t at)
 
 bool values_regs(const struct values *v, uint64_t at, struct auxtap_regs *regs)
 {
-	/* clang-format off */
-	static const uint8_t index[AUXTAP_VALUES_REGS] = {
-		AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
-		AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
-		AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
-		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
-		AUXTAP_X86_FS, AUXTAP_X86_GS,
-	};
-	/* clang-format on */
 	size_t lo = 0, hi = v->nr_regs;
 
 	while (lo < hi) {
@@ -48,8 +39,8 @@ bool values_regs(const struct values *v, uint64_t at, struct auxtap_regs *regs)
 	memset(regs, 0, sizeof(*regs));
 	regs->arch = AUXTAP_ARCH_X86_64;
 	for (size_t i = 0; i < AUXTAP_VALUES_REGS; i++) {
-		regs->reg[index[i]] = v->regs[lo].reg[i];
-		regs->valid |= 1ull << index[i];
+		regs->reg[value_log_regs[i]] = v->regs[lo].reg[i];
+		regs->valid |= 1ull << value_log_regs[i];
 	}
 	return true;
 }

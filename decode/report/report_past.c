@@ -318,18 +318,9 @@ bool past_word(const struct past *p, uint64_t addr, unsigned int nr_bytes, uint6
 
 /* ---- registers ---- */
 
-/* clang-format off */
-static const uint8_t regs_of_log[] = {
-	AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
-	AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
-	AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
-	AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
-};
-/* clang-format on */
-
 uint64_t past_death_reg(const struct auxtap_regs *regs, int index)
 {
-	return regs->reg[regs_of_log[index]];
+	return regs->reg[value_log_regs[index]];
 }
 
 int past_reg_index(ZydisRegister reg)
@@ -676,9 +667,9 @@ void past_unwind(const struct past *p, struct unwind_frames *frames)
 	frames->nr = 0;
 	if (!s)
 		return;
-	for (size_t i = 0; i < sizeof(regs_of_log); i++) {
-		regs.reg[regs_of_log[i]] = p->regs[i];
-		regs.valid |= 1ull << regs_of_log[i];
+	for (size_t i = 0; i < sizeof(value_log_regs); i++) {
+		regs.reg[value_log_regs[i]] = p->regs[i];
+		regs.valid |= 1ull << value_log_regs[i];
 	}
 	regs.reg[AUXTAP_X86_IP] = p->ip;
 	regs.valid |= 1ull << AUXTAP_X86_IP;

@@ -8,6 +8,16 @@
 
 #include <auxtap/crash.h>
 
+/* clang-format off */
+const uint8_t value_log_regs[AUXTAP_VALUES_REGS] = {
+	AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
+	AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
+	AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
+	AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
+	AUXTAP_X86_FS, AUXTAP_X86_GS,
+};
+/* clang-format on */
+
 int value_log_read(struct value_log *log, const void *data, size_t size)
 {
 	struct auxtap_values head;

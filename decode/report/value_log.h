@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The registers in the order of the log, by their index in struct auxtap_regs. */
+extern const uint8_t value_log_regs[AUXTAP_VALUES_REGS];
+
 struct value_log {
 	struct auxtap_values head; /* nr_words: the number of 'words' */
 	uint64_t *words;	   /* malloc'ed */
