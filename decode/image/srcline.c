@@ -371,36 +371,48 @@ uint64_t image_line_begin(struct auxtap_image *image, uint64_t vaddr)
 void image_entry_line(struct auxtap_image *image, uint64_t vaddr, struct auxtap_frame *frame)
 {
 	struct image_lines *lines = image->lines;
+	Dwarf_Die chain[DWARF_MAX_FUNCTIONS];
+	int lineno, found = 0, declared = 0;
+	unsigned int nr_chain = 0;
 	struct dwarf_unit *unit;
-	Dwarf_Line *line, *before;
+	const char *file, *source;
 	Dwarf_Addr addr, at;
 	Dwarf_Lines *rows;
-	Dwarf_Die *tree;
+	Dwarf_Line *line;
 	size_t nr, i = 0;
-	int lineno = 0;
-	bool end;
 
 	if (!lines || !lines->index)
 		return;
 	addr = vaddr + lines->bias - lines->dwarf_bias;
 	unit = dwarf_index_unit(lines->index, addr);
-	tree = unit ? dwarf_unit_lines(unit) : NULL;
-	line = tree ? dwarf_getsrc_die(tree, addr) : NULL;
-	if (!line || dwarf_getsrclines(tree, &rows, &nr))
+	if (unit)
+		nr_chain = dwarf_unit_functions(lines->index, unit, addr, chain);
+	line = nr_chain ? dwarf_getsrc_die(dwarf_unit_lines(unit), addr) : NULL;
+	if (!line)
+		return;
+	/* elfutils knows no file 0, which is that of the unit since DWARF 5 */
+	file = dwarf_decl_file(&chain[nr_chain - 1]);
+	file = full_path(lines, dwarf_unit_lines(unit),
+			 file ? file : dwarf_diename(dwarf_unit_lines(unit)));
+	if (!file || dwarf_decl_line(&chain[nr_chain - 1], &declared) ||
+	    dwarf_getsrclines(dwarf_unit_lines(unit), &rows, &nr))
 		return;
 	while (i < nr && dwarf_onesrcline(rows, i) != line)
 		i++;
-	while (i < nr && i-- > 0) {
-		before = dwarf_onesrcline(rows, i);
-		if (dwarf_lineaddr(before, &at) || at != addr ||
-		    dwarf_lineendsequence(before, &end) || end)
+	/* a row of the function before it may have the same address */
+	for (i = i < nr ? i + 1 : 0; i > 0; i--) {
+		line = dwarf_onesrcline(rows, i - 1);
+		if (dwarf_lineaddr(line, &at) || at != addr)
 			break;
-		line = before;
+		source = full_path(lines, dwarf_unit_lines(unit), dwarf_linesrc(line, NULL, NULL));
+		if (source && !strcmp(source, file) && !dwarf_lineno(line, &lineno) &&
+		    lineno >= declared)
+			found = lineno;
 	}
-	if (dwarf_lineaddr(line, &at) || at != addr || dwarf_lineno(line, &lineno) || lineno <= 0)
+	if (!found)
 		return;
-	frame->file = full_path(lines, tree, dwarf_linesrc(line, NULL, NULL));
-	frame->line = frame->file ? (unsigned int)lineno : 0;
+	frame->file = file;
+	frame->line = (unsigned int)found;
 }
 
 int image_debug_symbols(struct auxtap_image *image,
