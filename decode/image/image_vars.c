@@ -412,6 +412,11 @@ static bool may_be_address(Dwarf_Die *type)
 	case DW_TAG_base_type:
 	case DW_TAG_enumeration_type:
 		break;
+	case DW_TAG_structure_type: /* in memory, in vector registers, or in two registers */
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_array_type:
+		return false;
 	default:
 		return true;
 	}
@@ -419,7 +424,8 @@ static bool may_be_address(Dwarf_Die *type)
 		dwarf_formudata(&attr, &encoding);
 	if (dwarf_attr_integrate(&plain, DW_AT_byte_size, &attr))
 		dwarf_formudata(&attr, &size);
-	return encoding != DW_ATE_float && size >= sizeof(uint64_t);
+	return encoding != DW_ATE_float && encoding != DW_ATE_complex_float &&
+	       encoding != DW_ATE_decimal_float && size >= sizeof(uint64_t);
 }
 
 static bool returns_address(const struct vars *v, uint64_t pc)
