@@ -168,7 +168,9 @@ const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT])
 
 	buf[0] = 0;
 	if (report_word_text(word, text))
-		snprintf(buf, FAULT_TEXT, "%s the text \"%s\"", before, text);
+		/* an integer may look so, too */
+		snprintf(buf, FAULT_TEXT, "%s %s \"%s\"", before,
+			 strlen(text) == 4 ? "as text" : "the text", text);
 	return buf;
 }
 

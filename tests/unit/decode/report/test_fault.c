@@ -145,7 +145,7 @@ static void text_as_pointer(void **state)
 	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
 	assert_string_equal(fault.why,
 			    "it read from 0x79656b76 (4 bytes); nothing is mapped there; "
-			    "rax is 0x79656b6e, the text \"nkey\"");
+			    "rax is 0x79656b6e, as text \"nkey\"");
 	facts = facts_of(SIGSEGV, SI_KERNEL, 0);
 	regs.reg[AUXTAP_X86_AX] = 0x6675620a73746920;
 	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
