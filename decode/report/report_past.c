@@ -589,6 +589,10 @@ static bool find_in_block(struct past *p, uint64_t addr, uint64_t nr_bytes, uint
 	while (value_log_back(p->log, &at, &entry) && at > p->at) {
 		const bool is_void = value_log_void(&entry, write);
 
+		if (!has_work(p, 1)) {
+			*result = PAST_WRITE_UNKNOWN;
+			return true;
+		}
 		if ((!is_void && !value_log_write(&entry, write)) || entry.insn >= limit)
 			continue;
 		if (frame_slot && !is_void && write->addr == frame_slot && write->nr_bytes == 8 &&

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CALL_OPCODE 0xe8 /* with an offset of 32 bits */
 #define CALL_SIZE   5
@@ -51,33 +52,30 @@ static int bad_reg(const struct report_facts *facts, const struct auxtap_regs *r
 
 	*of = REPORT_SLICE_POINTER;
 	if (index < 0) {
-		if ((uint64_t)op->mem.disp.value + SLICE_MAX_ADDED <= 2 * SLICE_MAX_ADDED)
+		if (!report_facts_map(facts, (uint64_t)op->mem.disp.value))
 			return base;
-		/* the constant is the address of an array, or is what is bad */
+		*of = REPORT_SLICE_INDEX; /* the constant is the address of an array */
+		return base >= 0 && slice_is_small(past_death_reg(regs, base)) ? base : -1;
+	}
+	if (base < 0) {
 		*of = REPORT_SLICE_INDEX;
-		return base >= 0 && !report_facts_map(facts, past_death_reg(regs, base)) ? base :
-											   -1;
-	}
-	if (base >= 0) {
-		at = past_death_reg(regs, base);
-		if (report_facts_map(facts, at) && !leads_out(facts, at, fault_addr))
-			/* to memory that must not be accessed so, or, by the index, past a file */
-			return facts->crash.signo == SIGBUS && past_death_reg(regs, index) ? -1 :
-											     base;
-	}
-	*of = REPORT_SLICE_INDEX;
-	if (base < 0)
 		return op->mem.disp.value ? index : -1;
-	if (leads_out(facts, at, fault_addr))
-		return index;
+	}
+	at = past_death_reg(regs, base);
+	if (report_facts_map(facts, at) && !leads_out(facts, at, fault_addr))
+		/* to memory that must not be accessed so, or, by the index, past the end of a file
+		 */
+		return facts->crash.signo == SIGBUS && past_death_reg(regs, index) ? -1 : base;
 	/* a wrong pointer and an index */
 	if (!report_facts_map(facts, at) && slice_is_small(past_death_reg(regs, index)) &&
-	    !slice_is_small(at)) {
-		*of = REPORT_SLICE_POINTER;
+	    !slice_is_small(at))
 		return base;
-	}
+	*of = REPORT_SLICE_INDEX;
+	if (leads_out(facts, at, fault_addr) && !slice_may_be_pointer(past_death_reg(regs, index)))
+		return index;
 	/* the compiler may have exchanged the two */
-	if (op->mem.scale == 1 && leads_out(facts, past_death_reg(regs, index), fault_addr))
+	if (op->mem.scale == 1 && leads_out(facts, past_death_reg(regs, index), fault_addr) &&
+	    !slice_may_be_pointer(at))
 		return base;
 	return -1;
 }
@@ -151,15 +149,31 @@ static bool find_after_block(const struct report_facts *facts, uint64_t *addr, u
 	return true;
 }
 
-/* The address of the call of __stack_chk_fail(), which all compilers make directly. */
-static bool find_protector(const struct report_out *ro, const struct unwind_frames *frames,
-			   uint64_t *call)
+/* The frame that called __stack_chk_fail(); 0: none. */
+static int find_protected(const struct report_out *ro, const struct unwind_frames *frames)
 {
-	const int nr = frames->overwritten - 1;
+	for (int i = 1; i < frames->nr; i++) {
+		struct auxtap_location loc = {.size = sizeof(loc)};
+
+		if (!auxtap_image_set_symbol(ro->images, ro->pid, ro->time, frames->pcs[i - 1],
+					     &loc) &&
+		    loc.nr_frames && loc.frames[0].symbol &&
+		    !strcmp(loc.frames[0].symbol, "__stack_chk_fail"))
+			return frames->call_mask >> i & 1 && frames->frames[i].has_cfa ? i : 0;
+	}
+	return 0;
+}
+
+/* The address of that call, which all compilers make directly. */
+static bool find_protector(const struct report_out *ro, const struct unwind_frames *frames,
+			   uint64_t *call, uint64_t *frame_slot)
+{
+	const int nr = find_protected(ro, frames);
 	uint8_t code;
 
-	if (nr < 0 || !(frames->call_mask >> nr & 1))
+	if (!nr)
 		return false;
+	*frame_slot = frames->frames[nr].cfa - 8;
 	*call = frames->pcs[nr] + 1 - CALL_SIZE;
 	return auxtap_image_set_read(ro->images, ro->pid, ro->time, *call, &code, 1) == 1 &&
 	       code == CALL_OPCODE;
@@ -209,9 +223,9 @@ void report_slice_find(const struct report_out *ro, const struct report_facts *f
 			out->of = REPORT_SLICE_RETURN_ADDRESS;
 			out->value = word;
 			slice_follow_return(s, slot, word);
-		} else if (find_protector(ro, head->frames, &addr)) {
+		} else if (find_protector(ro, head->frames, &addr, &word)) {
 			out->of = REPORT_SLICE_PROTECTOR;
-			slice_follow_protector(s, addr, head->ip);
+			slice_follow_protector(s, addr, word, head->ip);
 		} else if (find_after_block(facts, &addr, &word)) {
 			out->of = REPORT_SLICE_AFTER_BLOCK;
 			out->value = word;

@@ -7,7 +7,8 @@
 #define MAX_MOVES	256   /* instructions that a value is followed through */
 #define MAX_BLOCKS	50000 /* blocks that are searched for one that writes a register */
 #define NR_RT_SIGRETURN 15
-#define MAX_INDEX	0xffffull /* bytes; what is larger and no pointer is a wrong one */
+#define MAX_OFFSET	0xffffffffull /* bytes; what is larger is no index */
+#define MAX_INDEX	0xffffull     /* bytes; what is larger and no pointer is a wrong one */
 
 /* ---- steps ---- */
 
@@ -239,6 +240,11 @@ bool slice_is_small(uint64_t value)
 	return value + MAX_INDEX <= 2 * MAX_INDEX;
 }
 
+bool slice_may_be_pointer(uint64_t value)
+{
+	return value + MAX_OFFSET > 2 * MAX_OFFSET;
+}
+
 /*
  * The sum of two registers: one of them is the pointer if it points to memory, the other an index.
  * False: which one is not clear. value: the sum.
@@ -268,6 +274,8 @@ static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index,
 				 values[is_pointer[1]]);
 		return true; /* the sum points there, too */
 	}
+	if (slice_may_be_pointer(values[is_pointer[0]]))
+		return false;
 	s->out->of = REPORT_SLICE_INDEX;
 	s->out->value = values[is_pointer[0]];
 	slice_follow_reg(s, past_reg_index(is_pointer[0] ? index : base), s->out->value);

@@ -49,12 +49,15 @@ void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value);
 
 /*
  * slice_protector.c: the first write to where a function keeps the stack protector's value, which
- * it found changed; call: the address of its call of __stack_chk_fail().
+ * it found changed. call: the address of its call of __stack_chk_fail(); frame_slot: of its return
+ * address.
  */
-void slice_follow_protector(struct slice *s, uint64_t call, uint64_t death_ip);
+void slice_follow_protector(struct slice *s, uint64_t call, uint64_t frame_slot, uint64_t death_ip);
 
 /* Is it rather an index, or an offset, than a pointer? */
 bool slice_is_small(uint64_t value);
+/* May it be a wrong pointer rather than an index, or an offset? */
+bool slice_may_be_pointer(uint64_t value);
 bool slice_is_memory(const ZydisDecodedOperand *op);
 /* Is it a general register, of 32 or 64 bits? */
 bool slice_is_reg(const ZydisDecodedOperand *op);

@@ -74,12 +74,13 @@ static bool is_own_write(const struct past *p, const struct value_log_write *wri
 }
 
 /* The value that the function put there. */
-static bool find_value(struct past p, uint64_t slot, uint64_t *value)
+static bool find_value(struct past p, uint64_t slot, uint64_t frame_slot, uint64_t *value)
 {
 	struct value_log_write write;
 
 	for (unsigned int i = 0; i < MAX_WRITES; i++) {
-		if (past_find_write(&p, slot, sizeof(*value), 0, &write) != PAST_WRITE_FOUND ||
+		if (past_find_write(&p, slot, sizeof(*value), frame_slot, &write) !=
+			    PAST_WRITE_FOUND ||
 		    !write.bytes)
 			return false;
 		if (is_own_write(&p, &write, slot)) {
@@ -90,7 +91,7 @@ static bool find_value(struct past p, uint64_t slot, uint64_t *value)
 	return false;
 }
 
-void slice_follow_protector(struct slice *s, uint64_t call, uint64_t death_ip)
+void slice_follow_protector(struct slice *s, uint64_t call, uint64_t frame_slot, uint64_t death_ip)
 {
 	struct value_log_write write;
 	struct past first;
@@ -100,9 +101,11 @@ void slice_follow_protector(struct slice *s, uint64_t call, uint64_t death_ip)
 
 	if (!past_find_insn(&s->p, call, death_ip, true) || s->p.insn ||
 	    !past_insn(&s->p, 0, &x, &call) || x.info.mnemonic != ZYDIS_MNEMONIC_CALL ||
-	    !past_back(&s->p) || !find_check(&s->p, &slot) || !find_value(s->p, slot, &value))
+	    !past_back(&s->p) || !find_check(&s->p, &slot) ||
+	    !find_value(s->p, slot, frame_slot, &value))
 		return;
-	while (past_find_write(&s->p, slot, sizeof(value), 0, &write) == PAST_WRITE_FOUND &&
+	while (past_find_write(&s->p, slot, sizeof(value), frame_slot, &write) ==
+		       PAST_WRITE_FOUND &&
 	       !is_own_write(&s->p, &write, slot)) {
 		if (value_log_leaves(&write, slot, sizeof(value), value))
 			continue;
