@@ -159,7 +159,7 @@ function functionsCard(report) {
 }
 
 const NEXT_TEXTS = {
-	crash: 'Again, with what wrote the wrong value:',
+	crash: 'Again, perhaps with what wrote the wrong value:',
 	gdb: 'In gdb, back and forth through what was executed:',
 	decode: 'What was executed last:',
 	script: 'The branches, by perf:',

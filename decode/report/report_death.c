@@ -110,22 +110,28 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 		report_tails_find(&r->ro, view->calls, &death->frames);
 		report_frames_check(&r->ro, &r->facts, view, regs, &death->frames);
 	}
-	death->head.is_wrong_value =
-		death->frames.overwritten || r->facts.nr_overruns ||
-		(c->signo == SIGFPE && c->si_code == FPE_INTDIV) ||
-		((c->signo == SIGSEGV || c->signo == SIGBUS) && c->si_code > 0 &&
-		 (fault->bad_ip || fault->bad_return ||
-		  (fault->access.known && !fault->access.stack_segment)));
+	death->head.is_wrong_value = death->frames.overwritten || r->facts.nr_overruns ||
+				     (c->signo == SIGFPE && c->si_code == FPE_INTDIV) ||
+				     (c->signo == SIGSEGV && c->si_code > 0 &&
+				      (fault->bad_ip || fault->bad_return ||
+				       (fault->access.known && !fault->access.stack_segment &&
+					!fault->access.constant)));
 	death->head.own_frame = report_own_frame(&r->ro, &death->frames);
 	death->what = "the call that sent SIGABRT";
 	if (report_is_abort(c) && report_abort(&r->ro, &r->facts, &death->frames, fault))
 		death->what = "the call that led to abort()";
 }
 
-/* Did a function of the C library that sends signals call the kernel, or abort() itself? */
+/* Is one of the frames before 'end' of a function of the C library that sends a signal? */
 static bool sent_signal(const struct report_out *ro, const struct unwind_frames *frames, int end)
 {
-	static const char *const names[] = {"kill", "raise", "abort", "sigqueue", "syscall"};
+	static const char *const names[] = {
+		"raise",	"gsignal",	  "abort",
+		"pthread_kill", "__pthread_kill", "__pthread_kill_implementation",
+		"kill",		"__kill",	  "__pthread_kill_internal",
+		"tgkill",	"__tgkill",	  "pthread_sigqueue",
+		"sigqueue",	"__sigqueue",	  "__raise",
+	};
 
 	for (int i = 0; i < end && i < frames->nr; i++) {
 		struct auxtap_location loc = {.size = sizeof(loc)};
@@ -134,7 +140,7 @@ static bool sent_signal(const struct report_out *ro, const struct unwind_frames 
 		    !loc.nr_frames || !loc.frames[0].symbol)
 			continue;
 		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
-			if (strstr(loc.frames[0].symbol, names[k]))
+			if (!strcmp(loc.frames[0].symbol, names[k]))
 				return true;
 	}
 	return false;

@@ -40,7 +40,7 @@ static bool wants_values(const struct report *r)
 	char text[384];
 
 	return regs && regs->arch == AUXTAP_ARCH_X86_64 && !facts->nr_value_logs &&
-	       !report_is_user_snapshot(r) && r->is_wrong_value &&
+	       facts->nr_threads == 1 && !report_is_user_snapshot(r) && r->is_wrong_value &&
 	       report_facts_capture(facts, CAPTURE_LINE_DESCRIPTION, text, sizeof(text)) &&
 	       (engine = strstr(text, VALUES_ENGINE)) &&
 	       atoi(engine + strlen(VALUES_ENGINE)) >= VALUES_VERSION;
@@ -66,6 +66,7 @@ static bool put_again(struct report_command *c, const struct report *r)
 {
 	const void *data;
 	const char *at, *end, *word;
+	bool is_program = false;
 	uint32_t nr;
 	size_t size;
 
@@ -84,16 +85,17 @@ static bool put_again(struct report_command *c, const struct report *r)
 	put(c, "--values");
 	for (uint32_t i = 2; i < nr; i++) {
 		word = next_word(&at, end);
-		/* a process that it attached to is gone */
-		if (!word || !strncmp(word, "-p", 2) || !strncmp(word, "-t", 2) ||
-		    !strncmp(word, "--pid", 5) || !strncmp(word, "--tid", 5))
+		if (!word)
+			return false;
+		if (!is_program && (!strncmp(word, "-p", 2) || !strncmp(word, "-t", 2) ||
+				    !strncmp(word, "--pid", 5) || !strncmp(word, "--tid", 5)))
+			return false; /* a process that it attached to is gone */
+		/* the recording is input: only words that can be repeated as they are printed */
+		if (strcmp(report_text(&r->ro, word), word) != 0)
 			return false;
 		put(c, word);
-		if (!strcmp(word, "--"))
-			break;
+		is_program = is_program || !strcmp(word, "--");
 	}
-	while ((word = next_word(&at, end)) && c->nr < REPORT_COMMAND_WORDS)
-		put(c, word);
 	return true;
 }
 
@@ -171,7 +173,7 @@ void report_next_print(const struct report *r)
 		for (unsigned int k = 0; k < commands[i].nr; k++)
 			print_word(r, k ? " " : "  ", commands[i].words[k]);
 		if (!strcmp(commands[i].words[1], "crash"))
-			fputs("  # again, with what wrote the wrong value", r->ro.out);
+			fputs("  # again: may show what wrote the wrong value", r->ro.out);
 		fputc('\n', r->ro.out);
 	}
 }

@@ -40,7 +40,7 @@ def place(loc):
 
 def name_of(loc):
     if loc.get('replaced'):
-        return loc['address'] + ', where more than one library was loaded'
+        return loc['address'] + ', where other code was mapped, too'
     if 'function' not in loc:
         return loc['address']
     return loc['function'] + (' (inlined)' if loc.get('inlined') else '')
@@ -448,7 +448,7 @@ def check_memory(lines, report):
 
 def check_next(lines, report):
     commands = ['  ' + ' '.join(map(shlex.quote, words)) +
-                ('  # again, with what wrote the wrong value' if words[1] == 'crash' else '')
+                ('  # again: may show what wrote the wrong value' if words[1] == 'crash' else '')
                 for words in report['next']]
     assert lines == ['  trace: ' + report['file']] + commands, lines
 
