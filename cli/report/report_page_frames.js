@@ -69,8 +69,8 @@ function endText(backtrace) {
 		no_file: `No file with the unwind information of that code could be read${unknown}`,
 		no_unwind_information: `No unwind information describes that code${unknown}`,
 		overwritten: `What says where the next frame is was overwritten, too${unknown}`,
-		contradicted: 'The return address of this call is not where the frame pointer or the stack pointer leads: ' +
-			'one of them is wrong, or the address was overwritten. Variables and further frames are not known.',
+		contradicted: 'The return address of this call is not where it should be: a frame or stack pointer is wrong, ' +
+			'or the unwind information, or it was overwritten. Variables and further frames are not known.',
 		senseless: 'The stack makes no sense from here on; the calls below do not depend on it.',
 	}[backtrace.end];
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Compares the backtrace with the calls of the trace that have not returned. A wrong frame pointer
- * (a callee has overwritten the saved one) leads to frames that are none: where the trace shows
+ * (a callee has overwritten the saved one) leads to frames that do not exist: where the trace shows
  * another call, and the return address that it pushed is elsewhere in the stack, the backtrace
  * ends.
  */
 #include "report_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_INSN     15
 #define STACK_BELOW  4096	/* bytes below a frame where a return address is looked for */
@@ -24,27 +25,51 @@ static uint64_t function_start(const struct report_out *ro, uint64_t addr)
 	return addr - loc.frames[0].symbol_off;
 }
 
+/* How many words at [from, to) of the memory in the file are that address, except the one in slot.
+ */
+static size_t count_words(const struct report_facts *facts, uint64_t from, uint64_t to,
+			  uint64_t slot, uint64_t addr)
+{
+	uint64_t word;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < facts->nr_memory; i++) {
+		const struct report_memory *m = &facts->memory[i];
+		uint64_t at = from > m->addr ? from : (m->addr + 7) & ~7ull;
+
+		for (; at < to && at - m->addr < m->nr_bytes &&
+		       m->nr_bytes - (at - m->addr) >= sizeof(word);
+		     at += sizeof(word)) {
+			memcpy(&word, m->bytes + (at - m->addr), sizeof(word));
+			nr += word == addr && at != slot;
+		}
+	}
+	return nr;
+}
+
+/* How many of the calls before the one at 'back' have pushed the same return address? */
+static size_t count_equal(const struct report_returns *r, size_t back)
+{
+	const uint64_t pushed = callstack_newest(&r->calls, back);
+	size_t nr = 0;
+
+	for (size_t i = back + 1; i < r->calls.nr; i++)
+		nr += callstack_newest(&r->calls, i) == pushed;
+	return nr;
+}
+
 bool report_returns_elsewhere(const struct report_facts *facts, const struct report_returns *r,
 			      size_t back, uint64_t sp, uint64_t slot)
 {
-	const uint64_t pushed = callstack_newest(&r->calls, back);
-	uint64_t addr, word;
-	size_t nr = 0;
+	const struct report_map *map = report_facts_map(facts, sp);
+	uint64_t from = (sp & ~7ull) - STACK_BELOW, to = sp + STACK_SEARCH;
 
-	/* calls farther out have pushed the same address; those farther in, below the frame */
-	for (size_t i = back + 1; i < r->calls.nr; i++)
-		nr += callstack_newest(&r->calls, i) == pushed;
-	for (uint64_t at = 0; at < STACK_BELOW + STACK_SEARCH; at += sizeof(word)) {
-		addr = (sp & ~7ull) - STACK_BELOW + at;
-		if (!report_facts_memory(facts, addr, &word, sizeof(word))) {
-			if (at > STACK_BELOW)
-				break;
-			continue;
-		}
-		if (addr != slot && word == pushed && !nr--)
-			return true;
-	}
-	return false;
+	if (map && from < map->start)
+		from = map->start;
+	if (map && to > map->end)
+		to = map->end;
+	return count_words(facts, from, to, slot, callstack_newest(&r->calls, back)) >
+	       count_equal(r, back);
 }
 
 /* How many calls are newer than this one, whose return address is after its site; -1: unknown. */
@@ -78,7 +103,10 @@ static size_t call_of_frame(const struct call_open *open, size_t nr, size_t at)
 	return at < nr && !open[at].by_tail_call && is_certain(&open[at]) ? at : nr;
 }
 
-/* Does the stack agree that frame i was called so? */
+/*
+ * Does frame i return to that call, or has the place of its return address (x86-64) what the call
+ * pushed? In a recursion that is also true of the frames of other calls.
+ */
 static bool agrees(const struct report_facts *facts, const struct unwind_frames *frames, int i,
 		   const struct call_open *call, uint64_t pushed)
 {
@@ -117,7 +145,7 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 	struct call_node *current = call_tree_current(view->calls);
 	struct call_open *open = NULL;
 	size_t nr = current ? call_tree_open_calls(view->calls, current, &open) : 0, at = 0;
-	uint64_t sp = 0; /* where the frame begins */
+	uint64_t sp = 0, pushed; /* where the frame begins; the return address of its call */
 	ssize_t back = -1;
 
 	report_regs_sp(regs, &sp);
@@ -133,8 +161,14 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 		back = newer_calls(r, &open[at], (size_t)(back + 1));
 		if (back < 0)
 			break;
-		if (agrees(facts, frames, i, &open[at],
-			   callstack_newest(&r->calls, (size_t)back))) {
+		pushed = callstack_newest(&r->calls, (size_t)back);
+		if (agrees(facts, frames, i, &open[at], pushed)) {
+			/* in a recursion it may be the frame of a call farther out */
+			if (regs->arch == AUXTAP_ARCH_X86_64 && count_equal(r, (size_t)back) &&
+			    count_words(facts, sp, frame->cfa - 8, 0, pushed)) {
+				end_at(frames, i);
+				break;
+			}
 			sp = frame->cfa;
 			continue;
 		}

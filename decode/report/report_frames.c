@@ -175,8 +175,8 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 		      ro->out);
 		break;
 	case REPORT_FRAMES_CONTRADICTED:
-		fputs("  The return address of this call is not where the frame pointer or the stack pointer leads: one of\n"
-		      "  them is wrong, or the address was overwritten. Variables and further frames are not known.\n",
+		fputs("  The return address of this call is not where it should be: a frame or stack pointer is wrong,\n"
+		      "  or the unwind information, or it was overwritten. Variables and further frames are not known.\n",
 		      ro->out);
 		break;
 	case REPORT_FRAMES_SENSELESS:

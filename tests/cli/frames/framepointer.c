@@ -58,9 +58,23 @@ __attribute__((noinline)) static int walk(struct item *first, int depth)
 	return sum;
 }
 
+/* with the frame pointer of its caller, which is the same function */
+__attribute__((noinline)) static int climb(int depth, char *callers)
+{
+	int sum = depth * 10;
+
+	if (depth < 4)
+		return climb(depth + 1, __builtin_frame_address(0)) + sum;
+	change = callers - (char *)__builtin_frame_address(0);
+	count_past_end();
+	return *nowhere + sum;
+}
+
 int main(int argc, char **argv)
 {
 	mode = argc > 1 ? argv[1] : "";
+	if (!strcmp(mode, "climbs"))
+		return climb(0, NULL);
 	change = argc > 2 ? strtol(argv[2], NULL, 0) : 0;
 	printf("%d\n", walk(items, argc > 3 ? atoi(argv[3]) : 0));
 	return 0;
