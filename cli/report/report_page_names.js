@@ -37,7 +37,7 @@ function nameText(text, className = 'name') {
 /* "age_of", "libc.so.6+0x1234" where no symbol names it, or the address. */
 function functionText(at) {
 	if (at.replaced)
-		return `${at.address}, where more than one library was loaded`;
+		return `${at.address}, where other code was mapped, too`;
 	if (at.function)
 		return at.function;
 	if (at.image === '[generated code]') // its offsets are addresses

@@ -111,8 +111,7 @@ struct unwind_frames {
 	 */
 	int overwritten;
 	bool complete; /* the outermost frame was reached */
-	/* the trace has another call of the last function than the stack: see report_frames_check()
-	 */
+	/* by the trace the last function was called from elsewhere: report_frames_check() */
 	bool contradicted;
 	bool not_called; /* no call returns to the last frame, a function's first instruction */
 	/* why it ends: the next return address, where no code is; 0: not the reason */
@@ -462,7 +461,8 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
  * Prints "age_of at null_deref.c:29", or "age_of in PROGRAM" if no source line is known.
  */
 void report_print_location(const struct report_out *ro, uint64_t addr);
-/* The same for one of the functions inlined there: level 0 is the innermost; or REPORT_REPLACED. */
+/* The same for one of the functions inlined there: level 0 is the innermost; or
+ * REPORT_REPLACED, REPORT_BY_JUMP, REPORT_BY_ANY_JUMP. */
 void report_print_level(const struct report_out *ro, uint64_t addr, int level);
 /* The same for the function that was called, not one inlined into it. */
 void report_print_outermost(const struct report_out *ro, uint64_t addr);

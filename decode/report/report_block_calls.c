@@ -5,8 +5,11 @@
  */
 #include "decode/image/image_private.h"
 #include "report_state.h"
+#include "zydis_insn.h"
 
 #include <string.h>
+
+#define MAX_INSNS 4096 /* of a function that is searched for jumps */
 
 /* The call's record in the file; NULL: there is none. */
 static const struct auxtap_heap_call *find_call(const struct report_facts *facts,
@@ -122,32 +125,127 @@ static bool is_allocator(const char *symbol)
 	return false;
 }
 
-enum called { CALLED_UNKNOWN, CALLED_DIRECTLY, CALLED_BY_POINTER };
-
-/* How the call before return_addr found its target; *target: that of a direct call. */
-static enum called called_how(const struct report_out *ro, const struct report_facts *facts,
-			      uint32_t arch, uint64_t return_addr, uint64_t *target)
+/* Is what begins at addr such a function, or its stub? *known: it is known what is there. */
+static bool calls_allocator(const struct report_out *ro, uint64_t addr, bool *known)
 {
-	const struct report_map *map;
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	*known = !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) && loc.image &&
+		 loc.nr_frames && loc.frames[0].symbol && !loc.frames[0].symbol_off;
+	return *known && is_allocator(loc.frames[0].symbol);
+}
+
+enum target { TARGET_UNKNOWN, TARGET_ALLOCATOR, TARGET_FUNCTION };
+
+/* What the call before return_addr called; *target: a function of the program. */
+static enum target find_target(const struct report_out *ro, const struct report_facts *facts,
+			       uint32_t arch, uint64_t return_addr, uint64_t *target)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint8_t code[6];
 	int32_t offset;
 	uint32_t insn;
+	bool known;
 
 	if (auxtap_image_set_read(ro->images, ro->pid, ro->time, return_addr - sizeof(code), code,
 				  sizeof(code)) != sizeof(code))
-		return CALLED_UNKNOWN;
+		return TARGET_UNKNOWN;
+	memcpy(&offset, code + 2, sizeof(offset));
+	*target = return_addr + (uint64_t)(int64_t)offset;
 	if (arch == AUXTAP_ARCH_AARCH64) {
 		memcpy(&insn, code + 2, sizeof(insn));
 		*target = return_addr - 4 + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4);
-		return insn >> 26 == 0x25 ? CALLED_DIRECTLY : CALLED_BY_POINTER;
+		if (insn >> 26 != 0x25)
+			return TARGET_UNKNOWN;
+	} else if (code[0] == 0xff && code[1] == 0x15) { /* by a word, perhaps of the GOT */
+		const struct report_map *map = report_facts_map(facts, *target);
+
+		if (!map || map->perms[1] == 'w' ||
+		    !report_facts_memory(facts, *target, target, sizeof(*target)))
+			return TARGET_UNKNOWN;
+	} else if (code[1] != 0xe8) {
+		return TARGET_UNKNOWN;
 	}
-	memcpy(&offset, code + 2, sizeof(offset));
-	*target = return_addr + (uint64_t)(int64_t)offset;
-	if (code[0] == 0xff && code[1] == 0x15) { /* by a word; the GOT is read-only */
-		map = report_facts_map(facts, *target);
-		return map && map->perms[1] != 'w' ? CALLED_UNKNOWN : CALLED_BY_POINTER;
+	if (calls_allocator(ro, *target, &known))
+		return TARGET_ALLOCATOR;
+	/* a library's function, or bytes that only look like a direct call */
+	if (!known || auxtap_image_set_resolve(ro->images, ro->pid, ro->time, *target, &loc) ||
+	    !loc.image || report_is_runtime(loc.image) ||
+	    report_is_library_function(&loc, loc.nr_frames - 1) ||
+	    strstr(loc.frames[loc.nr_frames - 1].symbol, "@plt"))
+		return TARGET_UNKNOWN;
+	return TARGET_FUNCTION;
+}
+
+/* The function around addr begins there; 0: unknown. */
+static uint64_t start_of(const struct report_out *ro, uint64_t addr, bool *is_cold)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	*is_cold = false;
+	if (auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) || !loc.image ||
+	    !loc.nr_frames || !loc.frames[0].symbol)
+		return 0;
+	*is_cold = strstr(loc.frames[0].symbol, ".cold");
+	return addr - loc.frames[0].symbol_off;
+}
+
+struct jumps {
+	unsigned int nr;
+	uint64_t at;  /* the last one */
+	bool unknown; /* there may be others */
+};
+
+/* Notes a jump that may leave the function; target 0: unknown. */
+static void note_jump(const struct report_out *ro, uint64_t start, uint64_t at, uint64_t target,
+		      struct jumps *jumps)
+{
+	bool is_cold = false;
+
+	if (target && start_of(ro, target, &is_cold) == start)
+		return;
+	jumps->unknown |= is_cold;
+	jumps->nr++;
+	jumps->at = at;
+}
+
+/* Finds the jumps out of the function. */
+static void find_jumps(const struct report_out *ro, uint32_t arch, uint64_t start,
+		       struct jumps *jumps)
+{
+	const bool a64 = arch == AUXTAP_ARCH_AARCH64;
+	uint64_t at = start, target;
+	struct x86_insn x;
+	uint8_t code[16];
+	uint32_t insn;
+	bool is_cold;
+	ssize_t nr;
+
+	*jumps = (struct jumps){.nr = 0};
+	for (unsigned int i = 0; i < MAX_INSNS && start_of(ro, at, &is_cold) == start; i++) {
+		nr = auxtap_image_set_read(ro->images, ro->pid, ro->time, at, code, sizeof(code));
+		if (a64 && nr >= 4) {
+			memcpy(&insn, code, sizeof(insn));
+			if (insn >> 26 == 0x5)
+				note_jump(ro, start, at,
+					  at + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4),
+					  jumps);
+			else if ((insn & 0xfffffc1f) == 0xd61f0000)
+				note_jump(ro, start, at, 0, jumps);
+			at += 4;
+			continue;
+		}
+		if (a64 || nr <= 0 || !x86_disassemble(code, (size_t)nr, &x))
+			break;
+		if (x.info.mnemonic == ZYDIS_MNEMONIC_JMP) {
+			target = x.op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ?
+					 at + x.info.length + x.op[0].imm.value.u :
+					 0;
+			note_jump(ro, start, at, target, jumps);
+		}
+		at += x.info.length;
 	}
-	return code[1] == 0xe8 ? CALLED_DIRECTLY : CALLED_BY_POINTER;
+	jumps->unknown |= start_of(ro, at, &is_cold) == start;
 }
 
 /*
@@ -157,25 +255,25 @@ static enum called called_how(const struct report_out *ro, const struct report_f
 static void add_jump(const struct report_out *ro, const struct report_facts *facts, uint32_t arch,
 		     uint64_t return_addr, struct report_callers *callers)
 {
-	struct auxtap_location loc = {.size = sizeof(loc)};
+	struct jumps jumps;
 	uint64_t target;
-	enum called how;
+	enum target what;
 
 	if (callers->at[0].pc != return_addr - 1 || callers->at[0].level < 0)
 		return;
-	how = called_how(ro, facts, arch, return_addr, &target);
-	callers->in_call = how == CALLED_BY_POINTER;
-	if (how != CALLED_DIRECTLY ||
-	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, target, &loc) || !loc.image ||
-	    !loc.nr_frames || !loc.frames[loc.nr_frames - 1].symbol ||
-	    loc.frames[loc.nr_frames - 1].symbol_off || report_is_runtime(loc.image) ||
-	    report_is_library_function(&loc, loc.nr_frames - 1) ||
-	    is_allocator(loc.frames[loc.nr_frames - 1].symbol) ||
-	    strstr(loc.frames[loc.nr_frames - 1].symbol, "@plt"))
+	what = find_target(ro, facts, arch, return_addr, &target);
+	callers->in_call = what == TARGET_UNKNOWN;
+	if (what != TARGET_FUNCTION)
+		return;
+	find_jumps(ro, arch, target, &jumps);
+	callers->in_call = jumps.unknown;
+	if (jumps.unknown || !jumps.nr) /* none: it is the allocating function, by another name */
 		return;
 	callers->nr -= callers->nr == REPORT_MAX_CALLERS;
 	memmove(&callers->at[1], &callers->at[0], (size_t)callers->nr * sizeof(callers->at[0]));
-	callers->at[0] = (struct report_caller){.pc = target, .level = REPORT_BY_JUMP};
+	callers->at[0] = jumps.nr == 1 ?
+				 (struct report_caller){.pc = jumps.at, .level = REPORT_BY_JUMP} :
+				 (struct report_caller){.pc = target, .level = REPORT_BY_ANY_JUMP};
 	callers->nr++;
 }
 

@@ -9,10 +9,14 @@ struct report_out;
 struct unwind_frames;
 
 #define REPORT_MAX_CALLERS 6
-/* Instead of a level: more than one library was loaded at pc; which of them called is unknown. */
+/* Instead of a level: other code was mapped at pc, too; which of them called is not known. */
 #define REPORT_REPLACED (-2)
-/* Instead of a level: the function that begins at pc left its frame by a tail call. */
-#define REPORT_BY_JUMP (-3)
+/*
+ * Instead of a level: the function left its frame by the jump at pc, a tail call; or by one of
+ * several, and pc is its entry.
+ */
+#define REPORT_BY_JUMP	   (-3)
+#define REPORT_BY_ANY_JUMP (-4)
 
 /*
  * Functions of the program, innermost first: pc is in the call; level selects one of the functions
@@ -24,7 +28,9 @@ struct report_callers {
 		int level;
 	} at[REPORT_MAX_CALLERS];
 	int nr;
-	bool in_call; /* what at[0] called is not known: it may have left by a tail call */
+	/* at[0] called by a pointer; the function called may have jumped to the one that allocated
+	 */
+	bool in_call;
 };
 
 /* Has the process had other code at pc before? Which one ran there is not known. */

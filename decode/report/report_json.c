@@ -106,13 +106,13 @@ static void put_location(struct report_json *json, const struct report_out *ro, 
 
 	json_out_open(j, key, '{');
 	json_out_hex(j, "address", addr);
-	if (level == REPORT_BY_JUMP)
+	if (level == REPORT_BY_JUMP || level == REPORT_BY_ANY_JUMP)
 		json_out_bool(j, "tail_call", true);
 	if (level == REPORT_REPLACED)
 		json_out_bool(j, "replaced", true);
 	else if (!auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, &loc) &&
 		 loc.image) {
-		if (level < 0)
+		if (level < 0 && level != REPORT_BY_JUMP)
 			image_set_entry_line(ro->images, ro->pid, ro->time, addr, &loc);
 		if (level < 0 || (unsigned int)level >= loc.nr_frames)
 			level = (int)loc.nr_frames - 1;

@@ -158,8 +158,13 @@ void report_print_level(const struct report_out *ro, uint64_t addr, int level)
 		fputs(" (tail call)", ro->out);
 		return;
 	}
+	if (level == REPORT_BY_ANY_JUMP) {
+		report_function_name(ro, addr, name, sizeof(name), location, sizeof(location));
+		fprintf(ro->out, "%s%s%s (tail call)", ro->style->name, name, ro->style->off);
+		return;
+	}
 	if (level == REPORT_REPLACED) {
-		fprintf(ro->out, "0x%" PRIx64 ", where more than one library was loaded", addr);
+		fprintf(ro->out, "0x%" PRIx64 ", where other code was mapped, too", addr);
 		return;
 	}
 	if (find_location(ro, addr, &loc, name, sizeof(name), location)) {

@@ -23,7 +23,7 @@ known_callers() {
 	sed -nE 's/^  (#[0-9]+ )?( +)([a-z_0-9]+) at .*framepointer.c.*/\3/p' frames |
 		paste -sd' ' >names
 	[ "$(cat names)" = "$*" ] &&
-		grep -q '^  The return address of this call is not where' frames &&
+		grep -q '^  The return address of this call is not where it' frames &&
 		grep -q '^  Known from the trace' frames || fail "$what: $(cat frames)"
 	grep -E '^ +(args|locals)' frames | grep -vE ': (in=5|here=6)$' &&
 		fail "$what: values of a wrong frame"
@@ -42,6 +42,8 @@ for cc in "${compilers[@]}"; do
 			! grep -q '^      walk at .* and other places, depth 6 ' frames &&
 			fail "$what: $(cat frames)"
 	done
+	what="$cc climbs"
+	crash ./pointer climbs && known_callers climb climb main
 	# an ordinary one has its values, in a recursion, too
 	crash ./pointer calls 0 3
 	[ "$(grep -c 'args: first=0x[0-9a-f]*, depth=[0-3]$' frames)" = 4 ] &&
@@ -96,7 +98,7 @@ gcc -g -O1 -w -o replace "$src/replace.c" -ldl &&
 crash ./replace ./a.so ./b.so
 grep -E '^same address: (yes|no)$' stdout >same || fail "replace: $(cat stdout stderr)"
 grep -q yes same || fail "replace: the second library is at another address"
-more='more than one library was loaded'
+more='other code was mapped, too'
 grep -cE "^ +(allocated|freed) +0x[0-9a-f]+, where $more$" data.report.txt >nr
 [ "$(cat nr)" = 2 ] || fail "replace: $(grep -E 'allocated|freed' data.report.txt)"
 grep -E '^ +(allocated|freed|from) .*(alpha|beta|get|put) ' data.report.txt &&
@@ -147,5 +149,51 @@ for cc in "${compilers[@]}"; do
 	sed -nE 's/^ +(freed again|freed) +//p' data.report.txt >freed
 	[ "$(grep -c '^in a call from drop at jumps.c:' freed)" = 2 ] ||
 		fail "$cc jumps pointer: $(sed -n '/^Memory/,/^$/p' data.report.txt)"
+done
+
+# a library's function frees by a jump; a function has two such jumps; a constant looks like a call
+cat >lib.c <<'C'
+#include <stdlib.h>
+int of_library;
+void release(char *p) { of_library++; free(p); }
+C
+cat >uses.c <<'C'
+#include <stdlib.h>
+void release(char *p);
+static volatile int sink;
+static char *volatile block;
+__attribute__((noinline)) static void either(char *p, int how)
+{
+	if (how)
+		free(p);
+	else
+		free(p - 1 + sink);
+}
+__attribute__((noinline)) static void drop(char *p, int how)
+{
+	if (how > 1)
+		either(p, how);
+	else
+		release(p);
+	sink++;
+}
+int main(int argc, char **argv)
+{
+	block = malloc(100);
+	block[0] = 1;
+	drop(block, argc);
+	sink = 0;
+	drop(block, argc);
+	return 0;
+}
+C
+gcc -g -O2 -shared -fPIC -o librelease.so lib.c && gcc -g -O2 -w -o uses uses.c ./librelease.so ||
+	fail "uses: not built"
+for how in '' two; do
+	crash ./uses $how
+	sed -nE 's/^ +(freed again|freed) +//p' data.report.txt >freed
+	due='^in a call from drop at uses.c:'
+	[ -z "$how" ] || due='^either \(tail call\)$|^either at uses.c:[0-9]+ \(tail call\)$'
+	[ "$(grep -cE "$due" freed)" = 2 ] || fail "uses $how: $(sed -n '/^Memory/,/^$/p' data.report.txt)"
 done
 finish
