@@ -173,7 +173,7 @@ static void write_stack_part(struct auxtap_session *s, struct trace_file *file,
 
 /*
  * Writes what is below the red zone: where a wrong frame pointer became the stack pointer, the
- * return addresses of the thread are there. Nothing else is to be found in it.
+ * return addresses of the thread are there. It is not searched for signal frames or pointers.
  */
 static void write_below(struct auxtap_session *s, struct trace_file *file,
 			const struct stack_ranges *stack, uint64_t end, uint64_t lowest)

@@ -178,7 +178,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	report_branches_add(&view->branches, ev);
 	if (r->at_abort.nr && view->tid == r->facts.crash.tid)
 		report_branches_at_calls_add(&r->at_abort, &view->branches, r->nr_branches, ev);
-	if (report_returns_add(&view->returns, ev))
+	if (report_return_addrs_add(&view->returns, ev))
 		return -ENOMEM;
 	if ((ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) ||
 	    (ev->type != AUXTAP_EVENT_GAP && !view->has_flow)) {

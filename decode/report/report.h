@@ -730,7 +730,7 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 /* ---- how the thread came to where no code is (report_jump.c) ---- */
 
 /* The calls of a thread that have not returned, and its last return. */
-struct report_returns {
+struct report_return_addrs {
 	struct callstack calls; /* their return addresses; 0 for a signal handler */
 	uint64_t last_call;	/* the return address of the last call; gaps do not change it */
 	uint64_t from, to;	/* the last return */
@@ -741,22 +741,22 @@ struct report_returns {
 };
 
 /* Notes an event of the thread. 0, or -1 without memory. */
-int report_returns_add(struct report_returns *returns, const struct auxtap_event *ev);
+int report_return_addrs_add(struct report_return_addrs *returns, const struct auxtap_event *ev);
 /*
  * For a death at an ip that cannot be executed (bad_ip), or at a return to a non-canonical address:
  * writes fault->why by what the trace shows. last: the branch that went to ip; NULL: unknown.
  */
 void report_jump_explain(const struct report_out *ro, const struct report_facts *facts,
-			 const struct auxtap_regs *regs, const struct report_returns *returns,
+			 const struct auxtap_regs *regs, const struct report_return_addrs *returns,
 			 const struct report_branch *last, uint64_t ip, struct fault *fault);
 
 /*
  * Does the stack, from a little below sp on, have the return address of a call elsewhere than in
  * 'slot'? back is how many of the calls that have not returned are newer.
  */
-bool report_returns_elsewhere(const struct report_facts *facts,
-			      const struct report_returns *returns, size_t back, uint64_t sp,
-			      uint64_t slot);
+bool report_return_addr_elsewhere(const struct report_facts *facts,
+				  const struct report_return_addrs *returns, size_t back,
+				  uint64_t sp, uint64_t slot);
 
 /* Is nothing mapped at addr where an image was before? */
 bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts,
@@ -815,8 +815,8 @@ struct report_headline {
 	struct fault *fault;
 	const struct unwind_frames *frames;
 	struct report_own_frame own_frame;
-	const struct report_branches *branches; /* of the thread; NULL: it has no trace */
-	const struct report_returns *returns;	/* the same */
+	const struct report_branches *branches;	   /* of the thread; NULL: it has no trace */
+	const struct report_return_addrs *returns; /* the same */
 	bool is_wrong_value; /* it died of a wrong pointer, index, address or heap */
 	bool flow_end_known;
 	uint64_t flow_end;		  /* the next address of the flow, if flow_end_known */

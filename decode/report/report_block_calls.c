@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Finds who called the functions that allocated and freed a block: for each such call the file
+ * Finds who called the functions that allocated and freed a heap block: for each such call the file
  * contains the caller's registers and stack, which are unwound like those of a thread.
  */
 #include "decode/image/image_private.h"
@@ -126,7 +126,7 @@ static bool is_allocator(const char *symbol)
 }
 
 /* Is what begins at addr such a function, or its stub? *known: it is known what is there. */
-static bool calls_allocator(const struct report_out *ro, uint64_t addr, bool *known)
+static bool is_allocator_at(const struct report_out *ro, uint64_t addr, bool *known)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
@@ -157,7 +157,7 @@ static enum target find_target(const struct report_out *ro, const struct report_
 		*target = return_addr - 4 + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4);
 		if (insn >> 26 != 0x25)
 			return TARGET_UNKNOWN;
-	} else if (code[0] == 0xff && code[1] == 0x15) { /* by a word, perhaps of the GOT */
+	} else if (code[0] == 0xff && code[1] == 0x15) { /* through a pointer, perhaps of the GOT */
 		const struct report_map *map = report_facts_map(facts, *target);
 
 		if (!map || map->perms[1] == 'w' ||
@@ -166,7 +166,7 @@ static enum target find_target(const struct report_out *ro, const struct report_
 	} else if (code[1] != 0xe8) {
 		return TARGET_UNKNOWN;
 	}
-	if (calls_allocator(ro, *target, &known))
+	if (is_allocator_at(ro, *target, &known))
 		return TARGET_ALLOCATOR;
 	/* a library's function, or bytes that only look like a direct call */
 	if (!known || auxtap_image_set_resolve(ro->images, ro->pid, ro->time, *target, &loc) ||
@@ -177,7 +177,7 @@ static enum target find_target(const struct report_out *ro, const struct report_
 	return TARGET_FUNCTION;
 }
 
-/* The function around addr begins there; 0: unknown. */
+/* The start of the function that contains addr; 0: unknown. *is_cold: addr is in a part of it. */
 static uint64_t start_of(const struct report_out *ro, uint64_t addr, bool *is_cold)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};

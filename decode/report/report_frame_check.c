@@ -47,8 +47,8 @@ static size_t count_words(const struct report_facts *facts, uint64_t from, uint6
 	return nr;
 }
 
-/* How many of the calls before the one at 'back' have pushed the same return address? */
-static size_t count_equal(const struct report_returns *r, size_t back)
+/* How many calls older than number 'back', counted from the newest, pushed its return address? */
+static size_t count_equal(const struct report_return_addrs *r, size_t back)
 {
 	const uint64_t pushed = callstack_newest(&r->calls, back);
 	size_t nr = 0;
@@ -58,8 +58,9 @@ static size_t count_equal(const struct report_returns *r, size_t back)
 	return nr;
 }
 
-bool report_returns_elsewhere(const struct report_facts *facts, const struct report_returns *r,
-			      size_t back, uint64_t sp, uint64_t slot)
+bool report_return_addr_elsewhere(const struct report_facts *facts,
+				  const struct report_return_addrs *r, size_t back, uint64_t sp,
+				  uint64_t slot)
 {
 	const struct report_map *map = report_facts_map(facts, sp);
 	uint64_t from = (sp & ~7ull) - STACK_BELOW, to = sp + STACK_SEARCH;
@@ -72,8 +73,8 @@ bool report_returns_elsewhere(const struct report_facts *facts, const struct rep
 	       count_equal(r, back);
 }
 
-/* How many calls are newer than this one, whose return address is after its site; -1: unknown. */
-static ssize_t newer_calls(const struct report_returns *r, const struct call_open *call,
+/* How many calls are newer than this one, which is found by its site; -1: unknown. */
+static ssize_t newer_calls(const struct report_return_addrs *r, const struct call_open *call,
 			   size_t from)
 {
 	for (size_t back = from; back < r->calls.nr; back++) {
@@ -95,7 +96,7 @@ static bool is_certain(const struct call_open *call)
 	       !(node->last && node->last->gap && !node->last->loses_callers);
 }
 
-/* The call that entered the frame of the function at 'at', before tail calls; nr: not certain. */
+/* Index of the call that made the frame of the function open[at], skipping tail calls; nr: none. */
 static size_t call_of_frame(const struct call_open *open, size_t nr, size_t at)
 {
 	while (at < nr && open[at].by_tail_call && open[at].is_proven)
@@ -141,7 +142,7 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 			 struct thread_view *view, const struct auxtap_regs *regs,
 			 struct unwind_frames *frames)
 {
-	const struct report_returns *r = &view->returns;
+	const struct report_return_addrs *r = &view->returns;
 	struct call_node *current = call_tree_current(view->calls);
 	struct call_open *open = NULL;
 	size_t nr = current ? call_tree_open_calls(view->calls, current, &open) : 0, at = 0;
@@ -172,7 +173,7 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 			sp = frame->cfa;
 			continue;
 		}
-		if (report_returns_elsewhere(facts, r, (size_t)back, sp, frame->cfa - 8))
+		if (report_return_addr_elsewhere(facts, r, (size_t)back, sp, frame->cfa - 8))
 			end_at(frames, i);
 		break;
 	}

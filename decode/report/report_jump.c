@@ -17,14 +17,14 @@
  * Does the trace go on at another place than where it went off: in a signal handler, or where one
  * returns to? No call entered that place, so that a return from it matches no known address.
  */
-static bool resumes_elsewhere(const struct report_returns *r, const struct auxtap_event *ev)
+static bool resumes_elsewhere(const struct report_return_addrs *r, const struct auxtap_event *ev)
 {
 	if (!r->trace_off_ip || !ev->has_addr)
 		return true;
 	return r->trace_off_async ? ev->addr != r->trace_off_ip : ev->addr - r->trace_off_ip > 15;
 }
 
-int report_returns_add(struct report_returns *r, const struct auxtap_event *ev)
+int report_return_addrs_add(struct report_return_addrs *r, const struct auxtap_event *ev)
 {
 	switch (ev->type) {
 	case AUXTAP_EVENT_CALL:
@@ -67,7 +67,7 @@ int report_returns_add(struct report_returns *r, const struct auxtap_event *ev)
  * Is sp in the stack of the traced calls? Then a return address of one of the outer calls is at a
  * higher address; another stack, of a coroutine or a context, contains none of them.
  */
-static bool same_stack(const struct report_facts *facts, const struct report_returns *r,
+static bool same_stack(const struct report_facts *facts, const struct report_return_addrs *r,
 		       uint64_t sp)
 {
 	uint64_t outer[MAX_OUTER], word;
@@ -98,14 +98,14 @@ static bool same_stack(const struct report_facts *facts, const struct report_ret
  * pointer is wrong, or a function without a return ran on into the next one).
  */
 static bool is_overwritten(const struct report_facts *facts, struct auxtap_image_set *images,
-			   const struct auxtap_regs *regs, const struct report_returns *r,
+			   const struct auxtap_regs *regs, const struct report_return_addrs *r,
 			   uint64_t from, uint64_t sp)
 {
 	uint64_t top;
 
 	return r->expected && unwind_return_on_top(facts, images, regs, from) &&
 	       report_facts_memory(facts, sp, &top, sizeof(top)) && top != r->expected &&
-	       same_stack(facts, r, sp) && !report_returns_elsewhere(facts, r, 0, sp, sp - 8);
+	       same_stack(facts, r, sp) && !report_return_addr_elsewhere(facts, r, 0, sp, sp - 8);
 }
 
 /* "main (smash.c:12)" */
@@ -120,7 +120,7 @@ static void location_text(const struct report_out *ro, uint64_t addr, char *text
 
 /* Describes a return that matches none of the calls, and where the innermost one was. */
 static void describe_unmatched_return(const struct report_out *ro, bool proved,
-				      const struct report_returns *r, char *text, size_t size)
+				      const struct report_return_addrs *r, char *text, size_t size)
 {
 	char call[300];
 
@@ -133,7 +133,7 @@ static void describe_unmatched_return(const struct report_out *ro, bool proved,
 
 /* Explains what happened to the code that the return goes to, or to the return address. */
 static void explain_return(const struct report_out *ro, const struct report_facts *facts,
-			   const struct auxtap_regs *regs, const struct report_returns *r,
+			   const struct auxtap_regs *regs, const struct report_return_addrs *r,
 			   uint64_t ip, struct fault *fault)
 {
 	const struct report_map *map = report_facts_map(facts, ip);
@@ -164,10 +164,10 @@ static void explain_return(const struct report_out *ro, const struct report_fact
 
 /* Explains a return at ip that faulted itself: the trace has no branch for it. */
 static void explain_refused(const struct report_out *ro, const struct report_facts *facts,
-			    const struct auxtap_regs *regs, const struct report_returns *r,
+			    const struct auxtap_regs *regs, const struct report_return_addrs *r,
 			    uint64_t ip, struct fault *fault)
 {
-	struct report_returns last = *r;
+	struct report_return_addrs last = *r;
 	size_t len = strlen(fault->why);
 	uint64_t sp = 0;
 
@@ -219,7 +219,7 @@ static void name_function(const struct report_out *ro, const struct report_facts
 }
 
 void report_jump_explain(const struct report_out *ro, const struct report_facts *facts,
-			 const struct auxtap_regs *regs, const struct report_returns *r,
+			 const struct auxtap_regs *regs, const struct report_return_addrs *r,
 			 const struct report_branch *b, uint64_t ip, struct fault *fault)
 {
 	if (fault->bad_return && r)

@@ -35,7 +35,7 @@ struct thread_view {
 	struct call_tree *calls;
 	struct report_code code; /* context of the lookups of 'calls' */
 	struct report_branches branches;
-	struct report_returns returns;
+	struct report_return_addrs returns;
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	size_t next_map;   /* of report->map_times */
 	size_t rank;	   /* by the time of the last event, 0 is the newest */

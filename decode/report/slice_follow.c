@@ -536,7 +536,7 @@ static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 	case PAST_WRITE_FOUND:
 		break;
 	}
-	if (!value_log_leaves(&write, addr, nr_bytes, value) ||
+	if (!value_log_keeps(&write, addr, nr_bytes, value) ||
 	    !past_insn(&s->p, s->p.insn, &x, &ip) || !is_change(s, &x, addr, nr_bytes, value))
 		return;
 	if (x.info.mnemonic != ZYDIS_MNEMONIC_PUSH &&
@@ -564,7 +564,7 @@ void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value)
 	uint64_t ip;
 
 	if (past_find_write(&s->p, addr, sizeof(value), 0, &write) == PAST_WRITE_FOUND &&
-	    value_log_leaves(&write, addr, sizeof(value), value) &&
+	    value_log_keeps(&write, addr, sizeof(value), value) &&
 	    past_insn(&s->p, s->p.insn, &x, &ip) && is_change(s, &x, addr, sizeof(value), value))
 		slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr);
 }
@@ -582,7 +582,7 @@ void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value)
 	uint64_t ip, first_ip = 0;
 
 	while (past_find_write(&s->p, slot, sizeof(value), 0, &write) == PAST_WRITE_FOUND) {
-		if ((!found && !value_log_leaves(&write, slot, sizeof(value), value)) ||
+		if ((!found && !value_log_keeps(&write, slot, sizeof(value), value)) ||
 		    !past_insn(&s->p, s->p.insn, &x, &ip))
 			return;
 		if (x.info.mnemonic == ZYDIS_MNEMONIC_CALL) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Who overwrote the value of the stack protector: the first write of something else to where a
- * function had put it, before its check failed.
+ * Who overwrote the value of the stack protector (the canary): the first write of something else to
+ * where a function had put it, before its check failed.
  */
 #include "slice_follow.h"
 
 #include <string.h>
 
-#define PROTECTOR_OFFSET 0x28 /* of the value in the thread's block, by the ABI */
+#define PROTECTOR_OFFSET 0x28 /* of the value from fs, by the ABI */
 #define MAX_APART	 8 /* instructions between reading the value and comparing or storing it */
 #define MAX_WRITES	 4096 /* to where it is kept */
 
@@ -37,7 +37,7 @@ static bool reads_stack(const struct x86_insn *x)
 	return false;
 }
 
-/* At the end of the block with the check: where the function keeps the value. */
+/* At the end of the basic block with the check: where the function keeps the value. */
 static bool find_check(struct past *p, uint64_t *slot)
 {
 	bool is_check = false, found = false;
@@ -96,25 +96,25 @@ void slice_follow_protector(struct slice *s, uint64_t call, uint64_t frame_slot,
 	struct value_log_write write;
 	struct past first;
 	bool found = false;
-	uint64_t slot, value;
+	uint64_t slot, value, ip;
 	struct x86_insn x;
 
 	if (!past_find_insn(&s->p, call, death_ip, true) || s->p.insn ||
-	    !past_insn(&s->p, 0, &x, &call) || x.info.mnemonic != ZYDIS_MNEMONIC_CALL ||
+	    !past_insn(&s->p, 0, &x, &ip) || x.info.mnemonic != ZYDIS_MNEMONIC_CALL ||
 	    !past_back(&s->p) || !find_check(&s->p, &slot) ||
 	    !find_value(s->p, slot, frame_slot, &value))
 		return;
 	while (past_find_write(&s->p, slot, sizeof(value), frame_slot, &write) ==
 		       PAST_WRITE_FOUND &&
 	       !is_own_write(&s->p, &write, slot)) {
-		if (value_log_leaves(&write, slot, sizeof(value), value))
+		if (value_log_keeps(&write, slot, sizeof(value), value))
 			continue;
 		first = s->p;
 		found = true;
 	}
-	if (!found || !past_insn(&first, first.insn, &x, &call))
+	if (!found || !past_insn(&first, first.insn, &x, &ip))
 		return;
 	s->p = first;
 	s->out->value = value;
-	slice_add_step(s, REPORT_SLICE_WRITTEN, call, slot);
+	slice_add_step(s, REPORT_SLICE_WRITTEN, ip, slot);
 }

@@ -72,8 +72,8 @@ bool value_log_write(const struct value_log_entry *entry, struct value_log_write
 	return write->nr_bytes && write->nr_bytes <= 8 * (entry->nr_words - 1);
 }
 
-bool value_log_leaves(const struct value_log_write *write, uint64_t addr, unsigned int nr_bytes,
-		      uint64_t value)
+bool value_log_keeps(const struct value_log_write *write, uint64_t addr, unsigned int nr_bytes,
+		     uint64_t value)
 {
 	for (unsigned int i = 0; i < nr_bytes; i++)
 		if (addr + i - write->addr < write->nr_bytes &&

@@ -38,9 +38,9 @@ struct value_log_write {
 	const uint8_t *bytes;	 /* NULL: unknown */
 };
 bool value_log_write(const struct value_log_entry *entry, struct value_log_write *write);
-/* Does it leave the nr_bytes at addr, as far as it writes there, with that value? */
-bool value_log_leaves(const struct value_log_write *write, uint64_t addr, unsigned int nr_bytes,
-		      uint64_t value);
+/* Do the nr_bytes at addr have that value after the write, as far as it writes there? */
+bool value_log_keeps(const struct value_log_write *write, uint64_t addr, unsigned int nr_bytes,
+		     uint64_t value);
 /*
  * Is it a VOID entry? What it says: in that range some bytes may have been written with the value
  * that they had.

@@ -142,8 +142,12 @@ void qp_threads_forked(void);
 /* qemu_plugin_values.c: records the calling thread's values (auxtap/values.h), if requested */
 void qp_values_translate(struct qemu_plugin_tb *tb);
 void qp_values_block(u64 ip, u32 nr_insns, const union qemu_env *env);
-void qp_values_unknown(u64 addr, u64 len); /* 0, ~0: all memory */
-/* The system call that begins may write there, and nowhere else. */
+/* Something may be written there now; it is not known what. 0, ~0: all memory. */
+void qp_values_unknown(u64 addr, u64 len);
+/*
+ * The system call that begins may write there, and nowhere else: what it changes is recorded when
+ * it has returned.
+ */
 void qp_values_by_call(u64 addr, u64 len);
 /* The system call, of which qp_values_unknown() gave the range at addr, wrote 'nr' bytes to it. */
 void qp_values_call_wrote(u64 addr, u64 nr);
@@ -151,8 +155,9 @@ void qp_values_left(u64 ip);
 /* May a signal handler begin here? */
 bool qp_values_in_handler(const union qemu_env *env);
 void qp_values_lost(void);
-void qp_values_called(void);
-void qp_values_threads(void);
+void qp_values_add_syscall(void);
+/* The process has a second thread, whose writes have no order with those of this one. */
+void qp_values_set_threaded(void);
 void qp_values_forked(void);
 /* qemu_plugin_heap.c: logs who allocates and frees blocks of the heap */
 void qp_heap_translate(struct qemu_plugin_tb *tb);

@@ -11,24 +11,25 @@
 
 /*
  * Call 'nr' writes at most to the ranges whose addresses are arguments (1 to 6): 'each' bytes times
- * the value of argument 'arg', if that is not 0.
+ * the value of argument 'arg'; without one ('arg' is 0) 'each' bytes.
  */
 struct call_writes {
 	u16 nr;
 	struct written {
 		u8 at; /* 0: there are no more */
 		u8 arg;
-		bool by_result; /* at most so many: it is what the call returns */
+		bool by_result; /* the call returns how many bytes it wrote, of at most that many */
 		bool pointed; /* the size is not the argument, but the 32 bits that it points to */
 		u16 each;
 	} range[4];
 };
 
+/* RESULT() must be the last range of a call, the newest entry: see qp_values_call_wrote(). */
 /* clang-format off */
 #define FIXED(at, size)      {at, 0, false, false, size}
 #define SIZED(at, arg, each) {at, arg, false, false, each}
 #define POINTED(at, arg)     {at, arg, false, true, 1}
-#define RESULT(at, arg)      {at, arg, true, false, 1} /* the last one, of a call with others */
+#define RESULT(at, arg)      {at, arg, true, false, 1} /* the last one */
 /* clang-format on */
 
 static const struct call_writes calls[] = {
@@ -265,7 +266,8 @@ static void write_ranges(const struct call_writes *c, const u64 arg[6])
 
 		if (!at)
 			continue;
-		if (nr == 1 && !c->range[k].by_result) /* only one is compared */
+		if (nr == 1 &&
+		    !c->range[k].by_result) /* its bytes before and after the call are compared */
 			qp_values_by_call(at, size_of(&c->range[k], arg));
 		else
 			qp_values_unknown(at, size_of(&c->range[k], arg));
@@ -331,17 +333,18 @@ void qp_values_syscall(s64 nr, const u64 arg[6])
 {
 	const struct call_writes *c;
 
-	qp_values_called();
+	qp_values_add_syscall();
 	if (makes_thread(nr, arg))
-		qp_values_threads();
+		qp_values_set_threaded();
 	switch (qp.arch->call(nr)) {
-	case QEMU_CALL_MMAP: /* see below */
+	case QEMU_CALL_MMAP: /* see qp_values_syscall_ret() */
 	case QEMU_CALL_BRK:
 		return;
 	default:
 		break;
 	}
-	if (nr == 158 && (arg[0] == 0x1001 || arg[0] == 0x1002)) /* arch_prctl: sets a base */
+	if (nr == 158 &&
+	    (arg[0] == 0x1001 || arg[0] == 0x1002)) /* arch_prctl: sets the base of FS or GS */
 		return;
 	if (nr == 202 && ((arg[1] & 127) <= 1 || (arg[1] & 127) == 9 || (arg[1] & 127) == 10))
 		return; /* futex: wait and wake */
@@ -376,7 +379,7 @@ void qp_values_syscall(s64 nr, const u64 arg[6])
 		qp_values_unknown(0, ~0ull);
 }
 
-/* How many bytes a call wrote whose result says that. */
+/* Records how many bytes the call wrote, if its result says so. */
 static void note_result(s64 nr, const u64 arg[6], u64 nr_bytes)
 {
 	const struct call_writes *c = find_call(nr);

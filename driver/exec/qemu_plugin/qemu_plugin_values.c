@@ -246,13 +246,13 @@ void qp_values_lost(void)
 		put(ring, NULL, 0, tag_of(AUXTAP_VALUES_LOST, 0, 0));
 }
 
-void qp_values_called(void)
+void qp_values_add_syscall(void)
 {
 	if (ring)
 		put(ring, NULL, 0, tag_of(AUXTAP_VALUES_SYSCALL, 0, 0));
 }
 
-void qp_values_threads(void)
+void qp_values_set_threaded(void)
 {
 	if (ring)
 		ring->threads = 1;
