@@ -267,7 +267,7 @@ struct call_node {
 	uint64_t site;		   /* the calling instruction */
 	uint64_t last_ip;	   /* the last instruction known to have run in it */
 	uint64_t nr_insns;	   /* in the function itself */
-	uint64_t nr_dropped_insns; /* in calls that it made and that were dropped, and searches */
+	uint64_t nr_dropped_insns; /* in calls that were dropped, and lazy binding */
 	uint64_t inclusive_insns;  /* report_hottest.c: in it and its children */
 	uint64_t time;
 	uint64_t newest; /* of several calls: the time of the last one; 0: it is one call */
@@ -374,12 +374,18 @@ uint64_t call_node_calls(const struct call_node *node);
  * need more rows.
  */
 void call_node_fit(struct call_tree *tree, struct call_node *node, unsigned int max);
-/* An open call, for which there may be no node. */
+/* Has the newest gap in the node left its callers known: were only calls in it not counted? */
+static inline bool call_node_is_uncounted(const struct call_node *node)
+{
+	return node->last && node->last->gap && !node->last->loses_callers;
+}
+
+/* An open call, one that has not returned. There may be no node for it. */
 struct call_open {
 	struct call_node *node; /* NULL: it has none */
 	uint64_t addr, site, last_ip, time, nr_insns;
 	uint64_t nr_inside;    /* calls that it made and that returned */
-	uint64_t insns_inside; /* in these, and in the dynamic linker's searches */
+	uint64_t insns_inside; /* in these, and in lazy binding by the dynamic linker */
 	bool known_caller, async, by_tail_call;
 	bool is_proven; /* with by_tail_call: the jump was its caller's last act */
 	bool by_return, by_jump, by_fallthrough, null_target; /* as in the node */
@@ -497,7 +503,7 @@ struct report_call_row {
 	const struct call_node *node; /* the oldest of them */
 	unsigned int depth;
 	uint64_t repeat, hidden; /* hidden: calls made by all of them that have no row */
-	uint64_t hidden_insns;	 /* in these, and in the dynamic linker's searches */
+	uint64_t hidden_insns;	 /* in these, and in lazy binding by the dynamic linker */
 	uint64_t own_insns;	 /* in the functions themselves */
 	uint64_t insns;		 /* including their callees; 0: they have not returned */
 	bool current;		 /* the function that ran last */

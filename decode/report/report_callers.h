@@ -28,8 +28,7 @@ struct report_callers {
 		int level;
 	} at[REPORT_MAX_CALLERS];
 	int nr;
-	/* at[0] called by a pointer; the function called may have jumped to the one that allocated
-	 */
+	/* at[0] made a call in which it happened; which function did it then is not known */
 	bool in_call;
 };
 

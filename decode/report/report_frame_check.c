@@ -86,14 +86,17 @@ static ssize_t newer_calls(const struct report_return_addrs *r, const struct cal
 	return -1;
 }
 
-/* Does the trace show the call that entered the function, and all of what came before it? */
+/*
+ * Was the call traced that entered the function, with no unknown call between it and its caller,
+ * and no gap in which direct calls of a recursion were not counted?
+ */
 static bool is_certain(const struct call_open *call)
 {
 	const struct call_node *node = call->node;
 
 	return call->known_caller && !call->async && !call->by_return && !call->by_jump &&
 	       call->site && node && !node->lost && !node->nr_above &&
-	       !(node->last && node->last->gap && !node->last->loses_callers);
+	       !call_node_is_uncounted(node);
 }
 
 /* Index of the call that made the frame of the function open[at], skipping tail calls; nr: none. */
@@ -105,8 +108,9 @@ static size_t call_of_frame(const struct call_open *open, size_t nr, size_t at)
 }
 
 /*
- * Does frame i return to that call, or has the place of its return address (x86-64) what the call
- * pushed? In a recursion that is also true of the frames of other calls.
+ * Is the return address of frame i the one after the instruction of that call, or does its place
+ * in the stack (x86-64) have what the call pushed? In a recursion that is also true of the frames
+ * of other calls.
  */
 static bool agrees(const struct report_facts *facts, const struct unwind_frames *frames, int i,
 		   const struct call_open *call, uint64_t pushed)

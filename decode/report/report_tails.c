@@ -61,12 +61,6 @@ static bool contradicts(const struct call_open *open, const struct unwind_frames
 	       frames->call_mask >> nr & 1 && !is_call_of(open, frames, nr);
 }
 
-/* Such a recursion may have gone on in the node. */
-static bool is_uncounted(const struct call_node *node)
-{
-	return node->last && node->last->gap && !node->last->loses_callers;
-}
-
 void report_tails_find(const struct report_out *ro, struct call_tree *tree,
 		       struct unwind_frames *frames)
 {
@@ -81,7 +75,7 @@ void report_tails_find(const struct report_out *ro, struct call_tree *tree,
 		nr_tails = frames->nr_tails;
 		at = add_tails(ro, open, nr, at, i, frames);
 		if (i + 1 < frames->nr ? contradicts(&open[at], frames, i + 1) :
-					 !i && is_uncounted(current))
+					 !i && call_node_is_uncounted(current))
 			frames->nr_tails = nr_tails;
 		if (i + 1 == frames->nr || !is_call_of(&open[at], frames, i + 1))
 			break;

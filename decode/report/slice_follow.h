@@ -49,8 +49,8 @@ void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value);
 
 /*
  * slice_protector.c: the first write to where a function keeps the stack protector's value, which
- * it found changed. call: the address of its call of __stack_chk_fail(); frame_slot: of its return
- * address.
+ * it found changed. call: the address of its call of __stack_chk_fail(); frame_slot: where in the
+ * stack the return address of that function is.
  */
 void slice_follow_protector(struct slice *s, uint64_t call, uint64_t frame_slot, uint64_t death_ip);
 

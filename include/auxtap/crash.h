@@ -171,7 +171,7 @@ struct auxtap_heap_event {
 #define AUXTAP_CALL_REGS  11
 #define AUXTAP_CALL_STACK 512 /* bytes */
 
-/* The caller of such a function as the call found it: its callers are found by unwinding. */
+/* The caller of a function that allocates or frees, at its entry; for unwinding. */
 struct auxtap_heap_call {
 	uint64_t sp; /* 0: not known */
 	/* that calls preserve; x86-64: rbx, rbp, r12 to r15; AArch64: x19 to x29 */
@@ -218,12 +218,12 @@ enum auxtap_block_action {
 	AUXTAP_BLOCK_IS_FREED,
 	AUXTAP_BLOCK_BAD_FREES,
 	AUXTAP_BLOCK_IS_THROWN, /* no block: the exception that the thread handled */
-	/* of the one BEFORE; addr is that of the block in use */
+	/* of the freed block that is AUXTAP_BLOCK_BEFORE; addr is that of the block in use */
 	AUXTAP_BLOCK_WAS_ALLOCATED,
 	AUXTAP_BLOCK_WAS_FREED,
 };
 
-/* More of one of a block's calls. */
+/* The caller's registers and stack at the call that allocated or freed a block. */
 struct auxtap_block_call {
 	uint32_t size;
 	uint32_t action;      /* enum auxtap_block_action */

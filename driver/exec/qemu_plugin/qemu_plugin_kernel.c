@@ -7,7 +7,7 @@
 #include <linux/sched.h>
 #include <sys/mman.h>
 
-#define MAX_PARTS 64 /* of a call with a list of them */
+#define MAX_IOVECS 64 /* of one call; with more, any memory may have been written */
 
 /*
  * Call 'nr' writes at most to the ranges whose addresses are arguments (1 to 6): 'each' bytes times
@@ -24,7 +24,10 @@ struct call_writes {
 	} range[4];
 };
 
-/* RESULT() must be the last range of a call, the newest entry: see qp_values_call_wrote(). */
+/*
+ * RESULT() must be the last range of a call: qp_values_call_wrote() completes the newest entry of
+ * the thread's ring of values, which must be the one of this range.
+ */
 /* clang-format off */
 #define FIXED(at, size)      {at, 0, false, false, size}
 #define SIZED(at, arg, each) {at, arg, false, false, each}
@@ -274,21 +277,21 @@ static void write_ranges(const struct call_writes *c, const u64 arg[6])
 	}
 }
 
-/* The parts of memory that an array of struct iovec describes. */
-static void write_parts(u64 at, u64 nr)
+/* The memory that an array of struct iovec describes. */
+static void write_iovecs(u64 at, u64 nr)
 {
-	u64 part[2];
+	u64 iov[2];
 
 	for (u64 i = 0; i < nr; i++) {
-		if (i == MAX_PARTS || qp_read(at + i * sizeof(part), part, sizeof(part)) < 0) {
+		if (i == MAX_IOVECS || qp_read(at + i * sizeof(iov), iov, sizeof(iov)) < 0) {
 			qp_values_unknown(0, ~0ull);
 			return;
 		}
-		qp_values_unknown(part[0], part[1]);
+		qp_values_unknown(iov[0], iov[1]);
 	}
 }
 
-/* A struct msghdr: name and its size, parts and their number, control and its size, flags. */
+/* struct msghdr: msg_name, _namelen, _iov, _iovlen, _control, _controllen, _flags. */
 static void write_message(u64 at)
 {
 	u64 msg[7];
@@ -297,7 +300,7 @@ static void write_message(u64 at)
 		return; /* the call fails */
 	if (msg[0])
 		qp_values_unknown(msg[0], (u32)msg[1]);
-	write_parts(msg[2], msg[3]);
+	write_iovecs(msg[2], msg[3]);
 	if (msg[4])
 		qp_values_unknown(msg[4], msg[5]);
 	qp_values_unknown(at, sizeof(msg));
@@ -361,7 +364,7 @@ void qp_values_syscall(s64 nr, const u64 arg[6])
 		return;
 	}
 	if (nr == 19 || nr == 295 || nr == 327) { /* readv, preadv, preadv2 */
-		write_parts(arg[1], arg[2]);
+		write_iovecs(arg[1], arg[2]);
 		return;
 	}
 	if (nr == 47) { /* recvmsg */
