@@ -193,18 +193,18 @@ static uint64_t start_of(const struct report_out *ro, uint64_t addr, bool *is_co
 struct jumps {
 	unsigned int nr;
 	uint64_t at;  /* the last one */
-	bool unknown; /* there may be others */
+	bool unknown; /* one may go elsewhere than to a function that allocates or frees */
 };
 
 /* Notes a jump that may leave the function; target 0: unknown. */
 static void note_jump(const struct report_out *ro, uint64_t start, uint64_t at, uint64_t target,
 		      struct jumps *jumps)
 {
-	bool is_cold = false;
+	bool is_cold = false, known;
 
 	if (target && start_of(ro, target, &is_cold) == start)
 		return;
-	jumps->unknown |= is_cold;
+	jumps->unknown |= is_cold || !target || !is_allocator_at(ro, target, &known);
 	jumps->nr++;
 	jumps->at = at;
 }
@@ -267,7 +267,7 @@ static void add_jump(const struct report_out *ro, const struct report_facts *fac
 		return;
 	find_jumps(ro, arch, target, &jumps);
 	callers->in_call = jumps.unknown;
-	if (jumps.unknown || !jumps.nr) /* none: it is the allocating function, by another name */
+	if (!jumps.nr) /* it is the allocating function itself, by another name */
 		return;
 	callers->nr -= callers->nr == REPORT_MAX_CALLERS;
 	memmove(&callers->at[1], &callers->at[0], (size_t)callers->nr * sizeof(callers->at[0]));

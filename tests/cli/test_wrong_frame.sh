@@ -193,7 +193,7 @@ for how in '' two; do
 	crash ./uses $how
 	sed -nE 's/^ +(freed again|freed) +//p' data.report.txt >freed
 	due='^in a call from drop at uses.c:'
-	[ -z "$how" ] || due='^either \(tail call\)$' # it is not known by which
+	[ -z "$how" ] || due='^in a call from either \(tail call\)$' # it is not known by which
 	[ "$(grep -cE "$due" freed)" = 2 ] || fail "uses $how: $(sed -n '/^Memory/,/^$/p' data.report.txt)"
 done
 finish
