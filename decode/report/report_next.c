@@ -40,14 +40,15 @@ static bool wants_values(const struct report *r)
 	char text[384];
 
 	return regs && regs->arch == AUXTAP_ARCH_X86_64 && !facts->nr_value_logs &&
-	       facts->nr_threads == 1 && !report_is_user_snapshot(r) && r->is_wrong_value &&
+	       facts->nr_threads == 1 && !facts->redacted && !report_is_user_snapshot(r) &&
+	       r->is_wrong_value &&
 	       report_facts_capture(facts, CAPTURE_LINE_DESCRIPTION, text, sizeof(text)) &&
 	       (engine = strstr(text, VALUES_ENGINE)) &&
 	       atoi(engine + strlen(VALUES_ENGINE)) >= VALUES_VERSION;
 }
 
-/* The next word of perf's list of strings, each after its size; NULL: there is none. */
-static const char *next_word(const char **at, const char *end)
+/* The next string of perf's list, in which each follows its size; NULL: there are no more. */
+static const char *next_string(const char **at, const char *end)
 {
 	const char *word = *at + sizeof(uint32_t);
 	uint32_t size;
@@ -75,16 +76,16 @@ static bool put_again(struct report_command *c, const struct report *r)
 	memcpy(&nr, data, sizeof(nr));
 	at = (const char *)data + sizeof(nr);
 	end = (const char *)data + size;
-	if (nr < 3 || nr >= REPORT_COMMAND_WORDS || !next_word(&at, end))
+	if (nr < 3 || nr >= REPORT_COMMAND_WORDS || !next_string(&at, end))
 		return false;
-	word = next_word(&at, end);
+	word = next_string(&at, end);
 	if (!word || strcmp(word, "crash"))
 		return false;
 	put(c, "auxtap");
 	put(c, "crash");
 	put(c, "--values");
 	for (uint32_t i = 2; i < nr; i++) {
-		word = next_word(&at, end);
+		word = next_string(&at, end);
 		if (!word)
 			return false;
 		if (!is_program && (!strncmp(word, "-p", 2) || !strncmp(word, "-t", 2) ||

@@ -196,4 +196,13 @@ for how in '' two; do
 	[ -z "$how" ] || due='^in a call from either \(tail call\)$' # it is not known by which
 	[ "$(grep -cE "$due" freed)" = 2 ] || fail "uses $how: $(sed -n '/^Memory/,/^$/p' data.report.txt)"
 done
+
+# a command without the arguments, which a redacted recording does not have, is no suggestion
+for redact in '' --redact; do
+	rm -f data*
+	"$AUXTAP" crash $redact -o data -- ./pointer reads 0 >stdout 2>stderr </dev/null
+	nr=$(grep -c '^  auxtap crash --values .*pointer' data.report.txt)
+	[ "$nr" = "$([ -z "$redact" ] && echo 1 || echo 0)" ] ||
+		fail "suggestion$redact: $(sed -n '/^Next/,/^$/p' data.report.txt)"
+done
 finish
