@@ -454,6 +454,8 @@ const char *report_base_name(const char *path);
 /* Names an address without a symbol by its offset in the image. */
 void report_offset(const struct report_out *ro, const char *image, uint64_t off, char *name,
 		   size_t name_size);
+/* The entry of the function around addr by its symbol; 0: unknown. */
+uint64_t report_function_start(const struct report_out *ro, uint64_t addr);
 /* Name "age_of"; location, which may be NULL, receives "null_deref.c:29". */
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 		 char *location, size_t location_size);

@@ -177,19 +177,6 @@ static enum target find_target(const struct report_out *ro, const struct report_
 	return TARGET_FUNCTION;
 }
 
-/* The start of the function that contains addr; 0: unknown. *is_cold: addr is in a part of it. */
-static uint64_t start_of(const struct report_out *ro, uint64_t addr, bool *is_cold)
-{
-	struct auxtap_location loc = {.size = sizeof(loc)};
-
-	*is_cold = false;
-	if (auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) || !loc.image ||
-	    !loc.nr_frames || !loc.frames[0].symbol)
-		return 0;
-	*is_cold = strstr(loc.frames[0].symbol, ".cold");
-	return addr - loc.frames[0].symbol_off;
-}
-
 struct jumps {
 	unsigned int nr;
 	uint64_t at;  /* the last one */
@@ -200,11 +187,11 @@ struct jumps {
 static void note_jump(const struct report_out *ro, uint64_t start, uint64_t at, uint64_t target,
 		      struct jumps *jumps)
 {
-	bool is_cold = false, known;
+	bool known;
 
-	if (target && start_of(ro, target, &is_cold) == start)
+	if (target && report_function_start(ro, target) == start)
 		return;
-	jumps->unknown |= is_cold || !target || !is_allocator_at(ro, target, &known);
+	jumps->unknown |= !target || !is_allocator_at(ro, target, &known);
 	jumps->nr++;
 	jumps->at = at;
 }
@@ -218,11 +205,10 @@ static void find_jumps(const struct report_out *ro, uint32_t arch, uint64_t star
 	struct x86_insn x;
 	uint8_t code[16];
 	uint32_t insn;
-	bool is_cold;
 	ssize_t nr;
 
 	*jumps = (struct jumps){.nr = 0};
-	for (unsigned int i = 0; i < MAX_INSNS && start_of(ro, at, &is_cold) == start; i++) {
+	for (unsigned int i = 0; i < MAX_INSNS && report_function_start(ro, at) == start; i++) {
 		nr = auxtap_image_set_read(ro->images, ro->pid, ro->time, at, code, sizeof(code));
 		if (a64 && nr >= 4) {
 			memcpy(&insn, code, sizeof(insn));
@@ -237,7 +223,8 @@ static void find_jumps(const struct report_out *ro, uint32_t arch, uint64_t star
 		}
 		if (a64 || nr <= 0 || !x86_disassemble(code, (size_t)nr, &x))
 			break;
-		if (x.info.mnemonic == ZYDIS_MNEMONIC_JMP) {
+		if (x.info.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		    x.info.meta.category == ZYDIS_CATEGORY_COND_BR) {
 			target = x.op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ?
 					 at + x.info.length + x.op[0].imm.value.u :
 					 0;
@@ -245,7 +232,7 @@ static void find_jumps(const struct report_out *ro, uint32_t arch, uint64_t star
 		}
 		at += x.info.length;
 	}
-	jumps->unknown |= start_of(ro, at, &is_cold) == start;
+	jumps->unknown |= report_function_start(ro, at) == start;
 }
 
 /*

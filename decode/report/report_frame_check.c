@@ -14,19 +14,7 @@
 #define STACK_BELOW  4096	/* bytes below a frame where a return address is looked for */
 #define STACK_SEARCH (1u << 20) /* and above it */
 
-/* The entry of the function around addr by its symbol; 0: unknown. */
-static uint64_t function_start(const struct report_out *ro, uint64_t addr)
-{
-	struct auxtap_location loc = {.size = sizeof(loc)};
-
-	if (!addr || auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) ||
-	    !loc.image || !loc.nr_frames || !loc.frames[0].symbol)
-		return 0;
-	return addr - loc.frames[0].symbol_off;
-}
-
-/* How many words at [from, to) of the memory in the file are that address, except the one in slot.
- */
+/* How many words at [from, to) of the memory in the file are addr, except the one in slot. */
 static size_t count_words(const struct report_facts *facts, uint64_t from, uint64_t to,
 			  uint64_t slot, uint64_t addr)
 {
@@ -158,7 +146,7 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 		const struct image_frame *frame = &frames->frames[i];
 
 		if (at >= nr || frames->signal_mask >> i & 1 || !frame->valid || !frame->has_cfa ||
-		    !open[at].addr || function_start(ro, frames->pcs[i]) != open[at].addr)
+		    !open[at].addr || report_function_start(ro, frames->pcs[i]) != open[at].addr)
 			break;
 		at = call_of_frame(open, nr, at);
 		if (at == nr)

@@ -9,17 +9,6 @@
 
 #define NR_ROWS 16
 
-/* The start of the function around addr; 0: unknown. */
-static uint64_t function_start(const struct report_out *ro, uint64_t addr)
-{
-	struct auxtap_location loc = {.size = sizeof(loc)};
-
-	if (auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) || !loc.image ||
-	    !loc.nr_frames || !loc.frames[0].symbol)
-		return 0;
-	return addr - loc.frames[0].symbol_off;
-}
-
 /* The index after the call at 'at' and those whose frame it has taken over by tail calls. */
 static size_t next_frame(const struct call_open *open, size_t nr, size_t at)
 {
@@ -35,7 +24,7 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 	size_t at = 0, before = nr;
 
 	for (int i = 0; i < frames->nr; i++) {
-		uint64_t function = function_start(ro, frames->pcs[i]);
+		uint64_t function = report_function_start(ro, frames->pcs[i]);
 
 		if (frames->signal_mask >> i & 1) {
 			if (before == nr || !open[before].async)
@@ -43,8 +32,8 @@ static size_t first_outer(const struct report_out *ro, const struct unwind_frame
 			continue;
 		}
 		if (at >= nr || !function ||
-		    function !=
-			    function_start(ro, open[at].addr ? open[at].addr : open[at].last_ip))
+		    function != report_function_start(ro, open[at].addr ? open[at].addr :
+									  open[at].last_ip))
 			return nr;
 		before = at;
 		at = next_frame(open, nr, at);

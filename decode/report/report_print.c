@@ -129,6 +129,16 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
 			   location, location_size);
 }
 
+uint64_t report_function_start(const struct report_out *ro, uint64_t addr)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+
+	if (!addr || auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) ||
+	    !loc.image || !loc.nr_frames || !loc.frames[0].symbol)
+		return 0;
+	return addr - loc.frames[0].symbol_off;
+}
+
 void report_function_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 			  char *location, size_t location_size)
 {

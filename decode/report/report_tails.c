@@ -11,24 +11,13 @@
 
 #define MAX_INSN 15
 
-/* The entry of the function around addr by its symbol; 0: unknown. */
-static uint64_t function_start(const struct report_out *ro, uint64_t addr)
-{
-	struct auxtap_location loc = {.size = sizeof(loc)};
-
-	if (!addr || auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) ||
-	    !loc.image || !loc.nr_frames || !loc.frames[0].symbol)
-		return 0;
-	return addr - loc.frames[0].symbol_off;
-}
-
 /* Did the function of 'from' make a tail call to that of 'to'? */
 static bool is_tail_call(const struct report_out *ro, const struct call_open *to,
 			 const struct call_open *from)
 {
 	return to->is_proven && to->node && !to->node->lost && !to->node->nr_above && to->site &&
-	       from->addr && function_start(ro, to->addr) == to->addr &&
-	       function_start(ro, to->site) == from->addr;
+	       from->addr && report_function_start(ro, to->addr) == to->addr &&
+	       report_function_start(ro, to->site) == from->addr;
 }
 
 /* Adds the functions that led to open[at] by tail calls; returns the outermost one's index. */
@@ -70,7 +59,7 @@ void report_tails_find(const struct report_out *ro, struct call_tree *tree,
 	int nr_tails;
 
 	for (int i = 0; i < frames->nr && at < nr; i++) {
-		if (!open[at].addr || function_start(ro, frames->pcs[i]) != open[at].addr)
+		if (!open[at].addr || report_function_start(ro, frames->pcs[i]) != open[at].addr)
 			break;
 		nr_tails = frames->nr_tails;
 		at = add_tails(ro, open, nr, at, i, frames);
