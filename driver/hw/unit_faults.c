@@ -74,7 +74,7 @@ u64 unit_faults_read(const struct unit_faults *f, u32 reg, u64 value, u64 status
 	return value;
 }
 
-u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, u64 page_size)
+u64 unit_faults_write(struct unit_faults *f, u32 reg, u64 value, u64 now, u64 page_size)
 {
 	if (f->fault == UNIT_PAST_LIMIT && (reg == PMBLIMITR || reg == TRBLIMITR) && value & ENABLE)
 		return value + page_size;
@@ -82,7 +82,18 @@ u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, 
 		return value;
 	if (reg == PT_STATUS) /* the other bits are not output status */
 		return value | (now & PT_ERRORS);
-	return reg == PMBSR || reg == TRBSR ? value | now : value;
+	if (reg != PMBSR && reg != TRBSR)
+		return value;
+	f->uncleared = now & ~value;
+	return value | now;
+}
+
+u64 unit_faults_cleared(struct unit_faults *f)
+{
+	u64 cleared = f->fault == UNIT_STALE_STATUS ? 0 : f->uncleared;
+
+	f->uncleared -= cleared;
+	return cleared;
 }
 
 u32 unit_faults_irq_delay_bytes(const struct unit_faults *f, u64 page_size)

@@ -33,6 +33,7 @@ struct unit_faults {
 	enum unit_fault fault;
 	u32 nr_lines, nr_stops; /* raises and stops so far: some faults occur only at every third */
 	bool linked; /* the unit has read an END entry, but not yet the one it links to */
+	u64 uncleared; /* status bits that the driver has cleared and the fault has kept */
 };
 
 /* "interrupt-late"; UNIT_FAULT_NONE: not the name of a unit fault. */
@@ -43,8 +44,10 @@ const char *unit_fault_name(enum unit_fault fault);
 u64 unit_faults_entry(struct unit_faults *f, u64 entry, const u64 *next);
 /* The value that the driver reads from a register; status: the status register's real value. */
 u64 unit_faults_read(const struct unit_faults *f, u32 reg, u64 value, u64 status, u64 page_size);
-/* The value that a write of the driver leaves in a register; now: its current value. */
-u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, u64 page_size);
+/* The value that a write of the driver leaves in a register; now: the status register's value. */
+u64 unit_faults_write(struct unit_faults *f, u32 reg, u64 value, u64 now, u64 page_size);
+/* Status bits that are to be cleared now, because the fault that kept them is over. */
+u64 unit_faults_cleared(struct unit_faults *f);
 /* Bytes by which the fault delays an interrupt after its interrupt threshold. */
 u32 unit_faults_irq_delay_bytes(const struct unit_faults *f, u64 page_size);
 /* The unit raises its line: how many interrupts to send, and by how much the fault delays them. */

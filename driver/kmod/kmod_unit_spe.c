@@ -94,9 +94,14 @@ static u64 unit_read(int cpu, u32 reg)
 static void unit_write(int cpu, u32 reg, u64 value)
 {
 	struct spe_cpu *c = &per_cpu(spe_cpus, cpu);
+	u64 cleared;
 	bool was_on;
 
 	c->faults.fault = fault_of_unit();
+	/* the driver clears the status only after an event, so the next session would see it */
+	cleared = unit_faults_cleared(&c->faults);
+	if (cleared)
+		spe_output_write(&c->out, SYS_PMBSR, c->out.status & ~cleared);
 	c->out.irq_delay_bytes =
 		irq_line_delay_bytes() + unit_faults_irq_delay_bytes(&c->faults, PAGE_SIZE);
 	if (reg == SPE_PMBLIMITR)
