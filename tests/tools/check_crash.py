@@ -224,10 +224,11 @@ class Checker:
                 return
             self.compared("branches")
             k, a, b = want[-1 - i]
+            begin = self.binary.begin(b) if k in ("call", "jump") else places[b]
             if k != kind or not self.is_place(source, places[a]) or \
-                    not self.is_place(target, places[b]):
+                    not self.is_place(target, begin):
                 self.false(f"branch {kind} {source} -> {target}, in truth {k} {places[a]} -> "
-                           f"{places[b]}")
+                           f"{begin}")
                 return
 
     def in_program(self, place):

@@ -119,6 +119,29 @@ class Binary:
             i += 2
         return out
 
+    def begin(self, addr):
+        """The same of the address of a function that is called. Its first instruction may be of an
+        inlined call further below; where the function itself begins is the first row of the line
+        table for that address that lies within its source.
+        """
+        frames = self.places([addr])[addr]
+        if len(frames) == 1 or addr not in self.functions:
+            return frames
+        name, file, _ = frames[-1]
+        declared = int(re.findall(r"Function start line: (\d+)", run(
+            ["llvm-symbolizer", "--verbose", "-e", self.path, hex(addr)]).stdout)[-1])
+        lines = [line for f, line in self.rows().get(addr, ())
+                 if f == file and int(line) >= declared]
+        return [(name, file, lines[0])] if lines else frames
+
+    def rows(self):
+        """The line table: of each address its rows (file, line), in their order."""
+        if not self.lines:
+            text = run(["objdump", "--dwarf=decodedline", self.path]).stdout
+            for file, line, addr in re.findall(r"^(\S+) +(\d+) +(0x[0-9a-f]+)", text, re.M):
+                self.lines.setdefault(int(addr, 16), []).append((file, line))
+        return self.lines
+
     def ranges(self):
         return "".join(f"{a:x} {a + self.functions[a][0]:x}\n" for a in self.starts)
 
