@@ -428,7 +428,7 @@ int ptrace_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 	if (!ret && !proc->nr_threads)
 		ret = -ESRCH;
 	if (ret == -ESRCH)
-		snprintf(why, WHY_SIZE, "exited during attach");
+		snprintf(why, WHY_SIZE, "it ended before tracing began");
 	else if (ret)
 		refused(-ret, why);
 	if (ret) {
