@@ -32,7 +32,7 @@ enum unit_fault {
 struct unit_faults {
 	enum unit_fault fault;
 	u32 nr_lines, nr_stops; /* raises and stops so far: some faults occur only at every third */
-	bool linked; /* the unit has read an END entry, but not yet the one it links to */
+	bool linked;   /* the unit has read an END entry, but not yet the one it links to */
 	u64 uncleared; /* status bits that the driver has cleared and the fault has kept */
 };
 
