@@ -116,7 +116,7 @@ static void read_some(struct sim *sim, bool all)
 		sim->reader.copying = true;
 		sim->reader.woken = false;
 	}
-	reader_records(sim);
+	reader_take_records(sim);
 	reader_take(sim, to);
 }
 
@@ -130,7 +130,7 @@ static void enable_again(struct sim *sim)
 
 static void sleep_again(struct sim *sim)
 {
-	reader_records(sim);
+	reader_take_records(sim);
 	sim->reader.woken = false;
 	sim->reader.copying = false;
 	if (sim->reader.truncated || sim->reader.was_full)
@@ -158,7 +158,7 @@ void explore_act(struct sim *sim, u8 action)
 		break;
 	case ACT_STALL_CHECK:
 		/* the event has made no progress; the reader first reads what is left */
-		reader_records(sim);
+		reader_take_records(sim);
 		if (reader_head(sim) != sim->reader.tail)
 			reader_take(sim, reader_head(sim));
 		enable_again(sim);
@@ -267,7 +267,7 @@ void explore_normalise(struct sim *sim)
 	u64 by = 0, wrap = sim->aux_size;
 	struct monitor *m = &sim->mon;
 
-	reader_records(sim); /* when records are read matters only for reader.truncated */
+	reader_take_records(sim); /* when records are read matters only for reader.truncated */
 	if (sim->watermark)
 		wrap = sim->aux_size / gcd(sim->aux_size, sim->watermark) * sim->watermark;
 	if (!sim->c.snapshot && wrap)

@@ -23,9 +23,12 @@ struct expected {
 	u64 offset, nr_bytes, flags;
 };
 
-/* The part of a state that is not in the model's memory. */
-struct reported {
-	/* the model's records that the real kernel has not written yet */
+/*
+ * What the model predicts, and from which reads: saved and restored with the model's memory. Rule
+ * numbers such as L2 refer to docs/kernel-rules.md.
+ */
+struct predicted {
+	/* records that the real kernel has not written yet */
 	struct expected expected[MAX_EXPECTED];
 	size_t nr_expected;
 	u64 nr_wakeups;
@@ -35,7 +38,7 @@ struct reported {
 struct follow {
 	struct sim *sim;
 	struct auxtap_watermark_result result;
-	struct reported reported;
+	struct predicted predicted;
 	char violation[200];
 	/*
 	 * The reader's tails, by the number of the read:
@@ -53,11 +56,11 @@ struct follow {
 	size_t nr_ranges;
 	struct saved_state {
 		u8 *bytes;
-		struct reported reported;
+		struct predicted predicted;
 		u64 least_reads; /* that the next transaction began with */
 		u64 end;	 /* where that record ends */
 		u64 head;	 /* the aux_head that the reader could see */
-		bool written;	 /* the model has that record, too (L2) */
+		bool written;	 /* false: the model, too, suppresses that empty record (L2) */
 	} saved, next;		 /* next: for the record that is being compared */
 	/* reads up to this one precede the begin that follows the end of a transaction */
 	u64 reads_at_end;
@@ -70,17 +73,17 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 
 	switch (e->what) {
 	case AUXTAP_WM_RECORD:
-		if (f->reported.nr_expected < MAX_EXPECTED)
-			f->reported.expected[f->reported.nr_expected] =
+		if (f->predicted.nr_expected < MAX_EXPECTED)
+			f->predicted.expected[f->predicted.nr_expected] =
 				(struct expected){e->a, e->b, e->c};
-		f->reported.nr_expected++;
+		f->predicted.nr_expected++;
 		break;
 	case AUXTAP_WM_END: /* before the next begin */
-		for (; f->reported.nr_reads < f->reads_at_end; f->reported.nr_reads++)
-			reader_take(f->sim, f->reads[f->reported.nr_reads % MAX_READS]);
+		for (; f->predicted.nr_reads < f->reads_at_end; f->predicted.nr_reads++)
+			reader_take(f->sim, f->reads[f->predicted.nr_reads % MAX_READS]);
 		break;
 	case AUXTAP_WM_WAKEUP:
-		f->reported.nr_wakeups++;
+		f->predicted.nr_wakeups++;
 		break;
 	case AUXTAP_WM_VIOLATION:
 		if (!*f->violation)
@@ -105,8 +108,8 @@ static void state_save(struct follow *f, struct saved_state *state)
 		memcpy(at, f->ranges[i].at, f->ranges[i].size);
 		at += f->ranges[i].size;
 	}
-	state->reported = f->reported;
-	state->least_reads = f->reported.nr_reads;
+	state->predicted = f->predicted;
+	state->least_reads = f->predicted.nr_reads;
 	state->head = reader_head(f->sim);
 }
 
@@ -118,7 +121,7 @@ static void state_restore(struct follow *f)
 		memcpy(f->ranges[i].at, at, f->ranges[i].size);
 		at += f->ranges[i].size;
 	}
-	f->reported = f->saved.reported;
+	f->predicted = f->saved.predicted;
 }
 
 static int states_open(struct follow *f)
@@ -140,14 +143,14 @@ static int states_open(struct follow *f)
 /* Produces up to nr_bytes of trace; returns how many of them the unit has stored. */
 static u64 produce(struct sim *sim, u64 nr_bytes)
 {
-	bool records = driver_has(sim, DRIVER_TRACE_IS_RECORDS);
+	bool spe_records = driver_has(sim, DRIVER_TRACE_IS_RECORDS);
 	u64 sum = 0, align = sim->c.setup.align;
 
 	while (nr_bytes && machine_tracing(sim)) {
 		u64 consumed, stored, chunk = nr_bytes;
 		bool stopped = sim->mon.stopped;
 
-		if (records && chunk > align) /* the last call produces the remainder */
+		if (spe_records && chunk > align) /* the last call produces the remainder */
 			chunk = chunk / align * align;
 		stored = sim_feed_unit(sim, NULL, chunk, &consumed);
 		if (!consumed || consumed > chunk)
@@ -171,9 +174,9 @@ static u64 produce(struct sim *sim, u64 nr_bytes)
 /* Passes the reader's first nr reads to the model, as far as that has not been done. */
 static void pass_reads(struct follow *f, u64 nr)
 {
-	for (; f->reported.nr_reads < nr; f->reported.nr_reads++) {
-		reader_records(f->sim);
-		reader_take(f->sim, f->reads[f->reported.nr_reads % MAX_READS]);
+	for (; f->predicted.nr_reads < nr; f->predicted.nr_reads++) {
+		reader_take_records(f->sim);
+		reader_take(f->sim, f->reads[f->predicted.nr_reads % MAX_READS]);
 	}
 }
 
@@ -181,7 +184,7 @@ static void pass_reads(struct follow *f, u64 nr)
 static void end_transaction(struct follow *f)
 {
 	explore_act(f->sim, f->sim->nr_irqs ? ACT_IRQ : ACT_SWITCH);
-	reader_records(f->sim);
+	reader_take_records(f->sim);
 }
 
 /* ---- one record ---- */
@@ -215,16 +218,16 @@ static bool is_empty(u64 nr_bytes, u64 flags)
 
 static void drop_expected(struct follow *f)
 {
-	memmove(f->reported.expected, f->reported.expected + 1,
-		sizeof(f->reported.expected) - sizeof(f->reported.expected[0]));
-	f->reported.nr_expected--;
+	memmove(f->predicted.expected, f->predicted.expected + 1,
+		sizeof(f->predicted.expected) - sizeof(f->predicted.expected[0]));
+	f->predicted.nr_expected--;
 }
 
 /* Drops records of the model that this kernel need not write. */
 static void drop_empty(struct follow *f, const struct follow_record *seen)
 {
-	while (f->reported.nr_expected &&
-	       is_empty(f->reported.expected[0].nr_bytes, f->reported.expected[0].flags) &&
+	while (f->predicted.nr_expected &&
+	       is_empty(f->predicted.expected[0].nr_bytes, f->predicted.expected[0].flags) &&
 	       !is_empty(seen->nr_bytes, seen->flags))
 		drop_expected(f);
 }
@@ -232,7 +235,7 @@ static void drop_empty(struct follow *f, const struct follow_record *seen)
 /* Compares the model's next record with the one that the real kernel wrote. */
 static bool same_record(struct follow *f, struct follow_record *r)
 {
-	const struct expected e = f->reported.expected[0];
+	const struct expected e = f->predicted.expected[0];
 	char actual[64], expected[64];
 
 	drop_expected(f);
@@ -294,7 +297,7 @@ static bool next_record(struct follow *f, struct follow_record *r, bool off)
 	struct saved_state swap = f->saved;
 
 	drop_empty(f, r);
-	if (f->reported.nr_expected) { /* the model wrote it together with the previous one */
+	if (f->predicted.nr_expected) { /* the model wrote it together with the previous one */
 		bool same = same_record(f, r);
 
 		f->can_repeat &= !same;
@@ -307,9 +310,9 @@ static bool next_record(struct follow *f, struct follow_record *r, bool off)
 	f->next.end = r->offset + r->nr_bytes;
 	end_transaction(f);
 	drop_empty(f, r);
-	if (!f->reported.nr_expected && !is_empty(r->nr_bytes, r->flags))
+	if (!f->predicted.nr_expected && !is_empty(r->nr_bytes, r->flags))
 		return report_difference(r, "no record was expected: nothing was written");
-	f->next.written = f->reported.nr_expected;
+	f->next.written = f->predicted.nr_expected;
 	if (f->next.written && !same_record(f, r))
 		return false;
 	f->saved = f->next;
@@ -327,7 +330,7 @@ static bool repeat_end(struct follow *f, u64 nr_reads)
 {
 	u64 before = nr_reads;
 
-	while (before > f->saved.reported.nr_reads &&
+	while (before > f->saved.predicted.nr_reads &&
 	       f->reads[(before - 1) % MAX_READS] > f->saved.head)
 		before--;
 	if (before < nr_reads && f->reads[(nr_reads - 1) % MAX_READS] > f->saved.end)
@@ -338,7 +341,7 @@ static bool repeat_end(struct follow *f, u64 nr_reads)
 	end_transaction(f);
 	f->reads_at_end = 0;
 	pass_reads(f, nr_reads);
-	if (f->reported.nr_expected && f->saved.written) /* it agreed before */
+	if (f->predicted.nr_expected && f->saved.written) /* it agreed before */
 		drop_expected(f);
 	return true;
 }
@@ -405,7 +408,7 @@ void follow_enable(struct follow *f)
 	machine_reenable(f->sim);
 	if (!f->sim->running) /* end_transaction() has scheduled the program out */
 		machine_sched(f->sim, true);
-	reader_records(f->sim);
+	reader_take_records(f->sim);
 	f->sim->reader.truncated = f->sim->reader.was_full = f->sim->reader.woken = false;
 	f->can_repeat = false;
 }
@@ -414,17 +417,17 @@ void follow_enable(struct follow *f)
 
 uint64_t follow_wakeups(const struct follow *f)
 {
-	return f->reported.nr_wakeups;
+	return f->predicted.nr_wakeups;
 }
 
 bool follow_expects(struct follow *f, struct follow_record *first)
 {
-	const struct expected *e = &f->reported.expected[0];
+	const struct expected *e = &f->predicted.expected[0];
 	const struct follow_record nothing = {0};
 
 	for (u64 nr = f->saved.least_reads;; nr++) {
 		drop_empty(f, &nothing);
-		if (!f->reported.nr_expected)
+		if (!f->predicted.nr_expected)
 			return false;
 		*first = (struct follow_record){.offset = e->offset,
 						.nr_bytes = e->nr_bytes,

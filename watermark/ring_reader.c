@@ -31,7 +31,7 @@ void reader_wake(struct sim *sim)
 		return;
 	}
 	if (is_prompt(sim) && !sim->c.snapshot && !r->copying) {
-		reader_records(sim);
+		reader_take_records(sim);
 		if (reader_head(sim) != r->tail)
 			reader_take(sim, reader_head(sim));
 	}
@@ -42,7 +42,7 @@ void reader_wake(struct sim *sim)
 	r->at = sim->now + sim->c.reader_latency_ns + sim_random(sim, sim->c.reader_jitter_ns + 1);
 }
 
-void reader_records(struct sim *sim)
+void reader_take_records(struct sim *sim)
 {
 	u64 head = __atomic_load_n(&sim->page->data_head, __ATOMIC_ACQUIRE);
 	const u8 *data = (const u8 *)sim->page + sim->page->data_offset;
@@ -103,7 +103,7 @@ static void begin_copy(struct sim *sim)
 	u64 head, nr;
 
 	r->woken = false;
-	reader_records(sim);
+	reader_take_records(sim);
 	head = reader_head(sim);
 	if (sim->c.snapshot || head == r->tail) {
 		reading_done(sim);
@@ -139,7 +139,7 @@ static void end_copy(struct sim *sim)
 
 	r->copying = false;
 	reader_take(sim, r->to);
-	reader_records(sim); /* D15: records written during the copy */
+	reader_take_records(sim); /* D15: records written during the copy */
 	if (reader_head(sim) != r->tail)
 		r->at = sim->now; /* there is more trace */
 	else

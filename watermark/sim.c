@@ -316,7 +316,7 @@ static void stall_check(struct sim *sim)
 	if (sim->c.snapshot || !sim->running || machine_tracing(sim) || r->at != NEVER)
 		return;
 	if (sim->page->aux_head == r->stall_check_head) {
-		reader_records(sim);
+		reader_take_records(sim);
 		if (reader_head(sim) != r->tail)
 			reader_take(sim, reader_head(sim));
 		machine_reenable(sim);

@@ -282,7 +282,9 @@ void reader_wake(struct sim *sim);
 void reader_step(struct sim *sim);
 void reader_finish(struct sim *sim);
 u64 reader_head(const struct sim *sim);
-void reader_records(struct sim *sim);
+/* reads all records of the data ring */
+void reader_take_records(struct sim *sim);
+/* moves aux_tail to to, as if the trace up to there was read */
 void reader_take(struct sim *sim, u64 to);
 
 /* fault_catalogue.c */
