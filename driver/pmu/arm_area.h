@@ -24,12 +24,12 @@ void arm_area_free(struct arm_area *area);
 u64 arm_area_bytes(const struct arm_area *area);
 /* Offset in the area of an absolute position. */
 u64 arm_area_off(const struct arm_area *area, u64 pos_abs);
-/* Writes nr_bytes of padding from head on; moves a linear transaction's head past them. */
+/* Writes nr_bytes of padding from head on; moves the head past them, unless it is a snapshot's. */
 void arm_area_pad(const struct arm_area *area, struct perf_output_handle *handle,
 		  unsigned long nr_bytes);
 /*
- * Returns the unit's stop position in this linear transaction, as an offset; may move head to a
- * multiple of align. 0: no space; the rest was filled with padding.
+ * Returns the unit's stop position in this transaction (not of a snapshot), as an offset; may move
+ * head to a multiple of align. 0: no space; the rest was filled with padding.
  */
 u64 arm_area_limit(const struct arm_area *area, struct perf_output_handle *handle,
 		   unsigned long align);

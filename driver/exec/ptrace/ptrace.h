@@ -199,7 +199,8 @@ void ptrace_gone(struct ptrace_thread *t, int status);
 void ptrace_before_syscall(struct ptrace_thread *t);
 void ptrace_after_syscall(struct ptrace_thread *t, struct user_regs_struct *regs);
 bool ptrace_will_restart(const struct user_regs_struct *regs);
-void ptrace_clear_r11(struct ptrace_thread *t, struct user_regs_struct *regs);
+/* SYSCALL left RFLAGS in r11 */
+void ptrace_clear_tf_in_r11(struct ptrace_thread *t, struct user_regs_struct *regs);
 /* Notes whether the program blocks SIGTRAP, and unblocks it, for single steps; blocks it again. */
 void ptrace_save_mask(struct ptrace_thread *t);
 void ptrace_restore_mask(struct ptrace_thread *t);

@@ -86,7 +86,7 @@ static void signal_stop(struct ptrace_thread *t, int sig, struct user_regs_struc
 		ptrace_save_mask(t);
 	}
 	if (t->in_syscall)
-		ptrace_clear_r11(t, regs);
+		ptrace_clear_tf_in_r11(t, regs);
 	if (t->proc->detaching) {
 		ptrace_detach_thread(t, sig);
 		return;
@@ -331,7 +331,7 @@ static void start_child(struct ptrace_thread *parent, struct ptrace_thread *chil
 	child->slow = true;
 	if (!ptrace(PTRACE_GETREGS, child->tid, 0, &regs)) {
 		child->own_tf = regs.eflags & TF;
-		ptrace_clear_r11(child, &regs);
+		ptrace_clear_tf_in_r11(child, &regs);
 	}
 	if (child->proc->passive) {
 		child->state = PTRACE_TASK_RUNNING;
@@ -558,7 +558,7 @@ static void event_stop(struct ptrace_thread *t, int sig)
 	}
 	if (t->proc->detaching) {
 		if (t->in_syscall)
-			ptrace_clear_r11(t, &regs);
+			ptrace_clear_tf_in_r11(t, &regs);
 		ptrace_detach_thread(t, 0);
 	} else if (sig != SIGTRAP) {
 		emu_task_offline(t->task);

@@ -25,7 +25,7 @@ bool ptrace_will_restart(const struct user_regs_struct *regs)
 }
 
 /* SYSCALL leaves rflags in r11, with the TF of our step. */
-void ptrace_clear_r11(struct ptrace_thread *t, struct user_regs_struct *regs)
+void ptrace_clear_tf_in_r11(struct ptrace_thread *t, struct user_regs_struct *regs)
 {
 	if (t->own_tf || !(regs->r11 & TF))
 		return;
@@ -150,7 +150,7 @@ void ptrace_after_syscall(struct ptrace_thread *t, struct user_regs_struct *regs
 {
 	t->in_syscall = false;
 	if ((long)t->sys.rax != SYS_rt_sigreturn)
-		ptrace_clear_r11(t, regs);
+		ptrace_clear_tf_in_r11(t, regs);
 	switch ((long)t->sys.rax) {
 	case SYS_rt_sigreturn:
 		t->own_tf = regs->eflags & TF;
