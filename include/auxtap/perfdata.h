@@ -133,7 +133,10 @@ struct auxtap_record {
 	uint64_t offset;
 	uint64_t decompressed_off; /* offset in the stream of decompressed bytes; 0 otherwise */
 	bool decompressed;
-	/* in the file, header included; simpleperf's may exceed header->size */
+	/*
+	 * In the file (if decompressed: in the decompressed stream), header included; simpleperf's
+	 * may exceed header->size.
+	 */
 	uint32_t file_size;
 	uint32_t body_size; /* at header + 1: without sample id for non-samples; at most 64 KiB */
 	const struct perf_event_header *header;
