@@ -35,6 +35,22 @@ static size_t count_words(const struct report_facts *facts, uint64_t from, uint6
 	return nr;
 }
 
+/* Is all of [from, to) in the file? */
+static bool is_saved(const struct report_facts *facts, uint64_t from, uint64_t to)
+{
+	bool more = true;
+
+	while (from < to && more) {
+		more = false;
+		for (size_t i = 0; i < facts->nr_memory; i++)
+			if (from - facts->memory[i].addr < facts->memory[i].nr_bytes) {
+				from = facts->memory[i].addr + facts->memory[i].nr_bytes;
+				more = true;
+			}
+	}
+	return from >= to;
+}
+
 /* How many calls older than number 'back', counted from the newest, pushed its return address? */
 static size_t count_equal(const struct report_return_addrs *r, size_t back)
 {
@@ -112,6 +128,23 @@ static bool agrees(const struct report_facts *facts, const struct unwind_frames 
 	       word == pushed;
 }
 
+/*
+ * In a recursion, is it the frame of a call farther out? Then another word before its return
+ * address is the one that the call pushed, or one that an earlier call has left. In the former case
+ * the rest of the stack has too few of them, if it is known as a whole.
+ */
+static bool is_farther_out(const struct report_facts *facts, const struct report_return_addrs *r,
+			   size_t back, uint64_t sp, uint64_t slot)
+{
+	const uint64_t pushed = callstack_newest(&r->calls, back);
+	const size_t older = count_equal(r, back);
+	const struct report_map *map = report_facts_map(facts, slot);
+
+	return older && map && count_words(facts, sp, slot, 0, pushed) &&
+	       is_saved(facts, slot, map->end) &&
+	       count_words(facts, slot, map->end, 0, pushed) <= older;
+}
+
 /* Ends the backtrace with frame i, whose variables are not known. */
 static void end_at(struct unwind_frames *frames, int i)
 {
@@ -156,9 +189,8 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 			break;
 		pushed = callstack_newest(&r->calls, (size_t)back);
 		if (agrees(facts, frames, i, &open[at], pushed)) {
-			/* in a recursion it may be the frame of a call farther out */
-			if (regs->arch == AUXTAP_ARCH_X86_64 && count_equal(r, (size_t)back) &&
-			    count_words(facts, sp, frame->cfa - 8, 0, pushed)) {
+			if (regs->arch == AUXTAP_ARCH_X86_64 &&
+			    is_farther_out(facts, r, (size_t)back, sp, frame->cfa - 8)) {
 				end_at(frames, i);
 				break;
 			}

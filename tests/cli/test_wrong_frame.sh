@@ -58,6 +58,17 @@ for change in -32 -96 32 144 256; do
 	grep 'address was overwritten' data.report.txt && fail "returns $change: it was not"
 done
 
+# ---- return addresses that earlier calls have left in the frames ----
+
+for cc in "${compilers[@]}"; do
+	for level in -O0 -O1; do
+		"$cc" -g $level -w -o stale "$src/stale.c" || fail "stale: not built by $cc $level"
+		crash ./stale
+		sed -nE 's/^  #[0-9]+ +([a-z_0-9]+) at .*stale.c.*/\1/p' frames | paste -sd' ' >names
+		[ "$(cat names)" = 'visit visit visit visit main' ] || fail "stale, $cc $level: $(cat frames)"
+	done
+done
+
 # ---- a return address that was overwritten ----
 
 gcc -g -O0 -fno-stack-protector -w -o smashes "$src/smashes.c" || fail "smashes: not built"
