@@ -300,9 +300,9 @@ static void put_base(struct value_text *t, Dwarf_Die *type, const struct object 
 		break;
 	case DW_ATE_signed_char:
 	case DW_ATE_unsigned_char:
-		value_printf(t, "%" PRId64 " '",
-			     encoding == DW_ATE_signed_char ? sign_extend(value, nr_bits) :
-							      (int64_t)value);
+		if (encoding == DW_ATE_signed_char)
+			value = (uint64_t)sign_extend(value, nr_bits);
+		value_printf(t, "%" PRId64 " '", (int64_t)value);
 		put_char(t, (unsigned char)value, '\'');
 		value_printf(t, "'");
 		break;
@@ -318,11 +318,24 @@ static void put_base(struct value_text *t, Dwarf_Die *type, const struct object 
 	}
 }
 
+/* Are the values of the enumeration signed? Of some compilers only its type says so. */
+static bool is_signed_enum(Dwarf_Die *type)
+{
+	uint64_t encoding = 0;
+	Dwarf_Die plain;
+
+	return attr_number(type, DW_AT_encoding, &encoding) ?
+		       encoding == DW_ATE_signed :
+		       type_of(type, &plain) && strip_aliases(&plain, &plain) &&
+			       attr_number(&plain, DW_AT_encoding, &encoding) &&
+			       (encoding == DW_ATE_signed || encoding == DW_ATE_signed_char);
+}
+
 /* Prints the enumerator of the value, or those of its bits. */
 static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object *o)
 {
 	uint64_t size = 0, value, mask, left, constant;
-	bool flags = true, any = false;
+	bool flags = true, any = false, is_signed;
 	enum dwarf_status status;
 	unsigned int nr = 0;
 	Dwarf_Die die;
@@ -334,6 +347,9 @@ static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object 
 		return;
 	}
 	mask = size < 8 ? (1ull << 8 * size) - 1 : UINT64_MAX;
+	is_signed = is_signed_enum(type);
+	if (o->nr_bits && is_signed)
+		value = (uint64_t)sign_extend(value, o->nr_bits) & mask;
 	if (!dwarf_child(type, &die)) {
 		do {
 			if (!attr_number(&die, DW_AT_const_value, &constant))
@@ -349,7 +365,10 @@ static void put_enum(struct value_text *t, Dwarf_Die *type, const struct object 
 		} while (++nr < MAX_CHILDREN && !dwarf_siblingof(&die, &die));
 	}
 	if (!flags || !value || nr == MAX_CHILDREN || dwarf_child(type, &die)) {
-		value_printf(t, "%" PRId64, sign_extend(value, 8 * size));
+		if (is_signed)
+			value_printf(t, "%" PRId64, sign_extend(value, 8 * size));
+		else
+			value_printf(t, "%" PRIu64, value);
 		return;
 	}
 	left = value;

@@ -6,6 +6,7 @@
 
 enum colour { RED, GREEN = 5, BLUE };
 enum flags { READ = 1, WRITE = 2, EXECUTE = 4 };
+enum level { LOW = -1, MIDDLE, HIGH };
 
 struct point {
 	int x, y;
@@ -16,6 +17,9 @@ struct nested {
 	const char *label;
 	unsigned int low : 3, high : 13;
 	int below : 5;
+	enum level level : 3, other : 5;
+	enum colour colour : 4;
+	signed char letter : 3;
 };
 
 struct node {
@@ -90,12 +94,14 @@ __attribute__((noinline)) static int structs(struct point p, point_type *q, stru
 
 __attribute__((noinline)) static int recursion(int depth, const char *text)
 {
-	struct nested n = {{1, 2}, {-3, depth}, text, 5, 4000, -9};
+	struct nested n = {{1, 2}, {-3, depth}, text, 5, 4000, -9, LOW, -9, BLUE, -3};
+	enum colour not_one = (enum colour)-3;
+	enum level no_level = -5;
 	point_type where = {depth, -depth};
 	union number u = {.i = 0x41424344};
 
 	if (depth)
-		return recursion(depth - 1, text + 1) + n.to.y;
+		return recursion(depth - 1, text + 1) + n.to.y + (int)not_one + (int)no_level;
 	return structs(where, &where, n, u, twice) + n.low;
 }
 
