@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <string.h>
 
+#define CLOSE 4096 /* bytes below the stack pointer that a function still uses */
+
 const char *fault_signal_name(int signo)
 {
 	static const struct {
@@ -221,7 +223,9 @@ static const char *describe_address(const struct report_facts *facts,
 		return buf;
 	}
 	if (map && in_stack_guard(facts, map, sp))
-		return "it lies in the guard page below the stack: the stack is exhausted";
+		return sp < addr + CLOSE ?
+			       "it lies in the guard page below the stack: the stack is exhausted" :
+			       "it lies in the guard page below the stack, far from the stack pointer";
 	if (map) {
 		snprintf(buf, size, "it is mapped %.4s%s%s", map->perms, map->name[0] ? ", " : "",
 			 map->name);
@@ -246,7 +250,8 @@ static const char *describe_address(const struct report_facts *facts,
 			    strstr(facts->maps[i].name, "stack"))
 				return "it lies just below the stack: the stack is exhausted";
 		}
-		return "nothing is mapped there, and the stack pointer is close: the stack is exhausted or gone";
+		if (sp <= addr + CLOSE)
+			return "nothing is mapped there, and the stack pointer is close: the stack is exhausted or gone";
 	}
 	if (beyond_stack(facts, sp, addr))
 		return "it lies above the stack pointer and below the stack: the stack is exhausted";

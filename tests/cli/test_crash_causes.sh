@@ -60,6 +60,7 @@ for engine in "${engines[@]}"; do
 	cause "$engine" thread_stack 139 'the guard page below the stack: the stack is exhausted'
 	sed -n '/^Backtrace/,/^$/p' data.report.txt | grep -q ' run at .*causes.c' ||
 		fail "$engine thread_stack: the backtrace does not reach the thread's function"
+	cause "$engine" thread_guard 139 'the guard page below the stack, far from the stack pointer'
 	cause "$engine" frame_segv 139 'the guard page below the stack: the stack is exhausted'
 	no_frame "$engine" SIGSEGV
 	cause "$engine" frame_fpe 139 'it cannot write the frame of a signal handler to the stack'

@@ -45,14 +45,27 @@ static void *run(void *arg)
 	return arg;
 }
 
-static void thread_stack(void)
+/* Writes to the guard page; the stack is nearly empty. */
+static void *reach(void *arg)
+{
+	pthread_attr_t attr;
+	size_t nr_bytes;
+	void *stack;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &stack, &nr_bytes);
+	((volatile char *)stack)[-100] = 1;
+	return arg;
+}
+
+static void thread_stack(void *(*fn)(void *))
 {
 	pthread_attr_t attr;
 	pthread_t thread;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 64 << 10);
-	pthread_create(&thread, &attr, run, NULL);
+	pthread_create(&thread, &attr, fn, NULL);
 	pthread_join(thread, NULL);
 }
 
@@ -68,7 +81,7 @@ static void no_frame(const char *signal_name)
 	signal(SIGFPE, on_signal);
 	signal(SIGALRM, on_signal);
 	if (!strcmp(signal_name, "segv"))
-		thread_stack();
+		thread_stack(run);
 	if (!strcmp(signal_name, "fpe"))
 		__asm__ volatile("movl $0x10000, %%esp\n\txorl %%ecx, %%ecx\n\tcltd\n\tidivl %%ecx\n\t"
 				 "testl %%eax, %%eax\n\tjz 1f\n\tnop\n1:" : : : "eax", "ecx", "edx");
@@ -274,7 +287,9 @@ int main(int argc, char **argv)
 	if (!strcmp(which, "out"))
 		__asm__ volatile("outb %al, $0x80");
 	if (!strcmp(which, "thread_stack"))
-		thread_stack();
+		thread_stack(run);
+	if (!strcmp(which, "thread_guard"))
+		thread_stack(reach);
 	if (!strncmp(which, "frame_", 6))
 		no_frame(which + 6);
 	if (!strcmp(which, "above_stack"))
