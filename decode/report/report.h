@@ -113,6 +113,7 @@ struct unwind_frames {
 	bool complete; /* the outermost frame was reached */
 	/* by the trace the last function was called from elsewhere: report_frames_check() */
 	bool contradicted;
+	bool entered_within; /* a call or jump led into the middle of the last function */
 	bool not_called; /* no call returns to the last frame, a function's first instruction */
 	/* why it ends: the next return address, where no code is; 0: not the reason */
 	uint64_t bad_return_addr;
@@ -608,6 +609,7 @@ enum report_frames_end {
 	REPORT_FRAMES_NO_INFO,
 	REPORT_FRAMES_OVERWRITTEN,  /* the saved registers that lead to the next frame */
 	REPORT_FRAMES_CONTRADICTED, /* by the trace, which has another call */
+	REPORT_FRAMES_ENTERED_WITHIN,
 	REPORT_FRAMES_SENSELESS,
 };
 enum report_frames_end report_frames_end(const struct report_out *ro,
@@ -765,6 +767,9 @@ void report_jump_explain(const struct report_out *ro, const struct report_facts 
 bool report_return_addr_elsewhere(const struct report_facts *facts,
 				  const struct report_return_addrs *returns, size_t back,
 				  uint64_t sp, uint64_t slot);
+/* Does the stack below 'slot' have the return address of the newest call? */
+bool report_return_addr_below(const struct report_facts *facts,
+			      const struct report_return_addrs *returns, uint64_t slot);
 
 /* Is nothing mapped at addr where an image was before? */
 bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts,

@@ -77,6 +77,12 @@ bool report_return_addr_elsewhere(const struct report_facts *facts,
 	       count_equal(r, back);
 }
 
+bool report_return_addr_below(const struct report_facts *facts, const struct report_return_addrs *r,
+			      uint64_t slot)
+{
+	return count_words(facts, slot - STACK_BELOW, slot, slot, callstack_newest(&r->calls, 0));
+}
+
 /* How many calls are newer than this one, which is found by its site; -1: unknown. */
 static ssize_t newer_calls(const struct report_return_addrs *r, const struct call_open *call,
 			   size_t from)
@@ -160,7 +166,23 @@ static void end_at(struct unwind_frames *frames, int i)
 	frames->overwritten = frames->overwritten > i ? 0 : frames->overwritten;
 	frames->bad_return_addr = frames->unread_addr = 0;
 	frames->complete = frames->not_called = frames->no_info = frames->no_file = false;
-	frames->contradicted = true;
+}
+
+/*
+ * Was the function entered in its middle, by a wrong pointer? Then the unwind information there is
+ * of a frame that does not exist.
+ */
+static bool is_entered_within(const struct report_out *ro, const struct report_facts *facts,
+			      const struct call_open *call, const struct auxtap_regs *regs,
+			      uint64_t pc)
+{
+	const uint64_t start = report_function_start(ro, pc);
+
+	if (!call->addr)
+		return start && call->by_tail_call && call->by_jump;
+	return start && call->known_caller && !call->async && call->addr != start &&
+	       report_function_start(ro, call->addr) == start &&
+	       !unwind_return_on_top(facts, ro->images, regs, call->addr);
 }
 
 void report_frames_check(const struct report_out *ro, const struct report_facts *facts,
@@ -178,6 +200,11 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 	for (int i = 0; i < frames->nr && i < UNWIND_MAX_FRAMES - 1; i++, at++) {
 		const struct image_frame *frame = &frames->frames[i];
 
+		if (at < nr && is_entered_within(ro, facts, &open[at], regs, frames->pcs[i])) {
+			end_at(frames, i);
+			frames->entered_within = true;
+			break;
+		}
 		if (at >= nr || frames->signal_mask >> i & 1 || !frame->valid || !frame->has_cfa ||
 		    !open[at].addr || report_function_start(ro, frames->pcs[i]) != open[at].addr)
 			break;
@@ -192,13 +219,16 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 			if (regs->arch == AUXTAP_ARCH_X86_64 &&
 			    is_farther_out(facts, r, (size_t)back, sp, frame->cfa - 8)) {
 				end_at(frames, i);
+				frames->contradicted = true;
 				break;
 			}
 			sp = frame->cfa;
 			continue;
 		}
-		if (report_return_addr_elsewhere(facts, r, (size_t)back, sp, frame->cfa - 8))
+		if (report_return_addr_elsewhere(facts, r, (size_t)back, sp, frame->cfa - 8)) {
 			end_at(frames, i);
+			frames->contradicted = true;
+		}
 		break;
 	}
 	free(open);
