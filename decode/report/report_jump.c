@@ -94,8 +94,8 @@ static bool same_stack(const struct report_facts *facts, const struct report_ret
  * return address of the calls before it, the unwind information says that the return address of
  * the call is at the top of the stack there (not so in setcontext()), the stack is that of the
  * calls (not so where a coroutine switches stacks), and the address that the call pushed is not
- * at the top of the stack now (as it is after "push; ret"), nor below (as where too much was popped),
- * nor elsewhere in it (as where a function without a return ran on into the next one).
+ * at the top of the stack now (as it is after "push; ret"), nor below (as where too much was
+ * popped), nor elsewhere in it (as where a function without a return ran on into the next one).
  */
 static bool is_overwritten(const struct report_facts *facts, struct auxtap_image_set *images,
 			   const struct auxtap_regs *regs, const struct report_return_addrs *r,

@@ -65,7 +65,8 @@ for cc in "${compilers[@]}"; do
 		"$cc" -g $level -w -o stale "$src/stale.c" || fail "stale: not built by $cc $level"
 		crash ./stale
 		sed -nE 's/^  #[0-9]+ +([a-z_0-9]+) at .*stale.c.*/\1/p' frames | paste -sd' ' >names
-		[ "$(cat names)" = 'visit visit visit visit main' ] || fail "stale, $cc $level: $(cat frames)"
+		[ "$(cat names)" = 'visit visit visit visit main' ] ||
+			fail "stale, $cc $level: $(cat frames)"
 	done
 done
 
@@ -86,7 +87,8 @@ for cc in "${compilers[@]}"; do
 	crash ./within call 0 && grep -q 'args: a=4, b=4' frames || fail "within $cc: $(cat frames)"
 	"$cc" -g -O2 -fcf-protection=none -w -o within "$src/within.c" || fail "within: not built by $cc"
 	# to the read of the pointer that the function writes to
-	{ read -r start; read -r to; } < <(objdump -d --no-show-raw-insn within | awk '/<parse>:/ { parse = NR }
+	{ read -r start; read -r to; } < <(objdump -d --no-show-raw-insn within | awk '
+		/<parse>:/ { parse = NR }
 		parse && NR == parse + 1 { print $1 } /[(]%rip[)],%r/ { at = $1 }
 		parse && /movl .*,[(]%r/ { print at; exit }')
 	crash ./within jump $((16#${to%:} - 16#${start%:})) && within "$cc jump" parse parse main
@@ -99,7 +101,8 @@ for cc in "${compilers[@]}"; do
 	"$cc" -g -O2 -w -o again "$src/again.c" || fail "again: not built by $cc"
 	crash ./again
 	[ "$(grep -c '^      again (tail call) at .*again.c:13$' frames)" = 2 ] &&
-		[ "$(grep -cE '^ *[0-9]+ +again  .*( <- SIGSEGV here|[.][.][.])$' data.report.txt)" = 3 ] ||
+		[ "$(grep -cE '^ *[0-9]+ +again  .*( <- SIGSEGV here|[.][.][.])$' \
+			data.report.txt)" = 3 ] ||
 		fail "again, $cc: $(cat data.report.txt)"
 done
 
