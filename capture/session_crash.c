@@ -282,12 +282,12 @@ static void write_threads(struct auxtap_session *s, struct trace_file *file,
 		const struct auxtap_regs *r = &thread.regs;
 		int ip;
 
+		write_value_log(s, file, ev->pid, tids[i]);
 		if (s->be->target->regs(s->be->target_ctx, tids[i], &thread.regs))
 			continue;
 		find_thread_comm(s, ev->pid, tids[i], thread.comm);
 		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_THREAD, &thread,
 						sizeof(thread));
-		write_value_log(s, file, ev->pid, tids[i]);
 		if (r->arch != AUXTAP_ARCH_X86_64 && r->arch != AUXTAP_ARCH_AARCH64)
 			continue;
 		ip = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_IP : (int)AUXTAP_A64_PC;

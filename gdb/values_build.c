@@ -181,6 +181,7 @@ static int take_entries(struct build *b)
 			b->pending.called = true;
 			break;
 		case AUXTAP_VALUES_VOID:
+		case AUXTAP_VALUES_TIME:
 			break;
 		default:
 			return 0; /* LOST, or an unknown kind */

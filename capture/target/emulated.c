@@ -484,6 +484,7 @@ static int qemu_values(void *ctx, pid_t pid, pid_t tid, void **record, size_t *s
 				     .arch = AUXTAP_ARCH_X86_64,
 				     .pid = pid,
 				     .tid = tid};
+	struct auxtap_target_facts facts = {.size = sizeof(facts)};
 	uint64_t begin, first;
 	struct qemu_values v;
 	char *bytes;
@@ -494,8 +495,15 @@ static int qemu_values(void *ctx, pid_t pid, pid_t tid, void **record, size_t *s
 	if (v.magic != QEMU_VALUES_MAGIC || !v.capacity || v.capacity & (v.capacity - 1) ||
 	    v.capacity > VALUE_LOG_MAX / sizeof(uint64_t))
 		return -ENODATA; /* the program overwrote it */
-	head.flags =
-		(v.threads ? AUXTAP_VALUES_THREADS : 0) | (v.busy ? AUXTAP_VALUES_BAD_REGS : 0);
+	ret = read_value_log(ctx, tid, v.lost_until, &head.lost_until, sizeof(head.lost_until));
+	if (!ret)
+		ret = qemu_facts(ctx, tid, &facts);
+	if (ret)
+		return ret;
+	head.flags = (v.threads ? AUXTAP_VALUES_THREADS : 0) |
+		     (v.busy ? AUXTAP_VALUES_BAD_REGS : 0) |
+		     (facts.is_cut_off ? AUXTAP_VALUES_CUT_OFF : 0) |
+		     (v.head <= v.capacity ? AUXTAP_VALUES_WHOLE : 0);
 	memcpy(head.regs, v.regs, sizeof(head.regs));
 	head.nr_words = v.head < v.capacity ? v.head : v.capacity;
 	*size = sizeof(head) + head.nr_words * sizeof(uint64_t);

@@ -116,6 +116,8 @@ struct auxtap_target_facts {
 	uint64_t stack;
 	uint64_t core_limit; /* RLIMIT_CORE; UINT64_MAX: unlimited */
 	bool has_core_limit; /* else that of the process of this machine */
+	/* It is not known how much the thread executed of the newest block of its log of values. */
+	bool is_cut_off;
 };
 
 /* argv[0] is searched in PATH by the implementation; stdin, stdout and stderr are inherited. */

@@ -41,13 +41,20 @@ enum auxtap_values_kind {
 	 * if its length is 0) may have been written with the value that they had.
 	 */
 	AUXTAP_VALUES_VOID,
+	/*
+	 * Word: when the block of the BLOCK entry that follows began, in nanoseconds of
+	 * CLOCK_MONOTONIC. Blocks have none while the process has a single thread.
+	 */
+	AUXTAP_VALUES_TIME,
 };
 
 /* 'instruction': after those of the block that were executed */
 #define AUXTAP_VALUES_AFTER 0xffff
 
-#define AUXTAP_VALUES_THREADS  0x1 /* the process had more than one thread: memory is unknown */
+#define AUXTAP_VALUES_THREADS  0x1 /* the process had more than one thread */
 #define AUXTAP_VALUES_BAD_REGS 0x2 /* the registers were being written */
+#define AUXTAP_VALUES_CUT_OFF  0x4 /* it is not known how much of the newest block was executed */
+#define AUXTAP_VALUES_WHOLE    0x8 /* the log has all since the thread began, or its process */
 
 struct auxtap_values {
 	uint32_t size; /* of this struct */
@@ -57,6 +64,8 @@ struct auxtap_values {
 	uint32_t reserved;
 	uint64_t nr_words;
 	uint64_t regs[AUXTAP_VALUES_REGS]; /* at the start of the newest block */
+	/* until then threads wrote memory of which there is no log; 0: none did */
+	uint64_t lost_until;
 };
 
 #ifdef __cplusplus

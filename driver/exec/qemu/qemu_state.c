@@ -104,6 +104,7 @@ int qemu_state_facts(struct emu_task *task, struct auxtap_target_facts *facts)
 	facts->stack = rec->stack;
 	facts->has_core_limit = qemu_load(&rec->asked_core_limit);
 	facts->core_limit = facts->has_core_limit ? rec->core_limit : 0;
+	facts->is_cut_off = t->cut_off && !rec->in_syscall;
 	return 0;
 }
 
@@ -143,8 +144,7 @@ ssize_t qemu_state_values(struct emu_task *task, u64 off, void *buf, size_t size
 	struct qemu_thread *t = emu_task_priv(task);
 	struct qemu_rec *rec = t ? qemu_ring_rec(q, t) : NULL;
 
-	/* if it was cut off, it is unknown how much of its last block it has executed */
-	if (!rec || !rec->values || (t->cut_off && !rec->in_syscall))
+	if (!rec || !rec->values)
 		return -ENODATA;
 	return qemu_state_host_read(q, t->process->pid, rec->values + off, buf, size);
 }

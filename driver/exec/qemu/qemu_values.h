@@ -19,6 +19,11 @@ struct qemu_values {
 	uint32_t unseen;   /* bytes that the running instruction may write without a callback */
 	uint32_t reserved;
 	uint64_t regs[AUXTAP_VALUES_REGS];
+	/*
+	 * Where, relative to this, the word is that has the time until which threads wrote that
+	 * have no ring (AUXTAP_VALUES_TIME).
+	 */
+	uint64_t lost_until;
 	uint64_t word[];
 };
 

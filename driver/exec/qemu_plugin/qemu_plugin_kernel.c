@@ -332,6 +332,45 @@ static bool write_ioctl(u64 request, u64 at)
 	}
 }
 
+/* False: the operation is not known. */
+static bool write_futex(const u64 arg[6])
+{
+	switch (arg[1] & 127) {
+	case 0: /* wait, wake, requeue; with a mask of bits */
+	case 1:
+	case 3:
+	case 4:
+	case 9:
+	case 10:
+		return true;
+	case 5: /* wake, and change the other word */
+		qp_values_unknown(arg[4], 4);
+		return true;
+	case 6: /* lock, unlock, try to lock: with priority inheritance */
+	case 7:
+	case 8:
+	case 13:
+		qp_values_unknown(arg[0], 4);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Its arguments are in memory: among them where to write two ids and a descriptor. */
+static void write_clone3(u64 args)
+{
+	u64 to[3];
+
+	if (qp_read(args + 8, to, sizeof(to))) {
+		qp_values_unknown(0, ~0ull);
+		return;
+	}
+	for (u32 i = 0; i < 3; i++)
+		if (to[i])
+			qp_values_unknown(to[i], 4);
+}
+
 void qp_values_syscall(s64 nr, const u64 arg[6])
 {
 	const struct call_writes *c;
@@ -349,8 +388,12 @@ void qp_values_syscall(s64 nr, const u64 arg[6])
 	if (nr == 158 &&
 	    (arg[0] == 0x1001 || arg[0] == 0x1002)) /* arch_prctl: sets the base of FS or GS */
 		return;
-	if (nr == 202 && ((arg[1] & 127) <= 1 || (arg[1] & 127) == 9 || (arg[1] & 127) == 10))
-		return; /* futex: wait and wake */
+	if (nr == 202 && write_futex(arg))
+		return;
+	if (nr == 435) {
+		write_clone3(arg[0]);
+		return;
+	}
 	if (nr == 16 && write_ioctl(arg[1], arg[2]))
 		return;
 	/* fcntl: F_DUPFD to F_SETFL, F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC */

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define MAX_ENTRY    32	   /* words */
 #define UNSEEN_BYTES 4096  /* most that an instruction writes without a callback */
@@ -29,8 +30,18 @@ struct unseen_write {
 OF_THREAD struct qemu_values *ring;
 OF_THREAD bool broken; /* there was no memory for the ring */
 static u32 nr_rings;   /* threads of this process that ever had one */
+static u64 lost_until; /* see struct qemu_values */
 static pthread_key_t at_exit;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Of all threads, in their order: the kernel makes it so. */
+static u64 time_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
 
 static size_t ring_size(const struct qemu_values *v)
 {
@@ -46,6 +57,11 @@ static void free_ring(void *arg)
 {
 	struct qemu_values *v = arg;
 
+	/* UINT64_MAX stays: a thread has no ring */
+	for (u64 until = qemu_load(&lost_until), now = time_now(); until < now;)
+		if (__atomic_compare_exchange_n(&lost_until, &until, now, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			break;
 	if (qp_recording())
 		qemu_store(&qp_rec->values, 0);
 	ring = NULL;
@@ -73,6 +89,7 @@ static struct qemu_values *make_ring(void)
 	pthread_setspecific(at_exit, v);
 	v->capacity = capacity;
 	v->threads = __atomic_fetch_add(&nr_rings, 1, __ATOMIC_RELAXED) > 0;
+	v->lost_until = (u64)(uintptr_t)&lost_until - (u64)(uintptr_t)v;
 	v->magic = QEMU_VALUES_MAGIC;
 	return v;
 }
@@ -164,13 +181,14 @@ void qp_values_unknown(u64 addr, u64 len)
 
 /*
  * Notes what the instruction, or system call, that is about to be executed may change. is_area: it
- * writes only to parts.
+ * writes only to parts. is_own_stack: no other thread writes there meanwhile.
  */
-static void note_unseen(struct qemu_values *v, u64 addr, u64 size, u32 insn, bool is_area)
+static void note_unseen(struct qemu_values *v, u64 addr, u64 size, u32 insn, bool is_area,
+			bool is_own_stack)
 {
 	struct unseen_write *w = unseen_of(v);
 
-	if (size > sizeof(w->before) || v->threads)
+	if (size > sizeof(w->before) || (v->threads && !is_own_stack))
 		return;
 	if (qp_read(addr, w->before, size)) {
 		/* the next page is not mapped: the instruction does not reach it */
@@ -188,7 +206,7 @@ void qp_values_by_call(u64 addr, u64 len)
 {
 	qp_values_unknown(addr, len);
 	if (ring)
-		note_unseen(ring, addr, len, AUXTAP_VALUES_AFTER, false);
+		note_unseen(ring, addr, len, AUXTAP_VALUES_AFTER, false, false);
 }
 
 void qp_values_call_wrote(u64 addr, u64 nr)
@@ -261,6 +279,7 @@ void qp_values_set_threaded(void)
 void qp_values_forked(void)
 {
 	nr_rings = 1; /* only this thread's ring was copied */
+	qemu_store(&lost_until, 0);
 	if (ring)
 		ring->threads = 0;
 	qp_values_lost();
@@ -269,11 +288,15 @@ void qp_values_forked(void)
 /* Returns the thread's ring, and notes it in its record; NULL: it has none. */
 static struct qemu_values *take_ring(struct qemu_rec *rec)
 {
+	if (rec == &qp_sink) /* a thread too many: it is not recorded */
+		qemu_store(&lost_until, UINT64_MAX);
 	if (rec == &qp_sink || rec == &qp_no_rec)
 		return NULL;
 	if (!ring && !broken) {
 		ring = make_ring();
 		broken = !ring;
+		if (broken)
+			qemu_store(&lost_until, UINT64_MAX);
 	}
 	qemu_store(&rec->values, (u64)(uintptr_t)ring);
 	return ring;
@@ -289,6 +312,10 @@ void qp_values_block(u64 ip, u32 nr_insns, const union qemu_env *env)
 		v = take_ring(qp_rec);
 		if (!v)
 			return;
+	}
+	if (v->threads) {
+		word[0] = time_now();
+		put(v, word, 1, tag_of(AUXTAP_VALUES_TIME, 0, 0));
 	}
 	now[0] = env->x86.segs[4].base;
 	now[1] = env->x86.segs[5].base;
@@ -378,7 +405,9 @@ static void on_unseen(unsigned int cpu, void *arg)
 	if (packed & UNSEEN_FIXED || (env && !(packed & UNSEEN_ANYWHERE)))
 		word[1] = unseen_bytes[size];
 	put(ring, word, 2, tag_of(AUXTAP_VALUES_UNKNOWN, insn, 0));
-	note_unseen(ring, word[0], word[1], insn, size == OF_XSAVE);
+	/* as the dynamic linker saves the arguments of a function */
+	note_unseen(ring, word[0], word[1], insn, size == OF_XSAVE,
+		    env && word[0] - env->x86.regs[4] < 2 * UNSEEN_BYTES);
 }
 
 /* The instruction after such a one begins. */
