@@ -139,7 +139,8 @@ static int add_values(struct gdb_session *s)
 		const struct value_log *from = &facts->value_logs[i];
 		int thread = history_find(&s->history, from->head.tid);
 
-		if (thread < 0 || from->head.pid != s->rec.pid)
+		if (thread < 0 || from->head.pid != s->rec.pid ||
+		    from->head.flags & AUXTAP_VALUES_CUT_OFF)
 			continue;
 		ret = values_build(&s->values[s->nr_values++], &s->rec, &s->replay,
 				   (uint32_t)thread, from);

@@ -152,7 +152,6 @@ int recording_read(struct recording *rec, struct auxtap_perfdata *pd,
 	rec->images = images;
 	rec->pid = -1;
 	rec->time = UINT64_MAX;
-	rec->facts.all_value_logs = true;
 	ret = auxtap_perfdata_metadata(pd, add_note, rec, err);
 	if (!ret)
 		ret = read_sideband(rec);

@@ -113,12 +113,8 @@ static int add_value_log(struct report_facts *facts, const void *data, size_t si
 
 	if (ret <= 0)
 		return ret;
-	if (!facts->all_value_logs && facts->have_record && log.head.tid != facts->crash.tid) {
-		free(log.words);
-		return 0;
-	}
 	if (vector_grow(facts->value_logs, facts->nr_value_logs, facts->max_value_logs)) {
-		free(log.words);
+		value_log_free(&log);
 		return -ENOMEM;
 	}
 	facts->value_logs[facts->nr_value_logs++] = log;
@@ -267,7 +263,7 @@ void report_facts_free(struct report_facts *facts)
 	free(facts->threads);
 	free(facts->block_calls);
 	for (size_t i = 0; i < facts->nr_value_logs; i++)
-		free(facts->value_logs[i].words);
+		value_log_free(&facts->value_logs[i]);
 	free(facts->value_logs);
 	free(facts->capture);
 	free(facts->message);

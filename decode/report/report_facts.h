@@ -63,10 +63,9 @@ struct report_facts {
 	size_t nr_block_calls, max_block_calls;
 	struct value_log *value_logs; /* of 'crash --values' */
 	size_t nr_value_logs, max_value_logs;
-	bool all_value_logs; /* set by the caller: not only that of the dying thread */
-	char *capture;	     /* "key: value" lines, or NULL */
-	char *message;	     /* of the C library, or NULL */
-	char *exception;     /* AUXTAP_METADATA_EXCEPTION, or NULL */
+	char *capture;	 /* "key: value" lines, or NULL */
+	char *message;	 /* of the C library, or NULL */
+	char *exception; /* AUXTAP_METADATA_EXCEPTION, or NULL */
 	/* state of /tmp/perf-PID.map and of a jitdump; size 0: there was none */
 	struct auxtap_crash_code_names code_names, code_dump;
 };

@@ -14,9 +14,9 @@
 #define REG_WORK    100	      /* a register that is computed counts as so many */
 #define BLOCK_MAX   512	      /* instructions that qemu translates together */
 #define PAGE	    4096
+#define MAX_THREADS 4096 /* that a snapshot contains */
 
-/* False: a damaged log would take too long. */
-static bool has_work(const struct past *p, unsigned int nr)
+bool past_has_work(const struct past *p, unsigned int nr)
 {
 	if (*p->work < nr)
 		return false;
@@ -24,35 +24,88 @@ static bool has_work(const struct past *p, unsigned int nr)
 	return true;
 }
 
-bool past_has_threads(const struct report_facts *facts)
+/* ---- logs ---- */
+
+static const struct value_log *find_log(const struct report_facts *facts, int32_t tid)
 {
 	for (size_t i = 0; i < facts->nr_value_logs; i++) {
 		const struct auxtap_values *head = &facts->value_logs[i].head;
 
-		if (head->tid == facts->crash.tid && head->pid == facts->crash.pid &&
-		    (facts->nr_threads > 1 || head->flags & AUXTAP_VALUES_THREADS))
-			return true;
+		if (head->tid == tid && head->pid == facts->crash.pid)
+			return &facts->value_logs[i];
 	}
-	return false;
+	return NULL;
+}
+
+bool past_has_threads(const struct report_facts *facts)
+{
+	const struct value_log *log = find_log(facts, facts->crash.tid);
+
+	return log && (facts->nr_threads > 1 || log->head.flags & AUXTAP_VALUES_THREADS);
+}
+
+/* Is the log of each thread there that may have written since the process had several? */
+static bool has_all_logs(const struct report_facts *facts)
+{
+	if (facts->nr_threads >= MAX_THREADS ||
+	    find_log(facts, facts->crash.tid)->head.lost_until == UINT64_MAX)
+		return false;
+	for (size_t i = 0; i < facts->nr_threads; i++)
+		if (!find_log(facts, facts->threads[i].record.tid))
+			return false;
+	return true;
+}
+
+bool past_has_all_since(const struct past *p)
+{
+	const uint64_t lost = p->log->head.lost_until;
+
+	return !p->has_threads || !lost || lost + PAST_UNORDERED < p->time.begin;
+}
+
+/* When the oldest block of the log began. */
+static uint64_t find_begin(const struct past *p)
+{
+	size_t at = p->log->head.nr_words;
+	struct value_log_entry entry;
+	uint64_t begin = UINT64_MAX;
+	bool is_block = false;
+
+	while (value_log_back(p->log, &at, &entry) && entry.kind != AUXTAP_VALUES_LOST &&
+	       past_has_work(p, 1)) {
+		if (entry.kind == AUXTAP_VALUES_TIME && entry.nr_words)
+			begin = entry.words[0];
+		else if (is_block)
+			begin = 0;
+		is_block = entry.kind == AUXTAP_VALUES_BLOCK;
+	}
+	return is_block ? 0 : begin;
+}
+
+void past_begin_log(struct past *p, const struct value_log *log)
+{
+	p->log = log;
+	p->at = p->end = log->head.nr_words;
+	p->insn = p->nr_insns = p->nr_mapped = 0;
+	p->time = (struct past_time){UINT64_MAX, UINT64_MAX};
+	memcpy(p->older, log->head.regs, sizeof(p->older));
+	p->log_begin = p->has_threads ? find_begin(p) : 0;
 }
 
 bool past_begin(struct past *p, const struct report_out *ro, const struct report_facts *facts,
 		unsigned int *work)
 {
-	*work = MAX_WORK;
-	*p = (struct past){.ro = ro, .facts = facts, .work = work};
-	for (size_t i = 0; i < facts->nr_value_logs; i++) {
-		const struct auxtap_values *head = &facts->value_logs[i].head;
+	const struct value_log *log = find_log(facts, facts->crash.tid);
 
-		if (head->tid == facts->crash.tid && head->pid == facts->crash.pid &&
-		    facts->nr_threads == 1 &&
-		    !(head->flags & (AUXTAP_VALUES_THREADS | AUXTAP_VALUES_BAD_REGS)))
-			p->log = &facts->value_logs[i];
-	}
-	if (!p->log)
+	*work = MAX_WORK;
+	*p = (struct past){.ro = ro,
+			   .facts = facts,
+			   .work = work,
+			   .has_threads = past_has_threads(facts)};
+	if (!log || log->head.flags & AUXTAP_VALUES_BAD_REGS ||
+	    (p->has_threads && !has_all_logs(facts)))
 		return false;
-	p->at = p->end = p->log->head.nr_words;
-	memcpy(p->older, p->log->head.regs, sizeof(p->older));
+	past_begin_log(p, log);
 	return true;
 }
 
@@ -108,6 +161,20 @@ static bool is_replaced(const struct past *p)
 	return false;
 }
 
+/* When the block whose entry is at 'at' began. False: that is not in the log. */
+static bool take_time(struct past *p, size_t at)
+{
+	struct value_log_entry entry;
+
+	p->time.begin = 0;
+	if (!value_log_back(p->log, &at, &entry))
+		return !(p->log->head.flags & AUXTAP_VALUES_THREADS) ||
+		       p->log->head.flags & AUXTAP_VALUES_WHOLE;
+	if (entry.kind == AUXTAP_VALUES_TIME && entry.nr_words)
+		p->time.begin = entry.words[0];
+	return true;
+}
+
 /* Moves to the block whose entry is at 'at', the one before. */
 static bool take_block(struct past *p, const struct value_log_entry *entry, size_t at)
 {
@@ -115,8 +182,9 @@ static bool take_block(struct past *p, const struct value_log_entry *entry, size
 	p->end = p->at;
 	p->at = at;
 	p->insn = p->nr_insns = entry->insn;
-	return p->nr_insns <= BLOCK_MAX && value_log_block(entry, p->older, &p->ip) &&
-	       !is_replaced(p);
+	p->time.end = p->time.begin;
+	return take_time(p, at) && p->nr_insns <= BLOCK_MAX &&
+	       value_log_block(entry, p->older, &p->ip) && !is_replaced(p);
 }
 
 /* The kernel wrote there, or mapped something there, after the block. */
@@ -149,7 +217,7 @@ bool past_back(struct past *p)
 
 	p->by_kernel = false;
 	while (value_log_back(p->log, &at, &entry)) {
-		if (entry.kind == AUXTAP_VALUES_LOST || !has_work(p, 1))
+		if (entry.kind == AUXTAP_VALUES_LOST || !past_has_work(p, 1))
 			return false;
 		if (entry.kind == AUXTAP_VALUES_LEFT && entry.nr_words)
 			left_ip = entry.words[0];
@@ -192,8 +260,7 @@ bool past_find_insn(struct past *p, uint64_t ip, uint64_t death_ip, bool is_exec
 
 /* ---- memory ---- */
 
-/* May other processes write there, or is that not known? The log does not show what they did. */
-static bool is_shared(const struct past *p, uint64_t addr)
+bool past_is_shared(const struct past *p, uint64_t addr)
 {
 	const struct report_map *map = report_facts_map(p->facts, addr);
 
@@ -254,6 +321,20 @@ static void apply_earlier(struct past_memory *m, const struct value_log_write *w
 	}
 }
 
+/* Another thread wrote there, perhaps before, perhaps after. */
+static void apply_foreign(void *ctx, const struct value_log_write *w)
+{
+	struct past_memory *m = ctx;
+	size_t first, end;
+
+	if (!find_part(m, w, &first, &end))
+		return;
+	for (size_t i = first; i < end; i++) {
+		m->state[i] = BYTE_CHANGED;
+		m->later[i] = 1;
+	}
+}
+
 /* What nothing wrote to since is as in the snapshot. */
 static void take_final(struct past_memory *m, const struct report_memory *final)
 {
@@ -282,7 +363,7 @@ static void read_memory(const struct past *p, struct past_memory *m)
 	m->nr_open = m->nr_not_later = m->size;
 	while (m->nr_open && value_log_back(p->log, &at, &entry) &&
 	       entry.kind != AUXTAP_VALUES_LOST) {
-		if (!has_work(p, 1))
+		if (!past_has_work(p, 1))
 			return;
 		if (!value_log_write(&entry, &write))
 			continue;
@@ -291,8 +372,18 @@ static void read_memory(const struct past *p, struct past_memory *m)
 		else
 			apply_earlier(m, &write);
 	}
-	for (size_t i = 0; i < p->facts->nr_memory; i++)
+	if (p->has_threads)
+		past_each_foreign(p, m->addr, m->size, apply_foreign, m);
+	for (size_t i = 0; i < p->facts->nr_memory && past_has_all_since(p); i++)
 		take_final(m, &p->facts->memory[i]);
+}
+
+/* May a thread of which there is no log have written there, to memory that is not p's stack? */
+static bool may_be_lost(const struct past *p, uint64_t addr)
+{
+	return p->has_threads && p->log->head.lost_until &&
+	       report_facts_map(p->facts, addr) !=
+		       report_facts_map(p->facts, p->regs[PAST_SP_INDEX]);
 }
 
 bool past_word(const struct past *p, uint64_t addr, unsigned int nr_bytes, uint64_t *word)
@@ -304,7 +395,7 @@ bool past_word(const struct past *p, uint64_t addr, unsigned int nr_bytes, uint6
 				.state = state,
 				.later = later};
 
-	if (nr_bytes > sizeof(bytes) || is_shared(p, addr))
+	if (nr_bytes > sizeof(bytes) || past_is_shared(p, addr) || may_be_lost(p, addr))
 		return false;
 	read_memory(p, &m);
 	*word = 0;
@@ -480,7 +571,7 @@ static bool reg_before(struct past *p, uint32_t insn, ZydisRegister reg, int dep
 	const unsigned int width = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, reg);
 	const bool is_high = reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH;
 
-	if (!has_work(p, REG_WORK) || index < 0 || is_high || depth >= MAX_DEPTH ||
+	if (!past_has_work(p, REG_WORK) || index < 0 || is_high || depth >= MAX_DEPTH ||
 	    insn > MAX_INSNS)
 		return false;
 	while (insn--) {
@@ -562,12 +653,6 @@ bool past_operand(struct past *p, uint64_t *addr)
 
 /* ---- writes ---- */
 
-static bool touches(const struct value_log_write *write, uint64_t addr, uint64_t nr_bytes)
-{
-	return write->nr_bytes == UINT64_MAX || addr - write->addr < write->nr_bytes ||
-	       write->addr - addr < nr_bytes;
-}
-
 static bool is_call_at(const struct past *p, uint32_t index)
 {
 	struct x86_insn x;
@@ -576,12 +661,8 @@ static bool is_call_at(const struct past *p, uint32_t index)
 	return past_insn(p, index, &x, &ip) && x.info.mnemonic == ZYDIS_MNEMONIC_CALL;
 }
 
-/*
- * The newest write of the block, before the instruction 'limit', that touches the memory; or the
- * call that pushed the return address at frame_slot: the frame begins there. False: none.
- */
-static bool find_in_block(struct past *p, uint64_t addr, uint64_t nr_bytes, uint64_t frame_slot,
-			  uint32_t limit, enum past_write *result, struct value_log_write *write)
+bool past_find_in_block(struct past *p, uint64_t addr, uint64_t nr_bytes, uint64_t frame_slot,
+			uint32_t limit, enum past_write *result, struct value_log_write *write)
 {
 	struct value_log_entry entry;
 	size_t at = p->end;
@@ -589,7 +670,7 @@ static bool find_in_block(struct past *p, uint64_t addr, uint64_t nr_bytes, uint
 	while (value_log_back(p->log, &at, &entry) && at > p->at) {
 		const bool is_void = value_log_void(&entry, write);
 
-		if (!has_work(p, 1)) {
+		if (!past_has_work(p, 1)) {
 			*result = PAST_WRITE_UNKNOWN;
 			return true;
 		}
@@ -600,7 +681,7 @@ static bool find_in_block(struct past *p, uint64_t addr, uint64_t nr_bytes, uint
 			*result = PAST_WRITE_NOT_SINCE;
 			return true;
 		}
-		if (!touches(write, addr, nr_bytes))
+		if (!value_log_hits(write, addr, nr_bytes))
 			continue;
 		/* by a system call: it is the block's last instruction */
 		p->insn = entry.insn == AUXTAP_VALUES_AFTER ? p->nr_insns - 1 : entry.insn;
@@ -610,15 +691,15 @@ static bool find_in_block(struct past *p, uint64_t addr, uint64_t nr_bytes, uint
 	return false;
 }
 
-enum past_write past_find_write(struct past *p, uint64_t addr, uint64_t nr_bytes,
-				uint64_t frame_slot, struct value_log_write *write)
+enum past_write past_find_own_write(struct past *p, uint64_t addr, uint64_t nr_bytes,
+				    uint64_t frame_slot, struct value_log_write *write)
 {
 	uint32_t limit = p->at < p->end ? p->insn : UINT32_MAX;
 	enum past_write result;
 
-	if (is_shared(p, addr) || (p->at == p->end && !past_back(p)))
+	if (past_is_shared(p, addr) || (p->at == p->end && !past_back(p)))
 		return PAST_WRITE_UNKNOWN;
-	while (!find_in_block(p, addr, nr_bytes, frame_slot, limit, &result, write)) {
+	while (!past_find_in_block(p, addr, nr_bytes, frame_slot, limit, &result, write)) {
 		if (!past_back(p))
 			return PAST_WRITE_UNKNOWN;
 		limit = UINT32_MAX;
@@ -657,7 +738,7 @@ static bool is_pushed(const struct past *p, uint64_t slot)
 	struct past q = *p;
 
 	q.insn = 0;
-	return past_find_write(&q, slot, 8, 0, &write) != PAST_WRITE_FOUND ||
+	return past_find_own_write(&q, slot, 8, 0, &write) != PAST_WRITE_FOUND ||
 	       (write.addr == slot && write.nr_bytes == 8 && is_call_at(&q, q.insn));
 }
 

@@ -14,12 +14,24 @@ struct past_range {
 	uint64_t addr, nr_bytes;
 };
 
+#define PAST_UNORDERED 2000 /* nanoseconds: a store may become visible so much later */
+
+/* Until when the block was executed: its begin, and that of the thread's next block. */
+struct past_time {
+	/* nanoseconds; begin 0: the process had no other thread; end UINT64_MAX: its newest block
+	 */
+	uint64_t begin, end;
+};
+
 /* A place in the log: before an instruction of a block, or (at == end) the end of the log. */
 struct past {
 	const struct report_out *ro;
 	const struct report_facts *facts;
 	const struct value_log *log;
-	size_t at, end; /* in the log: the block's entry, and the next block's */
+	bool has_threads;      /* writes of other threads are in their logs */
+	struct past_time time; /* of the block */
+	uint64_t log_begin;    /* when the dying thread's log begins */
+	size_t at, end;	       /* in the log: the block's entry, and the next block's */
 	uint64_t ip;
 	uint32_t nr_insns;
 	uint64_t regs[AUXTAP_VALUES_REGS];  /* before the block */
@@ -34,12 +46,20 @@ struct past {
 
 /*
  * Starts at the end of the dying thread's log. False: the file has no log, or the process had other
- * threads, whose writes have no known order. work: limits the time that a damaged log takes.
+ * threads without one. work: limits the time that a damaged log takes.
  */
 bool past_begin(struct past *p, const struct report_out *ro, const struct report_facts *facts,
 		unsigned int *work);
-/* Is there a log of the dying thread that is of no use, because the process had other threads? */
+/* Is there a log of the dying thread, of a process that had other threads? */
 bool past_has_threads(const struct report_facts *facts);
+/* Did no thread write there of which there is no log, since the block p is in? */
+bool past_has_all_since(const struct past *p);
+/* Begins at the end of that thread's log. */
+void past_begin_log(struct past *p, const struct value_log *log);
+/* False: a damaged log would take too long. */
+bool past_has_work(const struct past *p, unsigned int nr);
+/* May other processes write there, or is that not known? The logs do not show what they did. */
+bool past_is_shared(const struct past *p, uint64_t addr);
 /* Moves to the end of the block before it. False: it is not in the log, or unknown. */
 bool past_back(struct past *p);
 /*
@@ -51,14 +71,33 @@ bool past_find_insn(struct past *p, uint64_t ip, uint64_t death_ip, bool is_exec
 enum past_write {
 	PAST_WRITE_FOUND,
 	PAST_WRITE_UNKNOWN,   /* or older than the log */
+	PAST_WRITE_UNORDERED, /* the order of several threads' writes is not known */
 	PAST_WRITE_NOT_SINCE, /* none since the frame of a function that the memory is in began */
 };
 /*
- * Moves to the instruction that last wrote to the memory before. frame_slot: only to one since the
- * call that pushed the return address there; 0: since the log begins.
+ * The newest write of the block, before the instruction 'limit', that touches the memory; or the
+ * call that pushed the return address at frame_slot: the frame begins there. False: none.
+ */
+bool past_find_in_block(struct past *p, uint64_t addr, uint64_t nr_bytes, uint64_t frame_slot,
+			uint32_t limit, enum past_write *result, struct value_log_write *write);
+/*
+ * Moves to the instruction of this thread that last wrote to the memory before. frame_slot: only to
+ * one since the call that pushed the return address there; 0: since the log begins.
+ */
+enum past_write past_find_own_write(struct past *p, uint64_t addr, uint64_t nr_bytes,
+				    uint64_t frame_slot, struct value_log_write *write);
+/*
+ * past_threads.c: the same of all threads: *p may move to the log of another one. value: what was
+ * read there.
  */
 enum past_write past_find_write(struct past *p, uint64_t addr, uint64_t nr_bytes,
-				uint64_t frame_slot, struct value_log_write *write);
+				uint64_t frame_slot, uint64_t value, struct value_log_write *write);
+/* Did no other thread write there, as far as the logs show? */
+bool past_is_own(const struct past *p, uint64_t addr, uint64_t nr_bytes);
+/* past_threads.c: calls fn for what other threads wrote there since the dying thread's log begins.
+ */
+void past_each_foreign(const struct past *p, uint64_t addr, uint64_t nr_bytes,
+		       void (*fn)(void *ctx, const struct value_log_write *write), void *ctx);
 /* Is the memory operand of the instruction p->insn one of rsp or rbp? */
 bool past_uses_stack(const struct past *p);
 /*

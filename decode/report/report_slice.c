@@ -214,6 +214,7 @@ void report_slice_find(const struct report_out *ro, const struct report_facts *f
 	uint64_t addr, word;
 
 	*out = (struct report_slice){.of = REPORT_SLICE_NOTHING};
+	out->lacks_order = past_has_threads(facts);
 	if (s && past_begin(&s->p, ro, facts, &s->work)) {
 		s->out = out;
 		s->nr_newer = -1;
@@ -239,8 +240,9 @@ void report_slice_find(const struct report_out *ro, const struct report_facts *f
 			out->nr_newer = s->nr_newer;
 			take_address(head);
 		}
+		out->lacks_order = s->lacks_order;
 	}
-	out->has_threads = head->is_wrong_value && past_has_threads(facts);
+	out->lacks_order = out->lacks_order && head->is_wrong_value;
 	free(s);
 }
 
@@ -255,6 +257,8 @@ void report_slice_check(const struct report_out *ro, struct report_headline *hea
 		if (!is_known(ro, head, &out->steps[i]))
 			out->steps[nr++] = out->steps[i];
 	out->nr = nr;
+	for (int i = 0; i < nr; i++)
+		out->lacks_order = out->lacks_order && out->steps[i].kind == REPORT_SLICE_READ;
 	if (!nr)
 		out->of = REPORT_SLICE_NOTHING;
 }

@@ -31,9 +31,11 @@ enum report_slice_kind {
 struct report_slice_step {
 	enum report_slice_kind kind;
 	uint64_t ip;
-	uint64_t addr;		       /* of the memory, if any */
-	bool is_local;		       /* it is a local variable */
-	bool is_part;		       /* WRITTEN: only a part of the value */
+	uint64_t addr;	 /* of the memory, if any */
+	bool is_local;	 /* it is a local variable */
+	bool is_part;	 /* WRITTEN: only a part of the value */
+	bool is_shifted; /* a constant was added to the value later */
+	int32_t tid;	 /* of another thread of the process; 0: of the one that died */
 	struct report_callers callers; /* at[0] has the instruction, or called what has it */
 };
 
@@ -42,8 +44,9 @@ struct report_slice {
 	uint64_t value; /* of the pointer, index or return address */
 	struct report_slice_step steps[REPORT_SLICE_STEPS]; /* the newest first */
 	int nr;
-	bool has_threads; /* why it is not known: other threads may have written the value, too */
-	int nr_newer;	  /* of them, not older than head->origin; -1: all may be */
+	/* what wrote the value is not known, because other threads may have */
+	bool lacks_order;
+	int nr_newer;	      /* of them, not older than head->origin; -1: all may be */
 	uint64_t origin_addr; /* where head->origin was read from; 0: unknown */
 };
 

@@ -10,13 +10,33 @@ static const char *const kinds[] = {
 	[REPORT_SLICE_NEVER_SET] = "never_set",
 };
 
-static void print_callers(const struct report_out *ro, const struct report_callers *callers)
+static void end_step(const struct report_out *ro, const struct report_slice_step *step)
 {
+	if (step->tid)
+		fprintf(ro->out, ", in thread %d", step->tid);
+	fputc('\n', ro->out);
+}
+
+static void print_callers(const struct report_out *ro, const struct report_slice_step *step)
+{
+	const struct report_callers *callers = &step->callers;
+
 	for (int i = 0; i < callers->nr; i++) {
 		fputs(i ? "\n    from " : "", ro->out);
 		report_print_level(ro, callers->at[i].pc, callers->at[i].level);
 	}
-	fputc('\n', ro->out);
+	end_step(ro, step);
+}
+
+static const char *subject_of(const struct report_slice_step *step, const char *what, char *text,
+			      size_t size)
+{
+	if (!step->is_shifted)
+		return what ? what : "Before, it";
+	if (!what)
+		return "Before a constant was added, it";
+	snprintf(text, size, "%s, before a constant was added,", what);
+	return text;
 }
 
 /* what: NULL if a line before is about the value; is_origin: that line is about this read. */
@@ -24,6 +44,7 @@ static void print_step(const struct report_out *ro, const struct report_slice_st
 		       const char *what, bool is_origin, const char *word)
 {
 	const bool in_call = step->callers.at[0].pc != step->ip;
+	char text[100];
 
 	if (step->kind == REPORT_SLICE_NEVER_SET) {
 		if (is_origin)
@@ -31,14 +52,14 @@ static void print_step(const struct report_out *ro, const struct report_slice_st
 		else
 			fprintf(ro->out,
 				"  %s was read from a local variable that was never set, by ",
-				what ? what : "Before, it");
+				subject_of(step, what, text, sizeof(text)));
 		report_print_level(ro, step->callers.at[0].pc, step->callers.at[0].level);
-		fputc('\n', ro->out);
+		end_step(ro, step);
 		return;
 	}
-	fprintf(ro->out, "  %s was %s%s %s ", what ? what : "Before, it",
+	fprintf(ro->out, "  %s was %s%s %s ", subject_of(step, what, text, sizeof(text)),
 		step->is_part ? "partly " : "", word, in_call ? "in a call from" : "by");
-	print_callers(ro, &step->callers);
+	print_callers(ro, step);
 }
 
 /* What the first sentence is about; NULL: what the line before is about. */
@@ -72,11 +93,6 @@ void report_slice_print(const struct report_out *ro, const struct report_headlin
 				    head->slice.of == REPORT_SLICE_PROTECTOR;
 	const char *what = subject(head);
 
-	if (head->slice.has_threads)
-		fputs("  What wrote it is not known: the process had other threads, and the order of all their\n"
-		      "  writes is not recorded.\n",
-		      ro->out);
-
 	for (int i = 0; i < head->slice.nr; i++) {
 		const struct report_slice_step *step = &head->slice.steps[i];
 
@@ -84,6 +100,10 @@ void report_slice_print(const struct report_out *ro, const struct report_headlin
 			   is_overwritten ? "overwritten" : kinds[step->kind]);
 		what = NULL;
 	}
+	if (head->slice.lacks_order)
+		fputs("  What wrote it is not known: the process had other threads, and the order of all their\n"
+		      "  writes is not recorded.\n",
+		      ro->out);
 }
 
 void report_json_slice(struct report_json *json, const struct report_slice *slice)
@@ -98,7 +118,7 @@ void report_json_slice(struct report_json *json, const struct report_slice *slic
 	};
 	struct json_out *j = &json->j;
 
-	json_out_bool(j, "slice_lacks_order", slice->has_threads);
+	json_out_bool(j, "slice_lacks_order", slice->lacks_order);
 	if (slice->of == REPORT_SLICE_NOTHING) {
 		json_out_null(j, "slice");
 		return;
@@ -118,6 +138,11 @@ void report_json_slice(struct report_json *json, const struct report_slice *slic
 			json_out_null(j, "address");
 		json_out_bool(j, "is_local", step->is_local);
 		json_out_bool(j, "is_part", step->is_part);
+		json_out_bool(j, "is_shifted", step->is_shifted);
+		if (step->tid)
+			json_out_i64(j, "tid", step->tid);
+		else
+			json_out_null(j, "tid");
 		report_json_location(json, &json->r->ro, "location", step->ip, false);
 		json_out_open(j, "callers", '[');
 		for (int k = 0; k < step->callers.nr; k++)

@@ -66,12 +66,15 @@ bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, u
 	struct unwind_frames frames;
 	uint64_t slot;
 
+	if (s->p.log->head.tid != s->p.facts->crash.tid)
+		step.tid = s->p.log->head.tid;
 	step.is_local = addr && past_frame_slot(&s->p, addr, &slot);
 	if (!is_shown(s, &step))
 		return true;
 	past_unwind(&s->p, &frames);
 	report_callers_add(s->p.ro, ip, &frames, &step.callers);
 	last = out->nr ? &out->steps[out->nr - 1] : NULL;
+	step.is_shifted = s->is_shifted;
 	if (last && kind != REPORT_SLICE_NEVER_SET &&
 	    origin_same_line(s->p.ro, last->callers.at[0].pc, step.callers.at[0].pc)) {
 		if (last->kind == REPORT_SLICE_WRITTEN && last->is_local)
@@ -86,6 +89,7 @@ bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, u
 	if (out->nr == REPORT_SLICE_STEPS)
 		return false;
 	out->steps[out->nr++] = step;
+	s->is_shifted = false;
 	return true;
 }
 
@@ -207,7 +211,7 @@ void slice_follow_load(struct slice *s, uint64_t ip, uint64_t addr, unsigned int
 }
 
 /* "lea register, [register + constant]": which one, and the value without the constant. */
-static bool is_added(const struct x86_insn *x, int *reg, uint64_t *value)
+static bool is_added(const struct x86_insn *x, int *reg, uint64_t *value, bool *is_shifted)
 {
 	const ZydisDecodedOperand *from = &x->op[1];
 	uint64_t added;
@@ -232,6 +236,7 @@ static bool is_added(const struct x86_insn *x, int *reg, uint64_t *value)
 		return false;
 	}
 	*value -= added;
+	*is_shifted = added;
 	return *reg != PAST_SP_INDEX && added + SLICE_MAX_ADDED <= 2 * SLICE_MAX_ADDED;
 }
 
@@ -373,6 +378,7 @@ static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, 
 			uint64_t value)
 {
 	const ZydisDecodedOperand *from = &x->op[1];
+	bool is_shifted = false;
 	uint64_t addr;
 
 	switch (x->info.mnemonic) {
@@ -407,10 +413,13 @@ static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, 
 		    past_reg_index(from->mem.base) >= 0 && past_reg_index(from->mem.index) >= 0 &&
 		    from->mem.scale == 1 && follow_sum(s, from->mem.base, from->mem.index, value))
 			return;
-		if ((!is_repeated(s, ip) && is_added(x, &reg, &value)) ||
-		    is_scaled(x, &reg, &value))
+		if ((!is_repeated(s, ip) && is_added(x, &reg, &value, &is_shifted)) ||
+		    is_scaled(x, &reg, &value)) {
+			s->is_shifted = s->is_shifted || is_shifted;
 			slice_follow_reg(s, reg, value);
-		else if (is_arithmetic(x->info.mnemonic))
+			return;
+		}
+		if (is_arithmetic(x->info.mnemonic))
 			slice_add_step(s, REPORT_SLICE_COMPUTED, ip, 0);
 	}
 }
@@ -516,6 +525,52 @@ static bool is_change(struct slice *s, const struct x86_insn *x, uint64_t addr,
 	return false;
 }
 
+/* The bytes of those at addr that the write does not touch: a bit each. */
+static unsigned int other_bytes(uint64_t addr, unsigned int nr_bytes,
+				const struct value_log_write *write)
+{
+	unsigned int others = 0;
+
+	for (unsigned int i = 0; i < nr_bytes; i++)
+		if (addr + i - write->addr >= write->nr_bytes)
+			others |= 1u << i;
+	return others;
+}
+
+/*
+ * Did the line of the newest step, where s->p is, write all the bytes, be it with several
+ * instructions, as memcpy() does? last: what its last one wrote.
+ */
+static bool wrote_all(const struct slice *s, uint64_t addr, unsigned int nr_bytes, uint64_t value,
+		      const struct value_log_write *last)
+{
+	const struct report_slice_step *step = &s->out->steps[s->out->nr - 1];
+	unsigned int others = other_bytes(addr, nr_bytes, last);
+	struct value_log_write write;
+	struct unwind_frames frames;
+	struct past p = s->p;
+	struct x86_insn x;
+	uint64_t ip;
+
+	while (others) {
+		struct report_callers callers = {.nr = 0};
+		unsigned int at = (unsigned int)__builtin_ctz(others);
+
+		p.insn++; /* "rep stos" wrote them, too */
+		if (past_find_write(&p, addr + at, 1, 0, value >> 8 * at & 0xff, &write) !=
+			    PAST_WRITE_FOUND ||
+		    p.log != s->p.log || !value_log_keeps(&write, addr + at, 1, value >> 8 * at) ||
+		    !past_insn(&p, p.insn, &x, &ip))
+			return false;
+		past_unwind(&p, &frames);
+		report_callers_add(p.ro, ip, &frames, &callers);
+		if (!origin_same_line(p.ro, step->callers.at[0].pc, callers.at[0].pc))
+			return false;
+		others &= other_bytes(addr, nr_bytes, &write);
+	}
+	return true;
+}
+
 static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 			  uint64_t frame_slot, uint64_t value)
 {
@@ -526,7 +581,10 @@ static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 
 	if (s->nr_moves++ == MAX_MOVES)
 		return;
-	switch (past_find_write(&s->p, addr, nr_bytes, frame_slot, &write)) {
+	switch (past_find_write(&s->p, addr, nr_bytes, frame_slot, value, &write)) {
+	case PAST_WRITE_UNORDERED:
+		s->lacks_order = true;
+		return;
 	case PAST_WRITE_UNKNOWN:
 		return;
 	case PAST_WRITE_NOT_SINCE:
@@ -544,7 +602,7 @@ static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 		return;
 	if (s->out->nr && s->out->steps[s->out->nr - 1].ip == ip)
 		s->out->steps[s->out->nr - 1].is_part =
-			addr < write.addr || addr + nr_bytes > write.addr + write.nr_bytes;
+			!wrote_all(s, addr, nr_bytes, value, &write);
 	from = x.info.mnemonic == ZYDIS_MNEMONIC_PUSH ? &x.op[0] : &x.op[1];
 	if (from->type != ZYDIS_OPERAND_TYPE_REGISTER || addr < write.addr ||
 	    addr + nr_bytes > write.addr + write.nr_bytes)
@@ -556,6 +614,15 @@ static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 		slice_follow_load(s, ip, copied + (addr - write.addr), nr_bytes, false, value);
 }
 
+static bool find_write(struct slice *s, uint64_t addr, uint64_t value,
+		       struct value_log_write *write)
+{
+	const enum past_write result = past_find_write(&s->p, addr, sizeof(value), 0, value, write);
+
+	s->lacks_order = result == PAST_WRITE_UNORDERED;
+	return result == PAST_WRITE_FOUND;
+}
+
 /* What malloc keeps after a block was overwritten with 'value'. */
 void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value)
 {
@@ -563,7 +630,7 @@ void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value)
 	struct x86_insn x;
 	uint64_t ip;
 
-	if (past_find_write(&s->p, addr, sizeof(value), 0, &write) == PAST_WRITE_FOUND &&
+	if (find_write(s, addr, value, &write) &&
 	    value_log_keeps(&write, addr, sizeof(value), value) &&
 	    past_insn(&s->p, s->p.insn, &x, &ip) && is_change(s, &x, addr, sizeof(value), value))
 		slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr);
@@ -581,13 +648,19 @@ void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value)
 	struct x86_insn x;
 	uint64_t ip, first_ip = 0;
 
-	while (past_find_write(&s->p, slot, sizeof(value), 0, &write) == PAST_WRITE_FOUND) {
+	s->lacks_order = !past_is_own(&s->p, slot, sizeof(value));
+	if (s->lacks_order)
+		return;
+	while (past_find_own_write(&s->p, slot, sizeof(value), 0, &write) == PAST_WRITE_FOUND) {
 		if ((!found && !value_log_keeps(&write, slot, sizeof(value), value)) ||
 		    !past_insn(&s->p, s->p.insn, &x, &ip))
 			return;
 		if (x.info.mnemonic == ZYDIS_MNEMONIC_CALL) {
 			if (!found)
 				return; /* the call's own */
+			s->lacks_order = !past_has_all_since(&s->p);
+			if (s->lacks_order)
+				return;
 			s->p = first;
 			slice_add_step(s, REPORT_SLICE_WRITTEN, first_ip, slot);
 			return;

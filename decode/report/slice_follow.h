@@ -22,6 +22,8 @@ struct slice {
 	uint64_t origin_ip;
 	int nr_newer; /* steps that are not; -1: it was not reached */
 	unsigned int work;
+	bool lacks_order; /* a write was not found because of other threads */
+	bool is_shifted;  /* a constant was added since the last step */
 	/* instructions that added a constant to the value */
 	uint64_t added[SLICE_MAX_ADDITIONS];
 	int nr_added;

@@ -79,11 +79,13 @@ static bool find_value(struct past p, uint64_t slot, uint64_t frame_slot, uint64
 	struct value_log_write write;
 
 	for (unsigned int i = 0; i < MAX_WRITES; i++) {
-		if (past_find_write(&p, slot, sizeof(*value), frame_slot, &write) !=
+		if (past_find_own_write(&p, slot, sizeof(*value), frame_slot, &write) !=
 			    PAST_WRITE_FOUND ||
 		    !write.bytes)
 			return false;
 		if (is_own_write(&p, &write, slot)) {
+			if (!past_has_all_since(&p))
+				return false;
 			memcpy(value, write.bytes, sizeof(*value));
 			return true;
 		}
@@ -104,7 +106,10 @@ void slice_follow_protector(struct slice *s, uint64_t call, uint64_t frame_slot,
 	    !past_back(&s->p) || !find_check(&s->p, &slot) ||
 	    !find_value(s->p, slot, frame_slot, &value))
 		return;
-	while (past_find_write(&s->p, slot, sizeof(value), frame_slot, &write) ==
+	s->lacks_order = !past_is_own(&s->p, slot, sizeof(value));
+	if (s->lacks_order)
+		return;
+	while (past_find_own_write(&s->p, slot, sizeof(value), frame_slot, &write) ==
 		       PAST_WRITE_FOUND &&
 	       !is_own_write(&s->p, &write, slot)) {
 		if (value_log_keeps(&write, slot, sizeof(value), value))

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See value_log.h. */
 #include "value_log.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <auxtap/crash.h>
+
+/* of struct auxtap_values before it had lost_until */
+#define OLD_SIZE offsetof(struct auxtap_values, lost_until)
 
 /* clang-format off */
 const uint8_t value_log_regs[AUXTAP_VALUES_REGS] = {
@@ -18,25 +22,100 @@ const uint8_t value_log_regs[AUXTAP_VALUES_REGS] = {
 };
 /* clang-format on */
 
+/* ---- what a log writes to ---- */
+
+static int by_first(const void *a, const void *b)
+{
+	const struct value_log_range *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Lists the ranges that the log's entries touch: in their order, without overlaps. */
+static int index_ranges(struct value_log *log)
+{
+	size_t at = log->head.nr_words, nr = 0;
+	struct value_log_range *r;
+	struct value_log_entry entry;
+	struct value_log_write w;
+
+	while (value_log_back(log, &at, &entry) && entry.kind != AUXTAP_VALUES_LOST) {
+		if ((!value_log_write(&entry, &w) && !value_log_void(&entry, &w)) || !w.nr_bytes)
+			continue;
+		log->touches_all = log->touches_all || w.addr + w.nr_bytes < w.addr;
+		r = log->nr_ranges ? &log->ranges[log->nr_ranges - 1] : NULL;
+		if (r && w.addr - r->first <= r->end - r->first && w.addr + w.nr_bytes <= r->end)
+			continue;
+		if (vector_grow(log->ranges, log->nr_ranges, log->max_ranges))
+			return -ENOMEM;
+		log->ranges[log->nr_ranges++] =
+			(struct value_log_range){w.addr, w.addr + w.nr_bytes};
+	}
+	if (log->nr_ranges)
+		qsort(log->ranges, log->nr_ranges, sizeof(*log->ranges), by_first);
+	for (size_t i = 0; i < log->nr_ranges; i++) {
+		r = nr ? &log->ranges[nr - 1] : NULL;
+		if (!r || log->ranges[i].first > r->end)
+			log->ranges[nr++] = log->ranges[i];
+		else if (log->ranges[i].end > r->end)
+			r->end = log->ranges[i].end;
+	}
+	log->nr_ranges = nr;
+	return 0;
+}
+
+bool value_log_touches(const struct value_log *log, uint64_t addr, uint64_t nr_bytes)
+{
+	size_t low = 0, high = log->nr_ranges;
+
+	if (log->touches_all)
+		return true;
+	/* the first range that ends after addr */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (log->ranges[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < log->nr_ranges && log->ranges[low].first < addr + nr_bytes;
+}
+
+/* ---- reading ---- */
+
 int value_log_read(struct value_log *log, const void *data, size_t size)
 {
-	struct auxtap_values head;
+	struct auxtap_values head = {0};
 
-	if (size < sizeof(head))
+	if (size < OLD_SIZE)
 		return 0;
-	memcpy(&head, data, sizeof(head));
-	if (head.size < sizeof(head) || head.size > size || head.arch != AUXTAP_ARCH_X86_64)
+	memcpy(&head, data, size < sizeof(head) ? size : sizeof(head));
+	if (head.size < OLD_SIZE || head.size > size || head.arch != AUXTAP_ARCH_X86_64)
 		return 0;
+	if (head.size < sizeof(head))
+		head.lost_until = UINT64_MAX;
 	size -= head.size;
 	/* a truncated log lacks its end, from which it is read: it is useless */
 	if (!head.nr_words || head.nr_words > size / sizeof(uint64_t))
 		return 0;
-	log->head = head;
+	*log = (struct value_log){.head = head};
 	log->words = malloc(head.nr_words * sizeof(uint64_t));
 	if (!log->words)
 		return -ENOMEM;
 	memcpy(log->words, (const uint8_t *)data + head.size, head.nr_words * sizeof(uint64_t));
+	if (head.flags & AUXTAP_VALUES_THREADS && index_ranges(log)) {
+		value_log_free(log);
+		return -ENOMEM;
+	}
 	return 1;
+}
+
+void value_log_free(struct value_log *log)
+{
+	free(log->words);
+	free(log->ranges);
+	*log = (struct value_log){.words = NULL};
 }
 
 bool value_log_back(const struct value_log *log, size_t *at, struct value_log_entry *entry)
@@ -70,6 +149,12 @@ bool value_log_write(const struct value_log_entry *entry, struct value_log_write
 	write->nr_bytes = entry->own;
 	write->bytes = (const uint8_t *)&entry->words[1];
 	return write->nr_bytes && write->nr_bytes <= 8 * (entry->nr_words - 1);
+}
+
+bool value_log_hits(const struct value_log_write *write, uint64_t addr, uint64_t nr_bytes)
+{
+	return write->nr_bytes == UINT64_MAX || addr - write->addr < write->nr_bytes ||
+	       write->addr - addr < nr_bytes;
 }
 
 bool value_log_keeps(const struct value_log_write *write, uint64_t addr, unsigned int nr_bytes,

@@ -13,10 +13,19 @@ extern const uint8_t value_log_regs[AUXTAP_VALUES_REGS];
 struct value_log {
 	struct auxtap_values head; /* nr_words: the number of 'words' */
 	uint64_t *words;	   /* malloc'ed */
+	/* of a process with threads: which memory it touches; see value_log_touches() */
+	struct value_log_range {
+		uint64_t first, end;
+	} * ranges;
+	size_t nr_ranges, max_ranges;
+	bool touches_all;
 };
 
 /* 1; 0: it makes no sense, and there is nothing to free; or -ENOMEM. */
 int value_log_read(struct value_log *log, const void *data, size_t size);
+void value_log_free(struct value_log *log);
+/* Only of a log of a process with threads: may an entry be about that memory? */
+bool value_log_touches(const struct value_log *log, uint64_t addr, uint64_t nr_bytes);
 
 struct value_log_entry {
 	unsigned int kind;     /* enum auxtap_values_kind, or an unknown one */
@@ -38,6 +47,8 @@ struct value_log_write {
 	const uint8_t *bytes;	 /* NULL: unknown */
 };
 bool value_log_write(const struct value_log_entry *entry, struct value_log_write *write);
+/* Does it write there? */
+bool value_log_hits(const struct value_log_write *write, uint64_t addr, uint64_t nr_bytes);
 /* Do the nr_bytes at addr have that value after the write, as far as it writes there? */
 bool value_log_keeps(const struct value_log_write *write, uint64_t addr, unsigned int nr_bytes,
 		     uint64_t value);

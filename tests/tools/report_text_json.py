@@ -46,6 +46,13 @@ def name_of(loc):
     return loc['function'] + (' (inlined)' if loc.get('inlined') else '')
 
 
+def subject_of(step, subject):
+    if not step['is_shifted']:
+        return subject or 'Before, it'
+    return subject + ', before a constant was added,' if subject else \
+        'Before a constant was added, it'
+
+
 def check_slice(crash, said):
     """The sentences about the slice, which are in the text."""
     sliced = crash['slice']
@@ -66,11 +73,11 @@ def check_slice(crash, said):
             if not subject and step is sliced['steps'][0] and at == step['location']['address']:
                 words = 'That was a local variable that was never set, read by '
             else:
-                subject = subject or 'Before, it'
+                subject = subject_of(step, subject)
                 words = ' was read from a local variable that was never set, by '
         else:
             overwritten = sliced['of'] in ('return_address', 'after_block', 'stack_protector')
-            subject = subject or 'Before, it'
+            subject = subject_of(step, subject)
             words = ' was %s%s %s ' % (
                 'partly ' if step['is_part'] else '',
                 'overwritten' if overwritten else step['kind'],
@@ -83,6 +90,8 @@ def check_slice(crash, said):
             for caller, line in zip(rest, said[at + 1:]):
                 assert line.startswith('from ' + name_of(caller)), (line, caller)
                 found.append(line)
+        end = ', in thread %d' % step['tid'] if step['tid'] else ''
+        assert found[-1].endswith(end) and (', in thread ' in found[-1]) == bool(end), found[-1]
         subject = None
     return found
 
