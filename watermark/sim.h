@@ -121,7 +121,7 @@ struct monitor {
 	bool lossy, flagged, refused_full, record_dropped;
 	bool mute; /* the area is being unmapped or the machine freed: nothing is checked */
 	bool fault_loss_reported;
-	u64 lost, lost_to_fault, lost_since;
+	u64 lost, lost_to_fault, lost_since; /* to_fault: AUXTAP_LOSS_FAULT */
 	enum auxtap_watermark_loss why;
 	unsigned int nr_empty; /* transactions in a row that did not move the head */
 	/* 1 + nr_transactions when the invariant's last violation was kept; 0: none */

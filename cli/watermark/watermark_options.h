@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Options that describe a simulated machine, shared by sim, sweep, explore and picture. */
+/* Options that describe a simulated machine, shared by sim, sweep and explore. */
 #ifndef AUXTAP_CLI_WATERMARK_OPTIONS_H
 #define AUXTAP_CLI_WATERMARK_OPTIONS_H
 
@@ -68,7 +68,7 @@ extern const struct option_row wm_option_rows[];
 	"  --rates FILE         lines of 'until-time rate'\n"                                     \
 	"  --skid SIZE          trace between interrupt threshold and interrupt line\n"           \
 	"                       (default: 0)\n"                                                   \
-	"  --record SIZE        size of a unit of trace (default: 16; arm_spe: 64)\n"             \
+	"  --record SIZE        size of the fragments of trace (default: 16; arm_spe: 64)\n"      \
 	"  --align SIZE (Arm), --max-record SIZE (arm_spe)   as in its ID registers\n"            \
 	"  --errata overwrite|beyond[,…]     of a TRBE (J6, J2)\n"                              \
 	"interrupt, reader, scheduler\n"                                                          \

@@ -100,7 +100,7 @@ struct auxtap_target_event {
 	uint64_t time, ip;	      /* FAULT, DYING */
 	char comm[16];
 	enum auxtap_target_notice notice; /* NOTICE */
-	bool emulator_limit; /* DYING: a limit of the emulator is the cause; .text: which one */
+	bool emulator_limit; /* DYING: it needed what the emulator does not support; .text: what */
 	char text[128];
 	uint64_t limit_bytes; /* DYING of SIGKILL: the session used more memory than this; 0: no */
 	int frame_signo;      /* DYING of SIGSEGV: the handled signal whose frame did not fit on the

@@ -70,7 +70,7 @@ struct auxtap_regs {
 
 #define AUXTAP_CRASH_ADDR_VALID	       0x1  /* fault_addr is meaningful */
 #define AUXTAP_CRASH_CORE	       0x2  /* the signal's action dumps core */
-#define AUXTAP_CRASH_EMULATOR	       0x4  /* an emulator's limit, not the program's fault */
+#define AUXTAP_CRASH_EMULATOR	       0x4  /* it needed what the emulator lacks: not its fault */
 #define AUXTAP_CRASH_HANDLED_FAULT     0x8  /* an earlier synchronous fault went to a handler */
 #define AUXTAP_CRASH_MEMORY_UNREADABLE 0x10 /* reading the program's memory was refused */
 #define AUXTAP_CRASH_INTERRUPTED       0x20 /* no death: a snapshot that the user asked for */

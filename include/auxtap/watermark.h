@@ -49,7 +49,7 @@ struct auxtap_unit_bus {
 struct auxtap_unit_setup {
 	uint64_t irq_delay_bytes; /* trace from the interrupt threshold to the line's rise */
 	uint32_t align;		  /* of the write pointer; Arm: as in its ID register */
-	/* trace consists of units of this size, many in one call; arm_spe: records */
+	/* trace is generated in fragments of this size, many in one call; arm_spe: records */
 	uint32_t record_bytes;
 	uint32_t max_record; /* arm_spe: as in PMSIDR */
 	uint32_t errata;     /* AUXTAP_ERRATUM_… */
@@ -201,7 +201,7 @@ auxtap_watermark_get_invariant(enum auxtap_watermark_invariant inv);
 enum auxtap_watermark_loss {
 	AUXTAP_LOSS_STOPPED,  /* the unit had stopped at its limit, the interrupt was pending */
 	AUXTAP_LOSS_NO_SPACE, /* no transaction was open, because the reader had not read */
-	AUXTAP_LOSS_FAULT,    /* the unit stopped by itself */
+	AUXTAP_LOSS_FAULT,    /* the unit was on and had space, and did not store it */
 	AUXTAP_NR_LOSSES
 };
 AUXTAP_API const char *auxtap_watermark_loss_name(enum auxtap_watermark_loss loss);

@@ -64,7 +64,7 @@ for cc in "${compilers[@]}"; do
 	for level in -O0 -O1; do
 		"$cc" -g $level -w -o stale "$src/stale.c" || fail "stale: not built by $cc $level"
 		crash ./stale
-		sed -nE 's/^  #[0-9]+ +([a-z_0-9]+) at .*stale.c.*/\1/p' frames | paste -sd' ' >names
+		sed -nE 's/^  #[0-9]+ +([a-z]+) at .*stale.c.*/\1/p' frames | paste -sd' ' >names
 		[ "$(cat names)" = 'visit visit visit visit main' ] ||
 			fail "stale, $cc $level: $(cat frames)"
 	done
