@@ -62,6 +62,7 @@ for level in -O0 -O2; do
 		fail "S: $(cat head)"
 done
 gcc -g -O1 -pthread -fstack-protector-all -w -o program "$src" || fail "not built"
-writes S && grep -q "^  The stack protector's value was overwritten in a call from overflow at " head ||
+writes S &&
+	grep -q "^  The stack protector's value was overwritten in a call from overflow at " head ||
 	fail "S, protected: $(cat head)"
 finish
