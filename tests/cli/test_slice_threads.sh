@@ -25,7 +25,7 @@ written() {
 	local line
 	line=$(grep -n "/\* $2 \*/" "$src" | cut -d: -f1)
 	writes "$1" || return
-	grep -q '  The pointer was read by use at threads_write.c' head || fail "$1: $(cat head)"
+	grep -q '  The pointer was read by use\(_early\)* at threads_write.c' head || fail "$1: $(cat head)"
 	grep -A 1 "^  Before, it was written by write_$2 at threads_write.c:$line" head >step ||
 		{ fail "$1: not $2: $(cat head)"; return; }
 	case ${3:-} in
@@ -52,6 +52,8 @@ for level in -O0 -O2; do
 	written AM m # the same value again
 	written AbM m
 	written MA a other
+	written AMrB m # that was later
+	written BArMB a other
 	written aeM m # the thread that ended had ended before
 	unknown E
 	unknown AE

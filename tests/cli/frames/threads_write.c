@@ -2,7 +2,8 @@
 /*
  * threads_write ORDER: the threads write to one pointer in that order, a letter each, and the first
  * thread uses it. a, b: threads that stay; m: the first thread itself; e: one that ends; their
- * capitals write an address that is not mapped. s: a thread smashes its own stack instead.
+ * capitals write an address that is not mapped. r: the first thread reads the pointer that it uses,
+ * before others write to it. s: a thread smashes its own stack instead.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 
 struct node { long value; };
 static struct node good = {1}, *shared = &good;
+static struct node *early;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static char whose;
@@ -84,6 +86,16 @@ static NOINLINE long use(void)
 	return shared->value; /* use */
 }
 
+static NOINLINE void read_early(void)
+{
+	early = shared; /* read_early */
+}
+
+static NOINLINE long use_early(void)
+{
+	return early->value; /* use_early */
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -98,6 +110,8 @@ int main(int argc, char **argv)
 		usleep(1000);
 		if (name == 'm') {
 			write_m(value_of(*at));
+		} else if (name == 'r') {
+			read_early();
 		} else if (name == 'e' || name == 's') {
 			pthread_create(&thread, NULL, name == 'e' ? end : smasher, (void *)at);
 			pthread_join(thread, NULL);
@@ -110,5 +124,5 @@ int main(int argc, char **argv)
 			pthread_mutex_unlock(&lock);
 		}
 	}
-	return (int)use();
+	return (int)(early ? use_early() : use());
 }
