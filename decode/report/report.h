@@ -113,7 +113,6 @@ struct unwind_frames {
 	bool complete; /* the outermost frame was reached */
 	/* by the trace the last function was called from elsewhere: report_frames_check() */
 	bool contradicted;
-	bool entered_within; /* a call or jump led into the middle of the last function */
 	bool not_called;     /* no call returns to the last frame, a function's first instruction */
 	/* why it ends: the next return address, where no code is; 0: not the reason */
 	uint64_t bad_return_addr;
@@ -609,7 +608,6 @@ enum report_frames_end {
 	REPORT_FRAMES_NO_INFO,
 	REPORT_FRAMES_OVERWRITTEN,  /* the saved registers that lead to the next frame */
 	REPORT_FRAMES_CONTRADICTED, /* by the trace, which has another call */
-	REPORT_FRAMES_ENTERED_WITHIN,
 	REPORT_FRAMES_SENSELESS,
 };
 enum report_frames_end report_frames_end(const struct report_out *ro,

@@ -152,7 +152,6 @@ enum entered {
 	BY_SIGNAL,
 	BY_RETURN,
 	BY_STACK_SWITCH, /* a jump to another stack */
-	BY_WRONG_JUMP,	 /* a jump into the middle of a function; the stack stays as it is */
 	BY_FALLTHROUGH,	 /* no branch: execution fell through from the function before it */
 };
 
@@ -170,8 +169,8 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node = call_node_add(tree, caller);
 	if (!node)
 		return -ENOMEM;
-	/* these may lead into the middle of a function */
-	if ((!other_stack && how != BY_WRONG_JUMP) || call_tree_function_start(tree, addr) == addr)
+	/* a return may lead into the middle of a function */
+	if (!other_stack || call_tree_function_start(tree, addr) == addr)
 		node->addr = addr;
 	caller->only_sigreturn_left = false;
 	node->site = site;
@@ -180,9 +179,9 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node->time = ev->time;
 	node->known_caller = !other_stack;
 	node->async = how == BY_SIGNAL;
-	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALLTHROUGH || how == BY_WRONG_JUMP;
+	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALLTHROUGH;
 	node->by_return = how == BY_RETURN;
-	node->by_jump = how == BY_STACK_SWITCH || how == BY_WRONG_JUMP;
+	node->by_jump = how == BY_STACK_SWITCH;
 	node->by_fallthrough = how == BY_FALLTHROUGH;
 	tree->current = node;
 	return 0;
@@ -456,25 +455,15 @@ static bool same_function(const struct call_code *from, const struct call_code *
 	return from->fde_start == to->fde_start;
 }
 
-/* Does the code from where its function begins to the jump leave the stack pointer in its stack? */
-static bool keeps_stack(struct call_tree *tree, const struct auxtap_event *ev)
-{
-	uint64_t start = call_tree_function_start(tree, ev->ip);
-
-	return tree->ops->keeps_stack && start && tree->ops->keeps_stack(tree->ctx, start, ev->ip);
-}
-
 /*
  * A jump into the middle of another function goes back into a caller (longjmp, a thrown exception)
  * or, if no call of that function is open, to another stack. If it is direct, it is taken for one
- * within its own function. One that leaves the stack pointer as it is goes to a wrong address.
+ * within its own function.
  */
 static int jumped_within(struct call_tree *tree, const struct auxtap_event *ev, bool indirect)
 {
 	struct call_node *frame = find_open_call(tree, ev->addr);
 
-	if (frame && frame != tree->current && indirect && keeps_stack(tree, ev))
-		return enter(tree, ev, BY_WRONG_JUMP, ev->ip, ev->addr);
 	if (!frame && indirect && may_be_forgotten(tree, ev->addr))
 		return land_in_forgotten(tree, ev);
 	if (!frame && indirect)
@@ -525,9 +514,6 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	if (same_function(&from, &to)) {
-		/* a tail call of itself by a pointer; a direct jump to there is a loop */
-		if (indirect && to.start == ev->addr && to.start && keeps_stack(tree, ev))
-			return jumped_away(tree, ev, true);
 		node->last_ip = ev->addr;
 		return 0;
 	}
@@ -556,7 +542,9 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	if (indirect)
-		sure = keeps_stack(tree, ev);
+		sure = tree->ops->keeps_stack && call_tree_function_start(tree, ev->ip) &&
+		       tree->ops->keeps_stack(tree->ctx, call_tree_function_start(tree, ev->ip),
+					      ev->ip);
 	return jumped_away(tree, ev, to.start && sure);
 }
 

@@ -168,23 +168,6 @@ static void end_at(struct unwind_frames *frames, int i)
 	frames->complete = frames->not_called = frames->no_info = frames->no_file = false;
 }
 
-/*
- * Was the function entered in its middle, by a wrong pointer? Then the unwind information there is
- * of a frame that does not exist.
- */
-static bool is_entered_within(const struct report_out *ro, const struct report_facts *facts,
-			      const struct call_open *call, const struct auxtap_regs *regs,
-			      uint64_t pc)
-{
-	const uint64_t start = report_function_start(ro, pc);
-
-	if (!call->addr)
-		return start && call->by_tail_call && call->by_jump;
-	return start && call->known_caller && !call->async && call->addr != start &&
-	       report_function_start(ro, call->addr) == start &&
-	       !unwind_return_on_top(facts, ro->images, regs, call->addr);
-}
-
 void report_frames_check(const struct report_out *ro, const struct report_facts *facts,
 			 struct thread_view *view, const struct auxtap_regs *regs,
 			 struct unwind_frames *frames)
@@ -200,11 +183,6 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 	for (int i = 0; i < frames->nr && i < UNWIND_MAX_FRAMES - 1; i++, at++) {
 		const struct image_frame *frame = &frames->frames[i];
 
-		if (at < nr && is_entered_within(ro, facts, &open[at], regs, frames->pcs[i])) {
-			end_at(frames, i);
-			frames->entered_within = true;
-			break;
-		}
 		if (at >= nr || frames->signal_mask >> i & 1 || !frame->valid || !frame->has_cfa ||
 		    !open[at].addr || report_function_start(ro, frames->pcs[i]) != open[at].addr)
 			break;
