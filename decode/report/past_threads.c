@@ -27,7 +27,13 @@ struct search {
 
 static bool is_before(const struct past_time *a, const struct past_time *b)
 {
-	return a->end <= UINT64_MAX - PAST_UNORDERED && a->end + PAST_UNORDERED < b->begin;
+	return b->begin > a->end && b->begin - a->end > PAST_UNORDERED;
+}
+
+/* Is the time certainly after the other one? */
+static bool is_after(uint64_t time, uint64_t other)
+{
+	return time > other && time - other > PAST_UNORDERED;
 }
 
 static void unknown_until(struct search *s, uint64_t time)
@@ -149,7 +155,7 @@ static enum past_write choose(struct search *s, struct past *p, uint64_t value,
 	}
 	if (!last)
 		return s->from.log->head.lost_until ? PAST_WRITE_UNORDERED : PAST_WRITE_UNKNOWN;
-	if (s->unknown_until && s->unknown_until + PAST_UNORDERED >= last->at.time.begin)
+	if (s->unknown_until && !is_after(last->at.time.begin, s->unknown_until))
 		return PAST_WRITE_UNKNOWN;
 	if (last->kind != PAST_WRITE_FOUND && last->kind != PAST_WRITE_NOT_SINCE)
 		return last->kind;
@@ -191,32 +197,49 @@ enum past_write past_find_write(struct past *p, uint64_t addr, uint64_t nr_bytes
 	return result;
 }
 
-void past_each_foreign(const struct past *p, uint64_t addr, uint64_t nr_bytes,
-		       void (*fn)(void *ctx, const struct value_log_write *write), void *ctx)
+/*
+ * Calls fn for the log's writes there since 'begin'. False: it may lack some, because it does not
+ * reach so far back.
+ */
+static bool each_write(const struct past *p, const struct value_log *log, uint64_t addr,
+		       uint64_t nr_bytes, past_foreign_fn *fn, void *ctx)
 {
+	const struct past_time begin = {.begin = p->log_begin};
+	struct past_time time = {.end = UINT64_MAX};
+	struct value_log_entry entry;
+	struct value_log_write write;
+	size_t at = log->head.nr_words;
+	bool is_block = false;
+
+	while (value_log_back(log, &at, &entry)) {
+		if (is_block)
+			time.end = entry.kind == AUXTAP_VALUES_TIME && entry.nr_words ?
+					   entry.words[0] :
+					   0;
+		is_block = entry.kind == AUXTAP_VALUES_BLOCK;
+		if (is_before(&time, &begin))
+			return true;
+		if (entry.kind == AUXTAP_VALUES_LOST || !past_has_work(p, 1))
+			return false;
+		if (value_log_write(&entry, &write) && value_log_hits(&write, addr, nr_bytes))
+			fn(ctx, &write);
+	}
+	return !at && log->head.flags & AUXTAP_VALUES_WHOLE;
+}
+
+void past_each_foreign(const struct past *p, uint64_t addr, uint64_t nr_bytes, bool is_strict,
+		       past_foreign_fn *fn, void *ctx)
+{
+	static const struct value_log_write anywhere = {.nr_bytes = UINT64_MAX};
+
 	for (size_t i = 0; i < p->facts->nr_value_logs; i++) {
 		const struct value_log *log = &p->facts->value_logs[i];
-		struct past_time time = {.end = UINT64_MAX};
-		struct value_log_entry entry;
-		struct value_log_write write;
-		size_t at = log->head.nr_words;
-		bool is_block = false;
 
-		if (log == p->log || !value_log_touches(log, addr, nr_bytes))
+		if (log == p->log || (log->head.flags & AUXTAP_VALUES_WHOLE &&
+				      !value_log_touches(log, addr, nr_bytes)))
 			continue;
-		while (value_log_back(log, &at, &entry) && entry.kind != AUXTAP_VALUES_LOST &&
-		       past_has_work(p, 1)) {
-			if (is_block)
-				time.end = entry.kind == AUXTAP_VALUES_TIME && entry.nr_words ?
-						   entry.words[0] :
-						   0;
-			is_block = entry.kind == AUXTAP_VALUES_BLOCK;
-			if (is_before(&time, &(struct past_time){.begin = p->log_begin}))
-				break;
-			if (value_log_write(&entry, &write) &&
-			    value_log_hits(&write, addr, nr_bytes))
-				fn(ctx, &write);
-		}
+		if (!each_write(p, log, addr, nr_bytes, fn, ctx) && is_strict)
+			fn(ctx, &anywhere);
 	}
 }
 
@@ -233,6 +256,6 @@ bool past_is_own(const struct past *p, uint64_t addr, uint64_t nr_bytes)
 	bool is_own = true;
 
 	if (p->has_threads)
-		past_each_foreign(p, addr, nr_bytes, note_write, &is_own);
+		past_each_foreign(p, addr, nr_bytes, true, note_write, &is_own);
 	return is_own;
 }

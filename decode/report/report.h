@@ -113,7 +113,7 @@ struct unwind_frames {
 	bool complete; /* the outermost frame was reached */
 	/* by the trace the last function was called from elsewhere: report_frames_check() */
 	bool contradicted;
-	bool not_called;     /* no call returns to the last frame, a function's first instruction */
+	bool not_called; /* no call returns to the last frame, a function's first instruction */
 	/* why it ends: the next return address, where no code is; 0: not the reason */
 	uint64_t bad_return_addr;
 	bool no_info;	      /* no unwind information describes the last frame's code */

@@ -60,7 +60,8 @@ bool past_has_all_since(const struct past *p)
 {
 	const uint64_t lost = p->log->head.lost_until;
 
-	return !p->has_threads || !lost || lost + PAST_UNORDERED < p->time.begin;
+	return !p->has_threads || !lost ||
+	       (p->time.begin > lost && p->time.begin - lost > PAST_UNORDERED);
 }
 
 /* When the oldest block of the log began. */
@@ -352,9 +353,9 @@ static void take_final(struct past_memory *m, const struct report_memory *final)
 
 /*
  * Finds what was last written there until then; or, where nothing wrote to it afterwards, what is
- * there at the death.
+ * there at the death. is_strict: what other threads may have written is unknown.
  */
-static void read_memory(const struct past *p, struct past_memory *m)
+static void read_memory(const struct past *p, struct past_memory *m, bool is_strict)
 {
 	size_t at = p->log->head.nr_words;
 	struct value_log_entry entry;
@@ -373,7 +374,7 @@ static void read_memory(const struct past *p, struct past_memory *m)
 			apply_earlier(m, &write);
 	}
 	if (p->has_threads)
-		past_each_foreign(p, m->addr, m->size, apply_foreign, m);
+		past_each_foreign(p, m->addr, m->size, is_strict, apply_foreign, m);
 	for (size_t i = 0; i < p->facts->nr_memory && past_has_all_since(p); i++)
 		take_final(m, &p->facts->memory[i]);
 }
@@ -397,7 +398,7 @@ bool past_word(const struct past *p, uint64_t addr, unsigned int nr_bytes, uint6
 
 	if (nr_bytes > sizeof(bytes) || past_is_shared(p, addr) || may_be_lost(p, addr))
 		return false;
-	read_memory(p, &m);
+	read_memory(p, &m, true);
 	*word = 0;
 	for (unsigned int i = 0; i < nr_bytes; i++) {
 		if (state[i] != BYTE_KNOWN)
@@ -759,11 +760,13 @@ void past_unwind(const struct past *p, struct unwind_frames *frames)
 	regs.reg[AUXTAP_X86_IP] = p->ip;
 	regs.valid |= 1ull << AUXTAP_X86_IP;
 	before.insn = 0;
-	read_memory(&before, &(struct past_memory){.addr = regs.reg[AUXTAP_X86_SP],
-						   .size = STACK_BYTES,
-						   .bytes = s->bytes,
-						   .state = s->state,
-						   .later = s->later});
+	read_memory(&before,
+		    &(struct past_memory){.addr = regs.reg[AUXTAP_X86_SP],
+					  .size = STACK_BYTES,
+					  .bytes = s->bytes,
+					  .state = s->state,
+					  .later = s->later},
+		    false);
 	list_parts(s, regs.reg[AUXTAP_X86_SP]);
 	then.memory = s->parts;
 	then.nr_memory = s->nr_parts;

@@ -94,10 +94,13 @@ enum past_write past_find_write(struct past *p, uint64_t addr, uint64_t nr_bytes
 				uint64_t frame_slot, uint64_t value, struct value_log_write *write);
 /* Did no other thread write there, as far as the logs show? */
 bool past_is_own(const struct past *p, uint64_t addr, uint64_t nr_bytes);
-/* past_threads.c: calls fn for what other threads wrote there since the dying thread's log begins.
+/*
+ * past_threads.c: calls fn for what other threads wrote there since p's log begins. is_strict: with
+ * a write to all memory for what their logs do not reach back to.
  */
-void past_each_foreign(const struct past *p, uint64_t addr, uint64_t nr_bytes,
-		       void (*fn)(void *ctx, const struct value_log_write *write), void *ctx);
+typedef void past_foreign_fn(void *ctx, const struct value_log_write *write);
+void past_each_foreign(const struct past *p, uint64_t addr, uint64_t nr_bytes, bool is_strict,
+		       past_foreign_fn *fn, void *ctx);
 /* Is the memory operand of the instruction p->insn one of rsp or rbp? */
 bool past_uses_stack(const struct past *p);
 /*

@@ -39,7 +39,12 @@ static int index_ranges(struct value_log *log)
 	struct value_log_entry entry;
 	struct value_log_write w;
 
-	while (value_log_back(log, &at, &entry) && entry.kind != AUXTAP_VALUES_LOST) {
+	while (value_log_back(log, &at, &entry)) {
+		/* what was lost may have been written anywhere */
+		if (entry.kind == AUXTAP_VALUES_LOST) {
+			log->touches_all = true;
+			break;
+		}
 		if ((!value_log_write(&entry, &w) && !value_log_void(&entry, &w)) || !w.nr_bytes)
 			continue;
 		log->touches_all = log->touches_all || w.addr + w.nr_bytes < w.addr;

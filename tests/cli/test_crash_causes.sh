@@ -61,6 +61,10 @@ for engine in "${engines[@]}"; do
 	sed -n '/^Backtrace/,/^$/p' data.report.txt | grep -q ' run at .*causes.c' ||
 		fail "$engine thread_stack: the backtrace does not reach the thread's function"
 	cause "$engine" thread_guard 139 'the guard page below the stack, far from the stack pointer'
+	if [ "$engine" = ptrace ]; then # qemu's own memory may be there
+		cause ptrace thread_below 139 'nothing is mapped there'
+		grep exhausted data.report.txt && fail "thread_below: it is not exhausted"
+	fi
 	cause "$engine" frame_segv 139 'the guard page below the stack: the stack is exhausted'
 	no_frame "$engine" SIGSEGV
 	cause "$engine" frame_fpe 139 'it cannot write the frame of a signal handler to the stack'

@@ -45,7 +45,7 @@ static void *run(void *arg)
 	return arg;
 }
 
-/* Writes to the guard page; the stack is nearly empty. */
+/* Writes far below the stack, or to its guard page; the stack is nearly empty. */
 static void *reach(void *arg)
 {
 	pthread_attr_t attr;
@@ -54,8 +54,23 @@ static void *reach(void *arg)
 
 	pthread_getattr_np(pthread_self(), &attr);
 	pthread_attr_getstack(&attr, &stack, &nr_bytes);
-	((volatile char *)stack)[-100] = 1;
+	((volatile char *)stack)[-100 - (long)arg] = 1;
 	return arg;
+}
+
+/* Below the stack is nothing; what is written to is far below the stack pointer. */
+static void thread_below(void)
+{
+	char *at = mmap(NULL, 160 << 10, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	munmap(at, 128 << 10);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, at + (128 << 10), 32 << 10);
+	pthread_create(&thread, &attr, reach, (void *)(16 << 10));
+	pthread_join(thread, NULL);
 }
 
 static void thread_stack(void *(*fn)(void *))
@@ -288,6 +303,8 @@ int main(int argc, char **argv)
 		__asm__ volatile("outb %al, $0x80");
 	if (!strcmp(which, "thread_stack"))
 		thread_stack(run);
+	if (!strcmp(which, "thread_below"))
+		thread_below();
 	if (!strcmp(which, "thread_guard"))
 		thread_stack(reach);
 	if (!strncmp(which, "frame_", 6))

@@ -3,7 +3,8 @@
  * threads_write ORDER: the threads write to one pointer in that order, a letter each, and the first
  * thread uses it. a, b: threads that stay; m: the first thread itself; e: one that ends; their
  * capitals write an address that is not mapped. r: the first thread reads the pointer that it uses,
- * before others write to it. s: a thread smashes its own stack instead.
+ * before others write to it. s: a thread smashes its own stack instead;
+ * t: that of another thread.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ static struct node *early;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static char whose;
-static volatile int spinning, sink;
+static volatile int spinning, sink, started;
 
 #define NOINLINE __attribute__((noinline, noclone))
 static NOINLINE void write_a(struct node *to) { shared = to, sink += 1; } /* a */
@@ -49,6 +50,7 @@ static void *stay(void *arg)
 	const char name = *(const char *)arg;
 
 	pthread_mutex_lock(&lock);
+	started++;
 	for (;;) {
 		while ((whose | 0x20) != name)
 			pthread_cond_wait(&changed, &lock);
@@ -67,10 +69,32 @@ static void *end(void *arg)
 
 static void *spin(void *arg)
 {
+	pthread_mutex_lock(&lock);
+	started++;
+	pthread_mutex_unlock(&lock);
 	for (;;) {
 		spinning++;
 		usleep(100);
 	}
+	return arg;
+}
+
+static char *volatile exposed;
+
+/* Waits while the first thread overwrites its return address. */
+static NOINLINE int victim(void)
+{
+	char here[16] = {0};
+
+	exposed = here;
+	while (exposed)
+		usleep(100);
+	return here[0];
+}
+
+static void *smashed(void *arg)
+{
+	printf("%d\n", victim());
 	return arg;
 }
 
@@ -104,6 +128,8 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, spin, NULL);
 	pthread_create(&thread, NULL, stay, "a");
 	pthread_create(&thread, NULL, stay, "b");
+	while (started < 3)
+		usleep(1000);
 	for (const char *at = argv[1]; *at; at++) {
 		const char name = (char)(*at | 0x20);
 
@@ -112,6 +138,13 @@ int main(int argc, char **argv)
 			write_m(value_of(*at));
 		} else if (name == 'r') {
 			read_early();
+		} else if (name == 't') {
+			pthread_create(&thread, NULL, smashed, NULL);
+			while (!exposed)
+				usleep(100);
+			overflow(exposed, 100);
+			exposed = NULL;
+			pthread_join(thread, NULL);
 		} else if (name == 'e' || name == 's') {
 			pthread_create(&thread, NULL, name == 'e' ? end : smasher, (void *)at);
 			pthread_join(thread, NULL);
