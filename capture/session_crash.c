@@ -282,6 +282,7 @@ static void write_threads(struct auxtap_session *s, struct trace_file *file,
 		const struct auxtap_regs *r = &thread.regs;
 		int ip;
 
+		/* of a thread that is about to end, too: it may have written last */
 		write_value_log(s, file, ev->pid, tids[i]);
 		if (s->be->target->regs(s->be->target_ctx, tids[i], &thread.regs))
 			continue;

@@ -7,6 +7,11 @@
 #define MAX_WORK    200000000 /* entries of the log that are read */
 #define MAX_THREADS 4096      /* that a snapshot contains */
 
+bool past_is_after(uint64_t time, uint64_t other)
+{
+	return time > other && time - other > PAST_UNORDERED;
+}
+
 bool past_has_work(const struct past *p, unsigned int nr)
 {
 	if (*p->work < nr)
@@ -49,11 +54,10 @@ bool past_has_all_since(const struct past *p)
 {
 	const uint64_t lost = p->log->head.lost_until;
 
-	return !p->has_threads || !lost ||
-	       (p->time.begin > lost && p->time.begin - lost > PAST_UNORDERED);
+	return !p->has_threads || !lost || past_is_after(p->time.begin, lost);
 }
 
-/* When the oldest block of the log began. */
+/* When the oldest block of the log began; 0, too, if reading it would take too long. */
 static uint64_t find_begin(const struct past *p)
 {
 	size_t at = p->log->head.nr_words;
@@ -61,8 +65,9 @@ static uint64_t find_begin(const struct past *p)
 	uint64_t begin = UINT64_MAX;
 	bool is_block = false;
 
-	while (value_log_back(p->log, &at, &entry) && entry.kind != AUXTAP_VALUES_LOST &&
-	       past_has_work(p, 1)) {
+	while (value_log_back(p->log, &at, &entry) && entry.kind != AUXTAP_VALUES_LOST) {
+		if (!past_has_work(p, 1))
+			return 0;
 		if (entry.kind == AUXTAP_VALUES_TIME && entry.nr_words)
 			begin = entry.words[0];
 		else if (is_block)

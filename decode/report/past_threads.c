@@ -27,13 +27,7 @@ struct search {
 
 static bool is_before(const struct past_time *a, const struct past_time *b)
 {
-	return b->begin > a->end && b->begin - a->end > PAST_UNORDERED;
-}
-
-/* Is the time certainly after the other one? */
-static bool is_after(uint64_t time, uint64_t other)
-{
-	return time > other && time - other > PAST_UNORDERED;
+	return past_is_after(b->begin, a->end);
 }
 
 static void unknown_until(struct search *s, uint64_t time)
@@ -155,7 +149,7 @@ static enum past_write choose(struct search *s, struct past *p, uint64_t value,
 	}
 	if (!last)
 		return s->from.log->head.lost_until ? PAST_WRITE_UNORDERED : PAST_WRITE_UNKNOWN;
-	if (s->unknown_until && !is_after(last->at.time.begin, s->unknown_until))
+	if (s->unknown_until && !past_is_after(last->at.time.begin, s->unknown_until))
 		return PAST_WRITE_UNKNOWN;
 	if (last->kind != PAST_WRITE_FOUND && last->kind != PAST_WRITE_NOT_SINCE)
 		return last->kind;

@@ -23,6 +23,9 @@ struct past_time {
 	uint64_t begin, end;
 };
 
+/* Is the time certainly after the other one, of another thread? */
+bool past_is_after(uint64_t time, uint64_t other);
+
 /* A place in the log: before an instruction of a block, or (at == end) the end of the log. */
 struct past {
 	const struct report_out *ro;
