@@ -20,17 +20,10 @@ writes() {
 		fail "$1: text and JSON: $(tail -n 3 out)"
 }
 
-# perhaps ORDER LETTER: as written; or unknown, as the log of the thread that ended was freed late
-perhaps() {
-	writes "$1" || return
-	grep -q '^  What wrote it is not known: the process had other threads' head || written "$@"
-}
-
-# written ORDER LETTER [other]: the function of that letter is named; other: in another thread
-written() {
+# names ORDER LETTER [other]: the report names the function of that letter; other: in another thread
+names() {
 	local line
 	line=$(grep -n "/\* $2 \*/" "$src" | cut -d: -f1)
-	writes "$1" || return
 	grep -q '  The pointer was read by use\(_early\)* at threads_write.c' head || fail "$1: $(cat head)"
 	grep -A 1 "^  Before, it was written by write_$2 at threads_write.c:$line" head >step ||
 		{ fail "$1: not $2: $(cat head)"; return; }
@@ -39,6 +32,16 @@ written() {
 	*) grep -q ', in thread' head && fail "$1: it was the thread that died: $(cat head)" ;;
 	esac
 	grep 'What wrote it is not known' head && fail "$1: it is"
+}
+
+written() {
+	writes "$1" && names "$@"
+}
+
+# perhaps ORDER LETTER: as written; or unknown, as the log of the thread that ended was freed late
+perhaps() {
+	writes "$1" || return
+	grep -q '^  What wrote it is not known: the process had other threads' head || names "$@"
 }
 
 # unknown ORDER: a thread that has ended wrote last. If its log was still there, it is named.
