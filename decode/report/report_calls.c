@@ -761,36 +761,3 @@ int call_tree_died(struct call_tree *tree, uint64_t ip)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
 	return 0;
 }
-
-struct call_node *call_tree_root(struct call_tree *tree)
-{
-	return tree->root.first ? &tree->root : NULL;
-}
-
-size_t call_tree_size(const struct call_tree *tree)
-{
-	return tree->nr_nodes;
-}
-
-size_t call_tree_forgotten(const struct call_tree *tree, bool *is_max)
-{
-	*is_max = tree->forgotten_is_max || tree->tails_is_max;
-	return tree->nr_forgotten + tree->nr_forgotten_tails;
-}
-
-size_t call_tree_forgotten_min(const struct call_tree *tree)
-{
-	if (tree->forgotten_is_max)
-		return 0;
-	return tree->nr_forgotten + (tree->tails_is_max ? 0 : tree->nr_forgotten_tails);
-}
-
-const char *call_tree_gap(const struct call_tree *tree)
-{
-	return tree->gap[0] ? tree->gap : NULL;
-}
-
-struct call_node *call_tree_current(struct call_tree *tree)
-{
-	return tree->current == &tree->root ? NULL : tree->current;
-}
