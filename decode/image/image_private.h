@@ -376,6 +376,15 @@ bool image_set_find_range(struct auxtap_image_set *set, pid_t pid, uint64_t time
 			  struct image_range *range);
 uint64_t image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 			       uint64_t call);
+/* image_rules.c: what the unwind information says of the stack at an address. */
+enum image_stack {
+	IMAGE_STACK_UNKNOWN,
+	/* as at a function's entry: the return address is at the top (AArch64: nothing is pushed) */
+	IMAGE_STACK_AS_AT_ENTRY,
+	IMAGE_STACK_HAS_FRAME,
+};
+enum image_stack image_set_stack_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				    uint64_t addr);
 /*
  * image_resolve.c: the image of the ELF file with code at addr; NULL: none. *bias: run-time address
  * minus ELF address. The caller holds the lock.

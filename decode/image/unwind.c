@@ -613,35 +613,6 @@ static void unwind_from_caller(struct unwind *u, Dwfl *dwfl)
 		mark_call(u->out, 1); /* elfutils takes it for the innermost frame */
 }
 
-bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
-			  const struct auxtap_regs *regs, uint64_t addr)
-{
-	struct unwind u = {.facts = facts, .images = images, .regs = *regs};
-	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
-	Dwarf_Frame *frame = NULL;
-	Dwarf_Addr bias = 0;
-	Dwfl_Module *mod;
-	Dwarf_CFI *cfi;
-	Dwarf_Op *ops;
-	size_t nr;
-	bool on_top = false;
-	Dwfl *dwfl = dwfl_begin(&dwfl_callbacks);
-
-	if (!dwfl)
-		return false;
-	report_modules(&u, dwfl);
-	mod = dwfl_addrmodule(dwfl, addr);
-	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
-	/* the CFA is the stack pointer before the call: on x86 above the return address */
-	if (cfi && !dwarf_cfi_addrframe(cfi, addr - bias, &frame) &&
-	    !dwarf_frame_cfa(frame, &ops, &nr))
-		on_top = nr == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == (a64 ? 31 : 7) &&
-			 ops[0].number2 == (a64 ? 0 : 8);
-	free(frame);
-	dwfl_end(dwfl);
-	return on_top;
-}
-
 /* Goes on with the function that a signal interrupted, or the caller of a bad address. */
 static void unwind_interrupted(struct unwind *u, Dwfl *dwfl)
 {

@@ -113,7 +113,8 @@ struct unwind_frames {
 	bool complete; /* the outermost frame was reached */
 	/* by the trace the last function was called from elsewhere: report_frames_check() */
 	bool contradicted;
-	bool not_called; /* no call returns to the last frame, a function's first instruction */
+	bool entered_within; /* a wrong address led into the middle of the last function */
+	bool not_called;     /* no call returns to the last frame, a function's first instruction */
 	/* why it ends: the next return address, where no code is; 0: not the reason */
 	uint64_t bad_return_addr;
 	bool no_info;	      /* no unwind information describes the last frame's code */
@@ -152,10 +153,6 @@ struct report_branches_at_calls;
 void report_abort_calls(const struct report_facts *facts, const struct auxtap_regs *regs,
 			const struct auxtap_image_set_opts *opts, struct auxtap_perfdata *pd,
 			struct report_branches_at_calls *at_calls);
-
-/* Does the unwind information say that the return address is at the top of the stack at addr? */
-bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
-			  const struct auxtap_regs *regs, uint64_t addr);
 
 /* ---- printing ---- */
 
@@ -332,6 +329,12 @@ struct call_code_ops {
 	uint64_t (*landing_pad)(void *ctx, uint64_t call);
 	/* Is it proven that the code in [begin, end) does not switch to another stack? */
 	bool (*keeps_stack)(void *ctx, uint64_t begin, uint64_t end);
+	/*
+	 * Is it proven that the jump at 'from', in the function that begins at 'begin', leads to
+	 * code that expects another frame, as no tail call, longjmp() or stack switch does?
+	 */
+	bool (*is_wrong_jump)(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t from,
+			      uint64_t to);
 	/* Is the code at addr the same as at that time? */
 	bool (*same_code)(void *ctx, uint64_t addr, uint64_t time);
 	/* Number of instructions in [begin, end); 0: unknown. */
@@ -608,6 +611,7 @@ enum report_frames_end {
 	REPORT_FRAMES_NO_INFO,
 	REPORT_FRAMES_OVERWRITTEN,  /* the saved registers that lead to the next frame */
 	REPORT_FRAMES_CONTRADICTED, /* by the trace, which has another call */
+	REPORT_FRAMES_ENTERED_WITHIN,
 	REPORT_FRAMES_SENSELESS,
 };
 enum report_frames_end report_frames_end(const struct report_out *ro,

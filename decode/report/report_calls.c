@@ -152,6 +152,7 @@ enum entered {
 	BY_SIGNAL,
 	BY_RETURN,
 	BY_STACK_SWITCH, /* a jump to another stack */
+	BY_WRONG_JUMP,	 /* a jump into the middle of a function, which has another frame */
 	BY_FALLTHROUGH,	 /* no branch: execution fell through from the function before it */
 };
 
@@ -169,8 +170,8 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node = call_node_add(tree, caller);
 	if (!node)
 		return -ENOMEM;
-	/* a return may lead into the middle of a function */
-	if (!other_stack || call_tree_function_start(tree, addr) == addr)
+	/* these may lead into the middle of a function */
+	if ((!other_stack && how != BY_WRONG_JUMP) || call_tree_function_start(tree, addr) == addr)
 		node->addr = addr;
 	caller->only_sigreturn_left = false;
 	node->site = site;
@@ -179,9 +180,9 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node->time = ev->time;
 	node->known_caller = !other_stack;
 	node->async = how == BY_SIGNAL;
-	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALLTHROUGH;
+	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALLTHROUGH || how == BY_WRONG_JUMP;
 	node->by_return = how == BY_RETURN;
-	node->by_jump = how == BY_STACK_SWITCH;
+	node->by_jump = how == BY_STACK_SWITCH || how == BY_WRONG_JUMP;
 	node->by_fallthrough = how == BY_FALLTHROUGH;
 	tree->current = node;
 	return 0;
@@ -455,6 +456,19 @@ static bool same_function(const struct call_code *from, const struct call_code *
 	return from->fde_start == to->fde_start;
 }
 
+/* Is it proven that an indirect jump leads, with its stack, to code that expects another frame? */
+static bool is_wrong_jump(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	unsigned int steps = 0;
+
+	for (struct call_node *n = tree->current; n != &tree->root; n = call_node_caller(tree, n))
+		if (!may_search(tree, &steps) || called_before(n, ev->addr))
+			return false;
+	return tree->ops->is_wrong_jump &&
+	       tree->ops->is_wrong_jump(tree->ctx, ev->isa, call_tree_function_start(tree, ev->ip),
+					ev->ip, ev->addr);
+}
+
 /*
  * A jump into the middle of another function goes back into a caller (longjmp, a thrown exception)
  * or, if no call of that function is open, to another stack. If it is direct, it is taken for one
@@ -464,6 +478,8 @@ static int jumped_within(struct call_tree *tree, const struct auxtap_event *ev, 
 {
 	struct call_node *frame = find_open_call(tree, ev->addr);
 
+	if (indirect && frame != tree->current && is_wrong_jump(tree, ev))
+		return enter(tree, ev, BY_WRONG_JUMP, ev->ip, ev->addr);
 	if (!frame && indirect && may_be_forgotten(tree, ev->addr))
 		return land_in_forgotten(tree, ev);
 	if (!frame && indirect)
@@ -542,7 +558,7 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	if (indirect)
-		sure = tree->ops->keeps_stack && call_tree_function_start(tree, ev->ip) &&
+		sure = tree->ops->keeps_stack &&
 		       tree->ops->keeps_stack(tree->ctx, call_tree_function_start(tree, ev->ip),
 					      ev->ip);
 	return jumped_away(tree, ev, to.start && sure);

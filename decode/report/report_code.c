@@ -94,6 +94,40 @@ static bool keeps_stack(void *ctx, uint64_t begin, uint64_t end)
 	return true;
 }
 
+/* As keeps_stack(), but instruction by instruction: no bytes within one are taken for another. */
+static bool keeps_stack_by_insns(const struct report_code *at, enum auxtap_isa isa, uint64_t begin,
+				 uint64_t end)
+{
+	uint8_t code[MAX_SWITCH + 4] = {0};
+	size_t size = end - begin, pos;
+	char text[160];
+	int len;
+
+	if (begin > end || size > MAX_SWITCH ||
+	    auxtap_image_set_read(at->images, at->pid, at->time, begin, code, size) !=
+		    (ssize_t)size)
+		return false;
+	for (pos = 0; pos < size; pos += (size_t)len) {
+		len = auxtap_disassemble_as(at->images, isa, begin + pos, code + pos, size - pos,
+					    text, sizeof(text));
+		if (len <= 0 ||
+		    (isa == AUXTAP_ISA_X86 ? sets_rsp(code + pos) : sets_sp(code + pos)))
+			return false;
+	}
+	return pos == size;
+}
+
+static bool is_wrong_jump(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t from,
+			  uint64_t to)
+{
+	const struct report_code *at = ctx;
+
+	return begin &&
+	       image_set_stack_at(at->images, at->pid, at->time, to) == IMAGE_STACK_HAS_FRAME &&
+	       image_set_stack_at(at->images, at->pid, at->time, from) == IMAGE_STACK_AS_AT_ENTRY &&
+	       keeps_stack_by_insns(at, isa, begin, from);
+}
+
 static uint32_t nr_insns(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t end)
 {
 	const struct report_code *at = ctx;
@@ -131,6 +165,7 @@ const struct call_code_ops report_code_ops = {
 	.look_up = look_up,
 	.landing_pad = landing_pad,
 	.keeps_stack = keeps_stack,
+	.is_wrong_jump = is_wrong_jump,
 	.nr_insns = nr_insns,
 	.same_code = same_code,
 };

@@ -5,6 +5,8 @@
  * another call, and the return address that it pushed is elsewhere in the stack, the backtrace
  * ends.
  */
+#include "decode/flow/branch_insn.h"
+#include "decode/image/image_private.h"
 #include "report_state.h"
 
 #include <stdlib.h>
@@ -168,6 +170,41 @@ static void end_at(struct unwind_frames *frames, int i)
 	frames->complete = frames->not_called = frames->no_info = frames->no_file = false;
 }
 
+/* Is the call instruction at addr one by a register or memory? */
+static bool is_indirect_call(const struct report_out *ro, bool a64, uint64_t addr)
+{
+	struct branch_insn insn;
+	uint8_t code[MAX_INSN];
+	uint32_t word;
+	ssize_t n = auxtap_image_set_read(ro->images, ro->pid, ro->time, addr, code, sizeof(code));
+
+	if (n < (ssize_t)sizeof(word))
+		return false;
+	memcpy(&word, code, sizeof(word));
+	if (a64)
+		return (word & 0xfffffc1f) == 0xd63f0000; /* blr */
+	return !branch_insn_decode(code, (size_t)n, false, &insn) &&
+	       insn.kind == AUXTAP_BRANCH_CALL_INDIRECT;
+}
+
+/*
+ * Was the function entered in its middle, by a wrong pointer, where its code expects a frame that
+ * it has set up? That frame does not exist.
+ */
+static bool is_entered_within(const struct report_out *ro, const struct call_open *call, bool a64,
+			      uint64_t pc)
+{
+	const uint64_t start = report_function_start(ro, pc);
+
+	if (!call->addr) /* is_wrong_jump() in report_calls.c */
+		return start && call->by_tail_call && call->by_jump;
+	return start && call->known_caller && !call->async && !call->by_tail_call && call->site &&
+	       call->addr != start && report_function_start(ro, call->addr) == start &&
+	       is_indirect_call(ro, a64, call->site) &&
+	       image_set_stack_at(ro->images, ro->pid, ro->time, call->addr) ==
+		       IMAGE_STACK_HAS_FRAME;
+}
+
 void report_frames_check(const struct report_out *ro, const struct report_facts *facts,
 			 struct thread_view *view, const struct auxtap_regs *regs,
 			 struct unwind_frames *frames)
@@ -176,6 +213,7 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 	struct call_node *current = call_tree_current(view->calls);
 	struct call_open *open = NULL;
 	size_t nr = current ? call_tree_open_calls(view->calls, current, &open) : 0, at = 0;
+	const bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
 	uint64_t sp = 0, pushed; /* where the frame begins; the return address of its call */
 	ssize_t back = -1;
 
@@ -183,6 +221,11 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 	for (int i = 0; i < frames->nr && i < UNWIND_MAX_FRAMES - 1; i++, at++) {
 		const struct image_frame *frame = &frames->frames[i];
 
+		if (at < nr && is_entered_within(ro, &open[at], a64, frames->pcs[i])) {
+			end_at(frames, i);
+			frames->entered_within = true;
+			break;
+		}
 		if (at >= nr || frames->signal_mask >> i & 1 || !frame->valid || !frame->has_cfa ||
 		    !open[at].addr || report_function_start(ro, frames->pcs[i]) != open[at].addr)
 			break;

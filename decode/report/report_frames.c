@@ -113,6 +113,8 @@ enum report_frames_end report_frames_end(const struct report_out *ro,
 
 	if (frames->contradicted)
 		return REPORT_FRAMES_CONTRADICTED;
+	if (frames->entered_within)
+		return REPORT_FRAMES_ENTERED_WITHIN;
 	if (frames->nr == UNWIND_MAX_FRAMES)
 		return REPORT_FRAMES_TOO_MANY;
 	if (frames->not_called && is_context_start(ro, frames->pcs[frames->nr - 1]))
@@ -177,6 +179,11 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 	case REPORT_FRAMES_CONTRADICTED:
 		fputs("  The return address of this call is not where it should be: a frame or stack pointer is wrong,\n"
 		      "  or the unwind information, or it was overwritten. Variables and further frames are not known.\n",
+		      ro->out);
+		break;
+	case REPORT_FRAMES_ENTERED_WITHIN:
+		fputs("  A wrong address led into the middle of this function, without the frame that its code expects.\n"
+		      "  Variables and further frames are not known.\n",
 		      ro->out);
 		break;
 	case REPORT_FRAMES_SENSELESS:

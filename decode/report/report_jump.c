@@ -4,6 +4,7 @@
  * branch went there, and its calls show where a return should have gone to. That a return address
  * was overwritten is printed only if it is proved: see is_overwritten().
  */
+#include "decode/image/image_private.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -97,13 +98,13 @@ static bool same_stack(const struct report_facts *facts, const struct report_ret
  * at the top of the stack now (as it is after "push; ret"), nor below (as where too much was
  * popped), nor elsewhere in it (as where a function without a return ran on into the next one).
  */
-static bool is_overwritten(const struct report_facts *facts, struct auxtap_image_set *images,
-			   const struct auxtap_regs *regs, const struct report_return_addrs *r,
-			   uint64_t from, uint64_t sp)
+static bool is_overwritten(const struct report_out *ro, const struct report_facts *facts,
+			   const struct report_return_addrs *r, uint64_t from, uint64_t sp)
 {
 	uint64_t top;
 
-	return r->expected && unwind_return_on_top(facts, images, regs, from) &&
+	return r->expected &&
+	       image_set_stack_at(ro->images, ro->pid, ro->time, from) == IMAGE_STACK_AS_AT_ENTRY &&
 	       report_facts_memory(facts, sp, &top, sizeof(top)) && top != r->expected &&
 	       same_stack(facts, r, sp) && !report_return_addr_below(facts, r, sp - 8) &&
 	       !report_return_addr_elsewhere(facts, r, 0, sp, sp - 8);
@@ -157,7 +158,7 @@ static void explain_return(const struct report_out *ro, const struct report_fact
 	report_regs_sp(regs, &sp);
 	if (!r->expected || !r->unmatched || len <= 0)
 		return;
-	if (is_overwritten(facts, ro->images, regs, r, r->from, sp))
+	if (is_overwritten(ro, facts, r, r->from, sp))
 		fault->overwritten_return = sp - 8;
 	describe_unmatched_return(ro, fault->overwritten_return, r, fault->why + len,
 				  sizeof(fault->why) - (size_t)len);
@@ -176,7 +177,7 @@ static void explain_refused(const struct report_out *ro, const struct report_fac
 	report_regs_sp(regs, &sp);
 	if (!last.expected)
 		return;
-	if (is_overwritten(facts, ro->images, regs, &last, ip, sp + 8))
+	if (is_overwritten(ro, facts, &last, ip, sp + 8))
 		fault->overwritten_return = sp;
 	describe_unmatched_return(ro, fault->overwritten_return, &last, fault->why + len,
 				  sizeof(fault->why) - len);

@@ -100,7 +100,8 @@ bool report_outer_find(const struct report_out *ro, const struct report_facts *f
 	struct call_node *current = call_tree_current(tree);
 	*outer = (struct report_outer){.nr = 0};
 	if (!current || (end != REPORT_FRAMES_TOO_MANY && end != REPORT_FRAMES_NOT_IN_SNAPSHOT &&
-			 end != REPORT_FRAMES_OVERWRITTEN && end != REPORT_FRAMES_CONTRADICTED))
+			 end != REPORT_FRAMES_OVERWRITTEN && end != REPORT_FRAMES_CONTRADICTED &&
+			 end != REPORT_FRAMES_ENTERED_WITHIN))
 		return false;
 	outer->nr = call_tree_open_calls(tree, current, &outer->open);
 	outer->at = outer->open ? first_outer(ro, frames, outer->open, outer->nr) : outer->nr;

@@ -70,6 +70,31 @@ for cc in "${compilers[@]}"; do
 	done
 done
 
+# ---- a pointer leads into the middle of a function ----
+
+within() { # WHAT FUNCTION CALLER...: function and callers; no values of a frame that does not exist
+	local what=$1
+	shift
+	sed -nE 's/^  (#[0-9]+ )?( +)([a-z_0-9]+) at .*within.c.*/\3/p' frames | paste -sd' ' >names
+	[ "$(cat names)" = "$*" ] &&
+		grep -q '^  A wrong address led into the middle of this function' frames ||
+		fail "within $what: $(cat frames)"
+	grep -E '^ +(args|locals)' frames && fail "within $what: values"
+}
+for cc in "${compilers[@]}"; do
+	"$cc" -g -O0 -fcf-protection=none -w -o within "$src/within.c" || fail "within: not built by $cc"
+	crash ./within call 4 && within "$cc call" last call main # after push and mov
+	crash ./within call 0 && grep -q 'args: a=4, b=4' frames || fail "within $cc: $(cat frames)"
+	"$cc" -g -O2 -fcf-protection=none -w -o within "$src/within.c" || fail "within: not built by $cc"
+	# to the read of the pointer that the function writes to
+	{ read -r start; read -r to; } < <(objdump -d --no-show-raw-insn within | awk '
+		/<parse>:/ { parse = NR }
+		parse && NR == parse + 1 { print $1 } /[(]%rip[)],%r/ { at = $1 }
+		parse && /movl .*,[(]%r/ { print at; exit }')
+	crash ./within jump $((16#${to%:} - 16#${start%:})) && within "$cc jump" parse parse main
+	grep -q '^ *[0-9]*  *parse .*  [.][.][.]$' data.report.txt || fail "$cc: parse has not returned"
+done
+
 # ---- a return address that was overwritten ----
 
 gcc -g -O0 -fno-stack-protector -w -o smashes "$src/smashes.c" || fail "smashes: not built"
