@@ -327,6 +327,8 @@ struct call_code_ops {
 	void (*look_up)(void *ctx, uint64_t addr, struct call_code *code); /* *code is zero */
 	/* The landing pad of the call instruction at 'call'; 0: none, or unknown. */
 	uint64_t (*landing_pad)(void *ctx, uint64_t call);
+	/* Are both in one function by the names of its symbols, which is split ("f", "f.cold")? */
+	bool (*is_same_function)(void *ctx, uint64_t from, uint64_t to);
 	/* Is it proven that the code in [begin, end) does not switch to another stack? */
 	bool (*keeps_stack)(void *ctx, uint64_t begin, uint64_t end);
 	/*

@@ -546,7 +546,9 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	within = to.start ? to.start != ev->addr : to.fde_start && to.fde_start != ev->addr;
 	/* a cold part of the same function */
-	if (!indirect && (to.cold_part || (!to.start && within))) {
+	if (indirect ? to.cold_part && tree->ops->is_same_function &&
+			       tree->ops->is_same_function(tree->ctx, ev->ip, ev->addr) :
+		       to.cold_part || (!to.start && within)) {
 		node->last_ip = ev->addr;
 		return 0;
 	}

@@ -51,6 +51,33 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 	code->cold_part = strstr(name, ".cold");
 }
 
+/* Length of a symbol's name without what compilers append for a cold part: ".cold", ".cold.1". */
+static size_t name_length(const char *name)
+{
+	const char *end = strstr(name, " [clone .cold");
+
+	if (!end)
+		end = strstr(name, ".cold");
+	return end ? (size_t)(end - name) : strlen(name);
+}
+
+static bool is_same_function(void *ctx, uint64_t from, uint64_t to)
+{
+	const struct report_code *at = ctx;
+	struct auxtap_location a = {.size = sizeof(a)}, b = {.size = sizeof(b)};
+	const char *name;
+	size_t len;
+
+	if (auxtap_image_set_symbol(at->images, at->pid, at->time, from, &a) || !a.image ||
+	    !a.nr_frames || !a.frames[0].symbol)
+		return false;
+	name = a.frames[0].symbol;
+	len = name_length(name);
+	return !auxtap_image_set_symbol(at->images, at->pid, at->time, to, &b) && b.image &&
+	       !strcmp(a.image, b.image) && b.nr_frames && b.frames[0].symbol &&
+	       name_length(b.frames[0].symbol) == len && !strncmp(name, b.frames[0].symbol, len);
+}
+
 static uint64_t landing_pad(void *ctx, uint64_t call)
 {
 	const struct report_code *at = ctx;
@@ -163,6 +190,7 @@ static bool same_code(void *ctx, uint64_t addr, uint64_t time)
 
 const struct call_code_ops report_code_ops = {
 	.look_up = look_up,
+	.is_same_function = is_same_function,
 	.landing_pad = landing_pad,
 	.keeps_stack = keeps_stack,
 	.is_wrong_jump = is_wrong_jump,

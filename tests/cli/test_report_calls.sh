@@ -400,4 +400,15 @@ if command -v g++ >/dev/null; then
 	done
 fi
 
+# a computed goto into the function's cold part and back is none into another function
+gcc -g -O2 -o cold_goto "$SRC/tests/cli/frames/cold_goto.c" || fail "cold_goto: not built"
+"$AUXTAP" crash -o cold_goto.data -- ./cold_goto >stdout 2>stderr </dev/null
+calls --calls 100 cold_goto.data >calls
+path=$(open_calls calls)
+[ "${path##* main }" = run ] || fail "cold_goto: open are: $path"
+[ "$(grep -cE '^ +[0-9]+ +(\[by jump\] )?run ' calls)" = 1 ] && ! grep -q 'by jump' calls ||
+	fail "cold_goto: $(cat calls)"
+grep -cE '^ +[0-9]+ +seldom ' calls >count
+[ "$(cat count)" = 2 ] || fail "cold_goto: $(cat calls)"
+
 finish
