@@ -4,11 +4,15 @@
 #include "origin.h"
 #include "slice_follow.h"
 
+#include <string.h>
+
 #define MAX_MOVES	256   /* instructions that a value is followed through */
 #define MAX_BLOCKS	50000 /* blocks that are searched for one that writes a register */
 #define NR_RT_SIGRETURN 15
 #define MAX_OFFSET	0xffffffffull /* bytes; what is larger is no index */
 #define MAX_INDEX	0xffffull     /* bytes; what is larger and no pointer is a wrong one */
+#define MIN_CHUNK	32	      /* bytes; of glibc's malloc, with its own words */
+#define MAX_CHUNK	0xffffffffull
 
 /* ---- steps ---- */
 
@@ -147,7 +151,7 @@ static void note_return(struct slice *s)
 	uint64_t ip;
 
 	if (s->origin_ip - s->p.ip < 15ull * s->p.nr_insns && s->p.insn == s->p.nr_insns &&
-	    past_insn(&s->p, s->p.nr_insns - 1, &x, &ip))
+	    past_insn(&s->p, s->p.nr_insns - 1, &x, &ip) && x.info.mnemonic == ZYDIS_MNEMONIC_RET)
 		note_origin(s, ip, 0);
 }
 
@@ -623,17 +627,64 @@ static bool find_write(struct slice *s, uint64_t addr, uint64_t value,
 	return result == PAST_WRITE_FOUND;
 }
 
-/* What malloc keeps after a block was overwritten with 'value'. */
+/* Is it a write of malloc's own: the size of a block, with three flags in its lowest bits? */
+static bool is_malloc_write(const struct slice *s, const struct value_log_write *write,
+			    uint64_t addr, uint64_t ip)
+{
+	uint64_t word;
+
+	if (write->addr != addr || write->nr_bytes != sizeof(word) || !write->bytes ||
+	    !origin_is_library(s->p.ro, ip))
+		return false;
+	memcpy(&word, write->bytes, sizeof(word));
+	return word >= MIN_CHUNK && word <= MAX_CHUNK && !(word & 8);
+}
+
+/* Moves to the first write of this thread that changed what malloc had put there. */
+static bool find_first_overrun(struct slice *s, uint64_t addr, uint64_t value, uint64_t *ip)
+{
+	struct past p = s->p, first;
+	struct value_log_write write;
+	bool found = false;
+	struct x86_insn x;
+	uint64_t at;
+
+	if (!past_is_own(&p, addr, sizeof(value)))
+		return false;
+	for (unsigned int nr = 0; nr < MAX_MOVES; nr++) {
+		if (past_find_own_write(&p, addr, sizeof(value), 0, &write) != PAST_WRITE_FOUND ||
+		    !past_insn(&p, p.insn, &x, &at) ||
+		    (!found && !value_log_keeps(&write, addr, sizeof(value), value)))
+			return false;
+		if (is_malloc_write(s, &write, addr, at)) {
+			if (!found || !past_has_all_since(&p))
+				return false;
+			s->p = first;
+			return true;
+		}
+		first = p;
+		*ip = at;
+		found = true;
+	}
+	return false;
+}
+
+/* What malloc keeps after a block was overwritten with 'value': the first write, or the last. */
 void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value)
 {
 	struct value_log_write write;
 	struct x86_insn x;
 	uint64_t ip;
 
+	if (find_first_overrun(s, addr, value, &ip)) {
+		slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr);
+		return;
+	}
 	if (find_write(s, addr, value, &write) &&
 	    value_log_keeps(&write, addr, sizeof(value), value) &&
-	    past_insn(&s->p, s->p.insn, &x, &ip) && is_change(s, &x, addr, sizeof(value), value))
-		slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr);
+	    past_insn(&s->p, s->p.insn, &x, &ip) && is_change(s, &x, addr, sizeof(value), value) &&
+	    slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr))
+		s->out->steps[0].is_part = !wrote_all(s, addr, sizeof(value), value, &write);
 }
 
 /*

@@ -43,6 +43,17 @@ static NOINLINE long use_named(struct named *named)
 {
 	return use(named->node); /* use_named */
 }
+/* The read is the last instruction of a page, the next one in two pages. */
+static NOINLINE long use_page(struct named *named)
+{
+	struct node *node;
+
+	__asm__ volatile("jmp 1f\n\t.p2align 12\n\t.skip 4090, 0x90\n1:\t" /* use_page */
+			 "mov 16(%1), %0\n\t.byte 0x0f, 0x1f, 0x44, 0, 0"
+			 : "=r"(node)
+			 : "S"(named));
+	return node->value;
+}
 static NOINLINE void overflow(struct named *to, const char *from)
 {
 	strcpy(to->name, from); /* overflow */
@@ -343,6 +354,10 @@ int main(int argc, char **argv)
 		mprotect(text, 4096, PROT_READ);
 		capitalise(text);
 	}
+	if (!strcmp(what, "page")) {
+		store(&one, 0x1230); /* main_page */
+		return (int)use_page(&one);
+	}
 	if (!strcmp(what, "divide")) {
 		set_parts(argc + 2); /* main_divide */
 		return share(100);
@@ -486,6 +501,8 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	says store "$read" 'Before, it was written by store at @store' '  main at @main_store'
 	says copy "$read" 'Before, it was written by copy at @copy' '  main at @main_copy' \
 		'Before, it was written by store at @store' '  main at @main_copy_store'
+	says page 'The pointer was read by use_page at @use_page' \
+		'Before, it was written by store at @store' '  main at @main_page'
 	says receive "$read" 'Before, it was written in a call from receive at @receive' \
 		'  main at @main_receive'
 	says jump "$read" 'Before, it was written by store at @store' '  main at @main_jump'
