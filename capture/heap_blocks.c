@@ -21,7 +21,8 @@ struct blocks {
 	size_t nr_events;
 	size_t last;   /* index of the crashing thread's newest call; nr_events: none */
 	size_t oldest; /* first event after the newest one that was missed */
-	bool *undone;  /* nr_events: the free of a realloc() that then failed (KEPT)? NULL: none */
+	bool *undone; /* of each event: is it the free of a realloc() that failed (KEPT)? NULL: none
+		       */
 	bool only_freed;
 	struct heap_block *found;
 	int nr;
@@ -516,16 +517,35 @@ static void write_call(struct auxtap_session *s, struct trace_file *file, uint64
 						&record, sizeof(record));
 }
 
+/* The first call of free() freed nothing: the one recorded as bad_free is the block's only free. */
+static void set_freed_by_second(struct heap_block *block)
+{
+	struct auxtap_crash_block *b = &block->record;
+
+	b->flags &= ~(uint32_t)AUXTAP_BLOCK_BAD_FREE;
+	b->freed_at = b->bad_free_at;
+	b->freed_tid = b->bad_free_tid;
+	block->freed = block->bad_free;
+	b->bad_free_at = 0;
+	b->bad_free_tid = 0;
+	block->bad_free = -1;
+}
+
 static void write_block(struct auxtap_session *s, struct trace_file *file, pid_t tid,
 			const struct auxtap_heap_event *events, size_t nr_events,
 			struct heap_block *block)
 {
 	struct auxtap_crash_block *b = &block->record;
 	struct auxtap_heap_call allocated, freed, bad_free, was_allocated, was_freed;
-	const bool has_freed = read_call(s, tid, events, nr_events, block->freed, &freed);
+	bool has_freed = read_call(s, tid, events, nr_events, block->freed, &freed);
 
-	if (has_freed && freed.returned)
-		b->flags |= AUXTAP_BLOCK_RETURNED;
+	if (has_freed && !freed.returned && block->bad_free >= 0 && !b->bad_free_offset) {
+		/* another thread is in it, or it was abandoned: the second one is no double free */
+		set_freed_by_second(block);
+		has_freed = read_call(s, tid, events, nr_events, block->freed, &freed);
+	}
+	if (has_freed && !(b->flags & AUXTAP_BLOCK_MAPPING))
+		b->flags |= freed.returned ? AUXTAP_BLOCK_RETURNED : AUXTAP_BLOCK_UNRETURNED;
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_HEAP_BLOCK, b, sizeof(*b));
 	if (read_call(s, tid, events, nr_events, block->allocated, &allocated))
 		write_call(s, file, b->addr, AUXTAP_BLOCK_IS_ALLOCATED, b->allocated_at,

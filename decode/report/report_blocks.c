@@ -72,6 +72,16 @@ static bool is_on_stack(const struct unwind_frames *frames, uint64_t return_addr
 	return false;
 }
 
+/*
+ * Did malloc find the block which was to be freed in one of its lists of free blocks? Its other
+ * messages that have "double free" mean that, or damage.
+ */
+static bool is_double_free(const struct report_facts *facts)
+{
+	return facts->message && (strstr(facts->message, "double free detected in tcache") ||
+				  strstr(facts->message, "double free or corruption (fasttop)"));
+}
+
 /* True if free(), or another function that frees the block, is running. */
 static bool is_being_freed(const struct auxtap_crash_block *b, const struct unwind_frames *frames)
 {
@@ -265,6 +275,7 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 			is_bad = false;
 		}
 		blocks[i].being_freed = !is_bad && is_being_freed(b, frames);
+		blocks[i].freed_again = blocks[i].being_freed && is_double_free(facts);
 		/* freeing the block was the last action of the thread */
 		if ((is_bad || blocks[i].being_freed) && rank > RANK_FREEING)
 			rank = RANK_FREEING;
@@ -398,7 +409,23 @@ static void print_call(const struct report_out *ro, const struct report_facts *f
 /* True if the block was freed before, not just now. */
 static bool was_freed(const struct report_block *block)
 {
-	return block->record.flags & AUXTAP_BLOCK_FREED && !block->being_freed;
+	const uint32_t flags = block->record.flags;
+
+	if (block->freed_again)
+		return true;
+	return flags & AUXTAP_BLOCK_FREED && !(flags & AUXTAP_BLOCK_UNRETURNED) &&
+	       !block->being_freed;
+}
+
+static const char *free_word(const struct report_block *block)
+{
+	if (block->record.flags & AUXTAP_BLOCK_MAPPING)
+		return "unmapped";
+	if (block->freed_again)
+		return "freed again";
+	if (block->being_freed)
+		return "being freed";
+	return was_freed(block) ? "freed" : "free called";
 }
 
 static const char *block_word(const struct report_block *block)
@@ -431,7 +458,7 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 			 const struct auxtap_regs *regs)
 {
 	struct pointers pointers;
-	char what[40];
+	char what[48];
 
 	for (size_t i = 0; i < facts->nr_blocks; i++) {
 		const struct report_block *block = &facts->blocks[i];
@@ -446,16 +473,13 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 		print_pointers(ro, block, &pointers);
 		if (b->flags & AUXTAP_BLOCK_BAD_FREE) {
 			if (b->bad_free_offset)
-				snprintf(what, sizeof(what), "freed at byte %" PRIu64,
+				snprintf(what, sizeof(what), "invalid free (byte %" PRIu64 ")",
 					 b->bad_free_offset);
 			print_call(ro, facts, regs, 4, b->bad_free_offset ? what : "freed again",
 				   call_of(b, AUXTAP_BLOCK_BAD_FREES));
 		}
 		if (b->freed_at)
-			print_call(ro, facts, regs, 4,
-				   is_map	    ? "unmapped" :
-				   was_freed(block) ? "freed" :
-						      "being freed",
+			print_call(ro, facts, regs, 4, free_word(block),
 				   call_of(b, AUXTAP_BLOCK_IS_FREED));
 		if (b->allocated_at)
 			print_call(ro, facts, regs, 4, is_map ? "mapped" : "allocated",

@@ -32,6 +32,7 @@ struct report_block {
 	struct auxtap_crash_block record;
 	int rank;
 	bool being_freed;	/* the call that frees it has not returned */
+	bool freed_again;	/* ... and malloc found that the block was free already */
 	bool variable_is_whole; /* the pointer is the variable, not a part of it */
 	char variable[64];	/* variable of the function that points there; "": none */
 	char function[256];

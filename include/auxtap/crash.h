@@ -191,7 +191,8 @@ struct auxtap_heap_call {
 #define AUXTAP_BLOCK_AFTER_OVERRUN 0x40 /* in use, and the next in memory after that one */
 #define AUXTAP_BLOCK_HAS_AFTER_END 0x80 /* OVERRUN: after_end is known */
 /* follows a block in use: one that had been in its memory before, and was freed */
-#define AUXTAP_BLOCK_BEFORE 0x100
+#define AUXTAP_BLOCK_BEFORE	0x100
+#define AUXTAP_BLOCK_UNRETURNED 0x200 /* FREED: that call had not returned at the death */
 
 #define AUXTAP_MAX_BLOCKS   32 /* of a file: of each pointer at most one */
 #define AUXTAP_MAX_OVERRUNS 6  /* OVERRUN and AFTER_OVERRUN, which are apart from those */

@@ -502,7 +502,7 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 	is 'block of 300 bytes at 0xX' 'allocated main @aligned' -- ./heap aligned
 	blocks ./heap abort
 	[ -z "$got" ] || fail "abort: $got"
-	is 'block of 100 bytes at 0xX' 'freed at byte 8 main @middle' \
+	is 'block of 100 bytes at 0xX' 'invalid free (byte 8) main @middle' \
 		'allocated plain(unsigned long) @plain' -- ./heap middle
 	blocks ./heap buffer
 	[ -z "$got" ] || fail "buffer: $got"

@@ -238,12 +238,26 @@ static bool is_free(const struct pending *p)
 	return p->kind == HOOK_FREE || p->kind == HOOK_REALLOC;
 }
 
+/*
+ * Can this call have been made from within the pending one, which then has not been abandoned
+ * (longjmp, an exception)? On x86 the return address of that one is still in the stack.
+ */
+static bool is_inside(const struct entry_regs *s, const struct pending *p)
+{
+	u64 word;
+
+	if (p->sp == s->sp)
+		return p->caller == s->caller; /* a tail call */
+	return p->sp > s->sp && (qp.arch->arch == AUXTAP_ARCH_AARCH64 ||
+				 (!qp_read(p->sp, &word, sizeof(word)) && word == p->caller));
+}
+
 /* True if a pending call frees the same block: this free() is called by operator delete. */
 static bool is_nested_free(const struct entry_regs *s)
 {
 	for (u32 i = 0; i < qp_heap_pending; i++)
 		if (is_free(&calls.call[i]) && calls.call[i].first_arg == s->arg[0] &&
-		    calls.call[i].sp >= s->sp)
+		    is_inside(s, &calls.call[i]))
 			return true;
 	return false;
 }
@@ -645,7 +659,7 @@ void qp_heap_log_mapping(u64 old, u64 old_len, u64 addr, u64 len)
 	drop_hooks(addr, len);
 }
 
-/* In the child: its only thread has another tid than the one that logged the events. */
+/* In the child: the events until now are the parent's, and of none of the child's threads. */
 void qp_heap_forked(void)
 {
 	hooks_lock = 0;
