@@ -124,7 +124,7 @@ uint64_t call_node_calls(const struct call_node *node)
 	uint64_t nr = 0;
 
 	if (!node->group)
-		return node->gap || node->async ? 0 : node->repeat;
+		return node->gap ? 0 : node->repeat;
 	for (const struct call_node *c = node->first; c; c = c->next)
 		nr += call_node_calls(c);
 	return nr;

@@ -166,18 +166,19 @@ static bool has_signal_or_gap(const struct call_node *node)
 	return false;
 }
 
-void call_node_drop_linker_search(struct call_tree *tree, uint64_t time)
+bool call_node_drop_linker_search(struct call_tree *tree, uint64_t time)
 {
 	struct call_node *node = tree->current, *caller = call_node_caller(tree, node);
 
 	if (has_signal_or_gap(node))
-		return;
+		return false;
 	while (node->first)
 		call_node_drop_oldest(tree, node);
 	caller->nr_dropped_insns += node->nr_insns + node->nr_dropped_insns;
 	node->nr_children = node->nr_dropped = 0;
 	node->nr_insns = node->nr_dropped_insns = 0;
 	node->time = time;
+	return true;
 }
 
 static void drop_oldest_calls(struct call_tree *tree, struct call_node *node)

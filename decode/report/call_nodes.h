@@ -91,7 +91,7 @@ void call_node_limit_tail_chain(struct call_tree *tree);
  * executed for that counts as executed in a call, but not as a call, that the caller made before;
  * except if a signal was handled meanwhile, which stays in the tree, or if there is a gap.
  */
-void call_node_drop_linker_search(struct call_tree *tree, uint64_t time);
+bool call_node_drop_linker_search(struct call_tree *tree, uint64_t time);
 /* Drops the oldest call in node; its calls and instructions still count. */
 void call_node_drop_oldest(struct call_tree *tree, struct call_node *node);
 

@@ -331,12 +331,6 @@ struct call_code_ops {
 	bool (*is_same_function)(void *ctx, uint64_t from, uint64_t to);
 	/* Is it proven that the code in [begin, end) does not switch to another stack? */
 	bool (*keeps_stack)(void *ctx, uint64_t begin, uint64_t end);
-	/*
-	 * Is it proven that the jump at 'from', in the function that begins at 'begin', leads to
-	 * code that expects another frame, as no tail call, longjmp() or stack switch does?
-	 */
-	bool (*is_wrong_jump)(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t from,
-			      uint64_t to);
 	/* Is the code at addr the same as at that time? */
 	bool (*same_code)(void *ctx, uint64_t addr, uint64_t time);
 	/* Number of instructions in [begin, end); 0: unknown. */
@@ -366,8 +360,8 @@ struct call_node *call_tree_root(struct call_tree *tree);
 /* Instructions in node and in all that it called, including dropped calls. */
 uint64_t call_node_insns(const struct call_node *node);
 /*
- * When the rows have been chosen: how many calls made in it have no row, and the instructions
- * executed in these, and by the dynamic linker to find functions.
+ * When the rows have been chosen: how many calls made in it, and signal handlers, have no row, and
+ * the instructions executed in these, and by the dynamic linker to find functions.
  */
 uint64_t call_node_hidden_calls(const struct call_node *node);
 uint64_t call_node_hidden_insns(const struct call_node *node);

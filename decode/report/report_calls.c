@@ -79,18 +79,25 @@ static uint64_t landing_pad_of(struct call_tree *tree, uint64_t call)
 	return slot->pad;
 }
 
-/* The innermost open call of the function that contains addr; NULL: none. */
+/*
+ * The innermost open call of the function that contains addr, rather one that entered the function
+ * at its start than one by a wrong pointer; NULL: none.
+ */
 static struct call_node *find_open_call(struct call_tree *tree, uint64_t addr)
 {
 	uint64_t start = call_tree_function_start(tree, addr);
+	struct call_node *within = NULL;
 	unsigned int steps = 0;
 
 	for (struct call_node *n = tree->current;
 	     start && n != &tree->root && may_search(tree, &steps); n = call_node_caller(tree, n)) {
-		if (call_tree_function_start(tree, n->addr ? n->addr : n->last_ip) == start)
+		if (call_tree_function_start(tree, n->addr ? n->addr : n->last_ip) != start)
+			continue;
+		if (!n->addr || n->addr == start)
 			return n;
+		within = within ? within : n;
 	}
-	return NULL;
+	return within;
 }
 
 /*
@@ -152,7 +159,6 @@ enum entered {
 	BY_SIGNAL,
 	BY_RETURN,
 	BY_STACK_SWITCH, /* a jump to another stack */
-	BY_WRONG_JUMP,	 /* a jump into the middle of a function, which has another frame */
 	BY_FALLTHROUGH,	 /* no branch: execution fell through from the function before it */
 };
 
@@ -170,8 +176,8 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node = call_node_add(tree, caller);
 	if (!node)
 		return -ENOMEM;
-	/* these may lead into the middle of a function */
-	if ((!other_stack && how != BY_WRONG_JUMP) || call_tree_function_start(tree, addr) == addr)
+	/* a return may lead into the middle of a function */
+	if (!other_stack || call_tree_function_start(tree, addr) == addr)
 		node->addr = addr;
 	caller->only_sigreturn_left = false;
 	node->site = site;
@@ -180,9 +186,9 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	node->time = ev->time;
 	node->known_caller = !other_stack;
 	node->async = how == BY_SIGNAL;
-	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALLTHROUGH || how == BY_WRONG_JUMP;
+	node->by_tail_call = how == BY_TAIL_CALL || how == BY_FALLTHROUGH;
 	node->by_return = how == BY_RETURN;
-	node->by_jump = how == BY_STACK_SWITCH || how == BY_WRONG_JUMP;
+	node->by_jump = how == BY_STACK_SWITCH;
 	node->by_fallthrough = how == BY_FALLTHROUGH;
 	tree->current = node;
 	return 0;
@@ -388,19 +394,25 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	return node->text ? 0 : -ENOMEM;
 }
 
-/* A PLT stub, or the resolver, jumps to the function that was called. */
-static void leave_plt(struct call_tree *tree, const struct auxtap_event *ev,
-		      const struct call_code *from, const struct call_code *to)
+/*
+ * A PLT stub, or the resolver, jumps to the function that was called. Where a signal was handled
+ * while the resolver searched, that was in the stub, and the function is its tail call.
+ */
+static int leave_plt(struct call_tree *tree, const struct auxtap_event *ev,
+		     const struct call_code *from, const struct call_code *to)
 {
 	struct call_node *node = tree->current;
+	const bool is_search = !node->async && from->in_linker && !to->in_linker,
+		   is_kept = is_search && !call_node_drop_linker_search(tree, ev->time);
 
 	node->last_ip = ev->addr;
-	if (!node->async && from->in_linker && !to->in_linker)
-		call_node_drop_linker_search(tree, ev->time);
 	/* a name is better than an address: "strcmp@plt" stays if its target has no symbol */
 	if (node->async || to->plt_stub || (tree->ops && to->start != ev->addr))
-		return;
+		return 0;
+	if (is_kept)
+		return enter(tree, ev, BY_TAIL_CALL, ev->ip, ev->addr);
 	node->addr = ev->addr;
+	return 0;
 }
 
 /*
@@ -456,19 +468,6 @@ static bool same_function(const struct call_code *from, const struct call_code *
 	return from->fde_start == to->fde_start;
 }
 
-/* Is it proven that an indirect jump leads, with its stack, to code that expects another frame? */
-static bool is_wrong_jump(struct call_tree *tree, const struct auxtap_event *ev)
-{
-	unsigned int steps = 0;
-
-	for (struct call_node *n = tree->current; n != &tree->root; n = call_node_caller(tree, n))
-		if (!may_search(tree, &steps) || called_before(n, ev->addr))
-			return false;
-	return tree->ops->is_wrong_jump &&
-	       tree->ops->is_wrong_jump(tree->ctx, ev->isa, call_tree_function_start(tree, ev->ip),
-					ev->ip, ev->addr);
-}
-
 /*
  * A jump into the middle of another function goes back into a caller (longjmp, a thrown exception)
  * or, if no call of that function is open, to another stack. If it is direct, it is taken for one
@@ -478,8 +477,6 @@ static int jumped_within(struct call_tree *tree, const struct auxtap_event *ev, 
 {
 	struct call_node *frame = find_open_call(tree, ev->addr);
 
-	if (indirect && frame != tree->current && is_wrong_jump(tree, ev))
-		return enter(tree, ev, BY_WRONG_JUMP, ev->ip, ev->addr);
 	if (!frame && indirect && may_be_forgotten(tree, ev->addr))
 		return land_in_forgotten(tree, ev);
 	if (!frame && indirect)
@@ -526,8 +523,7 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 	if (from.plt_stub || !tree->ops ||
 	    (!from.start && is_plt_code(tree, node) &&
 	     (to.start == ev->addr || from.plt_jump || (from.in_linker && !to.in_linker)))) {
-		leave_plt(tree, ev, &from, &to);
-		return 0;
+		return leave_plt(tree, ev, &from, &to);
 	}
 	if (same_function(&from, &to)) {
 		node->last_ip = ev->addr;

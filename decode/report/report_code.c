@@ -61,6 +61,21 @@ static size_t name_length(const char *name)
 	return end ? (size_t)(end - name) : strlen(name);
 }
 
+/* Are the two in different source files? Then a name that they share is of two functions. */
+static bool in_other_files(const struct report_code *at, uint64_t from, uint64_t to)
+{
+	struct auxtap_location a = {.size = sizeof(a)}, b = {.size = sizeof(b)};
+	const char *one, *other;
+
+	if (auxtap_image_set_resolve(at->images, at->pid, at->time, from, &a) || !a.nr_frames)
+		return false;
+	one = a.frames[a.nr_frames - 1].file;
+	if (auxtap_image_set_resolve(at->images, at->pid, at->time, to, &b) || !b.nr_frames)
+		return false;
+	other = b.frames[b.nr_frames - 1].file;
+	return one && other && strcmp(one, other) != 0;
+}
+
 static bool is_same_function(void *ctx, uint64_t from, uint64_t to)
 {
 	const struct report_code *at = ctx;
@@ -75,7 +90,8 @@ static bool is_same_function(void *ctx, uint64_t from, uint64_t to)
 	len = name_length(name);
 	return !auxtap_image_set_symbol(at->images, at->pid, at->time, to, &b) && b.image &&
 	       !strcmp(a.image, b.image) && b.nr_frames && b.frames[0].symbol &&
-	       name_length(b.frames[0].symbol) == len && !strncmp(name, b.frames[0].symbol, len);
+	       name_length(b.frames[0].symbol) == len && !strncmp(name, b.frames[0].symbol, len) &&
+	       !in_other_files(at, from, to);
 }
 
 static uint64_t landing_pad(void *ctx, uint64_t call)
@@ -121,40 +137,6 @@ static bool keeps_stack(void *ctx, uint64_t begin, uint64_t end)
 	return true;
 }
 
-/* As keeps_stack(), but instruction by instruction: no bytes within one are taken for another. */
-static bool keeps_stack_by_insns(const struct report_code *at, enum auxtap_isa isa, uint64_t begin,
-				 uint64_t end)
-{
-	uint8_t code[MAX_SWITCH + 4] = {0};
-	size_t size = end - begin, pos;
-	char text[160];
-	int len;
-
-	if (begin > end || size > MAX_SWITCH ||
-	    auxtap_image_set_read(at->images, at->pid, at->time, begin, code, size) !=
-		    (ssize_t)size)
-		return false;
-	for (pos = 0; pos < size; pos += (size_t)len) {
-		len = auxtap_disassemble_as(at->images, isa, begin + pos, code + pos, size - pos,
-					    text, sizeof(text));
-		if (len <= 0 ||
-		    (isa == AUXTAP_ISA_X86 ? sets_rsp(code + pos) : sets_sp(code + pos)))
-			return false;
-	}
-	return pos == size;
-}
-
-static bool is_wrong_jump(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t from,
-			  uint64_t to)
-{
-	const struct report_code *at = ctx;
-
-	return begin &&
-	       image_set_stack_at(at->images, at->pid, at->time, to) == IMAGE_STACK_HAS_FRAME &&
-	       image_set_stack_at(at->images, at->pid, at->time, from) == IMAGE_STACK_AS_AT_ENTRY &&
-	       keeps_stack_by_insns(at, isa, begin, from);
-}
-
 static uint32_t nr_insns(void *ctx, enum auxtap_isa isa, uint64_t begin, uint64_t end)
 {
 	const struct report_code *at = ctx;
@@ -193,7 +175,6 @@ const struct call_code_ops report_code_ops = {
 	.is_same_function = is_same_function,
 	.landing_pad = landing_pad,
 	.keeps_stack = keeps_stack,
-	.is_wrong_jump = is_wrong_jump,
 	.nr_insns = nr_insns,
 	.same_code = same_code,
 };

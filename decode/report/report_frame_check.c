@@ -188,18 +188,17 @@ static bool is_indirect_call(const struct report_out *ro, bool a64, uint64_t add
 }
 
 /*
- * Was the function entered in its middle, by a wrong pointer, where its code expects a frame that
- * it has set up? That frame does not exist.
+ * Was the function entered in its middle, by a wrong pointer in another function, where its code
+ * expects a frame that it has set up? That frame does not exist.
  */
 static bool is_entered_within(const struct report_out *ro, const struct call_open *call, bool a64,
 			      uint64_t pc)
 {
 	const uint64_t start = report_function_start(ro, pc);
 
-	if (!call->addr) /* is_wrong_jump() in report_calls.c */
-		return start && call->by_tail_call && call->by_jump;
-	return start && call->known_caller && !call->async && !call->by_tail_call && call->site &&
-	       call->addr != start && report_function_start(ro, call->addr) == start &&
+	return start && report_function_start(ro, call->site) != start && call->known_caller &&
+	       !call->async && !call->by_tail_call && call->site && call->addr != start &&
+	       report_function_start(ro, call->addr) == start &&
 	       is_indirect_call(ro, a64, call->site) &&
 	       image_set_stack_at(ro->images, ro->pid, ro->time, call->addr) ==
 		       IMAGE_STACK_HAS_FRAME;

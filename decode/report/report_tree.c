@@ -752,7 +752,8 @@ static void print_legend(const struct report_out *ro, const struct shown_calls *
 		fputs("  [mixed]: calls of the functions below it, in an order that is not shown\n",
 		      ro->out);
 	if (shows_inside(shown))
-		fputs("  (calls not shown): calls that it made and that have no lines\n", ro->out);
+		fputs("  (calls not shown): calls that it made, and signal handlers, that have no lines\n",
+		      ro->out);
 	if (shows_sums(shown))
 		fputs("  x N: N calls in all, in all calls of the function above\n", ro->out);
 }

@@ -24,7 +24,8 @@ grep -qE '^The calls of hot, thread [0-9]+$' text || fail "no tree"
 grep -qE '^ +36014  +t_middle ' text || fail "t_middle is not in the tree: $(cat text)"
 grep -qE '^ +instructions  of the call and its callees; its own only if it has ' text ||
 	fail "the tree has no header"
-grep -qx '  (calls not shown): calls that it made and that have no lines' text || fail "no legend"
+grep -qx '  (calls not shown): calls that it made, and signal handlers, that have no lines' text ||
+	fail "no legend"
 grep -q 'gaps lost' text && fail "gaps: $(cat text)"
 executed=$(sed -nE 's/^ +([0-9]+) instructions in all threads$/\1/p' text)
 [ "$executed" = "$(decoded hot.data)" ] ||

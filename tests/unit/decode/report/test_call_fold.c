@@ -315,7 +315,7 @@ static void times(void **state)
 	call_tree_free(tree);
 }
 
-/* An interruption, or what a gap hides, is no call. */
+/* An interruption counts as a call; what a gap hides does not. */
 static void what_is_a_call(void **state)
 {
 	struct call_node node = {.repeat = 3}, other = {.repeat = 4}, group = {.group = true};
@@ -326,6 +326,8 @@ static void what_is_a_call(void **state)
 	node.next = &other;
 	assert_int_equal(call_node_calls(&group), 7);
 	node.async = true;
+	assert_int_equal(call_node_calls(&group), 7);
+	node.gap = true;
 	assert_int_equal(call_node_calls(&node), 0);
 	assert_int_equal(call_node_calls(&group), 4);
 }

@@ -686,7 +686,11 @@ static void signals_on_the_way(void **state)
 	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x6028, 0x2000);
 	found = call_tree_current(tree);
 	assert_int_equal(found->addr, 0x2000);
-	assert_true(found->first->first->async);
+	assert_true(found->by_tail_call);
+	assert_false(found->by_jump);
+	assert_int_equal(found->parent->addr, 0x5000);
+	assert_true(found->parent->first->first->async);
+	assert_ptr_equal(found->parent->first->next, found);
 	assert_int_equal(call_tree_root(tree)->first->nr_dropped_insns, 0);
 	call_tree_free(tree);
 }
