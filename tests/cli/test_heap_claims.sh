@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What a report says of frees that did not happen, and of who damaged the heap: a call to free() that
-# faulted, and was left by siglongjmp() or is another thread's, has freed nothing; a word of malloc
-# was overwritten by the first write that damaged it, not by the last one that touched it.
+# What a report says of frees that did not happen, and of who damaged the heap: a call to free()
+# that faulted, and was left by siglongjmp() or is another thread's, has freed nothing; a word of
+# malloc was overwritten by the first write that damaged it, not by the last one that touched it.
 . "$(dirname "$0")/lib.sh"
 needs_qemu_10
 cat >claims.c <<'C'
@@ -96,7 +96,8 @@ crash() { # OPTION... -- MODE: the section on memory is in 'section', the first 
 }
 for build in 'gcc -O0' 'gcc -O2' 'clang -O2'; do
 	command -v "${build% *}" >/dev/null || continue
-	$build -g -w -fno-builtin -pthread -o claims claims.c || { fail "$build: not built"; continue; }
+	$build -g -w -fno-builtin -pthread -o claims claims.c ||
+		{ fail "$build: not built"; continue; }
 
 	crash -- left
 	grep -q "^    being freed second at $(place second)$" section &&
