@@ -114,8 +114,8 @@ static struct heap_block make_block(const struct auxtap_heap_event *e, uint32_t 
 				   .allocated = -1,
 				   .freed = -1,
 				   .bad_free = -1,
-				   .was_allocated = -1,
-				   .was_freed = -1};
+				   .before_allocated = -1,
+				   .before_freed = -1};
 }
 
 /*
@@ -295,8 +295,8 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 		block->before.allocated_tid = b->event[allocated].tid;
 		block->before.freed_at = e->caller;
 		block->before.freed_tid = e->tid;
-		block->was_allocated = (ssize_t)allocated;
-		block->was_freed = (ssize_t)i;
+		block->before_allocated = (ssize_t)allocated;
+		block->before_freed = (ssize_t)i;
 		return;
 	}
 }
@@ -536,7 +536,7 @@ static void write_block(struct auxtap_session *s, struct trace_file *file, pid_t
 			struct heap_block *block)
 {
 	struct auxtap_crash_block *b = &block->record;
-	struct auxtap_heap_call allocated, freed, bad_free, was_allocated, was_freed;
+	struct auxtap_heap_call allocated, freed, bad_free, before_allocated, before_freed;
 	bool has_freed = read_call(s, tid, events, nr_events, block->freed, &freed);
 
 	if (has_freed && !freed.returned && block->bad_free >= 0 && !b->bad_free_offset) {
@@ -554,16 +554,16 @@ static void write_block(struct auxtap_session *s, struct trace_file *file, pid_t
 		write_call(s, file, b->addr, AUXTAP_BLOCK_IS_FREED, b->freed_at, &freed);
 	if (read_call(s, tid, events, nr_events, block->bad_free, &bad_free))
 		write_call(s, file, b->addr, AUXTAP_BLOCK_BAD_FREES, b->bad_free_at, &bad_free);
-	if (block->was_freed < 0)
+	if (block->before_freed < 0)
 		return;
 	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_HEAP_BLOCK, &block->before,
 					sizeof(block->before));
-	if (read_call(s, tid, events, nr_events, block->was_allocated, &was_allocated))
+	if (read_call(s, tid, events, nr_events, block->before_allocated, &before_allocated))
 		write_call(s, file, b->addr, AUXTAP_BLOCK_WAS_ALLOCATED, block->before.allocated_at,
-			   &was_allocated);
-	if (read_call(s, tid, events, nr_events, block->was_freed, &was_freed))
+			   &before_allocated);
+	if (read_call(s, tid, events, nr_events, block->before_freed, &before_freed))
 		write_call(s, file, b->addr, AUXTAP_BLOCK_WAS_FREED, block->before.freed_at,
-			   &was_freed);
+			   &before_freed);
 }
 
 void session_write_throw_call(struct auxtap_session *s, struct trace_file *file, pid_t tid,

@@ -12,9 +12,9 @@
 struct heap_block {
 	struct auxtap_crash_block record;
 	ssize_t allocated, freed, bad_free;
-	/* if was_freed is not -1: the freed block that was at the same place before */
+	/* if before_freed is not -1: the freed block that was at the same place before */
 	struct auxtap_crash_block before;
-	ssize_t was_allocated, was_freed;
+	ssize_t before_allocated, before_freed;
 };
 
 /*

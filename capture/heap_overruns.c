@@ -256,8 +256,8 @@ static struct heap_block make_found_block(const struct auxtap_heap_event *event,
 				   .allocated = (ssize_t)b->event,
 				   .freed = -1,
 				   .bad_free = -1,
-				   .was_allocated = -1,
-				   .was_freed = -1};
+				   .before_allocated = -1,
+				   .before_freed = -1};
 }
 
 int heap_overruns_find(const struct auxtap_heap_event *event, size_t nr_events,

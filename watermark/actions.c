@@ -280,7 +280,8 @@ void explore_normalise(struct sim *sim)
 	m->produced_at_threshold = m->threshold_hit && !m->irq_raised ?
 					   m->produced_at_threshold - sim->r->produced :
 					   0;
-	if (m->flagged) { /* a record flags every loss until trace is stored again */
+	/* a flagged record covers all losses until trace is stored again: excuses are not needed */
+	if (m->flagged) {
 		m->refused_full = m->record_dropped = false;
 		m->disable_late = m->disable_late && sim->event->pending_disable;
 		m->lossy = m->lossy && m->open;
@@ -295,7 +296,7 @@ void explore_normalise(struct sim *sim)
 	m->stored = m->open && m->stored;
 	/*
 	 * these copies of registers are read when the driver switches the unit on, after it has
-	 * written them again
+	 * written them again; the base says what an erratum wrote, after that, too
 	 */
 	if (!sim->ptr_written)
 		sim->regs_ptr = 0;
@@ -305,7 +306,8 @@ void explore_normalise(struct sim *sim)
 	m->lost = m->lossy;
 	m->lost_since = m->irq_raised_at = 0;
 	m->lost_to_fault = m->lost_to_fault > sim->aux_size ? sim->aux_size + 1 : m->lost_to_fault;
-	sim->faults.unit.nr_lines = sim->c.fault ? sim->faults.unit.nr_lines % 3 : 0;
+	/* a fault may be of every third one */
+	sim->faults.unit.nr_raises = sim->c.fault ? sim->faults.unit.nr_raises % 3 : 0;
 	sim->faults.unit.nr_stops = sim->c.fault ? sim->faults.unit.nr_stops % 3 : 0;
 	sim->now = sim->stored_in_produce = sim->store_bytes = sim->input_size = sim->input_stored =
 		0;

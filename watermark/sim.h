@@ -118,7 +118,9 @@ struct monitor {
 	bool irq_late_reported;
 	/* losses since trace was last stored */
 	bool disable_late; /* the kernel disables the truncated event late (D21) */
-	bool lossy, flagged, refused_full, record_dropped;
+	bool lossy, flagged;
+	bool refused_full;   /* a begin failed for want of space (D6) */
+	bool record_dropped; /* for want of space in the buffer of records (F3) */
 	bool mute; /* the area is being unmapped or the machine freed: nothing is checked */
 	bool fault_loss_reported;
 	u64 lost, lost_to_fault, lost_since; /* to_fault: AUXTAP_LOSS_FAULT */

@@ -21,6 +21,7 @@ void pt_blocks_code_changed(struct pt_blocks *blocks)
 
 /* ---- branches ---- */
 
+/* From the image files or the code generated at run time; image_code_read() has that alone. */
 static ssize_t read_code(struct pt_blocks *blocks, uint64_t ip, void *buf, size_t size)
 {
 	const struct pt_memory *mem = blocks->mem;
@@ -92,7 +93,10 @@ static void set_end(struct pt_run *run, unsigned int nr, uint64_t last_ip)
 	run->raw = NULL;
 }
 
-/* Ends the run before its first instruction that may have been another one at the trace's time. */
+/*
+ * Of code generated at run time, the bytes executed last are known. Ends the run before its first
+ * instruction whose bytes may have changed since the trace's time.
+ */
 static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *at)
 {
 	struct pt_memory *mem = blocks->mem;
@@ -117,7 +121,10 @@ static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *
 	set_end(run, nr, last_ip);
 }
 
-/* Since when the run has the same code. A last instruction of unknown size counts as 1 byte. */
+/*
+ * The time since which the known bytes of the run have not changed; 0: they are not known to have.
+ * A last instruction of unknown size counts as 1 byte.
+ */
 static uint64_t valid_since_of(struct pt_blocks *blocks, const struct pt_run *run)
 {
 	uint64_t size = run->end_ip - run->ip + 1;

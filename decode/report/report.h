@@ -292,7 +292,8 @@ struct call_node {
 	bool gap;	    /* not a call: a gap in the trace, described by text */
 	bool exec;	    /* with gap: not a gap but an exec */
 	bool loses_callers; /* with gap: which calls were open before it is unknown after it */
-	bool folded;	    /* report_hottest.c: a recursion, within a row of the same function */
+	bool in_recursion;  /* report_hottest.c: counted in the row of an outer call of the function
+			     */
 	bool group;	    /* not a call: the calls below it were made repeatedly, in this order */
 	bool mixed;	    /* with group: their order is not kept */
 	bool varies;	    /* in a group: not always one call per round */

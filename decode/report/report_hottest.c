@@ -91,7 +91,7 @@ struct call_node **report_hottest(struct call_tree *tree, unsigned int nr_rows, 
 	for (struct call_node *n = root; hot && nodes && n; n = next_node(root, n)) {
 		if (n == root || n->is_open)
 			continue;
-		n->folded = is_recursion(n);
+		n->in_recursion = is_recursion(n);
 		hot[*nr] = (struct hot_node){.node = n, .insns = n->inclusive_insns, .order = *nr};
 		++*nr;
 	}

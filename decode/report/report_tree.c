@@ -14,7 +14,7 @@ struct shown_calls {
 	unsigned int nr, max, size;
 	struct call_node **open_rows; /* rows of the open calls, innermost first */
 	size_t nr_open_rows;
-	size_t nr_outer;	    /* open calls whose rows are not shown */
+	size_t nr_hidden_open;	    /* open calls whose rows are not shown */
 	bool lines_given;	    /* --calls N was given: as many rows, even of the start-up */
 	struct call_node **hottest; /* to be shown instead of the newest; NULL: none */
 	size_t nr_hottest;
@@ -33,7 +33,7 @@ static void show_none(struct shown_calls *shown)
 {
 	while (shown->nr)
 		shown->nodes[--shown->nr]->shown = false;
-	shown->nr_outer = 0;
+	shown->nr_hidden_open = 0;
 }
 
 /* The rows that node needs: its own, and for a group those of its calls. */
@@ -125,11 +125,11 @@ static bool in_dynamic_linker(const struct report_out *ro, const struct call_nod
 static void fill_rest(const struct report_out *ro, struct shown_calls *shown,
 		      struct call_node *root)
 {
-	for (size_t i = 0; i < shown->nr_open_rows && shown->nr_outer; i++) {
+	for (size_t i = 0; i < shown->nr_open_rows && shown->nr_hidden_open; i++) {
 		struct call_node *node = shown->open_rows[i];
 
 		if (!node->shown && show(shown, node))
-			shown->nr_outer -= node->depth;
+			shown->nr_hidden_open -= node->depth;
 		if (shown->nr == shown->max)
 			break;
 	}
@@ -140,7 +140,7 @@ static void fill_rest(const struct report_out *ro, struct shown_calls *shown,
 			if (node->first && (linker || !in_dynamic_linker(ro, node->first)))
 				show_rest(shown, node);
 		}
-		if (!shown->nr_outer)
+		if (!shown->nr_hidden_open)
 			show_rest(shown, root);
 	}
 }
@@ -207,7 +207,10 @@ static void show_callees(struct shown_calls *shown, unsigned int nr, struct call
 	}
 }
 
-/* Shows the open calls, at most as half of the rows: a quarter of these are the outermost calls. */
+/*
+ * Shows open calls in at most half of the rows. If they do not all fit, a quarter of that half is
+ * for the outermost ones, the rest for the innermost.
+ */
 static void show_open(struct shown_calls *shown)
 {
 	size_t most = (shown->max + 1) / 2, outer = most / 4, hidden = 0;
@@ -222,7 +225,7 @@ static void show_open(struct shown_calls *shown)
 		else
 			hidden += node->depth;
 	}
-	shown->nr_outer = hidden;
+	shown->nr_hidden_open = hidden;
 }
 
 /* Sets nr_above of each shown row of open calls; returns the number farther out than these. */
@@ -310,10 +313,10 @@ static void show_hottest(const struct report_out *ro, struct shown_calls *shown)
 		struct call_node *node = shown->hottest[i];
 		const struct call_node *up = node->parent;
 
-		/* it is counted in the row of its own function */
-		if (node->folded && (up->shown || up->folded))
+		/* it is counted in the row of the outer call of the same function */
+		if (node->in_recursion && (up->shown || up->in_recursion))
 			continue;
-		if (up->parent && ((!up->shown && !up->is_open && !up->folded) ||
+		if (up->parent && ((!up->shown && !up->is_open && !up->in_recursion) ||
 				   (!shown->lines_given && in_dynamic_linker(ro, node))))
 			continue;
 		if (!show(shown, node))
@@ -341,9 +344,10 @@ static void choose_nodes(const struct report_out *ro, struct shown_calls *shown,
 	if (current != call_tree_current(tree) && root->last->gap)
 		show(shown, root->last);
 	show_callees(shown, inner, NULL);
-	if (inner == nr_open && !shown->nr_outer)
+	if (inner == nr_open && !shown->nr_hidden_open)
 		show_children(shown, root, (shown->max - shown->nr) / 2 + 1);
-	/* then what those called, except calls inside the dynamic linker: fill() adds these last */
+	/* then what those called, except calls inside the dynamic linker: with --calls these come
+	 * last */
 	for (unsigned int i = nr_open; i < shown->nr && shown->nr < shown->max; i++) {
 		if (shown->nodes[i]->first && !in_dynamic_linker(ro, shown->nodes[i]->first))
 			show_children(shown, shown->nodes[i], 4);
@@ -353,8 +357,9 @@ static void choose_nodes(const struct report_out *ro, struct shown_calls *shown,
 }
 
 /*
- * The target of a PLT stub has no symbol: names the image that node executed last, unless that is
- * still ld.so. After ld.so has resolved the symbol, the function has a row of its own.
+ * Where the function of a row is that is still named after its PLT stub, because the stub's target
+ * has no symbol: in the image that was executed last. Nothing, while that is ld.so, which is still
+ * searching for the target.
  */
 static void location_of_target(const struct report_out *ro, const struct call_node *node,
 			       char *location, size_t location_size)

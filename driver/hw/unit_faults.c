@@ -103,7 +103,7 @@ u32 unit_faults_irq_delay_bytes(const struct unit_faults *f, u64 page_size)
 
 unsigned int unit_faults_line(struct unit_faults *f, u64 *delay_ns)
 {
-	bool third = !(++f->nr_lines % 3);
+	bool third = !(++f->nr_raises % 3);
 
 	*delay_ns = f->fault == UNIT_IRQ_LATE && third ? UNIT_IRQ_LATE_NS : 0;
 	if (f->fault == UNIT_IRQ_LOST && third)

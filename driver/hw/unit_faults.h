@@ -31,7 +31,8 @@ enum unit_fault {
 /* State of one unit. fault may change while the unit is off. */
 struct unit_faults {
 	enum unit_fault fault;
-	u32 nr_lines, nr_stops; /* raises and stops so far: some faults occur only at every third */
+	/* of the interrupt line and the unit, so far: some faults occur only at every third */
+	u32 nr_raises, nr_stops;
 	bool linked;   /* the unit has read an END entry, but not yet the one it links to */
 	u64 uncleared; /* status bits that the driver has cleared and the fault has kept */
 };

@@ -441,8 +441,8 @@ static void before_it(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1020, 32, DYING);
 	assert_int_equal(find(0x1028), 1);
 	assert_int_equal(found[0].record.addr, 0x1020);
-	assert_int_equal(found[0].was_allocated, 0);
-	assert_int_equal(found[0].was_freed, 1);
+	assert_int_equal(found[0].before_allocated, 0);
+	assert_int_equal(found[0].before_freed, 1);
 	assert_int_equal(found[0].before.flags, AUXTAP_BLOCK_BEFORE);
 	assert_int_equal(found[0].before.addr, 0x1000);
 	assert_int_equal(found[0].before.nr_bytes, 64);
@@ -458,16 +458,16 @@ static void before_it(void **state)
 	/* freed itself: who had it before is of no interest */
 	event(AUXTAP_HEAP_FREED, 0x1020, 0, DYING);
 	assert_int_equal(find(0x1028), 1);
-	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
 	/* not as far as the pointer */
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
 	assert_int_equal(find(0x1020), 1);
-	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
 	assert_int_equal(find(0x1008), 1);
-	assert_int_equal(found[0].was_freed, 1);
+	assert_int_equal(found[0].before_freed, 1);
 	/* an own allocator's block is still in use around it */
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
@@ -476,7 +476,7 @@ static void before_it(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, DYING);
 	assert_int_equal(find(0x1018), 1);
 	assert_int_equal(found[0].record.addr, 0x1010);
-	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
 	/* operator new calls malloc, and delete free: both are events */
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 32, DYING);
@@ -484,7 +484,7 @@ static void before_it(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 24, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 24, DYING);
 	assert_int_equal(find(0x1008), 1);
-	assert_int_equal(found[0].was_freed, 1);
+	assert_int_equal(found[0].before_freed, 1);
 	/* realloc() left it where it was */
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
@@ -492,16 +492,16 @@ static void before_it(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
 	events[nr_events - 1].caller = events[nr_events - 2].caller;
 	assert_int_equal(find(0x1008), 1);
-	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
 	events[nr_events - 1].tid = OTHER; /* another's call */
 	assert_int_equal(find(0x1008), 1);
-	assert_int_equal(found[0].was_freed, 1);
+	assert_int_equal(found[0].before_freed, 1);
 	/* its allocation was missed */
 	start(NULL);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
 	assert_int_equal(find(0x1000), 1);
-	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
 }
 
 /* A smaller block, or a call of realloc() that moved another, between the two is passed over. */
@@ -514,8 +514,8 @@ static void before_others(void **state)
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
 	assert_int_equal(find(0x1020), 1);
-	assert_int_equal(found[0].was_allocated, 0);
-	assert_int_equal(found[0].was_freed, 1);
+	assert_int_equal(found[0].before_allocated, 0);
+	assert_int_equal(found[0].before_freed, 1);
 	/* one call of realloc(), which took a block out of another one's memory */
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
@@ -523,7 +523,7 @@ static void before_others(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1020, 16, DYING);
 	events[2].caller = events[1].caller;
 	assert_int_equal(find(0x1028), 1);
-	assert_int_equal(found[0].was_freed, 1);
+	assert_int_equal(found[0].before_freed, 1);
 	/* the pointer is right past the block in use: nothing is said of what was there */
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
@@ -531,7 +531,7 @@ static void before_others(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 16, DYING);
 	assert_int_equal(find(0x1010), 1);
 	assert_int_equal(found[0].record.flags, 0);
-	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
 }
 
 /* What it was allocated by is an allocation, and not from before events that are missing. */
@@ -543,15 +543,15 @@ static void before_unknown(void **state)
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, OTHER);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
 	assert_int_equal(find(0x1000), 1);
-	assert_int_equal(found[0].was_allocated, 0);
-	assert_int_equal(found[0].was_freed, 2);
+	assert_int_equal(found[0].before_allocated, 0);
+	assert_int_equal(found[0].before_freed, 2);
 	start(NULL);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
 	event(AUXTAP_HEAP_MISSED, 0, 0, OTHER);
 	event(AUXTAP_HEAP_FREED, 0x1000, 0, DYING);
 	event(AUXTAP_HEAP_ALLOCATED, 0x1000, 64, DYING);
 	assert_int_equal(find(0x1008), 1);
-	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
 }
 
 /* Memory beside a block may be used anew; what is in it is of an own allocator, or was freed. */
@@ -636,7 +636,7 @@ static void kept_around(void **state)
 	event(AUXTAP_HEAP_ALLOCATED, 0x1010, 16, OTHER);
 	assert_int_equal(find(0x1018), 1);
 	assert_int_equal(found[0].record.addr, 0x1010);
-	assert_int_equal(found[0].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
 	assert_int_equal(find(0x1004), 1);
 	assert_int_equal(found[0].record.addr, 0x1000);
 	assert_int_equal(found[0].record.flags, 0);

@@ -95,8 +95,8 @@ static void only(unsigned int nr)
 	assert_int_equal(found[0].allocated, nr);
 	assert_int_equal(found[1].record.flags, AUXTAP_BLOCK_AFTER_OVERRUN);
 	/* what was in their memory before is not looked for */
-	assert_int_equal(found[0].was_freed, -1);
-	assert_int_equal(found[1].was_freed, -1);
+	assert_int_equal(found[0].before_freed, -1);
+	assert_int_equal(found[1].before_freed, -1);
 	assert_int_equal(found[1].record.addr, block(nr + 1));
 	assert_int_equal(found[1].allocated, nr + 1);
 }
