@@ -21,8 +21,8 @@ struct blocks {
 	size_t nr_events;
 	size_t last;   /* index of the crashing thread's newest call; nr_events: none */
 	size_t oldest; /* first event after the newest one that was missed */
-	bool *undone; /* of each event: is it the free of a realloc() that failed (KEPT)? NULL: none
-		       */
+	/* of each event: is it the free of a realloc() that failed (KEPT)? NULL: none is */
+	bool *undone;
 	bool only_freed;
 	struct heap_block *found;
 	int nr;
@@ -269,6 +269,19 @@ static bool is_resized(const struct auxtap_heap_event *freed,
 	       freed->tid == allocated->tid;
 }
 
+/*
+ * The first of the frees until event 'last' of the block that was allocated by event nr: when a
+ * thread exits, the C library frees the blocks of its own cache a second time.
+ */
+static size_t first_free(const struct blocks *b, size_t nr, size_t last)
+{
+	for (size_t i = nr + 1; i < last; i++)
+		if (b->event[i].kind == AUXTAP_HEAP_FREED &&
+		    b->event[i].addr == b->event[nr].addr && !is_undone(b, i))
+			return i;
+	return last;
+}
+
 /* Adds the freed block that contained the pointer before event nr allocated this one. */
 static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 		       struct heap_block *block)
@@ -290,6 +303,8 @@ static void add_before(const struct blocks *b, size_t nr, uint64_t pointer,
 		allocated = newest_allocation(b, e->addr, i);
 		if (allocated == i || !is_inside(pointer, &b->event[allocated]))
 			continue;
+		i = first_free(b, allocated, i);
+		e = &b->event[i];
 		block->before = make_block(&b->event[allocated], AUXTAP_BLOCK_BEFORE).record;
 		block->before.allocated_at = b->event[allocated].caller;
 		block->before.allocated_tid = b->event[allocated].tid;

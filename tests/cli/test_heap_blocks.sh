@@ -211,6 +211,11 @@ int main(int, char **argv)
 			munmap(at + 4096, 4096);
 		if (!strcmp(what, "map gone"))
 			munmap(at, 8192); /* unmapping */
+		if (!strcmp(what, "map shrunk")) {
+			at = (char *)mremap(at, 8192, 4096, 0);
+			sink++;
+			die(at);
+		}
 		if (!strcmp(what, "map moved"))
 			at = (char *)mremap(at, 8192, 1 << 24, MREMAP_MAYMOVE); /* moving */
 		sink++;
@@ -514,6 +519,7 @@ for build in '-O1 -no-pie' '-O2 -static' '-O2 -static-pie'; do
 	is 'unmapped memory of 4096 bytes at 0xX' 'unmapped main at heap.cc:'"$(($(line unmapping) - 2))" \
 		'mapped main @mapping' -- ./heap 'map end'
 	grep -q '  mapped memory of 8192 bytes' section && fail "map end: $(cat section)"
+	is 'mapped memory of 4096 bytes at 0xX' 'mapped main @mapping' -- ./heap 'map shrunk'
 	is 'mapped memory of 16777216 bytes at 0xX' 'mapped main @moving' -- ./heap 'map moved'
 	blocks ./heap mapped
 	[[ $got != *16777216* ]] || fail "mapped: $got"

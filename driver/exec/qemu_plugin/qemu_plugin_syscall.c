@@ -208,6 +208,17 @@ static void report_refused(struct qemu_rec *rec, enum qemu_call call, int64_t re
 	qp_message(rec, QEMU_MSG_REFUSED, &what, 1);
 }
 
+/* mremap(): a mapping that stays where it is gets, or loses, only what is at its end. */
+static void log_remapping(u64 old, u64 old_len, u64 addr, u64 len)
+{
+	if (addr != old)
+		qp_heap_log_mapping(old, old_len, addr, len);
+	else if (len < old_len)
+		qp_heap_log_mapping(old + len, old_len - len, 0, 0);
+	else if (len > old_len)
+		qp_heap_log_mapping(0, 0, old + old_len, len - old_len);
+}
+
 void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result)
 {
 	struct qemu_rec *rec = qp_rec;
@@ -246,7 +257,7 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 	case QEMU_CALL_MREMAP:
 		word[2] = (u64)result;
 		word[3] = (call_arg[2] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
-		qp_heap_log_mapping(word[0], word[1], word[2], word[3]);
+		log_remapping(word[0], word[1], word[2], word[3]);
 		qp_block_moved(word[0], word[2], word[3]);
 		qp_message(rec, QEMU_MSG_REMAP, word, 8);
 		break;
