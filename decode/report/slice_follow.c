@@ -542,6 +542,24 @@ static unsigned int other_bytes(uint64_t addr, unsigned int nr_bytes,
 }
 
 /*
+ * May the system call that the block ends with have written all the bytes? Of most calls the log
+ * has the range that they fill, and only what they changed there.
+ */
+static bool may_fill(const struct past *p, uint64_t addr, unsigned int nr_bytes)
+{
+	struct value_log_entry entry;
+	struct value_log_write write;
+	size_t at = p->end;
+
+	while (value_log_back(p->log, &at, &entry) && at > p->at)
+		if (entry.insn == AUXTAP_VALUES_AFTER && value_log_void(&entry, &write) &&
+		    addr - write.addr < write.nr_bytes &&
+		    addr - write.addr + nr_bytes <= write.nr_bytes)
+			return true;
+	return false;
+}
+
+/*
  * Did the line of the newest step, where s->p is, write all the bytes, be it with several
  * instructions, as memcpy() does? last: what its last one wrote.
  */
@@ -606,7 +624,9 @@ static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 		return;
 	if (s->out->nr && s->out->steps[s->out->nr - 1].ip == ip)
 		s->out->steps[s->out->nr - 1].is_part =
-			!wrote_all(s, addr, nr_bytes, value, &write);
+			!wrote_all(s, addr, nr_bytes, value, &write) &&
+			!(x.info.mnemonic == ZYDIS_MNEMONIC_SYSCALL &&
+			  may_fill(&s->p, addr, nr_bytes));
 	from = x.info.mnemonic == ZYDIS_MNEMONIC_PUSH ? &x.op[0] : &x.op[1];
 	if (from->type != ZYDIS_OPERAND_TYPE_REGISTER || addr < write.addr ||
 	    addr + nr_bytes > write.addr + write.nr_bytes)

@@ -43,6 +43,19 @@ static NOINLINE long use_named(struct named *named)
 {
 	return use(named->node); /* use_named */
 }
+/* The system call writes zeros over zeros, too: it is not said that it wrote a part. */
+static NOINLINE int status(void)
+{
+	union {
+		struct stat status;
+		struct node *node[sizeof(struct stat) / sizeof(struct node *)];
+	} it;
+
+	memset(&it, 0, sizeof(it));
+	if (stat("prog.c", &it.status)) /* status */
+		return 0;
+	return (int)use(it.node[6]);
+}
 /* The read is the last instruction of a page, the next one in two pages. */
 static NOINLINE long use_page(struct named *named)
 {
@@ -358,6 +371,8 @@ int main(int argc, char **argv)
 		store(&one, 0x1230); /* main_page */
 		return (int)use_page(&one);
 	}
+	if (!strcmp(what, "status"))
+		return status(); /* main_status */
 	if (!strcmp(what, "divide")) {
 		set_parts(argc + 2); /* main_divide */
 		return share(100);
@@ -503,6 +518,8 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 		'Before, it was written by store at @store' '  main at @main_copy_store'
 	says page 'The pointer was read by use_page at @use_page' \
 		'Before, it was written by store at @store' '  main at @main_page'
+	says status 'The pointer was written in a call from status at @status' \
+		'  main at @main_status'
 	says receive "$read" 'Before, it was written in a call from receive at @receive' \
 		'  main at @main_receive'
 	says jump "$read" 'Before, it was written by store at @store' '  main at @main_jump'
