@@ -287,7 +287,7 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 
 	if (ev->tid == s->opts.tid)
 		s->stats.ended = true;
-	if (!st) /* it has no event of its own */
+	if (!st) /* it has no perf event of its own */
 		return 0;
 	st->disabled = true;
 	ret = s->recorder->thread_exited(s, st, ev, err);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Writes packed files: a byte-for-byte copy of a recording up to its metadata, then new metadata.
- * So stock perf reads the packed file like the recording.
+ * Writes packed files: a byte-for-byte copy of a recording (header, data, features), then new
+ * records of auxtap's own (the metadata, layout.h) instead of the recording's. Stock perf does not
+ * read those, so the packed file is to it like the recording.
  */
 #include "reader.h"
 
