@@ -170,9 +170,8 @@ const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT])
 
 	buf[0] = 0;
 	if (report_word_text(word, text))
-		/* an integer may look so, too */
-		snprintf(buf, FAULT_TEXT, "%s %s \"%s\"", before,
-			 strlen(text) == 4 ? "as text" : "the text", text);
+		/* an integer or address may look so, too */
+		snprintf(buf, FAULT_TEXT, "%s as text \"%s\"", before, text);
 	return buf;
 }
 
@@ -190,7 +189,7 @@ static const char *append_pointer_text(const char *what, const struct fault_acce
 		snprintf(buf, size, "%s; %s is 0x%llx%s", what, a->text_reg,
 			 (unsigned long long)a->text_value, text);
 	else if (a->known && a->text_reg[0] && a->text_value == addr)
-		snprintf(buf, size, "%s%s", what, fault_text("; it is", addr, text));
+		snprintf(buf, size, "%s%s", what, fault_text(";", addr, text));
 	else
 		snprintf(buf, size, "%s", what);
 	return buf;
@@ -275,7 +274,7 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 		snprintf(fault->where, sizeof(fault->where), "%s%s",
 			 fault_canonical(regs, ip) ? "where nothing is mapped" :
 						     "which is no address at all",
-			 fault_text(fault_canonical(regs, ip) ? ":" : " but", ip, text));
+			 fault_text(",", ip, text));
 	else if (regs->arch == AUXTAP_ARCH_AARCH64 && ip & 3)
 		snprintf(fault->where, sizeof(fault->where),
 			 "where no instruction begins: their addresses are multiples of 4");

@@ -227,13 +227,13 @@ void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs
 		fault->bad_return = true;
 		snprintf(fault->why, sizeof(fault->why),
 			 "it returns to 0x%llx, which is no address at all%s",
-			 (unsigned long long)to, fault_text(" but", to, text));
+			 (unsigned long long)to, fault_text(",", to, text));
 	} else if (!fault->access.known && facts->crash.si_code == SI_KERNEL &&
 		   branch_target(facts, regs, &insn, &to) && !fault_canonical(regs, to)) {
 		snprintf(fault->why, sizeof(fault->why),
 			 "it %s 0x%llx, which is no address at all%s",
 			 insn.info.mnemonic == ZYDIS_MNEMONIC_CALL ? "calls" : "jumps to",
-			 (unsigned long long)to, fault_text(" but", to, text));
+			 (unsigned long long)to, fault_text(",", to, text));
 	}
 }
 

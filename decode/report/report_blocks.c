@@ -538,7 +538,7 @@ void report_overruns_print(const struct report_out *ro, const struct report_fact
 			if (b->flags & AUXTAP_BLOCK_HAS_AFTER_END)
 				fprintf(ro->out, " with 0x%" PRIx64, b->after_end);
 			if (report_word_text(b->after_end, text))
-				fprintf(ro->out, ", the text \"%s\"", text);
+				fprintf(ro->out, ", as text \"%s\"", text);
 		}
 		fputc('\n', ro->out);
 		print_call(ro, facts, regs, 4, "allocated", call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));

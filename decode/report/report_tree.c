@@ -751,7 +751,8 @@ static void print_legend(const struct report_out *ro, const struct shown_calls *
 		fputs("  [fall-through]: the function above it ran on into it, without a call or a jump\n",
 		      ro->out);
 	if (shows_group(shown, false))
-		fputs("  [repeated]: the calls below it were made in this order, again and again\n",
+		fputs("  [repeated]: the calls below it were made again and again, in this order, each once or several "
+		      "times in a row\n",
 		      ro->out);
 	if (shows_group(shown, true))
 		fputs("  [mixed]: calls of the functions below it, in an order that is not shown\n",

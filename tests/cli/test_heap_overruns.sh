@@ -105,11 +105,11 @@ for build in 'gcc -O0' 'gcc -O2' 'gcc -O1 -static' 'clang -O2' \
 	if [[ $build == aarch64* ]]; then
 		command -v qemu-aarch64 >/dev/null || continue
 	fi
-	is "$after, the text \"er than \"" ./over text
+	is "$after, as text \"er than \"" ./over text
 	is "$after" ./over zero
 	is "$after" ./over ints
-	is "$after, the text \"1xxxxxxx\"" ./over before
-	is "$after, the text \"er than \"" ./over free
+	is "$after, as text \"1xxxxxxx\"" ./over before
+	is "$after, as text \"er than \"" ./over free
 	damage ./over fits
 	[ -z "$damage" ] || fail "$build fits: $damage"
 done

@@ -155,7 +155,7 @@ try:
     for block in overruns:
         row = rows.pop(0)
         assert 'block of %s bytes at %s: ' % (grouped(block['bytes']), block['address']) in row, row
-        assert row.endswith('overwritten with %s, the text "xxxxxxxx"' % block['after_end']), row
+        assert row.endswith('overwritten with %s, as text "xxxxxxxx"' % block['after_end']), row
     rows = texts('#overruns .lastcall') if overruns else []
     assert all('heap_overflow.c:' in row for row in rows) and len(rows) >= len(overruns), rows
 

@@ -200,7 +200,7 @@ def check_overruns(lines, report):
             word = int(block['after_end'], 16).to_bytes(8, 'little').rstrip(b'\0')
             line += ' with ' + block['after_end']
             if len(word) >= 4 and all(0x20 <= byte <= 0x7e for byte in word):
-                line += ', the text "%s"' % word.decode()
+                line += ', as text "%s"' % word.decode()
         assert lines[0] == line, (lines[0], line)
         lines.pop(0)
         allocated(block)

@@ -119,7 +119,7 @@ static void non_canonical_pointer(void **state)
 	assert_string_equal(
 		fault.why,
 		"it wrote to 0x4141414141414141 (1 byte); no such address exists on this "
-		"processor; it is the text \"AAAAAAAA\"");
+		"processor; as text \"AAAAAAAA\"");
 }
 
 /* Read from a pointer that is a part of a text; of bytes that cannot be printed nothing is said. */
@@ -136,7 +136,7 @@ static void text_as_pointer(void **state)
 	assert_string_equal(
 		fault.why,
 		"it read from 0x6675622073746928 (4 bytes); no such address exists on this "
-		"processor; rax is 0x6675622073746920, the text \" its buf\"");
+		"processor; rax is 0x6675622073746920, as text \" its buf\"");
 	/* an address that there could be */
 	facts.crash.flags |= AUXTAP_CRASH_ADDR_VALID;
 	facts.crash.fault_addr = 0x79656b76;

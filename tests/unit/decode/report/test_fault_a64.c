@@ -248,8 +248,8 @@ static void jumps(void **state)
 		"it jumped to 0x400102, where no instruction begins: their addresses are multiples of 4");
 	regs = regs_at(0x41414141414140);
 	fault = explain(SIGSEGV, SEGV_MAPERR, 0x41414141414140, 0, &regs);
-	assert_string_equal(fault.why, "it jumped to 0x41414141414140, which is no address at all "
-				       "but the text \"@AAAAAA\"");
+	assert_string_equal(fault.why, "it jumped to 0x41414141414140, which is no address at all, "
+				       "as text \"@AAAAAA\"");
 }
 
 static void undefined(void **state)
