@@ -234,7 +234,7 @@ static void jumps(void **state)
 
 	(void)state;
 	assert_true(fault.bad_ip);
-	assert_string_equal(fault.why, "it jumped to 0x2a2a2a2a, where nothing is mapped: "
+	assert_string_equal(fault.why, "it jumped to 0x2a2a2a2a, where nothing is mapped, "
 				       "as text \"****\"");
 	regs = regs_at(0x500010);
 	fault = explain(SIGSEGV, SEGV_ACCERR, 0x500010, 0, &regs);
