@@ -14,7 +14,7 @@ const KIND_TIPS = {
 	by_jump: 'Entered by a jump that may be no tail call; the functions above it may be on another ' +
 		'stack, or no longer open.',
 	fallthrough: 'The function above it ran on into it, without a call or a jump.',
-	repeated: 'The calls below it were made in this order, again and again.',
+	repeated: 'The calls below it were made again and again, in this order, each once or several times in a row.',
 	mixed: 'Calls of the functions below it, in an order that is not shown.',
 };
 

@@ -27,8 +27,8 @@ function beforeNode(before, call) {
 
 function blockNode(block, dying) {
 	const call = (what, made) => heapCallNode(what, made, dying);
-	const words = block.is_mapping ? ['unmapped memory', 'mapped memory', 'unmapped', 'mapped'] :
-		['freed block', 'block', 'freed', 'allocated'];
+	const words = block.is_mapping ? ['unmapped memory', 'mapped memory', 'mapped'] :
+		['freed block', 'block', 'allocated'];
 	const size = block.bytes === null ? '' : ` of ${number(block.bytes)} bytes`;
 	const pointers = block.pointers.map(at => (at.variable ? `${at.is_part ? 'in ' : ''}${safe(at.variable)} of ${safe(at.function)}` :
 		at.register || 'the fault’s address') +
@@ -40,9 +40,9 @@ function blockNode(block, dying) {
 		`${block.is_unknown ? 'memory not known to be allocated,' :
 			block.is_freed ? words[0] : words[1]}${size} at ${block.address}`,
 		pointers.length ? `: ${pointers.join(', ')}` : ''),
-	call(block.bad_free_offset ? `freed at byte ${number(block.bad_free_offset)}` : 'freed again',
-		block.bad_free), call(block.is_freed ? words[2] : 'being freed', block.freed),
-	call(words[3], block.allocated), beforeNode(block.before, call));
+	call(block.bad_free_offset ? `invalid free (byte ${number(block.bad_free_offset)})` : 'freed again',
+		block.bad_free), call((block.free_state || '').replace('_', ' '), block.freed),
+	call(words[2], block.allocated), beforeNode(block.before, call));
 }
 
 function blocksCard(report) {
@@ -65,7 +65,7 @@ function overrunNode(block, dying) {
 	const text = wordText(block.after_end), size = at => `block of ${number(at.bytes)} bytes at ${at.address}`;
 
 	return node('div', 'block', node('p', 'bad', `${size(block)}: what malloc keeps right after it was overwritten`,
-		block.after_end ? ` with ${block.after_end}` : null, text === null ? null : `, the text "${text}"`),
+		block.after_end ? ` with ${block.after_end}` : null, text === null ? null : `, as text "${text}"`),
 	heapCallNode('allocated', block.allocated, dying),
 	block.next && node('p', '', `${size(block.next)}, the next in memory`),
 	block.next && heapCallNode('allocated', block.next.allocated, dying));

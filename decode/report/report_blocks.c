@@ -417,15 +417,26 @@ static bool was_freed(const struct report_block *block)
 	       !block->being_freed;
 }
 
-static const char *free_word(const struct report_block *block)
+/* What the call that freed the block did, in the text and in JSON. */
+enum free_state { FREE_DONE, FREE_AGAIN, FREE_RUNNING, FREE_CALLED, FREE_UNMAPPED };
+static const char *const free_words[] = {
+	[FREE_DONE] = "freed",	       [FREE_AGAIN] = "freed again", [FREE_RUNNING] = "being freed",
+	[FREE_CALLED] = "free called", [FREE_UNMAPPED] = "unmapped",
+};
+static const char *const free_states[] = {
+	[FREE_DONE] = "freed",	       [FREE_AGAIN] = "freed_again", [FREE_RUNNING] = "being_freed",
+	[FREE_CALLED] = "free_called", [FREE_UNMAPPED] = "unmapped",
+};
+
+static enum free_state free_state(const struct report_block *block)
 {
 	if (block->record.flags & AUXTAP_BLOCK_MAPPING)
-		return "unmapped";
+		return FREE_UNMAPPED;
 	if (block->freed_again)
-		return "freed again";
+		return FREE_AGAIN;
 	if (block->being_freed)
-		return "being freed";
-	return was_freed(block) ? "freed" : "free called";
+		return FREE_RUNNING;
+	return was_freed(block) ? FREE_DONE : FREE_CALLED;
 }
 
 static const char *block_word(const struct report_block *block)
@@ -479,7 +490,7 @@ void report_blocks_print(const struct report_out *ro, const struct report_facts 
 				   call_of(b, AUXTAP_BLOCK_BAD_FREES));
 		}
 		if (b->freed_at)
-			print_call(ro, facts, regs, 4, free_word(block),
+			print_call(ro, facts, regs, 4, free_words[free_state(block)],
 				   call_of(b, AUXTAP_BLOCK_IS_FREED));
 		if (b->allocated_at)
 			print_call(ro, facts, regs, 4, is_map ? "mapped" : "allocated",
@@ -629,6 +640,8 @@ void report_json_pointed_memory(struct report_json *json, const struct auxtap_re
 		put_call(json, regs, "allocated", b->allocated_at,
 			 call_of(b, AUXTAP_BLOCK_IS_ALLOCATED));
 		put_call(json, regs, "freed", b->freed_at, call_of(b, AUXTAP_BLOCK_IS_FREED));
+		json_out_text(j, "free_state",
+			      b->freed_at ? free_states[free_state(&facts->blocks[i])] : NULL);
 		put_call(json, regs, "bad_free", b->flags & AUXTAP_BLOCK_BAD_FREE,
 			 call_of(b, AUXTAP_BLOCK_BAD_FREES));
 		if (b->flags & AUXTAP_BLOCK_BAD_FREE)

@@ -195,6 +195,11 @@ void report_origin_check(const struct report_out *ro, const struct report_facts 
 		origin->kind = REPORT_ORIGIN_UNKNOWN;
 }
 
+static bool is_freed(const struct auxtap_crash_block *block)
+{
+	return block->flags & AUXTAP_BLOCK_FREED && !(block->flags & AUXTAP_BLOCK_UNRETURNED);
+}
+
 void report_origin_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct report_origin *origin)
 {
@@ -224,8 +229,7 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 	if (block)
 		fprintf(ro->out,
 			", from byte %" PRIu64 " of the %s of %" PRIu64 " bytes at 0x%" PRIx64,
-			origin->addr - block->addr,
-			block->flags & AUXTAP_BLOCK_FREED ? "freed block" : "block",
+			origin->addr - block->addr, is_freed(block) ? "freed block" : "block",
 			block->nr_bytes, block->addr);
 	else if (origin->variable && !origin->variable_off && origin->variable_size == 8)
 		fprintf(ro->out, ", from the variable %s", report_symbol(ro, origin->variable));

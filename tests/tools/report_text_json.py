@@ -237,12 +237,10 @@ def check_blocks(lines, report):
         for call in [c for c in calls if block[c]]:
             made, line = block[call], lines.pop(0)
             wrong = block.get('bad_free_offset')
-            said = (words[call == 'allocated'],)
-            if call == 'freed' and not block['is_freed']:
-                said = 'being freed', 'free called'
-            if call == 'bad_free':
-                said = ('invalid free (byte %d)' % wrong if wrong else 'freed again',)
-            assert line.startswith(tuple('    %s ' % text for text in said)), (line, said)
+            said = words[1] if call == 'allocated' else \
+                'invalid free (byte %d)' % wrong if wrong and call == 'bad_free' else \
+                'freed again' if call == 'bad_free' else block['free_state'].replace('_', ' ')
+            assert line.startswith('    %s ' % said), (line, said)
             assert name_of(made['callers'][0]) in line, (line, made)
             assert ('in a call from' in line) == made['in_call'], (line, made)
             assert ('(tail call)' in line) == ('tail_call' in made['callers'][0]), (line, made)
