@@ -42,6 +42,13 @@ static void *in_free(void *at)
 	first(at);
 	return NULL;
 }
+/* Dies with the pointer in a register. */
+static NOINLINE void die(void *at)
+{
+	__asm__ volatile("" : "+b"(at));
+	*(volatile int *)0x10008 = 1;
+	__asm__ volatile("" : : "b"(at));
+}
 static NOINLINE void wipe(char *at, size_t size)
 {
 	memset(at - 8, 0, size); /* wipe */
@@ -68,6 +75,13 @@ int main(int argc, char **argv)
 			first(bad);
 		signal(SIGSEGV, SIG_DFL);
 		second(bad); /* main_second */
+	}
+	if (!strcmp(argv[1], "called")) {
+		signal(SIGSEGV, leave);
+		if (!sigsetjmp(back, 1))
+			first(bad);
+		signal(SIGSEGV, SIG_DFL);
+		die(bad);
 	}
 	if (!strcmp(argv[1], "thread")) {
 		signal(SIGSEGV, wait_for_ever);
@@ -103,6 +117,11 @@ for build in 'gcc -O0' 'gcc -O2' 'clang -O2'; do
 	grep -q "^    being freed second at $(place second)$" section &&
 		! grep -q 'freed again\|freed *first\|by thread' section ||
 		fail "$build, left: $(cat section)"
+
+	crash -- called
+	grep -q "^    free called first at $(place first)$" section &&
+		! grep -q ' freed ' section ||
+		fail "$build, called: $(cat section)"
 
 	crash -- thread
 	grep -q "^    being freed second at $(place second)$" section &&

@@ -410,5 +410,12 @@ path=$(open_calls calls)
 	fail "cold_goto: $(cat calls)"
 grep -cE '^ +[0-9]+ +seldom ' calls >count
 [ "$(cat count)" = 2 ] || fail "cold_goto: $(cat calls)"
+# ... unless another file has a function of that name
+gcc -g -O2 -w -o same_name "$SRC/tests/cli/frames/same_name_a.c" \
+	"$SRC/tests/cli/frames/same_name_b.c" || fail "same_name: not built"
+"$AUXTAP" crash -o same_name.data -- ./same_name >stdout 2>stderr </dev/null
+"$AUXTAP" report --calls 100 same_name.data >text
+! nm same_name | grep -q ' run\.cold$' || grep -qE '\[by jump\] run +same_name_a.c' text ||
+	fail "same_name: the calls are those of the other run(): $(cat text)"
 
 finish

@@ -197,6 +197,25 @@ static void order(void **state)
 	choose("movl (%rdx), %eax", "50000 4000 3000 2000 6000 1000");
 	assert_true(facts.blocks[1].being_freed);
 	assert_false(facts.blocks[0].being_freed);
+	assert_false(facts.blocks[1].freed_again);
+	/* malloc says that it was free already, or that, or damage */
+	for (int i = 0; i < 3; i++) {
+		static char tcache[] = "free(): double free detected in tcache 2",
+			    top[] = "double free or corruption (fasttop)",
+			    other[] = "double free or corruption (!prev)";
+
+		start(NULL);
+		facts.message = i == 0 ? tcache : i == 1 ? top : other;
+		block(AUXTAP_BLOCK_FREED, 0x4000, 16)->freed_at = 0x401001;
+		reg(AUXTAP_X86_BX, 0x4000);
+		frames.nr = 2;
+		frames.pcs[1] = 0x401000;
+		frames.call_mask = 2;
+		choose("movl (%rdx), %eax", "4000");
+		assert_true(facts.blocks[0].being_freed);
+		assert_int_equal(facts.blocks[0].freed_again, i < 2);
+		facts.message = NULL;
+	}
 	/* those of one kind stay in their order */
 	start(NULL);
 	block(AUXTAP_BLOCK_FREED, 0x1000, 16);
