@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* run() goes on in its cold part, where the run() of same_name_b.c jumps to: the stack of this one. */
+/* run() goes on in its cold part, to which the run() of same_name_b.c jumps. */
 extern void *jump_buffer[5];
 extern void enter(int value);
 static int *volatile nowhere;
