@@ -379,8 +379,7 @@ uint64_t image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t
 /* image_rules.c: what the unwind information says of the stack at an address. */
 enum image_stack {
 	IMAGE_STACK_UNKNOWN,
-	/* as at a function's entry: the return address is at the top (AArch64: nothing is pushed)
-	 */
+	/* as at a function's entry: only the return address, if that, has been pushed */
 	IMAGE_STACK_AS_AT_ENTRY,
 	IMAGE_STACK_HAS_FRAME,
 };

@@ -573,6 +573,8 @@ void report_blocks_choose(const struct report_out *ro, struct report_facts *fact
 			  const struct unwind_frames *frames, const struct report_origin *origin);
 void report_blocks_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs);
+/* True if the block was freed before, not just now, by a call that returned. */
+bool report_block_was_freed(const struct report_block *block);
 /*
  * report_block_vars.c: finds the variables that point into freed blocks. is_null: the fault is that
  * of a null pointer.

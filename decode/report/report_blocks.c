@@ -406,8 +406,7 @@ static void print_call(const struct report_out *ro, const struct report_facts *f
 	}
 }
 
-/* True if the block was freed before, not just now. */
-static bool was_freed(const struct report_block *block)
+bool report_block_was_freed(const struct report_block *block)
 {
 	const uint32_t flags = block->record.flags;
 
@@ -436,22 +435,22 @@ static enum free_state free_state(const struct report_block *block)
 		return FREE_AGAIN;
 	if (block->being_freed)
 		return FREE_RUNNING;
-	return was_freed(block) ? FREE_DONE : FREE_CALLED;
+	return report_block_was_freed(block) ? FREE_DONE : FREE_CALLED;
 }
 
 static const char *block_word(const struct report_block *block)
 {
 	if (block->record.flags & AUXTAP_BLOCK_MAPPING)
-		return was_freed(block) ? "unmapped memory" : "mapped memory";
+		return report_block_was_freed(block) ? "unmapped memory" : "mapped memory";
 	if (block->record.flags & AUXTAP_BLOCK_UNKNOWN)
 		return "memory not known to be allocated,";
-	return was_freed(block) ? "freed block" : "block";
+	return report_block_was_freed(block) ? "freed block" : "block";
 }
 
 /* True if the earlier block is shown: a pointer into a block in use may be older than the block. */
 static bool shows_before(const struct report_block *block)
 {
-	return block->before.size && block->rank <= RANK_OPERAND && !was_freed(block);
+	return block->before.size && block->rank <= RANK_OPERAND && !report_block_was_freed(block);
 }
 
 static void print_before(const struct report_out *ro, const struct report_facts *facts,
@@ -621,7 +620,7 @@ void report_json_pointed_memory(struct report_json *json, const struct auxtap_re
 		json_out_open(j, NULL, '{');
 		json_out_hex(j, "address", b->addr);
 		json_out_bool(j, "is_mapping", b->flags & AUXTAP_BLOCK_MAPPING);
-		json_out_bool(j, "is_freed", was_freed(&facts->blocks[i]));
+		json_out_bool(j, "is_freed", report_block_was_freed(&facts->blocks[i]));
 		json_out_bool(j, "is_unknown", b->flags & AUXTAP_BLOCK_UNKNOWN);
 		if (b->allocated_at || b->nr_bytes)
 			json_out_u64(j, "bytes", b->nr_bytes);

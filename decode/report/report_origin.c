@@ -107,12 +107,12 @@ bool report_origin_is_in(const struct auxtap_crash_block *block, const struct re
 }
 
 /* The block of the heap that the pointer was read from; NULL: no known block. */
-static const struct auxtap_crash_block *block_of(const struct report_facts *facts,
-						 const struct report_origin *origin)
+static const struct report_block *block_of(const struct report_facts *facts,
+					   const struct report_origin *origin)
 {
 	for (size_t i = 0; i < facts->nr_blocks; i++)
 		if (report_origin_is_in(&facts->blocks[i].record, origin))
-			return &facts->blocks[i].record;
+			return &facts->blocks[i];
 	return NULL;
 }
 
@@ -195,16 +195,11 @@ void report_origin_check(const struct report_out *ro, const struct report_facts 
 		origin->kind = REPORT_ORIGIN_UNKNOWN;
 }
 
-static bool is_freed(const struct auxtap_crash_block *block)
-{
-	return block->flags & AUXTAP_BLOCK_FREED && !(block->flags & AUXTAP_BLOCK_UNRETURNED);
-}
-
 void report_origin_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct report_origin *origin)
 {
 	const char *what = origin->is_code ? "address" : origin->value ? "pointer" : "null pointer";
-	const struct auxtap_crash_block *block;
+	const struct report_block *block;
 	const struct auxtap_frame *frame;
 	struct auxtap_location loc;
 	int level;
@@ -229,8 +224,9 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 	if (block)
 		fprintf(ro->out,
 			", from byte %" PRIu64 " of the %s of %" PRIu64 " bytes at 0x%" PRIx64,
-			origin->addr - block->addr, is_freed(block) ? "freed block" : "block",
-			block->nr_bytes, block->addr);
+			origin->addr - block->record.addr,
+			report_block_was_freed(block) ? "freed block" : "block",
+			block->record.nr_bytes, block->record.addr);
 	else if (origin->variable && !origin->variable_off && origin->variable_size == 8)
 		fprintf(ro->out, ", from the variable %s", report_symbol(ro, origin->variable));
 	else if (origin->variable)
@@ -244,7 +240,7 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 	static const char *const kinds[] = {[REPORT_ORIGIN_READ] = "read",
 					    [REPORT_ORIGIN_RETURNED] = "returned",
 					    [REPORT_ORIGIN_SET] = "set"};
-	const struct auxtap_crash_block *block = block_of(&json->r->facts, origin);
+	const struct report_block *block = block_of(&json->r->facts, origin);
 	struct auxtap_location loc;
 	struct json_out *j = &json->j;
 	int level = -1;
@@ -261,8 +257,8 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 	else
 		json_out_null(j, "value");
 	if (block) {
-		json_out_hex(j, "block", block->addr);
-		json_out_u64(j, "offset", origin->addr - block->addr);
+		json_out_hex(j, "block", block->record.addr);
+		json_out_u64(j, "offset", origin->addr - block->record.addr);
 	} else {
 		json_out_null(j, "block");
 		if (origin->variable)

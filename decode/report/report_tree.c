@@ -346,8 +346,7 @@ static void choose_nodes(const struct report_out *ro, struct shown_calls *shown,
 	show_callees(shown, inner, NULL);
 	if (inner == nr_open && !shown->nr_hidden_open)
 		show_children(shown, root, (shown->max - shown->nr) / 2 + 1);
-	/* then what those called, except calls inside the dynamic linker: with --calls these come
-	 * last */
+	/* then what those called, but for calls in the dynamic linker: with --calls, at last */
 	for (unsigned int i = nr_open; i < shown->nr && shown->nr < shown->max; i++) {
 		if (shown->nodes[i]->first && !in_dynamic_linker(ro, shown->nodes[i]->first))
 			show_children(shown, shown->nodes[i], 4);
