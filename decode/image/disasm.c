@@ -49,6 +49,7 @@ static int open_capstone(struct auxtap_image_set *set, enum auxtap_isa isa)
 		[AUXTAP_ISA_A64] = {CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN},
 		[AUXTAP_ISA_A32] = {CS_ARCH_ARM, CS_MODE_ARM},
 		[AUXTAP_ISA_T32] = {CS_ARCH_ARM, CS_MODE_THUMB},
+		[AUXTAP_ISA_X86_32] = {CS_ARCH_X86, CS_MODE_32},
 	};
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	csh handle;
@@ -62,7 +63,7 @@ static int open_capstone(struct auxtap_image_set *set, enum auxtap_isa isa)
 		return -ENOSYS;
 	if (capstone.open(modes[isa].arch, modes[isa].mode, &handle) != CS_ERR_OK)
 		return -ENOMEM;
-	if (isa == AUXTAP_ISA_X86)
+	if (modes[isa].arch == CS_ARCH_X86)
 		capstone.option(handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
 	set->capstone[isa] = handle;
 	return 0;

@@ -50,6 +50,11 @@ const struct pt_branch *pt_blocks_branch(struct pt_blocks *blocks, const struct 
 	return b->valid ? b : NULL;
 }
 
+static enum auxtap_isa isa_of(const struct pt_run *run)
+{
+	return run->bits_32 ? AUXTAP_ISA_X86_32 : AUXTAP_ISA_X86;
+}
+
 /* ---- instructions that libipt misreads ---- */
 
 static bool cut_block(struct pt_blocks *blocks, struct pt_run *run)
@@ -75,9 +80,8 @@ static bool cut_block(struct pt_blocks *blocks, struct pt_run *run)
 			run->raw = NULL;
 			return true;
 		}
-		len = run->bits_32 ? -1 :
-				     auxtap_disassemble(blocks->mem->set, run->ip + at, code + at,
-							(size_t)got - at, text, sizeof(text));
+		len = auxtap_disassemble_as(blocks->mem->set, isa_of(run), run->ip + at, code + at,
+					    (size_t)got - at, text, sizeof(text));
 		if (len <= 0)
 			return false;
 		at += (uint64_t)len;
@@ -107,9 +111,9 @@ static void cut_unknown(struct pt_blocks *blocks, struct pt_run *run, uint64_t *
 		uint8_t code[15];
 		char text[64];
 		size_t got = image_code_read(mem->code, ip, code, sizeof(code));
-		int len = got && !run->bits_32 ?
-				  auxtap_disassemble(mem->set, ip, code, got, text, sizeof(text)) :
-				  -1;
+		int len = got ? auxtap_disassemble_as(mem->set, isa_of(run), ip, code, got, text,
+						      sizeof(text)) :
+				-1;
 
 		if (len <= 0 ||
 		    !pt_memory_is_valid_since(mem, pt_memory_code_since(mem, ip, (uint64_t)len)))

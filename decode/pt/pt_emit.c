@@ -29,6 +29,7 @@ static struct flow_event *add_event(struct pt_segment_decoder *w, uint32_t type)
 	ev = &w->out->events[w->out->nr++];
 	memset(ev, 0, sizeof(*ev));
 	ev->type = type;
+	ev->isa = w->isa;
 	ev->time = w->time;
 	ev->pid = w->pid;
 	ev->tid = w->tid;
@@ -135,6 +136,7 @@ static void branch_event(struct pt_segment_decoder *w, uint32_t type, uint64_t t
 	ev->kind = p->kind;
 	ev->ip = p->ip;
 	ev->has_ip = true;
+	ev->isa = p->isa;
 	ev->addr = has_target ? target : 0;
 	ev->has_addr = has_target;
 	ev->insn_size = p->size;

@@ -280,6 +280,11 @@ static bool set_code(struct flow *flow, int32_t pid, uint64_t time)
 
 /* ---- steps ---- */
 
+static uint8_t isa_of(bool bits_32)
+{
+	return bits_32 ? AUXTAP_ISA_X86_32 : AUXTAP_ISA_X86;
+}
+
 static struct flow_step *add_step(struct libipt_flow *f, enum flow_kind kind)
 {
 	struct flow_step *step = &f->steps[f->nr_steps++];
@@ -287,6 +292,7 @@ static struct flow_step *add_step(struct libipt_flow *f, enum flow_kind kind)
 	memset(step, 0, sizeof(*step));
 	step->kind = (uint8_t)kind;
 	step->on = f->enabled;
+	step->isa = isa_of(f->bits_32);
 	return step;
 }
 
@@ -590,6 +596,7 @@ static inline struct flow_step *add_block(struct libipt_flow *f, uint64_t ip, ui
 	struct flow_step *step = &f->steps[f->nr_steps++];
 
 	*step = block;
+	step->isa = isa_of(f->bits_32);
 	step->nr_insns = nr_insns;
 	step->ip = ip;
 	step->last_ip = last_ip;
@@ -605,8 +612,10 @@ static inline struct flow_step *add_block(struct libipt_flow *f, uint64_t ip, ui
 
 static void add_run(struct libipt_flow *f, const struct pt_run *run, const struct pt_branch *b)
 {
-	struct flow_step *step = add_block(f, run->ip, run->end_ip, run->nr_insns, b);
+	struct flow_step *step;
 
+	f->bits_32 = run->bits_32;
+	step = add_block(f, run->ip, run->end_ip, run->nr_insns, b);
 	if (!b && run->raw) {
 		step->code = run->raw;
 		step->size = run->size;
@@ -614,7 +623,6 @@ static void add_run(struct libipt_flow *f, const struct pt_run *run, const struc
 	/* The packets that were just read have the time of the branch. */
 	if (run->may_have_time)
 		step->tsc = note_tsc(f, tsc_now(f));
-	f->bits_32 = run->bits_32;
 }
 
 static void run_error(struct libipt_flow *f, const struct pt_run *run)
@@ -679,10 +687,10 @@ static void take_blocks(struct libipt_flow *f)
 		}
 		if (b && !b->valid)
 			b = NULL;
+		f->bits_32 = block->mode == ptem_32bit;
 		step = add_block(f, block->ip, block->end_ip, block->ninsn, b);
 		if (may_have_time)
 			step->tsc = note_tsc(f, tsc_now(f));
-		f->bits_32 = block->mode == ptem_32bit;
 		if (pt_blocks_spins(&f->blocks, b)) {
 			add_lost(f, -pte_bad_query, true, block->ip);
 			return;

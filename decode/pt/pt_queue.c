@@ -371,6 +371,7 @@ static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
 	ev->kind = p->kind;
 	ev->ip = p->ip;
 	ev->has_ip = true;
+	ev->isa = p->isa;
 	ev->insn_size = p->size;
 	memcpy(ev->insn, p->raw, p->size);
 	if (p->kind == AUXTAP_BRANCH_RETURN)

@@ -56,6 +56,7 @@ struct pt_pending {
 	bool maybe_inherited; /* the previous segment may have left one: only the queue knows */
 	bool fetches_ip;
 	uint8_t kind; /* enum auxtap_branch_kind */
+	uint8_t isa;  /* enum auxtap_isa */
 	uint8_t size;
 	uint8_t raw[15];
 	uint64_t ip;
@@ -118,6 +119,7 @@ struct pt_segment_decoder {
 	int32_t pid, tid; /* of the thread that runs */
 	uint64_t tsc, time;
 	uint64_t last_ip; /* of the last instruction */
+	uint8_t isa;	  /* enum auxtap_isa, of the last step */
 	struct pt_pending pending;
 	bool in_gap;	      /* a gap is open; also before the first step that resumes the flow */
 	uint32_t insns_since; /* the last event */

@@ -249,6 +249,7 @@ static void set_pending(struct pt_segment_decoder *w, const struct flow_step *st
 		return;
 	p->ip = step->last_ip;
 	p->kind = step->branch;
+	p->isa = step->isa;
 	p->size = step->size;
 	p->fetches_ip = step->fetches_ip;
 	memcpy(p->raw, step->code, sizeof(p->raw));
@@ -271,6 +272,7 @@ static void on_block(struct pt_segment_decoder *w, const struct flow_step *step)
 
 static void take_step(struct pt_segment_decoder *w, const struct flow_step *step)
 {
+	w->isa = step->isa;
 	if (step->kind == FLOW_BLOCK) {
 		on_block(w, step);
 		return;

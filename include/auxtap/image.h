@@ -161,6 +161,7 @@ enum auxtap_isa {
 	AUXTAP_ISA_A64,
 	AUXTAP_ISA_A32,
 	AUXTAP_ISA_T32,
+	AUXTAP_ISA_X86_32,
 };
 
 /* Disassembles bytes: x86 as auxtap_image_set_disassemble(), Arm in Arm's syntax. */

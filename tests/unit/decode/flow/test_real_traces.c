@@ -330,6 +330,7 @@ static void asm_hello_32_times(void **state)
 			continue;
 		assert_in_range(nr, 0, 5);
 		assert_int_equal(ev.ip, want[nr++]);
+		assert_int_equal(ev.isa, AUXTAP_ISA_X86_32);
 	}
 	assert_int_equal(nr, 6);
 	auxtap_decoder_close(dec);
