@@ -53,7 +53,7 @@ static void fail(struct qemu_exec *exec, int error)
 static void set_native(struct qemu_exec *exec, const char *why)
 {
 	exec->verdict = QEMU_EXEC_NATIVE;
-	snprintf(exec->why, sizeof(exec->why), "%.60s: %.48s", exec->program, why);
+	snprintf(exec->why, sizeof(exec->why), "%s", why);
 }
 
 /* "#!interpreter [one argument]" replaces argv[0] by interpreter, argument, script. */

@@ -152,6 +152,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	char **qemu_argv = NULL, **qemu_envp = NULL;
 	struct qemu_exec exec = {.verdict = QEMU_EXEC_FAIL};
 	const char *path = variable(envp, "PATH");
+	bool asked;
 	int err;
 
 	/* relative names are relative to the caller's directory */
@@ -175,10 +176,9 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 			snprintf(why, WHY_SIZE, "%s", strerror(-err));
 		goto out;
 	}
+	/* the interpreter of a script is named, which the user may not know */
+	asked = exec.program && !strcmp(exec.program, found);
 	if (exec.verdict == QEMU_EXEC_FAIL) {
-		/* name the interpreter of a script, which the user may not know */
-		bool asked = !strcmp(exec.program, found);
-
 		err = -exec.error;
 		snprintf(why, WHY_SIZE, "%.50s%s%s%s", asked ? "" : exec.program, asked ? "" : ": ",
 			 strerror(exec.error), exec.error == ENOEXEC ? EMU_NO_FORMAT : "");
@@ -194,7 +194,8 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	}
 	if (exec.verdict == QEMU_EXEC_NATIVE) {
 		err = -EOPNOTSUPP;
-		snprintf(why, WHY_SIZE, "%.76s; qemu cannot run it, use --source ptrace", exec.why);
+		snprintf(why, WHY_SIZE, "%.50s%s%s; qemu cannot run it, use --source ptrace",
+			 asked ? "" : exec.program, asked ? "" : ": ", exec.why);
 		goto out;
 	}
 	if (emu_values(emu) && (engine.api < QEMU_PLUGIN_API_4 || exec.arch != &qemu_arch_x86)) {
