@@ -656,6 +656,11 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	if (!report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
 		return;
 	ip = u.ip;
+	if (report_regs_32bit(regs)) {
+		out->pcs[out->nr++] = ip;
+		out->code_32bit = true;
+		return;
+	}
 	dwfl = dwfl_begin(&dwfl_callbacks);
 	if (dwfl)
 		report_modules(&u, dwfl);

@@ -424,6 +424,8 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 	}
 	fault->has_insn = true;
 	report_regs_ip(regs, &fault->insn_ip);
+	if (report_regs_32bit(regs))
+		insn_size = 0; /* operands are found of 64-bit code only */
 	switch (c->signo) {
 	case SIGSEGV:
 	case SIGBUS:

@@ -44,14 +44,14 @@ static struct thread_view *view_of(struct report *r, int32_t pid, int32_t tid)
 	return *at;
 }
 
-/* Notes if the thread's process has executed another program before ev. */
-static int note_exec(struct report *r, struct thread_view *view, const struct auxtap_event *ev)
+/* Notes if the thread has executed another program until then. */
+static int note_exec(struct report *r, struct thread_view *view, uint64_t until)
 {
 	for (size_t i = 0; i < r->nr_execs; i++) {
 		struct exec_event *exec = &r->execs[i];
 		char text[40];
 
-		if (exec->done || exec->tid != ev->tid || exec->time > ev->time)
+		if (exec->done || exec->tid != view->tid || exec->time > until)
 			continue;
 		exec->done = true;
 		if (!view->has_flow)
@@ -182,7 +182,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 		return -ENOMEM;
 	if ((ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) ||
 	    (ev->type != AUXTAP_EVENT_GAP && !view->has_flow)) {
-		int ret = note_exec(r, view, ev);
+		int ret = note_exec(r, view, ev->time);
 
 		if (ret)
 			return ret;
@@ -207,6 +207,20 @@ static int add_living_threads(struct report *r)
 	for (size_t i = 0; i < r->facts.nr_threads; i++)
 		if (!view_of(r, r->facts.threads[i].record.pid, r->facts.threads[i].record.tid))
 			return -ENOMEM;
+	return 0;
+}
+
+/* Notes if the thread that died has executed another program after the end of its trace. */
+static int note_untraced_exec(struct report *r)
+{
+	const struct auxtap_crash *c = &r->facts.crash;
+	struct thread_view *view = r->threads;
+
+	while (r->facts.have_crash && view && view->tid != c->tid)
+		view = view->next;
+	for (size_t i = 0; r->facts.have_crash && view && view->last_time && i < r->nr_execs; i++)
+		if (r->execs[i].tid == c->tid && r->execs[i].time > view->last_time)
+			return note_exec(r, view, c->time);
 	return 0;
 }
 
@@ -237,6 +251,8 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 			break;
 		}
 	}
+	if (!ret)
+		ret = note_untraced_exec(r);
 	r->cover.sum.size = sizeof(r->cover.sum);
 	auxtap_decoder_summary(dec, &r->cover.sum);
 	auxtap_decoder_close(dec);

@@ -23,6 +23,8 @@
 
 /* False: the register is unknown. */
 bool report_regs_ip(const struct auxtap_regs *regs, uint64_t *ip);
+/* Was the thread executing 32-bit x86 code? */
+bool report_regs_32bit(const struct auxtap_regs *regs);
 bool report_regs_sp(const struct auxtap_regs *regs, uint64_t *sp);
 void report_regs_move(struct auxtap_regs *regs, uint64_t ip);
 /* Writes an object "registers" of those that are known. */
@@ -113,6 +115,7 @@ struct unwind_frames {
 	bool complete; /* the outermost frame was reached */
 	/* by the trace the last function was called from elsewhere: report_frames_check() */
 	bool contradicted;
+	bool code_32bit;     /* not unwound: the first frame is all there is */
 	bool entered_within; /* a wrong address led into the middle of the last function */
 	bool not_called;     /* no call returns to the last frame, a function's first instruction */
 	/* why it ends: the next return address, where no code is; 0: not the reason */
@@ -611,6 +614,7 @@ enum report_frames_end {
 	REPORT_FRAMES_OVERWRITTEN,  /* the saved registers that lead to the next frame */
 	REPORT_FRAMES_CONTRADICTED, /* by the trace, which has another call */
 	REPORT_FRAMES_ENTERED_WITHIN,
+	REPORT_FRAMES_32BIT, /* which is not unwound */
 	REPORT_FRAMES_SENSELESS,
 };
 enum report_frames_end report_frames_end(const struct report_out *ro,

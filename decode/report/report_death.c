@@ -62,7 +62,9 @@ bool report_is_user_snapshot(const struct report *r)
 
 enum auxtap_isa report_isa(const struct auxtap_regs *regs)
 {
-	return regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_ISA_A64 : AUXTAP_ISA_X86;
+	if (regs->arch == AUXTAP_ARCH_AARCH64)
+		return AUXTAP_ISA_A64;
+	return report_regs_32bit(regs) ? AUXTAP_ISA_X86_32 : AUXTAP_ISA_X86;
 }
 
 bool report_death_has_insn(const struct report_death *death)

@@ -111,6 +111,8 @@ enum report_frames_end report_frames_end(const struct report_out *ro,
 {
 	const struct report_map *map = report_facts_map(facts, frames->unread_addr);
 
+	if (frames->code_32bit)
+		return REPORT_FRAMES_32BIT;
 	if (frames->contradicted)
 		return REPORT_FRAMES_CONTRADICTED;
 	if (frames->entered_within)
@@ -184,6 +186,10 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 	case REPORT_FRAMES_ENTERED_WITHIN:
 		fputs("  A wrong address led into the middle of this function, without the frame that its code expects.\n"
 		      "  Variables and further frames are not known.\n",
+		      ro->out);
+		break;
+	case REPORT_FRAMES_32BIT:
+		fputs("  This is 32-bit code, of which the stack is not read. Variables and further frames are not known.\n",
 		      ro->out);
 		break;
 	case REPORT_FRAMES_SENSELESS:

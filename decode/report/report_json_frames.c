@@ -187,6 +187,7 @@ void report_json_backtrace(struct report_json *json, const struct report_death *
 		[REPORT_FRAMES_OVERWRITTEN] = "overwritten",
 		[REPORT_FRAMES_CONTRADICTED] = "contradicted",
 		[REPORT_FRAMES_ENTERED_WITHIN] = "entered_within",
+		[REPORT_FRAMES_32BIT] = "32_bit_code",
 		[REPORT_FRAMES_SENSELESS] = "senseless",
 	};
 	enum report_frames_end end = report_frames_end(&json->r->ro, &json->r->facts, frames);

@@ -380,8 +380,7 @@ static int get_siginfo(struct emu_task *task, siginfo_t *info)
 	const struct ptrace_thread *t = emu_task_priv(task);
 
 	if (t->died_of) {
-		info->si_signo = t->died_of;
-		info->si_code = t->died_code;
+		*info = t->died_info;
 		return 0;
 	}
 	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, info) ? -errno : 0;

@@ -153,7 +153,6 @@ static int code_of_unseen(const struct ptrace_thread *t)
 static bool died_unseen(struct ptrace_thread *t)
 {
 	unsigned long status = 0;
-	siginfo_t info;
 
 	if (!t->task || t->proc->exiting || t->proc->detaching ||
 	    ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &status))
@@ -166,17 +165,18 @@ static bool died_unseen(struct ptrace_thread *t)
 	t->state = PTRACE_TASK_HELD;
 	t->resume_sig = 0;
 	t->resume_in_user = false;
-	memset(&info, 0, sizeof(info));
-	t->died_code = code_of_unseen(t);
-	info.si_signo = t->died_of;
-	info.si_code = t->died_code;
+	memset(&t->died_info, 0, sizeof(t->died_info));
+	t->died_info.si_signo = t->died_of;
+	t->died_info.si_code = code_of_unseen(t);
+	if (t->proc->passive && t->signal.si_signo == t->died_of)
+		t->died_info = t->signal;
 	/*
 	 * no stop since the signal was delivered, so the kernel ended the process while building
 	 * the frame
 	 */
 	if (t->entering && t->died_of == SIGSEGV)
 		emu_task_no_frame(t->task, t->entering);
-	emu_task_dying(t->task, &info);
+	emu_task_dying(t->task, &t->died_info);
 	return true;
 }
 
@@ -219,7 +219,6 @@ void ptrace_over_memory(struct ptrace_engine *e)
 {
 	pid_t pid = emu_process_over_memory(e->emu);
 	struct ptrace_process *proc = pid ? ptrace_process_find(e, pid) : NULL;
-	siginfo_t info = {.si_signo = SIGKILL, .si_code = SI_KERNEL};
 	struct emu_task *task = NULL;
 	struct ptrace_thread *t;
 
@@ -239,8 +238,8 @@ void ptrace_over_memory(struct ptrace_engine *e)
 	t = emu_task_priv(task);
 	t->state = PTRACE_TASK_HELD;
 	t->resume_sig = t->died_of = SIGKILL;
-	t->died_code = SI_KERNEL;
+	t->died_info = (siginfo_t){.si_signo = SIGKILL, .si_code = SI_KERNEL};
 	t->resume_in_user = false;
 	emu_task_over_memory(task);
-	emu_task_dying(task, &info);
+	emu_task_dying(task, &t->died_info);
 }

@@ -494,11 +494,12 @@ static void exec_event(struct ptrace_thread *t)
 		}
 		emu_task_set_priv(t->task, t);
 	}
+	if (t->task)
+		ptrace_maps_sync(t, true);
 	if (is_32bit) {
 		become_passive(t, "a 32-bit program is not traced");
 		return;
 	}
-	ptrace_maps_sync(t, true);
 	report_unprivileged(t);
 	if (t->proc->detaching)
 		ptrace_step(t, 0);
@@ -575,8 +576,10 @@ static void passive_stop(struct ptrace_thread *t, int status)
 	int event = status >> 16;
 	siginfo_t info;
 
-	if (!event && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
+	if (!event && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info)) {
 		note_signal(t, &info);
+		t->signal = info;
+	}
 	if (t->proc->detaching)
 		ptrace_detach_thread(t, event ? 0 : WSTOPSIG(status));
 	else if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP)
@@ -693,7 +696,7 @@ int ptrace_resume(struct ptrace_thread *t)
 
 	if (!t->proc)
 		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
-	if (t->proc->passive)
+	if (t->proc->passive && t->state != PTRACE_TASK_HELD)
 		return 0; /* an exec was reported, but turned out to be of a 32-bit program */
 	if (t->state != PTRACE_TASK_HELD)
 		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
