@@ -114,10 +114,11 @@ struct ptrace_thread {
 	bool own_tf;	   /* the program single-steps itself */
 	bool trap_blocked; /* the program blocks SIGTRAP; the kernel's mask must not */
 	bool pinned;
-	u8 opcode;	     /* X86_SYSCALL: the first byte of its code */
-	int resume_sig;	     /* PTRACE_TASK_HELD: signal to deliver */
-	siginfo_t signal;    /* the last one that a passive process got */
-	siginfo_t died_info; /* of died_of */
+	u8 opcode;		    /* X86_SYSCALL: the first byte of its code */
+	unsigned int passive_execs; /* of 32-bit programs, which capture will resume */
+	int resume_sig;		    /* PTRACE_TASK_HELD: signal to deliver */
+	siginfo_t signal;	    /* the last one that a passive process got */
+	siginfo_t died_info;	    /* of died_of */
 	/* killed without a signal stop: by seccomp, or because a frame could not be written */
 	int died_of;
 	bool resume_in_user;	     /* PTRACE_TASK_HELD: user code continues at its ip */

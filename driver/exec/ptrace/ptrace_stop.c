@@ -497,6 +497,7 @@ static void exec_event(struct ptrace_thread *t)
 	if (t->task)
 		ptrace_maps_sync(t, true);
 	if (is_32bit) {
+		t->passive_execs += t->task != NULL;
 		become_passive(t, "a 32-bit program is not traced");
 		return;
 	}
@@ -696,8 +697,10 @@ int ptrace_resume(struct ptrace_thread *t)
 
 	if (!t->proc)
 		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
-	if (t->proc->passive && t->state != PTRACE_TASK_HELD)
-		return 0; /* an exec was reported, but turned out to be of a 32-bit program */
+	if (t->passive_execs) {
+		t->passive_execs--; /* that was not held; if the thread is, it is by its death */
+		return 0;
+	}
 	if (t->state != PTRACE_TASK_HELD)
 		return t->state == PTRACE_TASK_EXITING ? -ESRCH : -EINVAL;
 	if (!t->resume_in_user) {
