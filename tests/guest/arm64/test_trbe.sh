@@ -147,7 +147,12 @@ if [ -s emulated ]; then
 	mkdir -p root && cp "$program" root/
 	for name in emulated perf; do
 		$aux_bytes "out/$name.data" bytes got
-		cmp emulated got || complain "$name: other bytes"
+		cmp emulated got || {
+			complain "$name: other bytes, $(wc -c <got) of $(wc -c <emulated); its records:"
+			$aux_bytes "out/$name.data" records
+			cat "out/$name.counts"
+			tail -c +$(($(wc -c <emulated) + 1)) got | od -A d -t x1 | head -n 20
+		} >&2
 		"$auxtap" decode --sysroot root --events insn -F ip "out/$name.data" >list
 		cmp executed list || complain "$name: decodes to something else than what was executed"
 	done
