@@ -462,6 +462,9 @@ uint64_t report_function_start(const struct report_out *ro, uint64_t addr);
 /* Name "age_of"; location, which may be NULL, receives "null_deref.c:29". */
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 		 char *location, size_t location_size);
+/* The same for the call before a return address, which is shown if the function has no name. */
+void report_caller_name(const struct report_out *ro, uint64_t return_addr, char *name,
+			size_t name_size, char *location, size_t location_size);
 /*
  * The same for the function that was called, not one inlined into it: the instruction at an entry
  * address may be one of an inlined function.
@@ -472,9 +475,8 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
  * Prints "age_of at null_deref.c:29", or "age_of in PROGRAM" if no source line is known.
  */
 void report_print_location(const struct report_out *ro, uint64_t addr);
-/* The same for one of the functions inlined there: level 0 is the innermost; or
- * REPORT_REPLACED, REPORT_BY_JUMP, REPORT_BY_ANY_JUMP. */
-void report_print_level(const struct report_out *ro, uint64_t addr, int level);
+/* The same for a caller: one of the functions inlined there, or a level that is negative. */
+void report_print_caller(const struct report_out *ro, struct report_caller caller);
 /* The same for the function that was called, not one inlined into it. */
 void report_print_outermost(const struct report_out *ro, uint64_t addr);
 #define REPORT_SOURCE_AROUND 3 /* lines before, and after, at most */
@@ -794,10 +796,9 @@ bool report_first_fault(const struct report_out *ro, const struct report_facts *
 
 /* The innermost function that is the program's own. */
 struct report_own_frame {
-	int frame;   /* -1: none; for a tail frame the frame before it */
-	int level;   /* selects one of the functions inlined there */
-	uint64_t pc; /* its address; for a tail frame that of the jump */
-	bool tail;   /* it left its frame by a tail call */
+	int frame;		 /* -1: none; for a tail frame the frame before it */
+	struct report_caller at; /* for a tail frame, the jump */
+	bool tail;		 /* it left its frame by a tail call */
 };
 struct report_own_frame report_own_frame(const struct report_out *ro,
 					 const struct unwind_frames *frames);

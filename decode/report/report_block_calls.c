@@ -55,10 +55,11 @@ static void set_regs(struct auxtap_regs *regs, uint32_t arch, const struct auxta
 	set_reg(regs, AUXTAP_X86_IP, return_addr - 1);
 }
 
-static void add_caller(struct report_callers *callers, uint64_t pc, int level)
+static void add_caller(struct report_callers *callers, struct report_caller caller, int level)
 {
+	caller.level = level;
 	if (callers->nr < REPORT_MAX_CALLERS)
-		callers->at[callers->nr++] = (struct report_caller){.pc = pc, .level = level};
+		callers->at[callers->nr++] = caller;
 }
 
 bool report_is_replaced(const struct report_out *ro, uint64_t pc)
@@ -70,12 +71,14 @@ bool report_is_replaced(const struct report_out *ro, uint64_t pc)
  * Adds the functions inlined at pc that are the program's own, innermost first. False: the code has
  * been replaced, and with it the unwind information: further frames are not known.
  */
-static bool add_own(const struct report_out *ro, uint64_t pc, struct report_callers *callers)
+static bool add_own(const struct report_out *ro, struct report_caller caller,
+		    struct report_callers *callers)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
+	const uint64_t pc = caller.pc;
 
 	if (report_is_replaced(ro, pc)) {
-		add_caller(callers, pc, REPORT_REPLACED);
+		add_caller(callers, caller, REPORT_REPLACED);
 		return false;
 	}
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image ||
@@ -83,26 +86,30 @@ static bool add_own(const struct report_out *ro, uint64_t pc, struct report_call
 		return true;
 	for (unsigned int i = 0; i < loc.nr_frames; i++)
 		if (!report_is_library_function(&loc, i))
-			add_caller(callers, pc, (int)i);
+			add_caller(callers, caller, (int)i);
 	return true;
 }
 
-void report_callers_add(const struct report_out *ro, uint64_t pc,
+void report_callers_add(const struct report_out *ro, uint64_t pc, bool returns,
 			const struct unwind_frames *frames, struct report_callers *callers)
 {
+	struct report_caller first = {.pc = pc, .returns = returns};
 	bool known;
 
 	callers->nr = 0;
 	callers->in_call = false;
-	known = add_own(ro, pc, callers);
+	known = add_own(ro, first, callers);
 	for (int i = 1; known && i < frames->nr; i++) {
 		if ((frames->by_pointers && i >= frames->by_pointers) ||
 		    (frames->overwritten && i >= frames->overwritten))
 			break;
-		known = add_own(ro, frames->pcs[i], callers);
+		known = add_own(ro,
+				(struct report_caller){.pc = frames->pcs[i],
+						       .returns = frames->call_mask >> i & 1},
+				callers);
 	}
 	if (!callers->nr)
-		add_caller(callers, pc, 0);
+		add_caller(callers, first, 0);
 }
 
 /* Is it a function whose calls are recorded as those that allocate or free? */
@@ -285,6 +292,6 @@ void report_block_callers(const struct report_out *ro, const struct report_facts
 		set_regs(&regs, arch, call, return_addr);
 		unwind_backtrace(&then, ro->images, &regs, NULL, &frames);
 	}
-	report_callers_add(ro, return_addr - 1, &frames, callers);
+	report_callers_add(ro, return_addr - 1, true, &frames, callers);
 	add_jump(ro, facts, arch, return_addr, callers);
 }

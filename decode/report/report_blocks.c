@@ -397,7 +397,7 @@ static void print_call(const struct report_out *ro, const struct report_facts *f
 	for (int i = 0; i < callers.nr; i++) {
 		fprintf(ro->out, "%*s%-11s %s", indent, "", i ? "  from" : what,
 			!i && callers.in_call ? "in a call from " : "");
-		report_print_level(ro, callers.at[i].pc, callers.at[i].level);
+		report_print_caller(ro, callers.at[i]);
 		if (!i && !call.tid)
 			fputs(", before the process was forked", ro->out);
 		else if (!i && call.tid != facts->crash.tid)
@@ -528,7 +528,7 @@ void report_overrun_line(const struct report_out *ro, const struct report_facts 
 	fprintf(ro->out,
 		"  The heap is damaged right after a block of %" PRIu64 " bytes, allocated %s ",
 		b->nr_bytes, callers.in_call ? "in a call from" : "by");
-	report_print_level(ro, callers.at[0].pc, callers.at[0].level);
+	report_print_caller(ro, callers.at[0]);
 	fputc('\n', ro->out);
 }
 
@@ -558,7 +558,7 @@ void report_overruns_print(const struct report_out *ro, const struct report_fact
 static void put_call(struct report_json *json, const struct auxtap_regs *regs, const char *key,
 		     bool known, struct block_call call)
 {
-	const uint64_t pc = call.return_addr - 1;
+	struct report_caller at = {.pc = call.return_addr - 1, .returns = true};
 	struct report_callers callers;
 	struct json_out *j = &json->j;
 
@@ -571,13 +571,13 @@ static void put_call(struct report_json *json, const struct auxtap_regs *regs, c
 		json_out_i64(j, "tid", call.tid);
 	else
 		json_out_null(j, "tid");
-	report_json_level(json, "location", pc,
-			  report_is_replaced(&json->r->ro, pc) ? REPORT_REPLACED : 0);
+	at.level = report_is_replaced(&json->r->ro, at.pc) ? REPORT_REPLACED : 0;
+	report_json_caller(json, "location", at);
 	find_callers(&json->r->ro, &json->r->facts, regs, &call, &callers);
 	json_out_bool(j, "in_call", callers.in_call);
 	json_out_open(j, "callers", '[');
 	for (int i = 0; i < callers.nr; i++)
-		report_json_level(json, NULL, callers.at[i].pc, callers.at[i].level);
+		report_json_caller(json, NULL, callers.at[i]);
 	json_out_close(j, ']');
 	json_out_close(j, '}');
 }

@@ -26,6 +26,7 @@ struct report_callers {
 	struct report_caller {
 		uint64_t pc;
 		int level;
+		bool returns; /* to pc + 1, which is shown where the function has no name */
 	} at[REPORT_MAX_CALLERS];
 	int nr;
 	/* at[0] made a call in which it happened; which function did it then is not known */
@@ -35,10 +36,10 @@ struct report_callers {
 /* Has the process had other code at pc before? Which one ran there is not known. */
 bool report_is_replaced(const struct report_out *ro, uint64_t pc);
 /*
- * Adds those at pc, and those that the frames after the first one return to, up to a frame in code
- * that has been replaced.
+ * Adds those at pc (in a call, if returns: see struct report_caller), and those that the frames
+ * after the first one return to, up to a frame in code that has been replaced.
  */
-void report_callers_add(const struct report_out *ro, uint64_t pc,
+void report_callers_add(const struct report_out *ro, uint64_t pc, bool returns,
 			const struct unwind_frames *frames, struct report_callers *callers);
 
 /*

@@ -66,7 +66,7 @@ static void print_thrown(const struct report_out *ro, const struct report_caller
 {
 	for (int i = 0; i < callers->nr; i++) {
 		fputs(i ? ", from " : "  It was thrown by ", ro->out);
-		report_print_level(ro, callers->at[i].pc, callers->at[i].level);
+		report_print_caller(ro, callers->at[i]);
 	}
 	if (callers->nr)
 		fputc('\n', ro->out);
@@ -106,7 +106,7 @@ void report_exception_json(struct report_json *json, const struct auxtap_regs *r
 		find_thrown(&json->r->ro, facts, regs ? regs->arch : 0, &callers);
 		json_out_open(j, "thrown_by", '[');
 		for (int i = 0; i < callers.nr; i++)
-			report_json_level(json, NULL, callers.at[i].pc, callers.at[i].level);
+			report_json_caller(json, NULL, callers.at[i]);
 		json_out_close(j, ']');
 		json_out_close(j, '}');
 	} else {

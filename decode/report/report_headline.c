@@ -11,17 +11,17 @@ static bool is_own_frame(const struct report_out *ro, uint64_t pc, struct report
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
-	found->pc = pc;
+	found->at.pc = pc;
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image ||
 	    report_is_runtime(loc.image) || report_is_helper(&loc))
 		return false;
-	found->level = report_own_level(&loc);
-	if (found->level >= 0)
+	found->at.level = report_own_level(&loc);
+	if (found->at.level >= 0)
 		return true;
 	/* code of a library's header, in the program */
 	if (second->frame < 0 && loc.nr_frames && loc.frames[0].file) {
 		*second = *found;
-		second->level = 0;
+		second->at.level = 0;
 	}
 	return false;
 }
@@ -33,11 +33,13 @@ struct report_own_frame report_own_frame(const struct report_out *ro,
 	int tail = 0;
 
 	for (int i = 0; i < frames->nr; i++) {
-		found = (struct report_own_frame){.frame = i};
+		found = (struct report_own_frame){.frame = i,
+						  .at.returns = frames->call_mask >> i & 1};
 		if (is_own_frame(ro, frames->pcs[i], &found, &second))
 			return found;
 		for (; tail < frames->nr_tails && frames->tails[tail].frame == i; tail++) {
 			found.tail = true;
+			found.at.returns = false;
 			if (is_own_frame(ro, frames->tails[tail].site, &found, &second))
 				return found;
 		}
@@ -77,17 +79,17 @@ static void print_where(const struct report_out *ro, const struct report_headlin
 			report_print_location(ro, head->flow_end);
 		} else if (own_frame.frame > 0) {
 			fputs(", from ", out);
-			report_print_level(ro, own_frame.pc, own_frame.level);
+			report_print_caller(ro, own_frame.at);
 		}
 	} else if (head->regs) {
 		fputs(" in ", out);
 		report_print_location(ro, head->ip);
-		if (own_frame.frame > 0 || own_frame.level > 0 || own_frame.tail) {
+		if (own_frame.frame > 0 || own_frame.at.level > 0 || own_frame.tail) {
 			/* library code, or calls without a frame, are in between */
-			fputs(own_frame.frame + own_frame.level > 1 ? ",\n  reached from " :
-								      ",\n  called from ",
+			fputs(own_frame.frame + own_frame.at.level > 1 ? ",\n  reached from " :
+									 ",\n  called from ",
 			      out);
-			report_print_level(ro, own_frame.pc, own_frame.level);
+			report_print_caller(ro, own_frame.at);
 		}
 	}
 	fputc('\n', out);

@@ -99,13 +99,15 @@ void report_json_function(struct report_json *json, const char *key,
 }
 
 static void put_location(struct report_json *json, const struct report_out *ro, const char *key,
-			 uint64_t addr, int level, bool source)
+			 struct report_caller at, bool source)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
+	const uint64_t addr = at.pc;
 	struct json_out *j = &json->j;
+	int level = at.level;
 
 	json_out_open(j, key, '{');
-	json_out_hex(j, "address", addr);
+	json_out_hex(j, "address", addr + at.returns);
 	if (level == REPORT_BY_JUMP || level == REPORT_BY_ANY_JUMP)
 		json_out_bool(j, "tail_call", true);
 	if (level == REPORT_REPLACED)
@@ -116,6 +118,7 @@ static void put_location(struct report_json *json, const struct report_out *ro, 
 			image_set_entry_line(ro->images, ro->pid, ro->time, addr, &loc);
 		if (level < 0 || (unsigned int)level >= loc.nr_frames)
 			level = (int)loc.nr_frames - 1;
+		loc.image_off += at.returns;
 		report_json_function(json, NULL, &loc, (unsigned int)level, source);
 	}
 	json_out_close(j, '}');
@@ -124,12 +127,13 @@ static void put_location(struct report_json *json, const struct report_out *ro, 
 void report_json_location(struct report_json *json, const struct report_out *ro, const char *key,
 			  uint64_t addr, bool called)
 {
-	put_location(json, ro, key, addr, called ? -1 : 0, false);
+	put_location(json, ro, key, (struct report_caller){.pc = addr, .level = called ? -1 : 0},
+		     false);
 }
 
-void report_json_level(struct report_json *json, const char *key, uint64_t addr, int level)
+void report_json_caller(struct report_json *json, const char *key, struct report_caller caller)
 {
-	put_location(json, &json->r->ro, key, addr, level, false);
+	put_location(json, &json->r->ro, key, caller, false);
 }
 
 static void put_insn(struct report_json *json, const struct report_death *death)
@@ -159,7 +163,7 @@ static void put_insn(struct report_json *json, const struct report_death *death)
 		json_out_text(j, NULL, hex);
 	}
 	json_out_close(j, ']');
-	put_location(json, &r->ro, "location", ip, 0, true);
+	put_location(json, &r->ro, "location", (struct report_caller){.pc = ip}, true);
 	json_out_close(j, '}');
 }
 
@@ -172,22 +176,24 @@ static void put_where(struct report_json *json, const struct report_death *death
 	struct json_out *j = &json->j;
 
 	if (head->regs)
-		put_location(json, ro, "location", head->ip, 0, false);
+		put_location(json, ro, "location", (struct report_caller){.pc = head->ip}, false);
 	else
 		json_out_null(j, "location");
-	if (own_frame.frame >= 0 && own_frame.frame + own_frame.level + own_frame.tail > 0)
-		put_location(json, ro, "called_from", own_frame.pc, own_frame.level, false);
+	if (own_frame.frame >= 0 && own_frame.frame + own_frame.at.level + own_frame.tail > 0)
+		put_location(json, ro, "called_from", own_frame.at, false);
 	else
 		json_out_null(j, "called_from");
 	/* otherwise library code, or a call without a frame, is in between */
 	json_out_bool(j, "called_directly",
-		      own_frame.frame >= 0 && own_frame.frame + own_frame.level <= 1);
+		      own_frame.frame >= 0 && own_frame.frame + own_frame.at.level <= 1);
 	if (head->regs && head->fault->bad_ip && head->last)
-		put_location(json, ro, "came_from", head->last->from, 0, false);
+		put_location(json, ro, "came_from", (struct report_caller){.pc = head->last->from},
+			     false);
 	else
 		json_out_null(j, "came_from");
 	if (head->regs && head->fault->bad_ip && !head->last && head->flow_end_known)
-		put_location(json, ro, "last_traced", head->flow_end, 0, false);
+		put_location(json, ro, "last_traced", (struct report_caller){.pc = head->flow_end},
+			     false);
 	else
 		json_out_null(j, "last_traced");
 	json_out_bool(j, "unloaded", death->unloaded);
@@ -238,7 +244,8 @@ static void put_crash(struct report_json *json, const struct report_death *death
 	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
 		json_out_open(j, "handled_fault", '{');
 		report_json_signal(j, "signal", c->fault_signo);
-		put_location(json, &json->r->ro, "location", c->fault_ip, 0, true);
+		put_location(json, &json->r->ro, "location",
+			     (struct report_caller){.pc = c->fault_ip}, true);
 		json_out_text(j, "faults_again",
 			      head->regs && report_first_fault(&json->r->ro, &json->r->facts,
 							       head->regs, &first) ?
@@ -347,7 +354,8 @@ static void put_threads(struct report_json *json)
 		report_json_time(j, "first_time_ns", v->first_time);
 		report_json_time(j, "last_time_ns", v->last_time);
 		if (known)
-			put_location(json, &r->ro, "location", ip, 0, true);
+			put_location(json, &r->ro, "location", (struct report_caller){.pc = ip},
+				     true);
 		else
 			json_out_null(j, "location");
 		if (r->facts.have_crash &&

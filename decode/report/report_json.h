@@ -27,10 +27,8 @@ void report_json_function(struct report_json *json, const char *key,
  */
 void report_json_location(struct report_json *json, const struct report_out *ro, const char *key,
 			  uint64_t addr, bool called);
-/*
- * Writes the function at addr of that level of inlining; -1: the outermost. key: NULL in an array.
- */
-void report_json_level(struct report_json *json, const char *key, uint64_t addr, int level);
+/* Writes where the caller is. key: NULL in an array. */
+void report_json_caller(struct report_json *json, const char *key, struct report_caller caller);
 void report_json_signal(struct json_out *j, const char *key, int signo);
 void report_json_time(struct json_out *j, const char *key, uint64_t time);
 

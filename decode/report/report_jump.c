@@ -110,12 +110,16 @@ static bool is_overwritten(const struct report_out *ro, const struct report_fact
 	       !report_return_addr_elsewhere(facts, r, 0, sp, sp - 8);
 }
 
-/* "main (smash.c:12)" */
-static void location_text(const struct report_out *ro, uint64_t addr, char *text, size_t size)
+/* "main (smash.c:12)"; of the call before addr if that is a return address. */
+static void location_text(const struct report_out *ro, uint64_t addr, bool returns, char *text,
+			  size_t size)
 {
 	char name[160], location[120];
 
-	report_name(ro, addr, name, sizeof(name), location, sizeof(location));
+	if (returns)
+		report_caller_name(ro, addr, name, sizeof(name), location, sizeof(location));
+	else
+		report_name(ro, addr, name, sizeof(name), location, sizeof(location));
 	snprintf(text, size, "%s%s%s%s", name, location[0] ? " (" : "", location,
 		 location[0] ? ")" : "");
 }
@@ -126,7 +130,7 @@ static void describe_unmatched_return(const struct report_out *ro, bool proved,
 {
 	char call[300];
 
-	location_text(ro, r->expected - 1, call, sizeof(call));
+	location_text(ro, r->expected, true, call, sizeof(call));
 	snprintf(text, size, "%s %s",
 		 proved ? ": the return address was overwritten; the call was from" :
 			  ", and not to the innermost call that had not returned, which was from",
@@ -144,7 +148,7 @@ static void explain_return(const struct report_out *ro, const struct report_fact
 	int len;
 
 	if (r->to == r->expected) {
-		location_text(ro, r->expected - 1, call, sizeof(call));
+		location_text(ro, r->expected, true, call, sizeof(call));
 		if (map)
 			snprintf(perms, sizeof(perms), "mapped %.4s, no longer executable",
 				 map->perms);
@@ -212,7 +216,7 @@ static void name_function(const struct report_out *ro, const struct report_facts
 	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, ip, &loc) || !loc.image ||
 	    !loc.nr_frames || !loc.frames[0].symbol)
 		return;
-	location_text(ro, ip, text, sizeof(text));
+	location_text(ro, ip, false, text, sizeof(text));
 	if (map)
 		snprintf(fault->why + len, sizeof(fault->why) - len, "; it is in %s", text);
 	else

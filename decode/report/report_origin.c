@@ -219,7 +219,7 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 	if (frame && !frame->file && frame->symbol) /* the line before it may be any other one */
 		fputs(report_symbol(ro, frame->symbol), ro->out);
 	else
-		report_print_level(ro, origin->ip, level);
+		report_print_caller(ro, (struct report_caller){.pc = origin->ip, .level = level});
 	block = block_of(facts, origin);
 	if (block)
 		fprintf(ro->out,
@@ -274,6 +274,7 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 		json_out_null(j, "variable_bytes");
 	if (origin->kind != REPORT_ORIGIN_RETURNED)
 		named_function(&json->r->ro, origin->ip, &loc, &level);
-	report_json_level(json, "location", origin->ip, level);
+	report_json_caller(json, "location",
+			   (struct report_caller){.pc = origin->ip, .level = level});
 	json_out_close(j, '}');
 }

@@ -103,30 +103,47 @@ static void frame_name(const struct report_out *ro, const struct auxtap_location
 			 report_text(ro, report_base_name(loc->image)));
 }
 
-/* False: no image is known at addr; 'name' is set to the address. */
-static bool find_location(const struct report_out *ro, uint64_t addr, struct auxtap_location *loc,
-			  char *name, size_t name_size, char *location)
+/*
+ * The place at addr; its address is shown as addr + back. False: no image is known there; 'name' is
+ * set to the address.
+ */
+static bool find_location(const struct report_out *ro, uint64_t addr, unsigned int back,
+			  struct auxtap_location *loc, char *name, size_t name_size, char *location)
 {
 	if (location)
 		location[0] = '\0';
 	if (addr && auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, loc) >= 0 &&
-	    loc->image)
+	    loc->image) {
+		loc->image_off += back;
 		return true;
+	}
 	if (addr)
-		snprintf(name, name_size, "0x%" PRIx64, addr);
+		snprintf(name, name_size, "0x%" PRIx64, addr + back);
 	else
 		snprintf(name, name_size, "(unknown)");
 	return false;
 }
 
-void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
-		 char *location, size_t location_size)
+static void name_at(const struct report_out *ro, uint64_t addr, unsigned int back, char *name,
+		    size_t name_size, char *location, size_t location_size)
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
-	if (find_location(ro, addr, &loc, name, name_size, location))
+	if (find_location(ro, addr, back, &loc, name, name_size, location))
 		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[0] : NULL, name, name_size,
 			   location, location_size);
+}
+
+void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
+		 char *location, size_t location_size)
+{
+	name_at(ro, addr, 0, name, name_size, location, location_size);
+}
+
+void report_caller_name(const struct report_out *ro, uint64_t return_addr, char *name,
+			size_t name_size, char *location, size_t location_size)
+{
+	name_at(ro, return_addr - 1, 1, name, name_size, location, location_size);
 }
 
 uint64_t report_function_start(const struct report_out *ro, uint64_t addr)
@@ -144,7 +161,7 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 
-	if (!find_location(ro, addr, &loc, name, name_size, location))
+	if (!find_location(ro, addr, 0, &loc, name, name_size, location))
 		return;
 	image_set_entry_line(ro->images, ro->pid, ro->time, addr, &loc);
 	frame_name(ro, &loc, loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL, name, name_size,
@@ -153,11 +170,13 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
 
 void report_print_location(const struct report_out *ro, uint64_t addr)
 {
-	report_print_level(ro, addr, 0);
+	report_print_caller(ro, (struct report_caller){.pc = addr});
 }
 
-void report_print_level(const struct report_out *ro, uint64_t addr, int level)
+void report_print_caller(const struct report_out *ro, struct report_caller caller)
 {
+	const uint64_t addr = caller.pc;
+	const int level = caller.level;
 	struct auxtap_location loc = {.size = sizeof(loc)};
 	const struct auxtap_frame *frame;
 	char name[256], location[160] = "";
@@ -174,10 +193,11 @@ void report_print_level(const struct report_out *ro, uint64_t addr, int level)
 		return;
 	}
 	if (level == REPORT_REPLACED) {
-		fprintf(ro->out, "0x%" PRIx64 ", where other code was mapped, too", addr);
+		fprintf(ro->out, "0x%" PRIx64 ", where other code was mapped, too",
+			addr + caller.returns);
 		return;
 	}
-	if (find_location(ro, addr, &loc, name, sizeof(name), location)) {
+	if (find_location(ro, addr, caller.returns, &loc, name, sizeof(name), location)) {
 		frame = (unsigned int)level < loc.nr_frames ? &loc.frames[level] : NULL;
 		frame_name(ro, &loc, frame, name, sizeof(name), location, sizeof(location));
 		if (frame && frame->file) {
@@ -201,5 +221,5 @@ void report_print_outermost(const struct report_out *ro, uint64_t addr)
 
 	if (!auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, &loc) && loc.nr_frames)
 		level = (int)loc.nr_frames - 1;
-	report_print_level(ro, addr, level);
+	report_print_caller(ro, (struct report_caller){.pc = addr, .level = level});
 }

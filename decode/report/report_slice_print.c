@@ -23,7 +23,7 @@ static void print_callers(const struct report_out *ro, const struct report_slice
 
 	for (int i = 0; i < callers->nr; i++) {
 		fputs(i ? "\n    from " : "", ro->out);
-		report_print_level(ro, callers->at[i].pc, callers->at[i].level);
+		report_print_caller(ro, callers->at[i]);
 	}
 	end_step(ro, step);
 }
@@ -53,7 +53,7 @@ static void print_step(const struct report_out *ro, const struct report_slice_st
 			fprintf(ro->out,
 				"  %s was read from a local variable that was never set, by ",
 				subject_of(step, what, text, sizeof(text)));
-		report_print_level(ro, step->callers.at[0].pc, step->callers.at[0].level);
+		report_print_caller(ro, step->callers.at[0]);
 		end_step(ro, step);
 		return;
 	}
@@ -146,8 +146,7 @@ void report_json_slice(struct report_json *json, const struct report_slice *slic
 		report_json_location(json, &json->r->ro, "location", step->ip, false);
 		json_out_open(j, "callers", '[');
 		for (int k = 0; k < step->callers.nr; k++)
-			report_json_level(json, NULL, step->callers.at[k].pc,
-					  step->callers.at[k].level);
+			report_json_caller(json, NULL, step->callers.at[k]);
 		json_out_close(j, ']');
 		json_out_close(j, '}');
 	}

@@ -76,7 +76,7 @@ bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, u
 	if (!is_shown(s, &step))
 		return true;
 	past_unwind(&s->p, &frames);
-	report_callers_add(s->p.ro, ip, &frames, &step.callers);
+	report_callers_add(s->p.ro, ip, false, &frames, &step.callers);
 	last = out->nr ? &out->steps[out->nr - 1] : NULL;
 	step.is_shifted = s->is_shifted;
 	if (last && kind != REPORT_SLICE_NEVER_SET &&
@@ -585,7 +585,7 @@ static bool wrote_all(const struct slice *s, uint64_t addr, unsigned int nr_byte
 		    !past_insn(&p, p.insn, &x, &ip))
 			return false;
 		past_unwind(&p, &frames);
-		report_callers_add(p.ro, ip, &frames, &callers);
+		report_callers_add(p.ro, ip, false, &frames, &callers);
 		if (!origin_same_line(p.ro, step->callers.at[0].pc, callers.at[0].pc))
 			return false;
 		others &= other_bytes(addr, nr_bytes, &write);

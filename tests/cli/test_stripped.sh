@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A program without symbols: wherever the report names a call that has not returned, or that
+# allocated or freed, it shows the address that the call returns to: in the text and in JSON, in the
+# backtrace, of blocks, and of a return address that was overwritten.
+. "$(dirname "$0")/lib.sh"
+needs_qemu_10
+command -v gcc >/dev/null || skip "gcc is not installed"
+cat >twice.c <<'S'
+#include <stdlib.h>
+#define KEEP __asm__ volatile("" ::: "memory")
+static void *p;
+__attribute__((noinline)) static void make(void) { p = malloc(1000); KEEP; }
+__attribute__((noinline)) static void drop(void) { free(p); KEEP; }
+__attribute__((noinline)) static void middle(int n) { drop(); if (n) drop(); KEEP; }
+int main(int argc, char **argv) { make(); middle(argc); KEEP; return 0; }
+S
+cat >smash.c <<'S'
+#include <string.h>
+#define KEEP __asm__ volatile("" ::: "memory")
+__attribute__((noinline)) static void fill(char *to) { memset(to, 0x41, 64); KEEP; }
+__attribute__((noinline)) static void smash(void) { char buf[8]; fill(buf); KEEP; }
+int main(void) { smash(); KEEP; return 0; }
+S
+for name in twice smash; do
+	gcc -O1 -s -no-pie -fno-stack-protector -w -o $name $name.c || { fail "$name: not built"; finish; }
+	guard "$AUXTAP" crash -o $name.data -- ./$name 2>$name.err
+	mv $name.data.report.txt $name.txt || fail "$name: no report: $(tail -n 2 $name.err)"
+	"$AUXTAP" report --format json $name.data >$name.json || fail "$name: no JSON"
+	# the address after each call
+	objdump -d $name | awk '/^ *[0-9a-f]+:/ {if (call) print $1; call = /\tcall /}' |
+		tr -d ' :' >after
+	sed '/^The calls that led/,/^Images/d' $name.txt | grep -o "$name+0x[0-9a-f]*" |
+		sed 's/.*0x//' >shown
+	python3 -B - $name after shown <<'P' || fail "$name: see above"
+import json, sys
+name = sys.argv[1]
+after = {int(line, 16) for line in open(sys.argv[2])}
+shown = {int(line, 16) for line in open(sys.argv[3])}
+report = json.load(open(name + '.json'))
+insn = report['crash']['location']['image_offset'] if name == 'smash' else None
+may = {int(insn, 16)} if insn else set()  # the return that failed
+bad = sorted(hex(a) for a in shown - after - may)
+assert not bad, ('not after a call', bad)
+assert len(shown) >= {'twice': 6, 'smash': 2}[name], shown
+def walk(value):
+    if isinstance(value, list):
+        for element in value:
+            yield from walk(element)
+    elif isinstance(value, dict):
+        yield value
+        for element in value.values():
+            yield from walk(element)
+nr = 0
+for block in report['pointed_memory']:
+    for at in walk([block['allocated'], block['freed'], block['bad_free']]):
+        if 'image_offset' in at:
+            nr += 1
+            assert int(at['image_offset'], 16) in after, at
+            assert at['address'] == at['image_offset'], at # of an executable at its own addresses
+assert nr >= (6 if name == 'twice' else 0), nr
+P
+done
+grep -q 'the call was from smash+0x' smash.txt || fail "smash: $(sed '/^$/q' smash.txt)"
+finish
