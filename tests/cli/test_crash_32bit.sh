@@ -19,6 +19,7 @@ rc=$?
 [ $rc = 139 ] || skip "no 32-bit programs on this kernel (exit $rc)"
 f=0x$(nm m32 | sed -n 's/^0*\([0-9a-f]*\) t f$/\1/p')
 
+unknown='Variables and further frames are not known.'
 # death NAME STATUS PROGRAM...: what the reports of both deaths have in common
 death() {
 	local name=$1 status=$2 rc=0
@@ -38,7 +39,7 @@ death() {
 		  $f  movl 0, %eax
 		Backtrace
 		  #0  f at $WORK/m32.s:6
-		  This is 32-bit code, of which the stack is not read. Variables and further frames are not known.
+		  This is 32-bit code, of which the stack is not read. $unknown
 	S
 	grep -q '<- SIGSEGV here' "$name.txt" && fail "$name: a call of a traced program has the signal"
 	"$AUXTAP" report --format json "$name.data" >"$name.json" || fail "$name: no JSON"

@@ -22,7 +22,8 @@ __attribute__((noinline)) static void smash(void) { char buf[8]; fill(buf); KEEP
 int main(void) { smash(); KEEP; return 0; }
 S
 for name in twice smash; do
-	gcc -O1 -s -no-pie -fno-stack-protector -w -o $name $name.c || { fail "$name: not built"; finish; }
+	gcc -O1 -s -no-pie -fno-stack-protector -w -o $name $name.c ||
+		{ fail "$name: not built"; finish; }
 	guard "$AUXTAP" crash -o $name.data -- ./$name 2>$name.err
 	mv $name.data.report.txt $name.txt || fail "$name: no report: $(tail -n 2 $name.err)"
 	"$AUXTAP" report --format json $name.data >$name.json || fail "$name: no JSON"
