@@ -243,7 +243,8 @@ static int add_jump(struct history *h, struct history_thread *t, const struct au
 
 static uint64_t after_stop(const struct history_thread *t, enum auxtap_isa isa)
 {
-	unsigned int size = isa == AUXTAP_ISA_X86 ? X86_SYSCALL_BYTES : 4;
+	unsigned int size =
+		isa == AUXTAP_ISA_X86 || isa == AUXTAP_ISA_X86_32 ? X86_SYSCALL_BYTES : 4;
 
 	return t->in_syscall ? t->stop_ip + size : t->stop_ip;
 }

@@ -141,7 +141,9 @@ static uint64_t valid_since_of(struct pt_blocks *blocks, const struct pt_run *ru
 	if (!mem->code || run->end_ip < run->ip)
 		return 0;
 	got = image_code_read(mem->code, run->end_ip, code, sizeof(code));
-	len = got ? auxtap_disassemble(mem->set, run->end_ip, code, got, text, sizeof(text)) : 0;
+	len = got ? auxtap_disassemble_as(mem->set, isa_of(run), run->end_ip, code, got, text,
+					  sizeof(text)) :
+		    0;
 	return pt_memory_code_since(mem, run->ip, size - 1 + (len > 0 ? (uint64_t)len : 1));
 }
 

@@ -517,6 +517,8 @@ static void take_event(struct libipt_flow *f)
 			add_lost(f, f->status, false, 0);
 		return;
 	}
+	if (ev.type == ptev_exec_mode)
+		f->bits_32 = ev.variant.exec_mode.mode == ptem_32bit;
 	tsc = note_tsc(f, ev.has_tsc ? ev.tsc : tsc_now(f));
 	pt_blocks_progress(&f->blocks);
 	if (is_next_psb(f, &ev)) {

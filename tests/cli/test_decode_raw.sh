@@ -206,4 +206,16 @@ if [ -w /dev/full ]; then
 	"$AUXTAP" "${raw[@]}" --events insn -F ip trace >/dev/full 2>err
 	[ $? -eq 3 ] || fail "a full disk is not reported"
 fi
+# 32-bit code is disassembled so, also where an event comes before the first instruction of the
+# trace: MODE.Exec, TIP.PGE 1000, FUP 1000 and TIP.PGD for an interrupt at the first instruction
+printf '\xa1\x78\x56\x34\x12\x90\x90\x90\x90\x90' >code32
+ip='\x00\x10\x00\x00\x00\x00'
+printf "$psb"'\x02\x23\x99\x02\x71'"$ip"'\x7d'"$ip"'\x01' >trace32
+printf "$psb"'\x02\x23\x99\x01\x71'"$ip"'\x7d'"$ip"'\x01' >trace64
+same bits32 'event,ip,asm
+async,0x1000,"movl 0x12345678, %eax"' decode --raw pt --image "$WORK/code32@0x1000" \
+	--events async --format csv -F event,ip,asm trace32
+same bits64 'event,ip,asm
+async,0x1000,"movabsl 0x9090909012345678, %eax"' decode --raw pt \
+	--image "$WORK/code32@0x1000" --events async --format csv -F event,ip,asm trace64
 finish
