@@ -121,8 +121,7 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 		goto out;
 	if (nameless) {
 		exec.verdict = QEMU_EXEC_NATIVE;
-		snprintf(exec.why, sizeof(exec.why),
-			 "%.50s: a program that only a descriptor names", path);
+		snprintf(exec.why, sizeof(exec.why), "a program that only a descriptor names");
 	} else if (qemu_exec_resolve(path, argv, &exec)) {
 		goto out;
 	}
@@ -131,15 +130,15 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 	find_qemu(exec.verdict == QEMU_EXEC_RUN ? exec.arch : qp.arch, qemu);
 	if (exec.verdict == QEMU_EXEC_RUN && access(qp.shm_path, R_OK | W_OK)) {
 		exec.verdict = QEMU_EXEC_NATIVE;
-		snprintf(exec.why, sizeof(exec.why),
-			 "%.50s: the process may not reach auxtap's memory", path);
+		snprintf(exec.why, sizeof(exec.why), "the process may not reach auxtap's memory");
 	}
 	if (exec.verdict == QEMU_EXEC_RUN && (access(qemu, X_OK) || access(qp.plugin_path, R_OK))) {
 		exec.verdict = QEMU_EXEC_NATIVE;
-		snprintf(exec.why, sizeof(exec.why), "%.50s: the process cannot reach qemu", path);
+		snprintf(exec.why, sizeof(exec.why), "the process cannot reach qemu");
 	}
 	if (exec.verdict == QEMU_EXEC_NATIVE) {
-		memcpy(rec->text, exec.why, sizeof(rec->text));
+		snprintf(rec->text, sizeof(rec->text), "%.60s: %.48s",
+			 exec.program ? exec.program : path, exec.why);
 		qemu_store(&rec->native, 1);
 	}
 	if (exec.verdict != QEMU_EXEC_RUN)
