@@ -68,10 +68,12 @@ struct ptrace_process {
 	struct ptrace_process *next;
 	pid_t pid;
 	struct ptrace_mm *mm;
-	int nr_threads;	 /* traced threads */
-	bool child;	 /* our child: we get its exit status even if it is not traced */
-	bool one_thread; /* attached to one thread only */
-	bool passive;	 /* not traceable: continues untraced, only its children are followed */
+	int nr_threads;	  /* traced threads */
+	bool child;	  /* our child: we get its exit status even if it is not traced */
+	bool one_thread;  /* attached to one thread only */
+	bool passive;	  /* not traceable: continues untraced, only its children are followed */
+	siginfo_t signal; /* passive: the last one that a thread got */
+	pid_t signal_tid; /* ... which one */
 	bool detaching;
 	bool exiting; /* death in progress: threads end without further steps */
 };
@@ -114,10 +116,11 @@ struct ptrace_thread {
 	bool own_tf;	   /* the program single-steps itself */
 	bool trap_blocked; /* the program blocks SIGTRAP; the kernel's mask must not */
 	bool pinned;
-	u8 opcode;		    /* X86_SYSCALL: the first byte of its code */
+	bool mask_in_frame; /* the mask that the handler returns to lacks the program\'s SIGTRAP */
+	bool untraced;	    /* continues without steps, in a passive process */
+	u8 opcode;	    /* X86_SYSCALL: the first byte of its code */
 	unsigned int passive_execs; /* of 32-bit programs, which capture will resume */
 	int resume_sig;		    /* PTRACE_TASK_HELD: signal to deliver */
-	siginfo_t signal;	    /* the last one that a passive process got */
 	siginfo_t died_info;	    /* of died_of */
 	/* killed without a signal stop: by seccomp, or because a frame could not be written */
 	int died_of;
@@ -206,6 +209,9 @@ void ptrace_clear_tf_in_r11(struct ptrace_thread *t, struct user_regs_struct *re
 /* Notes whether the program blocks SIGTRAP, and unblocks it, for single steps; blocks it again. */
 void ptrace_save_mask(struct ptrace_thread *t);
 void ptrace_restore_mask(struct ptrace_thread *t);
+/* Before a handler starts; and then, at its first instruction. */
+void ptrace_restore_mask_for(struct ptrace_thread *t, const struct user_regs_struct *regs);
+void ptrace_mask_in_frame(struct ptrace_thread *t, u64 sp);
 
 /* ptrace_code.c */
 struct ptrace_mm *ptrace_mm_new(void);

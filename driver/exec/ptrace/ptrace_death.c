@@ -160,6 +160,9 @@ static bool died_unseen(struct ptrace_thread *t)
 	t->died_of = (int)(status & 0x7f);
 	if (!t->died_of || !(CORE_SIGNALS & SIGNAL_BIT(t->died_of)))
 		return false;
+	/* of another thread, which is gone, nothing is known */
+	if (t->proc->passive && t->proc->signal_tid && t->proc->signal_tid != t->tid)
+		return false;
 	t->proc->exiting = true;
 	halt_others(t->tid, t->proc);
 	t->state = PTRACE_TASK_HELD;
@@ -168,8 +171,8 @@ static bool died_unseen(struct ptrace_thread *t)
 	memset(&t->died_info, 0, sizeof(t->died_info));
 	t->died_info.si_signo = t->died_of;
 	t->died_info.si_code = code_of_unseen(t);
-	if (t->proc->passive && t->signal.si_signo == t->died_of)
-		t->died_info = t->signal;
+	if (t->proc->passive && t->proc->signal_tid && t->proc->signal.si_signo == t->died_of)
+		t->died_info = t->proc->signal;
 	/*
 	 * no stop since the signal was delivered, so the kernel ended the process while building
 	 * the frame

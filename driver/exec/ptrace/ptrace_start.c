@@ -462,7 +462,8 @@ static void release_thread(struct ptrace_thread *t)
 {
 	switch (t->state) {
 	case PTRACE_TASK_HELD:
-		ptrace_resume(t); /* its next stop detaches it */
+		t->passive_execs = 0; /* nobody will resume those */
+		ptrace_resume(t);     /* its next stop detaches it */
 		break;
 	case PTRACE_TASK_LISTENING:
 	case PTRACE_TASK_NEW:

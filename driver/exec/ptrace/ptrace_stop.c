@@ -96,7 +96,7 @@ static void signal_stop(struct ptrace_thread *t, int sig, struct user_regs_struc
 		t->entering = sig;
 		t->entering_fault = (SYNC_SIGNALS & SIGNAL_BIT(sig)) && info->si_code > 0;
 		t->entering_ip = regs->rip;
-		ptrace_restore_mask(t);
+		ptrace_restore_mask_for(t, regs);
 		t->in_syscall = false;
 		ptrace_step(t, sig); /* stops at the handler's first instruction */
 	} else if ((sets.ignored | IGNORE_SIGNALS) & SIGNAL_BIT(sig)) {
@@ -164,18 +164,26 @@ static bool reset_step_state(struct ptrace_thread *t)
 	return false;
 }
 
-static void become_passive(struct ptrace_thread *t, const char *why)
+static void stop_tracing(struct ptrace_thread *t)
 {
-	emu_report_problem(t->engine->emu, t->proc->pid, why);
-	t->proc->passive = true;
+	t->untraced = true;
 	t->reported = false;
 	t->late_ip = 0;
 	t->slow = true;
 	t->state = PTRACE_TASK_RUNNING;
 	if (t->task)
 		emu_task_offline(t->task);
+	ptrace_restore_mask(t);
+	ptrace_unpin(t);
 	/* no longer stepped: if the tracer dies, the thread can continue without it */
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_OUR_OPTIONS & ~PTRACE_O_EXITKILL);
+}
+
+static void become_passive(struct ptrace_thread *t, const char *why)
+{
+	emu_report_problem(t->engine->emu, t->proc->pid, why);
+	t->proc->passive = true;
+	stop_tracing(t);
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
 
@@ -270,6 +278,7 @@ static void trap_or_signal(struct ptrace_thread *t, int sig)
 	note_signal(t, &info);
 	if (sig == SIGTRAP && info.si_code == SIGTRAP) {
 		/* in the handler more signals are blocked, and TF is off */
+		ptrace_mask_in_frame(t, regs.rsp);
 		ptrace_save_mask(t);
 		t->own_tf = false;
 		if (t->entering && t->entering_fault)
@@ -334,6 +343,7 @@ static void start_child(struct ptrace_thread *parent, struct ptrace_thread *chil
 		ptrace_clear_tf_in_r11(child, &regs);
 	}
 	if (child->proc->passive) {
+		child->untraced = true;
 		child->state = PTRACE_TASK_RUNNING;
 		ptrace(PTRACE_CONT, child->tid, 0, 0);
 		return;
@@ -478,7 +488,8 @@ static void exec_event(struct ptrace_thread *t)
 	t->own_tf = false;
 	t->slow = true;
 	t->proc->exiting = false;
-	t->proc->passive = false;
+	t->proc->passive = t->untraced = false;
+	t->proc->signal_tid = 0;
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_OUR_OPTIONS);
 	emu_read_comm(t->tid, comm);
 	t->state = PTRACE_TASK_HELD;
@@ -574,19 +585,30 @@ static void event_stop(struct ptrace_thread *t, int sig)
 /* Handles a process that cannot be traced: passes signals and stops on, follows its children. */
 static void passive_stop(struct ptrace_thread *t, int status)
 {
-	int event = status >> 16;
+	int event = status >> 16, sig = event ? 0 : WSTOPSIG(status);
+	struct user_regs_struct regs;
 	siginfo_t info;
 
-	if (!event && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info)) {
+	if (!t->untraced) { /* another thread has made the process passive during this one's step */
+		if (!ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+			ptrace_resolve(t, regs.rip);
+		stop_tracing(t);
+		if (sig == (SIGTRAP | 0x80) ||
+		    (sig == SIGTRAP && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) &&
+		     is_our_trap(t, &info)))
+			sig = 0;
+	}
+	if (sig && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info)) {
 		note_signal(t, &info);
-		t->signal = info;
+		t->proc->signal = info;
+		t->proc->signal_tid = t->tid;
 	}
 	if (t->proc->detaching)
-		ptrace_detach_thread(t, event ? 0 : WSTOPSIG(status));
+		ptrace_detach_thread(t, sig);
 	else if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP)
 		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
 	else
-		ptrace(PTRACE_CONT, t->tid, 0, event ? 0 : WSTOPSIG(status));
+		ptrace(PTRACE_CONT, t->tid, 0, sig);
 }
 
 void ptrace_stop(struct ptrace_thread *t, int status)

@@ -9,6 +9,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+/* Of a signal's frame, from the stack pointer at the handler's first instruction. */
+#define X86_FRAME_SIGMASK 304
+
 /* The kernel's internal restart codes: the call is restarted unless a handler runs first. */
 #define ERESTARTSYS	      512
 #define ERESTARTNOINTR	      513
@@ -46,6 +49,48 @@ void ptrace_restore_mask(struct ptrace_thread *t)
 		return;
 	mask |= SIGNAL_BIT(SIGTRAP);
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask);
+}
+
+/*
+ * Is the thread in a system call that has replaced its mask for a while? ptrace shows the mask that
+ * the kernel will restore, and one that is set then replaces the call's: a signal that only the
+ * call lets through would wait for ever.
+ */
+static bool has_other_mask(const struct user_regs_struct *regs)
+{
+	switch ((long)regs->orig_rax) { /* -1 outside of system calls */
+	case SYS_rt_sigsuspend:
+	case SYS_ppoll:
+	case SYS_pselect6:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_io_pgetevents:
+	case SYS_io_uring_enter:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void ptrace_restore_mask_for(struct ptrace_thread *t, const struct user_regs_struct *regs)
+{
+	t->mask_in_frame = t->trap_blocked && has_other_mask(regs);
+	if (!t->mask_in_frame)
+		ptrace_restore_mask(t);
+}
+
+void ptrace_mask_in_frame(struct ptrace_thread *t, u64 sp)
+{
+	const u64 addr = sp + X86_FRAME_SIGMASK;
+	long word;
+
+	if (!t->mask_in_frame)
+		return;
+	t->mask_in_frame = false;
+	errno = 0;
+	word = ptrace(PTRACE_PEEKDATA, t->tid, addr, 0);
+	if (word != -1 || !errno)
+		ptrace(PTRACE_POKEDATA, t->tid, addr, (u64)word | SIGNAL_BIT(SIGTRAP));
 }
 
 void ptrace_save_mask(struct ptrace_thread *t)
