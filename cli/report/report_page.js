@@ -105,6 +105,15 @@ function originNode(origin, memory) {
 	return made;
 }
 
+/* What a step is about; null: what the line before is about. */
+function sliceSubject(what, { is_shifted: isShifted, is_summed: isSummed }) {
+	const added = isSummed ? 'variable' : isShifted ? 'constant' : null;
+
+	if (!added)
+		return what || 'Before, it';
+	return what ? `${what}, before a ${added} was added,` : `Before a ${added} was added, it`;
+}
+
 /* A bad pointer, index or return address: what read and wrote it, the newest step first. */
 function sliceNodes({ of, value, steps }, origin) {
 	const overwritten = ['return_address', 'after_block', 'stack_protector'].includes(of);
@@ -114,17 +123,18 @@ function sliceNodes({ of, value, steps }, origin) {
 		stack_protector: "The stack protector's value", divisor: 'The divisor',
 	};
 
-	return steps.map(({ kind, is_part: isPart, location, callers }, i) => {
-		const subject = i ? null : subjects[of];
+	return steps.map((step, i) => {
+		const { kind, is_part: isPart, location, callers } = step;
+		const subject = sliceSubject(i ? null : subjects[of], step);
 		const inCall = location.address !== callers[0].address;
 
 		if (kind === 'never_set')
-			return node('p', 'note', !subject && !i && origin.location.address === location.address ?
+			return node('p', 'note', !subjects[of] && !i && origin.location.address === location.address ?
 				'That was a local variable that was never set, read by ' :
-				`${subject || 'Before, it'} was read from a local variable that was never set, by `,
+				`${subject} was read from a local variable that was never set, by `,
 			locationNode(callers[0]));
 
-		const made = node('p', 'note', `${subject || 'Before, it'} was ` +
+		const made = node('p', 'note', `${subject} was ` +
 			`${isPart ? 'partly ' : ''}${overwritten ? 'overwritten' : kind} ` +
 			(inCall ? 'in a call from ' : 'by '));
 

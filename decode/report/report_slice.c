@@ -249,13 +249,23 @@ void report_slice_find(const struct report_out *ro, const struct report_facts *f
 void report_slice_check(const struct report_out *ro, struct report_headline *head)
 {
 	struct report_slice *out = &head->slice;
+	bool is_shifted = false, is_summed = false;
 	int nr = 0, first = 0;
 
 	if (out->of == REPORT_SLICE_POINTER && head->origin.kind != REPORT_ORIGIN_UNKNOWN)
 		first = out->nr_newer < 0 ? out->nr : out->nr_newer;
-	for (int i = first; i < out->nr; i++)
-		if (!is_known(ro, head, &out->steps[i]))
-			out->steps[nr++] = out->steps[i];
+	for (int i = first; i < out->nr; i++) {
+		struct report_slice_step *step = &out->steps[i];
+
+		/* what was added before a step that is left out was added after an older one, too
+		 */
+		is_shifted = step->is_shifted = step->is_shifted || is_shifted;
+		is_summed = step->is_summed = step->is_summed || is_summed;
+		if (is_known(ro, head, step))
+			continue;
+		out->steps[nr++] = *step;
+		is_shifted = is_summed = false;
+	}
 	out->nr = nr;
 	for (int i = 0; i < nr; i++)
 		out->lacks_order = out->lacks_order && out->steps[i].kind == REPORT_SLICE_READ;

@@ -35,6 +35,7 @@ struct report_slice_step {
 	bool is_local;	 /* it is a local variable */
 	bool is_part;	 /* WRITTEN: only a part of the value */
 	bool is_shifted; /* a constant was added to the value later */
+	bool is_summed;	 /* a variable was added to the value later */
 	int32_t tid;	 /* of another thread of the process; 0: of the one that died */
 	struct report_callers callers; /* at[0] has the instruction, or called what has it */
 };

@@ -31,11 +31,15 @@ static void print_callers(const struct report_out *ro, const struct report_slice
 static const char *subject_of(const struct report_slice_step *step, const char *what, char *text,
 			      size_t size)
 {
-	if (!step->is_shifted)
+	const char *added;
+
+	if (!step->is_shifted && !step->is_summed)
 		return what ? what : "Before, it";
-	if (!what)
-		return "Before a constant was added, it";
-	snprintf(text, size, "%s, before a constant was added,", what);
+	added = step->is_summed ? "variable" : "constant";
+	if (what)
+		snprintf(text, size, "%s, before a %s was added,", what, added);
+	else
+		snprintf(text, size, "Before a %s was added, it", added);
 	return text;
 }
 
@@ -139,6 +143,7 @@ void report_json_slice(struct report_json *json, const struct report_slice *slic
 		json_out_bool(j, "is_local", step->is_local);
 		json_out_bool(j, "is_part", step->is_part);
 		json_out_bool(j, "is_shifted", step->is_shifted);
+		json_out_bool(j, "is_summed", step->is_summed);
 		if (step->tid)
 			json_out_i64(j, "tid", step->tid);
 		else

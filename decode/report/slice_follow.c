@@ -79,10 +79,15 @@ bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, u
 	report_callers_add(s->p.ro, ip, false, &frames, &step.callers);
 	last = out->nr ? &out->steps[out->nr - 1] : NULL;
 	step.is_shifted = s->is_shifted;
+	step.is_summed = s->is_summed;
 	if (last && kind != REPORT_SLICE_NEVER_SET &&
 	    origin_same_line(s->p.ro, last->callers.at[0].pc, step.callers.at[0].pc)) {
-		if (last->kind == REPORT_SLICE_WRITTEN && last->is_local)
+		if (last->kind == REPORT_SLICE_WRITTEN && last->is_local) {
+			step.is_shifted = step.is_shifted || last->is_shifted;
+			step.is_summed = step.is_summed || last->is_summed;
 			*last = step; /* a line that sets a local variable */
+			s->is_shifted = s->is_summed = false;
+		}
 		return true;
 	}
 	/* a constant, or what is computed, for the call that is shown */
@@ -93,7 +98,7 @@ bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, u
 	if (out->nr == REPORT_SLICE_STEPS)
 		return false;
 	out->steps[out->nr++] = step;
-	s->is_shifted = false;
+	s->is_shifted = s->is_summed = false;
 	return true;
 }
 
@@ -254,6 +259,12 @@ bool slice_may_be_pointer(uint64_t value)
 	return value + MAX_OFFSET > 2 * MAX_OFFSET;
 }
 
+static void follow_summand(struct slice *s, ZydisRegister reg, uint64_t sum, uint64_t value)
+{
+	s->is_summed = s->is_summed || value != sum;
+	slice_follow_reg(s, past_reg_index(reg), value);
+}
+
 /*
  * The sum of two registers: one of them is the pointer if it points to memory, the other an index.
  * False: which one is not clear. value: the sum.
@@ -271,16 +282,15 @@ static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index,
 	/* of a wrong pointer and an index, the index is small */
 	if (!is_pointer[0] && !is_pointer[1] &&
 	    slice_is_small(values[0]) != slice_is_small(values[1])) {
-		slice_follow_reg(s, past_reg_index(slice_is_small(values[0]) ? index : base),
-				 values[slice_is_small(values[0])]);
+		follow_summand(s, slice_is_small(values[0]) ? index : base, value,
+			       values[slice_is_small(values[0])]);
 		return true;
 	}
 	if (is_pointer[0] == is_pointer[1])
 		return false;
 	if (report_facts_map(s->p.facts, value) ==
 	    report_facts_map(s->p.facts, values[is_pointer[1]])) {
-		slice_follow_reg(s, past_reg_index(is_pointer[0] ? base : index),
-				 values[is_pointer[1]]);
+		follow_summand(s, is_pointer[0] ? base : index, value, values[is_pointer[1]]);
 		return true; /* the sum points there, too */
 	}
 	if (slice_may_be_pointer(values[is_pointer[0]]))

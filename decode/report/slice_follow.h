@@ -24,6 +24,7 @@ struct slice {
 	unsigned int work;
 	bool lacks_order; /* a write was not found because of other threads */
 	bool is_shifted;  /* a constant was added since the last step */
+	bool is_summed;	  /* a variable was added since the last step */
 	/* instructions that added a constant to the value */
 	uint64_t added[SLICE_MAX_ADDITIONS];
 	int nr_added;

@@ -488,7 +488,7 @@ steps() {
 	grep -q 'requires qemu 10' err && skip "no qemu 10: $(head -n 1 err)"
 	[ -e data.report.txt ] || { fail "$cc $1: no crash: $(cat err)"; : >found; return; }
 	sed -n '1,/^$/p' data.report.txt |
-		sed -n -e '/^  \(The \|That \|Before, it \)/{s/^  //;s/, from byte.*//;s/, from the var.*//;p}' \
+		sed -n -e '/^  \(The \|That \|Before[, ]\)/{s/^  //;s/, from byte.*//;s/, from the var.*//;p}' \
 			-e 's/^    from /  /p' >found
 }
 place() { # COMMENT: "prog.c:12"
@@ -573,7 +573,10 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 			grep -qxF "Before, it was written by main at $(place main_loaded)" ||
 			fail "$cc loaded: $(cat found)"
 		for what in unset unset_with_calls unset_array; do
-			says $what "The pointer was read from a local variable that was never set, by $what at @$what"
+			subject='The pointer'
+			[ "$cc $what" = 'gcc -O0 unset_array' ] &&
+				subject='The pointer, before a variable was added,' # the instruction has the sum
+			says $what "$subject was read from a local variable that was never set, by $what at @$what"
 		done
 		;;
 	'clang -O2') continue ;; # it leaves out the rest
@@ -641,6 +644,53 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 	says read "$by in a call from parse at @parse_read" '  main at @main_parse'
 done
 cp prog.c protected.c
+# a pointer that is another one and a variable, or a constant: the value before is another value
+cat >prog.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#define NOINLINE __attribute__((noinline, noclone))
+typedef float vector __attribute__((vector_size(16)));
+static NOINLINE void fill(char *at) { *(vector *)at = (vector){1, 2, 3, 4}; } /* fill */
+static NOINLINE void fill_at(char *at, size_t by) { fill(at + by); }
+struct pool { char *base; size_t used; };
+static struct pool pool;
+static char *volatile kept;
+static NOINLINE void init(void) { pool.base = aligned_alloc(16, 4096); } /* init */
+static NOINLINE char *take(size_t nr)
+{
+	char *at = pool.base + pool.used; /* take */
+
+	pool.used += nr;
+	return at;
+}
+int main(int argc, char **argv)
+{
+	size_t eight = strtoul("8", NULL, 0);
+	char *block = malloc(332); /* main_malloc */
+
+	kept = block;
+	init(); /* main_init */
+	if (argc > 1 && !strcmp(argv[1], "variable"))
+		fill_at(block, eight);
+	if (argc > 1 && !strcmp(argv[1], "constant"))
+		fill(block + 8);
+	fill(take(eight));
+	fill(take(eight)); /* main_take */
+	return 0;
+}
+C
+for cc in 'gcc -O2' 'clang -O2'; do
+	command -v "${cc%% *}" >/dev/null || continue
+	$cc -g -w -o prog prog.c || { fail "$cc: not built"; continue; }
+	for what in variable constant; do
+		says $what "The pointer, before a $what was added, was written in a call from main at \
+@main_malloc"
+	done
+	says pool 'The pointer, before a variable was added, was read by take at @take' \
+		'  main at @main_take' 'Before, it was written by init at @init' '  main at @main_init'
+done
+gcc -g -w -O0 -o prog prog.c || fail "gcc -O0: not built"
+cp prog added
 cp unprotected.c prog.c
 python3 -c 'import jsonschema' 2>/dev/null && {
 	gcc -g -w -O0 -fno-stack-protector -pthread -o prog prog.c || fail "not built"
@@ -649,6 +699,11 @@ python3 -c 'import jsonschema' 2>/dev/null && {
 		"$AUXTAP" report --calls 60 data >$what.txt
 		"$AUXTAP" report --calls 60 --format json data >$what.json
 	done
+	cp added prog
+	steps variable
+	"$AUXTAP" report --calls 60 data >variable.txt
+	"$AUXTAP" report --calls 60 --format json data >variable.json
+	grep -q '"is_summed": *true' variable.json || fail "JSON: nothing is added"
 	gcc -g -w -O0 -fstack-protector-all -U_FORTIFY_SOURCE -o prog protected.c || fail "not built"
 	steps put
 	"$AUXTAP" report --calls 60 data >protected.txt
