@@ -307,7 +307,10 @@ out:
 	return ret;
 }
 
-/* Finds the threads, with the one that died as tids[0], and their stack pointers. */
+/*
+ * Finds the threads, with the one that died as tids[0], and their stack pointers. -ENODATA: its
+ * registers are not known; -ENOTSUP: it executed 32-bit code.
+ */
 static int find_threads(struct core_process *p, pid_t *tids)
 {
 	const struct auxtap_backend *be = p->s->be;
@@ -328,6 +331,8 @@ static int find_threads(struct core_process *p, pid_t *tids)
 		p->stacks[i] = 0;
 		if (be->target->regs(be->target_ctx, tids[i], &r))
 			continue;
+		if (!i && auxtap_regs_32bit(&r))
+			return -ENOTSUP;
 		if (!i)
 			p->arch = r.arch;
 		sp = r.arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_SP : (int)AUXTAP_A64_SP;
@@ -351,9 +356,13 @@ static int save_core(struct core_process *p, const char *snapshot, struct auxtap
 		ret = auxtap_error_set(err, -ENOMEM, core->path, "no memory");
 		goto out;
 	}
-	if (find_threads(p, tids)) {
-		ret = auxtap_error_set(err, -ENODATA, core->path,
-				       "the registers of the thread that died are not known");
+	ret = find_threads(p, tids);
+	if (ret) {
+		auxtap_error_set(
+			err, ret, core->path,
+			ret == -ENOTSUP ?
+				"it died in 32-bit code, which the file would show as 64-bit code" :
+				"the registers of the thread that died are not known");
 		goto out;
 	}
 	out.fd = create_core(core->path, snapshot);

@@ -537,6 +537,16 @@ static int take_core(struct gdb_session *s)
 	return ret;
 }
 
+static bool died_in_32bit_code(const struct gdb_session *s)
+{
+	const struct report_facts *facts = &s->rec.facts;
+
+	for (size_t i = 0; s->rec.has_crash && i < facts->nr_threads; i++)
+		if (facts->threads[i].record.tid == facts->crash.tid)
+			return auxtap_regs_32bit(&facts->threads[i].record.regs);
+	return false;
+}
+
 /* Opens what the session needs, and selects the thread that is shown first. */
 static int session_start(struct gdb_session *s)
 {
@@ -548,6 +558,11 @@ static int session_start(struct gdb_session *s)
 		return auxtap_error_set(s->err, -ENOTSUP, path,
 					"the gdb server supports only recordings of x86-64 (Intel "
 					"PT) and AArch64 (CoreSight)");
+	if (died_in_32bit_code(s))
+		return auxtap_error_set(
+			s->err, -ENOTSUP, path,
+			"the program died in 32-bit code, which the gdb server does not "
+			"support");
 	ret = auxtap_decoder_open(&s->decoder, s->rec.pd, s->rec.images, &opts, s->err);
 	/* without a crash only the trace shows which threads there are */
 	if (!ret && !s->rec.has_crash)

@@ -36,7 +36,9 @@ function functionNode(level, at, frame, tail) {
 		tail ? withTip(node('span', 'tag', 'tail call'),
 			'It left the stack: its last act was a jump to the function above. The trace has the jump.') :
 			null,
-		frame.unloaded ? node('span', 'tag bad', 'unloaded') : null, ' ',
+		frame.unloaded ? node('span', 'tag bad', 'unloaded') : null,
+		frame.entered_within ? withTip(node('span', 'tag bad', 'entered in its middle'),
+			'A wrong address led into the middle of this function. Its variables are not known.') : null, ' ',
 		placeNode({ ...at, image: frame.image }));
 
 	return node('details', 'frame', summary, functionBody(at),
@@ -71,6 +73,9 @@ function endText(backtrace) {
 		overwritten: `What says where the next frame is was overwritten, too${unknown}`,
 		contradicted: 'The return address of this call is not where it should be: a frame or stack pointer is wrong, ' +
 			'or the unwind information, or it was overwritten. Variables and further frames are not known.',
+		entered_within: 'A wrong address led into the middle of this function, without the frame that its code ' +
+			'expects. Variables and further frames are not known.',
+		'32_bit_code': 'This is 32-bit code, of which the stack is not read. Variables and further frames are not known.',
 		senseless: 'The stack makes no sense from here on; the calls below do not depend on it.',
 	}[backtrace.end];
 }

@@ -656,7 +656,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	if (!report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
 		return;
 	ip = u.ip;
-	if (report_regs_32bit(regs)) {
+	if (auxtap_regs_32bit(regs)) {
 		out->pcs[out->nr++] = ip;
 		out->code_32bit = true;
 		return;

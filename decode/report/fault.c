@@ -333,6 +333,13 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	const char *what;
 
 	report_regs_ip(regs, &ip);
+	if (auxtap_regs_32bit(regs)) {
+		size = 0; /* operands are found of 64-bit code only */
+		if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)) {
+			fault->has_insn = false;
+			return;
+		}
+	}
 	if (explain_failed_frame(&facts->crash, fault) || explain_jump(facts, regs, ip, fault))
 		return;
 	if (regs->arch == AUXTAP_ARCH_AARCH64)
@@ -424,8 +431,6 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 	}
 	fault->has_insn = true;
 	report_regs_ip(regs, &fault->insn_ip);
-	if (report_regs_32bit(regs))
-		insn_size = 0; /* operands are found of 64-bit code only */
 	switch (c->signo) {
 	case SIGSEGV:
 	case SIGBUS:
@@ -433,7 +438,8 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 		break;
 	case SIGFPE:
 		if (c->si_code == FPE_INTDIV && regs->arch == AUXTAP_ARCH_X86_64)
-			fault_x86_division(facts, regs, insn, insn_size, fault->why,
+			fault_x86_division(facts, regs, insn,
+					   auxtap_regs_32bit(regs) ? 0 : insn_size, fault->why,
 					   sizeof(fault->why));
 		else
 			snprintf(fault->why, sizeof(fault->why), "arithmetic error");

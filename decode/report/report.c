@@ -44,9 +44,11 @@ static struct thread_view *view_of(struct report *r, int32_t pid, int32_t tid)
 	return *at;
 }
 
-/* Notes if the thread has executed another program until then. */
+/* Notes the programs that the thread has executed until then. */
 static int note_exec(struct report *r, struct thread_view *view, uint64_t until)
 {
+	int ret;
+
 	for (size_t i = 0; i < r->nr_execs; i++) {
 		struct exec_event *exec = &r->execs[i];
 		char text[40];
@@ -57,7 +59,9 @@ static int note_exec(struct report *r, struct thread_view *view, uint64_t until)
 		if (!view->has_flow)
 			continue; /* before the trace, or in the gap that it starts with */
 		snprintf(text, sizeof(text), "exec: becomes %s", exec->comm);
-		return call_tree_exec(view->calls, text);
+		ret = call_tree_exec(view->calls, text);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }
@@ -210,18 +214,26 @@ static int add_living_threads(struct report *r)
 	return 0;
 }
 
-/* Notes if the thread that died has executed another program after the end of its trace. */
-static int note_untraced_exec(struct report *r)
+/* Notes what the thread that died executed after the end of its trace, if that is known. */
+static int note_untraced_end(struct report *r)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
+	const struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN};
+	const struct auxtap_event ev = {.type = AUXTAP_EVENT_GAP,
+					.gap = &gap,
+					.text = "32-bit code, which is not traced"};
 	struct thread_view *view = r->threads;
+	const struct auxtap_regs *regs;
 
 	while (r->facts.have_crash && view && view->tid != c->tid)
 		view = view->next;
-	for (size_t i = 0; r->facts.have_crash && view && view->last_time && i < r->nr_execs; i++)
+	if (!r->facts.have_crash || !view || !view->last_time)
+		return 0;
+	for (size_t i = 0; i < r->nr_execs; i++)
 		if (r->execs[i].tid == c->tid && r->execs[i].time > view->last_time)
 			return note_exec(r, view, c->time);
-	return 0;
+	regs = report_dying_regs(r);
+	return regs && auxtap_regs_32bit(regs) ? call_tree_event(view->calls, &ev) : 0;
 }
 
 static int decode_all(struct report *r, struct auxtap_error *err)
@@ -252,7 +264,7 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 		}
 	}
 	if (!ret)
-		ret = note_untraced_exec(r);
+		ret = note_untraced_end(r);
 	r->cover.sum.size = sizeof(r->cover.sum);
 	auxtap_decoder_summary(dec, &r->cover.sum);
 	auxtap_decoder_close(dec);

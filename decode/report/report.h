@@ -23,8 +23,6 @@
 
 /* False: the register is unknown. */
 bool report_regs_ip(const struct auxtap_regs *regs, uint64_t *ip);
-/* Was the thread executing 32-bit x86 code? */
-bool report_regs_32bit(const struct auxtap_regs *regs);
 bool report_regs_sp(const struct auxtap_regs *regs, uint64_t *sp);
 void report_regs_move(struct auxtap_regs *regs, uint64_t ip);
 /* Writes an object "registers" of those that are known. */
@@ -115,6 +113,8 @@ struct unwind_frames {
 	bool complete; /* the outermost frame was reached */
 	/* by the trace the last function was called from elsewhere: report_frames_check() */
 	bool contradicted;
+	/* bit n: the function of frame n was entered in its middle: its variables are not known */
+	uint64_t within_mask;
 	bool code_32bit;     /* not unwound: the first frame is all there is */
 	bool entered_within; /* a wrong address led into the middle of the last function */
 	bool not_called;     /* no call returns to the last frame, a function's first instruction */

@@ -64,7 +64,7 @@ enum auxtap_isa report_isa(const struct auxtap_regs *regs)
 {
 	if (regs->arch == AUXTAP_ARCH_AARCH64)
 		return AUXTAP_ISA_A64;
-	return report_regs_32bit(regs) ? AUXTAP_ISA_X86_32 : AUXTAP_ISA_X86;
+	return auxtap_regs_32bit(regs) ? AUXTAP_ISA_X86_32 : AUXTAP_ISA_X86;
 }
 
 bool report_death_has_insn(const struct report_death *death)

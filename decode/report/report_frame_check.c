@@ -188,20 +188,20 @@ static bool is_indirect_call(const struct report_out *ro, bool a64, uint64_t add
 }
 
 /*
- * Was the function entered in its middle, by a wrong pointer in another function, where its code
- * expects a frame that it has set up? That frame does not exist.
+ * Was the function entered in its middle, by a wrong pointer in another function? *has_frame: its
+ * code expects a frame there that it has set up, and which does not exist.
  */
 static bool is_entered_within(const struct report_out *ro, const struct call_open *call, bool a64,
-			      uint64_t pc)
+			      uint64_t pc, bool *has_frame)
 {
 	const uint64_t start = report_function_start(ro, pc);
 
+	*has_frame = image_set_stack_at(ro->images, ro->pid, ro->time, call->addr) ==
+		     IMAGE_STACK_HAS_FRAME;
 	return start && report_function_start(ro, call->site) != start && call->known_caller &&
 	       !call->async && !call->by_tail_call && call->site && call->addr != start &&
 	       report_function_start(ro, call->addr) == start &&
-	       is_indirect_call(ro, a64, call->site) &&
-	       image_set_stack_at(ro->images, ro->pid, ro->time, call->addr) ==
-		       IMAGE_STACK_HAS_FRAME;
+	       is_indirect_call(ro, a64, call->site);
 }
 
 void report_frames_check(const struct report_out *ro, const struct report_facts *facts,
@@ -215,14 +215,18 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 	const bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
 	uint64_t sp = 0, pushed; /* where the frame begins; the return address of its call */
 	ssize_t back = -1;
+	bool has_frame;
 
 	report_regs_sp(regs, &sp);
 	for (int i = 0; i < frames->nr && i < UNWIND_MAX_FRAMES - 1; i++, at++) {
 		const struct image_frame *frame = &frames->frames[i];
 
-		if (at < nr && is_entered_within(ro, &open[at], a64, frames->pcs[i])) {
-			end_at(frames, i);
-			frames->entered_within = true;
+		if (at < nr && is_entered_within(ro, &open[at], a64, frames->pcs[i], &has_frame)) {
+			if (has_frame)
+				end_at(frames, i);
+			frames->entered_within = has_frame;
+			frames->frames[i].valid = false;
+			frames->within_mask |= 1ull << i;
 			break;
 		}
 		if (at >= nr || frames->signal_mask >> i & 1 || !frame->valid || !frame->has_cfa ||

@@ -35,6 +35,7 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 {
 	struct auxtap_location loc = {.size = sizeof(loc)};
 	uint64_t pc = frames->pcs[nr], back = frames->call_mask >> nr & 1;
+	const bool entered_within = frames->within_mask >> nr & 1 && !frames->entered_within;
 	bool locals;
 
 	if (frames->signal_mask >> nr & 1) {
@@ -61,7 +62,7 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 			print_place(ro, loc.image, f);
 		if (report_was_unloaded(ro, facts, pc))
 			fputs(" (unloaded)", ro->out);
-		fputc('\n', ro->out);
+		fputs(entered_within ? " (entered in its middle)\n" : "\n", ro->out);
 		/* those of the C and C++ libraries rarely show a bug */
 		if (report_is_runtime(loc.image))
 			continue;

@@ -114,6 +114,8 @@ static void put_frame(struct report_json *json, const struct unwind_frames *fram
 	if (loc.image)
 		json_out_hex(j, "image_offset", loc.image_off + back);
 	json_out_bool(j, "unloaded", report_was_unloaded(ro, &json->r->facts, pc));
+	if (frames->within_mask >> nr & 1)
+		json_out_bool(j, "entered_within", true);
 	json_out_open(j, "functions", '[');
 	for (unsigned int i = 0; i < loc.nr_frames; i++) {
 		json_out_open(j, NULL, '{');

@@ -109,12 +109,15 @@ unsigned int report_next_commands(const struct report *r, struct report_command 
 	static const char *const calls[] = {"--events", "call,return", "--last", "100", NULL};
 	static const char *const perf[] = {"perf", "script", "-i", NULL};
 	static const char *const branches[] = {"--itrace=b", "-F", NULL};
+	const struct auxtap_regs *regs;
 	struct report_command *c;
 	unsigned int nr = 0;
 
 	if (r->raw)
 		return 0; /* the commands would need the options of the raw trace again */
-	if (r->facts.have_crash && r->pd && report_family(r)->flows) { /* gdb needs a perf.data */
+	regs = r->facts.have_crash ? report_dying_regs(r) : NULL;
+	if (r->facts.have_crash && r->pd && report_family(r)->flows && /* gdb needs a perf.data */
+	    !(regs && auxtap_regs_32bit(regs))) {
 		c = add(commands, &nr);
 		put_all(c, gdb);
 		put(c, r->path);

@@ -5,8 +5,6 @@
 
 #include <inttypes.h>
 
-#define USER32_CS 0x23 /* Linux' code segment of 32-bit user code */
-
 struct named_reg {
 	const char *name;
 	int index;
@@ -45,12 +43,6 @@ static bool known(const struct auxtap_regs *regs, int x86, int a64, uint64_t *va
 		return false;
 	*value = regs->reg[index];
 	return true;
-}
-
-bool report_regs_32bit(const struct auxtap_regs *regs)
-{
-	return regs->arch == AUXTAP_ARCH_X86_64 && regs->valid & (1ull << AUXTAP_X86_CS) &&
-	       (uint16_t)regs->reg[AUXTAP_X86_CS] == USER32_CS;
 }
 
 bool report_regs_ip(const struct auxtap_regs *regs, uint64_t *ip)

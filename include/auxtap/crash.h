@@ -7,6 +7,7 @@
 #define AUXTAP_CRASH_H
 
 #include <auxtap/error.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +68,13 @@ struct auxtap_regs {
 	uint64_t valid; /* bit n: reg[n] is known */
 	uint64_t reg[AUXTAP_NR_REGS];
 };
+
+/* Did they execute 32-bit x86 code? Linux has a code segment for it. */
+static inline bool auxtap_regs_32bit(const struct auxtap_regs *regs)
+{
+	return regs->arch == AUXTAP_ARCH_X86_64 && regs->valid >> AUXTAP_X86_CS & 1 &&
+	       (regs->reg[AUXTAP_X86_CS] & 0xffff) == 0x23;
+}
 
 #define AUXTAP_CRASH_ADDR_VALID	       0x1  /* fault_addr is meaningful */
 #define AUXTAP_CRASH_CORE	       0x2  /* the signal's action dumps core */

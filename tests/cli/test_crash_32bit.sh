@@ -55,6 +55,157 @@ grep -q '== exec: becomes m32 ==$' shell.txt || fail "shell: no exec in the tree
 grep -q "the thread died at $f: what ran between is not known\$" shell.txt ||
 	fail "shell: what the trace covers"
 
+# ---- what is not known is not said ----
+
+build() { # NAME BITS: of its source on standard input
+	as "--$2" -g -o "$1.o" - && ld -m "$([ "$2" = 32 ] && echo elf_i386 || echo elf_x86_64)" \
+		-o "$1" "$1.o" || fail "$1: not built"
+}
+crash() { # PROGRAM...
+	rm -f data*
+	guard "$AUXTAP" crash --source ptrace -o data -- "$@" 2>stderr
+	rc=$?
+}
+# a signal whose handler has no stack; an instruction that ran before it is innocent
+build no_stack 32 <<'S'
+	.globl _start
+_start:	mov $67,%eax
+	mov $14,%ebx
+	mov $handler,%ecx
+	xor %edx,%edx
+	int $0x80
+	mov $27,%eax
+	mov $1,%ebx
+	int $0x80
+	mov $0x1000,%esp
+spin:	add $1,%eax
+	jmp spin
+	.data
+handler: .long spin,0,0,0
+S
+crash ./no_stack
+sed 's/ (pid [0-9]*)//' data.report.txt | sed -n 1,3p >head
+grep -q '^no_stack died of SIGSEGV: segmentation fault in spin' head &&
+	[ "$rc $(sed -n 3p head)" = '139 Registers' ] || fail "no_stack: $rc $(cat head)"
+# another thread than the first one
+build thread 32 <<'S'
+	.globl _start
+_start:	mov $120,%eax
+	mov $0x10f00,%ebx	# CLONE_VM, FS, FILES, SIGHAND, THREAD
+	mov $stack,%ecx
+	xor %edx,%edx
+	xor %esi,%esi
+	xor %edi,%edi
+	int $0x80
+	test %eax,%eax
+	jz child
+first:	mov $29,%eax		# pause
+	int $0x80
+	jmp first
+child:	mov $20000000,%ecx
+1:	dec %ecx
+	jnz 1b
+	movl $1,0x1234
+	.bss
+	.space 65536
+stack:
+S
+crash ./thread
+[ "$rc" = 139 ] && [ ! -e data.report.txt ] &&
+	grep -q '(thread) died of SIGSEGV; no snapshot was written' stderr ||
+	fail "thread: $rc $(cat stderr)"
+# 32-bit code in a 64-bit program, by a far jump; another thread is single-stepped then, which ends
+build far 64 <<'S'
+	.globl _start
+	.type _start,@function
+_start:	mov $56,%eax
+	mov $0x10f00,%edi
+	lea stack(%rip),%rsi
+	xor %edx,%edx
+	xor %r10d,%r10d
+	xor %r8d,%r8d
+	syscall
+	test %eax,%eax
+	jz child
+	call go
+child:	mov $300,%ecx
+1:	push %rcx
+	mov $39,%eax
+	syscall
+	pop %rcx
+	dec %ecx
+	jnz 1b
+	mov $60,%eax
+	xor %edi,%edi
+	syscall
+	.type go,@function
+go:	push $0x23
+	lea code32(%rip),%rax
+	push %rax
+	lretq
+	.code32
+	.type code32,@function
+code32:	mov $100000000,%ecx
+1:	dec %ecx
+	jnz 1b
+	cmpl $1,4(%esp)
+	mov 0x10,%eax
+	.bss
+	.space 65536
+stack:
+S
+crash ./far
+grep -q '^far (pid [0-9]*) died of SIGSEGV: segmentation fault in code32' data.report.txt &&
+	grep -q 'gap: unknown: 32-bit code, which is not traced' data.report.txt &&
+	! grep -q '<- SIGSEGV here' data.report.txt || fail "far: $rc $(sed '/^$/q' data.report.txt)"
+"$AUXTAP" gdb data -- -batch 2>stderr && fail "far: gdb shows it"
+grep -q 'died in 32-bit code' stderr || fail "far: gdb: $(cat stderr)"
+grep -q '^  auxtap gdb' data.report.txt && fail "far: gdb is recommended"
+# programs that ran one after the other, none of them traced
+build next 32 <<'S'
+	.globl _start
+_start:	mov 8(%esp),%ebx
+	lea 8(%esp),%ecx
+	xor %edx,%edx
+	mov $11,%eax
+	int $0x80
+S
+ln next other
+crash sh -c 'exec ./next ./other ./m32'
+grep -o 'exec: becomes [a-z0-9]*' data.report.txt | sed 's/.* //' | paste -sd' ' >names
+[ "$(cat names)" = 'next other m32' ] || fail "execs: $(cat names)"
+# it is dying while the recorder is stopped, which is killed then: nothing stays
+build late 64 <<'S'
+	.globl _start
+_start:	mov $35,%eax
+	lea time(%rip),%rdi
+	xor %esi,%esi
+	syscall
+	mov $59,%eax
+	lea name(%rip),%rdi
+	lea args(%rip),%rsi
+	xor %edx,%edx
+	syscall
+	.data
+time:	.quad 2,0
+args:	.quad name,0
+name:	.asciz "./dies32"
+S
+ln m32 dies32
+rm -f data*
+"$AUXTAP" crash --source ptrace -o data -- ./late >/dev/null 2>&1 &
+recorder=$!
+until pgrep -x late >/dev/null || ! kill -0 $recorder 2>/dev/null; do sleep 0.1; done
+kill -STOP $recorder
+wait_for() { for _ in $(seq 300); do "$@" && return; sleep 0.1; done; }
+wait_for pgrep -x dies32 >/dev/null
+sleep 0.5
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+gone() { ! pgrep -x dies32 >/dev/null; }
+wait_for gone
+gone || { fail "dies32 stays: $(ps -o pid,stat,comm -C dies32,auxtap-emu)"; pkill -KILL -x dies32; }
+
 # the default engine cannot run it, and says which can
 guard "$AUXTAP" crash -- ./m32 2>refused
 rc=$?

@@ -92,6 +92,42 @@ for cc in "${compilers[@]}"; do
 		fail "within $cc recover: $(cat frames)"
 done
 
+# of a function without a frame the callers are known, its variables are not
+cat >leaf.c <<'C'
+typedef long (*function)(long *, long);
+static volatile long sink;
+__attribute__((noinline)) static long leaf(long *at, long by)
+{
+	__asm__ volatile("nop; nop; nop; nop");
+	return *at + by;
+}
+__attribute__((noinline)) static long calls(function to, long *at)
+{
+	return to(at, 5) + sink;
+}
+int main(int argc, char **argv)
+{
+	long here = argc;
+
+	sink = calls(leaf, &here);
+	return (int)calls((function)((char *)leaf + atoi(argv[1])), (long *)16);
+}
+C
+for cc in "${compilers[@]}"; do
+	"$cc" -g -O2 -fcf-protection=none -w -o leaf leaf.c || fail "leaf: not built by $cc"
+	for off in 0 2; do
+		crash ./leaf $off
+		sed -nE 's/^  #[0-9]+ +([a-z]+) at .*leaf.c:[0-9]+(.*)/\1\2/p' frames | paste -sd, >names
+		case $off in
+		0) want=leaf,calls,main ;;
+		2) want='leaf (entered in its middle),calls,main' ;;
+		esac
+		[ "$(cat names)" = "$want" ] || fail "leaf $cc $off: $(cat frames)"
+		sed -n '/^  #0/,/^  #1/p' frames | grep -c 'args: at=0x10, by=5' >nr
+		[ "$(cat nr)" = $((off == 0)) ] || fail "leaf $cc $off: values: $(cat frames)"
+	done
+done
+
 # ---- a return address that was overwritten ----
 
 gcc -g -O0 -fno-stack-protector -w -o smashes "$src/smashes.c" || fail "smashes: not built"

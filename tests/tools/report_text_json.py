@@ -47,10 +47,10 @@ def name_of(loc):
 
 
 def subject_of(step, subject):
-    if not step['is_shifted']:
+    if not step['is_shifted'] and not step['is_summed']:
         return subject or 'Before, it'
-    return subject + ', before a constant was added,' if subject else \
-        'Before a constant was added, it'
+    added = 'a %s was added' % ('variable' if step['is_summed'] else 'constant')
+    return '%s, before %s,' % (subject, added) if subject else 'Before %s, it' % added
 
 
 def check_slice(crash, said):
@@ -338,7 +338,10 @@ def check_backtrace(lines, report):
             tail = ' (tail call)' if where is not frame and not f['inlined'] else ''
             text = name_of(f) + tail + (' at %s:%d' % (f['file'], f['line']) if f['file'] else
                                         ' in ' + where['image'])
-            assert line.strip() in (text, text + ' (unloaded)'), (line, text)
+            text += ' (unloaded)' if line.strip().startswith(text + ' (unloaded)') else ''
+            if where.get('entered_within') and report['backtrace']['end'] != 'entered_within':
+                text += ' (entered in its middle)'
+            assert line.strip() == text, (line, text)
         elif 'Arguments and local variables are left out' in line:
             assert report['memory']['redacted']
         elif re.match(r'  \.\.\. \d+ more', line):
