@@ -756,6 +756,7 @@ void session_report_unseen_crash(struct auxtap_session *s, const struct auxtap_t
 		return;
 	find_thread_comm(s, ev->pid, ev->pid, crash.comm);
 	snprintf(what, sizeof(what), "process %d", (int)ev->pid);
-	auxtap_error_set(&err, -ESRCH, what, "it was not traced then, or ended before its threads could be stopped");
+	auxtap_error_set(&err, -ESRCH, what,
+			 "it was not traced then, or ended before its threads could be stopped");
 	s->opts.on_no_snapshot(s->opts.ctx, s->opts.output, &crash, &err);
 }

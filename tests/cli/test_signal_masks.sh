@@ -68,7 +68,8 @@ for engine in "${engines[@]}"; do
 	rc=$?
 	[ $rc = 7 ] || fail "$engine: exit $rc: $(tail -n 2 stderr)"
 	diff native stdout || fail "$engine: other masks"
-	guard "$AUXTAP" crash --source "$engine" -o data -- sh -c 'sleep 0.1 & wait; exit 5' 2>stderr
+	guard "$AUXTAP" crash --source "$engine" -o data -- \
+		sh -c 'sleep 0.1 & wait; exit 5' 2>stderr
 	rc=$?
 	[ $rc = 5 ] || fail "$engine: sh: exit $rc: $(tail -n 2 stderr)"
 done

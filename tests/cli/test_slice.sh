@@ -574,9 +574,10 @@ for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
 			fail "$cc loaded: $(cat found)"
 		for what in unset unset_with_calls unset_array; do
 			subject='The pointer'
-			[ "$cc $what" = 'gcc -O0 unset_array' ] &&
-				subject='The pointer, before a variable was added,' # the instruction has the sum
-			says $what "$subject was read from a local variable that was never set, by $what at @$what"
+			[ "$cc $what" = 'gcc -O0 unset_array' ] && # the operand is the sum
+				subject+=', before a variable was added,'
+			subject+=' was read from a local variable that was never set'
+			says $what "$subject, by $what at @$what"
 		done
 		;;
 	'clang -O2') continue ;; # it leaves out the rest
@@ -683,11 +684,12 @@ for cc in 'gcc -O2' 'clang -O2'; do
 	command -v "${cc%% *}" >/dev/null || continue
 	$cc -g -w -o prog prog.c || { fail "$cc: not built"; continue; }
 	for what in variable constant; do
-		says $what "The pointer, before a $what was added, was written in a call from main at \
-@main_malloc"
+		by='was written in a call from main at @main_malloc'
+		says $what "The pointer, before a $what was added, $by"
 	done
 	says pool 'The pointer, before a variable was added, was read by take at @take' \
-		'  main at @main_take' 'Before, it was written by init at @init' '  main at @main_init'
+		'  main at @main_take' 'Before, it was written by init at @init' \
+		'  main at @main_init'
 done
 gcc -g -w -O0 -o prog prog.c || fail "gcc -O0: not built"
 cp prog added
@@ -704,7 +706,8 @@ python3 -c 'import jsonschema' 2>/dev/null && {
 	"$AUXTAP" report --calls 60 data >variable.txt
 	"$AUXTAP" report --calls 60 --format json data >variable.json
 	grep -q '"is_summed": *true' variable.json || fail "JSON: nothing is added"
-	gcc -g -w -O0 -fstack-protector-all -U_FORTIFY_SOURCE -o prog protected.c || fail "not built"
+	gcc -g -w -O0 -fstack-protector-all -U_FORTIFY_SOURCE -o prog protected.c ||
+		fail "not built"
 	steps put
 	"$AUXTAP" report --calls 60 data >protected.txt
 	"$AUXTAP" report --calls 60 --format json data >protected.json

@@ -117,7 +117,8 @@ for cc in "${compilers[@]}"; do
 	"$cc" -g -O2 -fcf-protection=none -w -o leaf leaf.c || fail "leaf: not built by $cc"
 	for off in 0 2; do
 		crash ./leaf $off
-		sed -nE 's/^  #[0-9]+ +([a-z]+) at .*leaf.c:[0-9]+(.*)/\1\2/p' frames | paste -sd, >names
+		sed -nE 's/^  #[0-9]+ +([a-z]+) at .*leaf.c:[0-9]+(.*)/\1\2/p' frames |
+			paste -sd, >names
 		case $off in
 		0) want=leaf,calls,main ;;
 		2) want='leaf (entered in its middle),calls,main' ;;

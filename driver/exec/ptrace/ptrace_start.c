@@ -462,7 +462,7 @@ static void release_thread(struct ptrace_thread *t)
 {
 	switch (t->state) {
 	case PTRACE_TASK_HELD:
-		t->passive_execs = 0; /* nobody will resume those */
+		t->passive_execs = 0; /* capture resumes no more threads */
 		ptrace_resume(t);     /* its next stop detaches it */
 		break;
 	case PTRACE_TASK_LISTENING:
