@@ -175,7 +175,8 @@ crash sh -c 'exec ./next ./other ./m32'
 grep -o 'exec: becomes [a-z0-9]*' data.report.txt | sed 's/.* //' | paste -sd' ' >names
 [ "$(cat names)" = 'next other m32' ] || fail "execs: $(cat names)"
 # it is dying while the recorder is stopped, which is killed then: nothing stays
-build late 64 <<'S'
+late=late$$ dies=dies$$ # names of this run
+cat >late.s <<'S'
 	.globl _start
 _start:	mov $35,%eax
 	lea time(%rip),%rdi
@@ -189,22 +190,27 @@ _start:	mov $35,%eax
 	.data
 time:	.quad 2,0
 args:	.quad name,0
-name:	.asciz "./dies32"
+name:	.asciz "./NAME"
 S
-ln m32 dies32
+sed "s/NAME/$dies/" late.s >named.s
+build "$late" 64 <named.s
+ln m32 "$dies"
 rm -f data*
-"$AUXTAP" crash --source ptrace -o data -- ./late >/dev/null 2>&1 &
+"$AUXTAP" crash --source ptrace -o data -- "./$late" >/dev/null 2>&1 &
 recorder=$!
-until pgrep -x late >/dev/null || ! kill -0 $recorder 2>/dev/null; do sleep 0.1; done
+until pgrep -x "$late" >/dev/null || ! kill -0 $recorder 2>/dev/null; do sleep 0.1; done
 kill -STOP $recorder
 wait_for() { for _ in $(seq 300); do "$@" && return; sleep 0.1; done; }
-wait_for pgrep -x dies32 >/dev/null
+wait_for pgrep -x "$dies" >/dev/null
 sleep 0.5
 kill -KILL $recorder
 wait $recorder 2>/dev/null
-gone() { ! pgrep -x dies32 >/dev/null; }
+gone() { ! pgrep -x "$dies" >/dev/null; }
 wait_for gone
-gone || { fail "dies32 stays: $(ps -o pid,stat,comm -C dies32,auxtap-emu)"; pkill -KILL -x dies32; }
+gone || {
+	fail "it stays: $(ps -o pid,stat,comm -C "$dies,auxtap-emu")"
+	pkill -KILL -x "$dies"
+}
 
 # the default engine cannot run it, and says which can
 guard "$AUXTAP" crash -- ./m32 2>refused
