@@ -174,7 +174,7 @@ ln next other
 crash sh -c 'exec ./next ./other ./m32'
 grep -o 'exec: becomes [a-z0-9]*' data.report.txt | sed 's/.* //' | paste -sd' ' >names
 [ "$(cat names)" = 'next other m32' ] || fail "execs: $(cat names)"
-# it is dying while the recorder is stopped, which is killed then: nothing stays
+# it is dying while the recorder is stopped; if that is killed then, nothing stays
 late=late$$ dies=dies$$ # names of this run
 cat >late.s <<'S'
 	.globl _start
@@ -195,22 +195,29 @@ S
 sed "s/NAME/$dies/" late.s >named.s
 build "$late" 64 <named.s
 ln m32 "$dies"
-rm -f data*
-"$AUXTAP" crash --source ptrace -o data -- "./$late" >/dev/null 2>&1 &
-recorder=$!
-until pgrep -x "$late" >/dev/null || ! kill -0 $recorder 2>/dev/null; do sleep 0.1; done
-kill -STOP $recorder
 wait_for() { for _ in $(seq 300); do "$@" && return; sleep 0.1; done; }
-wait_for pgrep -x "$dies" >/dev/null
-sleep 0.5
-kill -KILL $recorder
-wait $recorder 2>/dev/null
-gone() { ! pgrep -x "$dies" >/dev/null; }
-wait_for gone
-gone || {
-	fail "it stays: $(ps -o pid,stat,comm -C "$dies,auxtap-emu")"
+runs() { pgrep -x "$1" >/dev/null; }
+gone() { ! runs "$dies"; }
+dies_while_stopped() { # SIGNAL: what the recorder gets then
+	rm -f data*
+	"$AUXTAP" crash --source ptrace -o data -- "./$late" >/dev/null 2>&1 &
+	recorder=$!
+	wait_for runs "$late"
+	kill -STOP $recorder
+	wait_for runs "$dies"
+	sleep 0.5
+	kill "-$1" $recorder
+	wait $recorder 2>/dev/null
+	wait_for gone
+	gone && return
+	fail "$1: it stays: $(ps -o pid,stat,comm -C "$dies,auxtap-emu")"
 	pkill -KILL -x "$dies"
 }
+dies_while_stopped KILL
+# the recorder's answer to the exec comes when the program is dying
+dies_while_stopped CONT
+grep -q ' died of SIGSEGV: segmentation fault in f at m32.s:6$' data.report.txt ||
+	fail "CONT: $(sed '/^$/q' data.report.txt)"
 
 # the default engine cannot run it, and says which can
 guard "$AUXTAP" crash -- ./m32 2>refused
