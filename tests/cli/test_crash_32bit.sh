@@ -87,6 +87,15 @@ crash ./no_stack
 sed 's/ (pid [0-9]*)//' data.report.txt | sed -n 1,3p >head
 grep -q '^no_stack died of SIGSEGV: segmentation fault in spin' head &&
 	[ "$rc $(sed -n 3p head)" = '139 Registers' ] || fail "no_stack: $rc $(cat head)"
+# 4 bytes: as 64-bit code it would write 8
+build push 32 <<'S'
+	.globl _start
+_start:	mov $0x5008,%esp
+	push %eax
+S
+crash ./push
+sed -n 2p data.report.txt | grep -q '^  it touched 0x5004; nothing is mapped there' ||
+	fail "push: $rc $(sed '/^$/q' data.report.txt)"
 # another thread than the first one
 build thread 32 <<'S'
 	.globl _start
