@@ -218,4 +218,10 @@ async,0x1000,"movl 0x12345678, %eax"' decode --raw pt --image "$WORK/code32@0x10
 same bits64 'event,ip,asm
 async,0x1000,"movabsl 0x9090909012345678, %eax"' decode --raw pt \
 	--image "$WORK/code32@0x1000" --events async --format csv -F event,ip,asm trace64
+# of a branch, whose target a later packet has
+printf '\xff\xe0\x90\x90\x90\x90\x90\x90\x90\x90' >jump32
+printf "$psb"'\x02\x23\x99\x02\x71'"$ip"'\x6d\x00\x50\x00\x00\x00\x00' >trace32
+same branch32 'event,ip,asm
+branch,0x1000,jmpl *%eax' decode --raw pt --image "$WORK/jump32@0x1000" \
+	--events branch --format csv -F event,ip,asm trace32
 finish
