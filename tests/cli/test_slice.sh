@@ -695,7 +695,7 @@ for cc in 'gcc -O2' 'clang -O2'; do
 		'  main at @main_init'
 done
 gcc -g -w -O0 -o prog prog.c || fail "gcc -O0: not built"
-# the read of the pointer, in the line of the fault, is not told
+# the read of the pointer, in the line of the fault, is not reported
 says direct 'The pointer, before a variable was added, was written by init at @init' \
 	'  main at @main_init'
 cp prog added
