@@ -150,7 +150,7 @@ struct auxtap_image_set {
 	bool tracks_use; /* remember which parts of images are used (image_use.c) */
 	struct image_source *sources;
 	size_t nr_sources, max_sources;
-	size_t capstone[5]; /* csh, by enum auxtap_isa; 0: not opened */
+	size_t capstone[AUXTAP_ISA_X86_32 + 1]; /* csh, by enum auxtap_isa; 0: not opened */
 };
 
 /*

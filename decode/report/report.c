@@ -222,11 +222,9 @@ static int note_untraced_end(struct report *r)
 	const struct auxtap_event ev = {.type = AUXTAP_EVENT_GAP,
 					.gap = &gap,
 					.text = "32-bit code, which is not traced"};
-	struct thread_view *view = r->threads;
+	struct thread_view *view = report_dying_view(r);
 	const struct auxtap_regs *regs;
 
-	while (r->facts.have_crash && view && view->tid != c->tid)
-		view = view->next;
 	if (!r->facts.have_crash || !view || !view->last_time)
 		return 0;
 	for (size_t i = 0; i < r->nr_execs; i++)

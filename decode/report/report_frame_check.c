@@ -187,17 +187,12 @@ static bool is_indirect_call(const struct report_out *ro, bool a64, uint64_t add
 	       insn.kind == AUXTAP_BRANCH_CALL_INDIRECT;
 }
 
-/*
- * Was the function entered in its middle, by a wrong pointer in another function? *has_frame: its
- * code expects a frame there that it has set up, and which does not exist.
- */
+/* Was the function entered in its middle, by a wrong pointer in another function? */
 static bool is_entered_within(const struct report_out *ro, const struct call_open *call, bool a64,
-			      uint64_t pc, bool *has_frame)
+			      uint64_t pc)
 {
 	const uint64_t start = report_function_start(ro, pc);
 
-	*has_frame = image_set_stack_at(ro->images, ro->pid, ro->time, call->addr) ==
-		     IMAGE_STACK_HAS_FRAME;
 	return start && report_function_start(ro, call->site) != start && call->known_caller &&
 	       !call->async && !call->by_tail_call && call->site && call->addr != start &&
 	       report_function_start(ro, call->addr) == start &&
@@ -221,7 +216,10 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 	for (int i = 0; i < frames->nr && i < UNWIND_MAX_FRAMES - 1; i++, at++) {
 		const struct image_frame *frame = &frames->frames[i];
 
-		if (at < nr && is_entered_within(ro, &open[at], a64, frames->pcs[i], &has_frame)) {
+		if (at < nr && is_entered_within(ro, &open[at], a64, frames->pcs[i])) {
+			/* code that expects a frame, which it has not set up */
+			has_frame = image_set_stack_at(ro->images, ro->pid, ro->time,
+						       open[at].addr) == IMAGE_STACK_HAS_FRAME;
 			if (has_frame)
 				end_at(frames, i);
 			frames->entered_within = has_frame;

@@ -257,8 +257,7 @@ void report_slice_check(const struct report_out *ro, struct report_headline *hea
 	for (int i = first; i < out->nr; i++) {
 		struct report_slice_step *step = &out->steps[i];
 
-		/* what was added before a step that is left out was added after an older one, too
-		 */
+		/* the step before has what was added after one that is left out */
 		is_shifted = step->is_shifted = step->is_shifted || is_shifted;
 		is_summed = step->is_summed = step->is_summed || is_summed;
 		if (is_known(ro, head, step))

@@ -116,7 +116,7 @@ struct ptrace_thread {
 	bool own_tf;	   /* the program single-steps itself */
 	bool trap_blocked; /* the program blocks SIGTRAP; the kernel's mask must not */
 	bool pinned;
-	bool mask_in_frame; /* the mask that the handler returns to lacks the program\'s SIGTRAP */
+	bool mask_in_frame; /* the mask that the handler returns to lacks the program's SIGTRAP */
 	bool untraced;	    /* continues without steps, in a passive process */
 	u8 opcode;	    /* X86_SYSCALL: the first byte of its code */
 	unsigned int passive_execs; /* of 32-bit programs, which capture will resume */
@@ -209,7 +209,10 @@ void ptrace_clear_tf_in_r11(struct ptrace_thread *t, struct user_regs_struct *re
 /* Notes whether the program blocks SIGTRAP, and unblocks it, for single steps; blocks it again. */
 void ptrace_save_mask(struct ptrace_thread *t);
 void ptrace_restore_mask(struct ptrace_thread *t);
-/* Before a handler starts; and then, at its first instruction. */
+/*
+ * Restores the mask that a handler returns to, before it starts; or, if a system call has replaced
+ * the mask, in its frame, when it is at its first instruction.
+ */
 void ptrace_restore_mask_for(struct ptrace_thread *t, const struct user_regs_struct *regs);
 void ptrace_mask_in_frame(struct ptrace_thread *t, u64 sp);
 
