@@ -204,7 +204,7 @@ S
 sed "s/NAME/$dies/" late.s >named.s
 build "$late" 64 <named.s
 ln m32 "$dies"
-wait_for() { for _ in $(seq 300); do "$@" && return; sleep 0.1; done; }
+wait_for() { for _ in $(seq 3000); do "$@" && return; sleep 0.1; done; }
 runs() { pgrep -x "$1" >/dev/null; }
 gone() { ! runs "$dies"; }
 dies_while_stopped() { # SIGNAL: what the recorder gets then
@@ -214,6 +214,7 @@ dies_while_stopped() { # SIGNAL: what the recorder gets then
 	wait_for runs "$late"
 	kill -STOP $recorder
 	wait_for runs "$dies"
+	runs "$dies" || fail "$1: it did not run: $(ps -o pid,stat,comm -C "$late,auxtap-emu")"
 	sleep 0.5
 	kill "-$1" $recorder
 	wait $recorder 2>/dev/null
