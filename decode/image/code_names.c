@@ -341,7 +341,7 @@ static int add_symbols(struct auxtap_image *image, const struct name_list *list)
 			return -1;
 		}
 		image->symbols[image->nr_symbols++] =
-			(struct image_symbol){line->start, line->end, name, name, 0};
+			(struct image_symbol){line->start, line->end, name, name, 0, 0};
 	}
 	return 0;
 }

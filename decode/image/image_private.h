@@ -28,6 +28,21 @@ struct image_symbol {
 	const char *name;    /* as in the file; owned by names or by the mapped file */
 	char *demangled;     /* NULL until asked for; may equal name */
 	uint8_t rank;	     /* of several symbols at an address the highest is shown */
+	uint32_t aliases;    /* 1 + index of its first name in image->aliases; 0: it has one */
+};
+
+/* One of several names of an address. */
+struct image_alias {
+	const char *name; /* as in the file */
+	char *demangled;  /* as in struct image_symbol */
+	bool is_last;	  /* of those of its address */
+};
+
+/* The names of .dynsym that the file does not define; sorted, owned by the mapped file. */
+struct image_imports {
+	const char **names;
+	size_t nr;
+	bool read;
 };
 
 struct packed_image; /* packed.h */
@@ -67,6 +82,9 @@ struct auxtap_image {
 	bool symbols_read;
 	struct image_symbol *symbols;
 	size_t nr_symbols;
+	struct image_alias *aliases;
+	size_t nr_aliases, max_aliases;
+	struct image_imports imports;
 	char **owned_names; /* "foo@plt", and of variables */
 	size_t nr_owned_names, max_owned_names;
 	struct image_eh_entry *eh; /* by start; only for files without a table in .eh_frame_hdr */
@@ -353,6 +371,19 @@ const struct image_symbol *image_symbol_range(struct auxtap_image *image, uint64
 					      uint64_t *start, uint64_t *end);
 const char *image_symbol_name(struct auxtap_image *image, const struct image_symbol *sym);
 void image_symbols_free(struct auxtap_image *image);
+/*
+ * symbol_aliases.c: keeps the names of the nr symbols of one address, if they differ; *index: for
+ * struct image_symbol. 0 or -1: out of memory.
+ */
+int image_aliases_add(struct auxtap_image *image, const struct image_symbol *same, size_t nr,
+		      uint32_t *index);
+/*
+ * The name of a symbol of that map's image in a process: of several the one that the files which
+ * the process executes then import. Call with set->lock held.
+ */
+const char *image_symbol_name_in(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				 const struct image_map *map, const struct image_symbol *sym);
+void image_aliases_free(struct auxtap_image *image);
 /* Returns malloc'ed text; NULL: name is not mangled. */
 char *image_demangle(const char *name);
 

@@ -135,7 +135,7 @@ static void find_map_range(struct auxtap_image_set *set, pid_t pid, uint64_t tim
 				b.end = addr + (end - vaddr);
 		}
 		if (sym) {
-			range->symbol = image_symbol_name(map->image, sym);
+			range->symbol = image_symbol_name_in(set, pid, time, map, sym);
 			range->symbol_base = addr - (vaddr - sym->start);
 		}
 	}

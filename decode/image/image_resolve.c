@@ -44,7 +44,7 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 		 * the source is used, as gdb and addr2line do.
 		 */
 		if (!outer->symbol || !strchr(sym->name, '.'))
-			outer->symbol = image_symbol_name(map->image, sym);
+			outer->symbol = image_symbol_name_in(set, pid, time, map, sym);
 		outer->symbol_off = loc->image_off - sym->start;
 		for (unsigned int i = 0; i < loc->nr_frames; i++)
 			if (!loc->frames[i].symbol_off)

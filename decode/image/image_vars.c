@@ -62,7 +62,9 @@ static const char *function_at(void *ctx, uint64_t addr)
 	vaddr = image_map_vaddr(map, addr);
 	image_use_name(map->image, vaddr, 1);
 	sym = image_symbol_find(map->image, vaddr);
-	return sym && sym->start == vaddr ? image_symbol_name(map->image, sym) : NULL;
+	if (!sym || sym->start != vaddr)
+		return NULL;
+	return image_symbol_name_in(v->set, v->query->pid, v->query->time, map, sym);
 }
 
 /* The functions at a run-time address; *bias: run-time address minus address in the debug info. */

@@ -25,7 +25,7 @@ static int list_add(struct symbol_list *list, uint64_t start, uint64_t end, cons
 {
 	if (vector_grow(list->at, list->nr, list->max))
 		return -ENOMEM;
-	list->at[list->nr++] = (struct image_symbol){start, end, name, NULL, rank};
+	list->at[list->nr++] = (struct image_symbol){start, end, name, NULL, rank, 0};
 	return 0;
 }
 
@@ -294,18 +294,26 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Sorts; keeps one symbol per address; symbols without size end where the next one begins. */
-static void sort_and_merge(struct symbol_list *list)
+/*
+ * Sorts; keeps one symbol per address, with all its names; symbols without size end where the next
+ * one begins.
+ */
+static void sort_and_merge(struct auxtap_image *image, struct symbol_list *list)
 {
 	size_t out = 0;
 
 	if (!list->nr)
 		return;
 	qsort(list->at, list->nr, sizeof(*list->at), by_start);
-	for (size_t i = 0; i < list->nr; i++) {
-		if (out && list->at[out - 1].start == list->at[i].start)
-			continue;
-		list->at[out++] = list->at[i];
+	for (size_t i = 0, end; i < list->nr; i = end) {
+		uint32_t aliases = 0;
+
+		for (end = i + 1; end < list->nr && list->at[end].start == list->at[i].start;)
+			end++;
+		if (end - i > 1 && image_aliases_add(image, &list->at[i], end - i, &aliases))
+			image->no_memory = true;
+		list->at[out] = list->at[i];
+		list->at[out++].aliases = aliases;
 	}
 	list->nr = out;
 	for (size_t i = 0; i + 1 < list->nr; i++)
@@ -364,7 +372,7 @@ static void read_symbols(struct auxtap_image *image)
 	read_plt(image, elf, &list);
 	if (!full)
 		image_debug_symbols(image, debug_symbol, &list);
-	sort_and_merge(&list);
+	sort_and_merge(image, &list);
 	image->symbols = list.at;
 	image->nr_symbols = list.nr;
 	/* Names point into the mapped file: elf_memory() makes no copy. */
@@ -434,6 +442,7 @@ void image_symbols_free(struct auxtap_image *image)
 			free(image->symbols[i].demangled);
 	for (size_t i = 0; i < image->nr_owned_names; i++)
 		free(image->owned_names[i]);
+	image_aliases_free(image);
 	free(image->symbols);
 	free(image->owned_names);
 	free(image->code_lines);

@@ -93,7 +93,9 @@ static int keep_table(const struct pack_elf *e, const Elf64_Shdr *table)
 		Elf64_Sym sym;
 
 		memcpy(&sym, e->data + table->sh_offset + i * sizeof(sym), sizeof(sym));
-		if (is_for_debugger(e, &e->sections[table->sh_link], &sym) ||
+		/* what the file imports decides between names of other files (symbol_aliases.c) */
+		if ((table->sh_type == SHT_DYNSYM && sym.st_shndx == SHN_UNDEF) ||
+		    is_for_debugger(e, &e->sections[table->sh_link], &sym) ||
 		    (ELF64_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_shndx != SHN_UNDEF &&
 		     image_use_has_variable(e->image, sym.st_value)))
 			keep_symbol(e, table, i);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Which of several names of one address is shown: the name that the files of the process import.
+ * libc has strtol() and strtoimax() at one address; who reads the name knows only the one which the
+ * program called.
+ */
+#include "image_private.h"
+#include "util/vector.h"
+
+#include <ctype.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void read_dynsym(struct auxtap_image *image, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t nr = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0, max = 0;
+	struct image_imports *imports = &image->imports;
+
+	for (size_t i = 1; data && i < nr && i < 1u << 26; i++) {
+		const char *name;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			break;
+		if (sym.st_shndx != SHN_UNDEF)
+			continue;
+		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
+		if (!name || !*name)
+			continue;
+		if (vector_grow(imports->names, imports->nr, max)) {
+			image->no_memory = true;
+			break;
+		}
+		imports->names[imports->nr++] = name;
+	}
+	if (imports->nr)
+		qsort(imports->names, imports->nr, sizeof(*imports->names), by_name);
+}
+
+/* Names point into the mapped file: elf_memory() makes no copy. */
+static void read_imports(struct auxtap_image *image)
+{
+	Elf_Scn *scn = NULL;
+	int saved;
+	Elf *elf;
+
+	image->imports.read = true;
+	if (!image->is_elf || elf_version(EV_CURRENT) == EV_NONE)
+		return;
+	image_memory_begin(&saved);
+	elf = elf_memory((char *)(uintptr_t)image->data, image->size);
+	while (elf && (scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_DYNSYM)
+			continue;
+		read_dynsym(image, elf, scn, &shdr);
+		break;
+	}
+	elf_end(elf);
+	image_memory_end(image, saved);
+}
+
+static bool imports_name(const struct auxtap_image *image, const char *name)
+{
+	const struct image_imports *imports = &image->imports;
+
+	return imports->nr &&
+	       bsearch(&name, imports->names, imports->nr, sizeof(*imports->names), by_name);
+}
+
+/*
+ * Stores the part of a mangled name that all functions of its class have: "13runtime_error" of
+ * "_ZNKSt13runtime_error4whatEv". False: it is in no class, or in an instance of a template.
+ */
+static bool class_of(const char *name, const char **start, size_t *size)
+{
+	const char *at;
+
+	if (strncmp(name, "_ZN", 3) != 0)
+		return false;
+	at = name + 3 + strspn(name + 3, "rVK");
+	at += strncmp(at, "St", 2) == 0 ? 2 : 0;
+	*start = NULL;
+	for (;;) {
+		const char *part = at;
+		size_t len = 0;
+
+		while (isdigit((unsigned char)*at) && len < 4096)
+			len = len * 10 + (size_t)(*at++ - '0');
+		if (at == part || strnlen(at, len) < len)
+			break;
+		at += len;
+		if (!isdigit((unsigned char)*at) && *at != 'C' && *at != 'D') {
+			if (*at != 'E') /* an operator, or a template */
+				return false;
+			break;
+		}
+		*start = part;
+		*size = (size_t)(at - part);
+	}
+	return *start != NULL;
+}
+
+static bool imports_of_class(const struct auxtap_image *image, const char *name)
+{
+	const char *start;
+	size_t size;
+
+	if (!class_of(name, &start, &size))
+		return false;
+	for (size_t i = 0; i < image->imports.nr; i++)
+		if (memmem(image->imports.names[i], strlen(image->imports.names[i]), start, size))
+			return true;
+	return false;
+}
+
+typedef bool imports_fn(const struct auxtap_image *image, const char *name);
+
+/* The first of the names that 'image' imports in that sense; NULL: none. */
+static struct image_alias *first_import(const struct auxtap_image *image,
+					struct image_alias *aliases, imports_fn *imports)
+{
+	for (;; aliases++) {
+		if (imports(image, aliases->name))
+			return aliases;
+		if (aliases->is_last)
+			return NULL;
+	}
+}
+
+/* The files of the program that the process executes at that time, in the order of their maps. */
+struct program {
+	struct image_map *maps;
+	size_t next, nr;
+};
+
+static void find_program(const struct image_space *space, uint64_t time, struct program *p)
+{
+	size_t until = image_space_changes_until(space, time);
+
+	*p = (struct program){.maps = space->changes, .next = until, .nr = until};
+	while (p->next && space->changes[p->next - 1].image)
+		p->next--;
+	while (p->nr < space->nr_changes && space->changes[p->nr].image)
+		p->nr++;
+}
+
+static struct image_alias *find_import(struct image_space *space, uint64_t time,
+				       struct image_alias *aliases, imports_fn *imports)
+{
+	struct image_alias *found = NULL;
+	struct program p;
+
+	for (find_program(space, time, &p); !found && p.next < p.nr; p.next++) {
+		struct auxtap_image *image = p.maps[p.next].image;
+
+		if (!image->data)
+			continue;
+		if (!image->imports.read)
+			read_imports(image);
+		found = first_import(image, aliases, imports);
+	}
+	return found;
+}
+
+static const char *demangled(struct image_alias *alias)
+{
+	if (!alias->demangled) {
+		alias->demangled = image_demangle(alias->name);
+		if (!alias->demangled)
+			alias->demangled = (char *)(uintptr_t)alias->name;
+	}
+	return alias->demangled;
+}
+
+const char *image_symbol_name_in(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				 const struct image_map *map, const struct image_symbol *sym)
+{
+	struct image_space *space =
+		sym->aliases && !map->is_kernel_image ? image_space_get(set, pid, false) : NULL;
+	struct image_alias *aliases, *found;
+
+	if (!space)
+		return image_symbol_name(map->image, sym);
+	aliases = &map->image->aliases[sym->aliases - 1];
+	found = find_import(space, time, aliases, imports_name);
+	if (!found)
+		found = find_import(space, time, aliases, imports_of_class);
+	return found ? demangled(found) : image_symbol_name(map->image, sym);
+}
+
+int image_aliases_add(struct auxtap_image *image, const struct image_symbol *same, size_t nr,
+		      uint32_t *index)
+{
+	size_t first = image->nr_aliases;
+
+	for (size_t i = 0; i < nr; i++) {
+		/* sorted by rank, then by name: a name may be there twice, with different ranks */
+		bool is_new = true;
+
+		for (size_t j = first; j < image->nr_aliases && is_new; j++)
+			is_new = strcmp(image->aliases[j].name, same[i].name) != 0;
+		if (!is_new)
+			continue;
+		if (first > UINT32_MAX - 2 ||
+		    vector_grow(image->aliases, image->nr_aliases, image->max_aliases)) {
+			image->nr_aliases = first;
+			return -1;
+		}
+		image->aliases[image->nr_aliases++] = (struct image_alias){.name = same[i].name};
+	}
+	if (image->nr_aliases - first < 2) { /* one name only */
+		image->nr_aliases = first;
+		return 0;
+	}
+	image->aliases[image->nr_aliases - 1].is_last = true;
+	*index = (uint32_t)first + 1;
+	return 0;
+}
+
+void image_aliases_free(struct auxtap_image *image)
+{
+	for (size_t i = 0; i < image->nr_aliases; i++)
+		if (image->aliases[i].demangled != image->aliases[i].name)
+			free(image->aliases[i].demangled);
+	free(image->aliases);
+	free(image->imports.names);
+}
