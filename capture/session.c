@@ -295,6 +295,7 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 	return ret;
 }
 
+/* A signal whose cause was an instruction, for example SIGSEGV, went to the program's handler. */
 static void record_fault(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct process *p = session_process(s, ev->pid);
@@ -404,10 +405,10 @@ static int handle_target_event(struct auxtap_session *s, const struct auxtap_tar
 		after_exec(s, ev->pid);
 		target->resume(s->be->target_ctx, ev->tid);
 		return 0;
-	case AUXTAP_TARGET_FAULT:
+	case AUXTAP_TARGET_FAULT: /* the program handles it, and goes on */
 		record_fault(s, ev);
 		return 0;
-	case AUXTAP_TARGET_DYING:
+	case AUXTAP_TARGET_DYING: /* stopped at the signal that will end it */
 		if (ev->pid == s->main_pid || ev->tid == s->main_pid)
 			s->stats.crash_signo = ev->signo;
 		if (ev->limit_bytes)

@@ -397,7 +397,9 @@ static int try_action(struct search *s, const struct item *from, u8 action)
 	memset(wr, 0, sizeof(*wr));
 	explore_act(s->sim, action);
 	s->r->nr_steps++;
+	/* the reader's own timer wakes it: it enables the event again */
 	s->r->nr_stall_checks += action == ACT_STALL_CHECK;
+	/* a finding: a known deviation that this kernel's rules allow, so it violates nothing */
 	if (wr->nr_findings && !s->r->nr_findings++)
 		memcpy(s->r->finding, wr->finding, sizeof(s->r->finding));
 	if (wr->nr_violations) {

@@ -666,10 +666,11 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		report_modules(&u, dwfl);
 	if (!is_code(&u, u.ip) && !was_code(dwfl, u.ip)) {
 		out->pcs[out->nr++] = u.ip;
-		jumped = is_code(&u, trace->jump) && is_described(dwfl, trace->jump);
+		jumped = is_code(&u, trace->bad_jump) && is_described(dwfl, trace->bad_jump);
 		if (jumped) {
-			u.ip = trace->jump;
-		} else if ((trace->by_return && !called_by_last_call(&u, trace->open_call)) ||
+			u.ip = trace->bad_jump;
+		} else if ((trace->bad_return &&
+			    !called_by_last_call(&u, trace->open_call_returns_to)) ||
 			   !return_from_stray_call(&u)) {
 			dwfl_end(dwfl);
 			return;
@@ -677,7 +678,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	}
 	begin = out->nr;
 	proved = !begin && dwfl && !is_described(dwfl, u.ip) &&
-		 called_by_last_call(&u, trace->last_call);
+		 called_by_last_call(&u, trace->last_call_returns_to);
 	if (proved)
 		out->pcs[out->nr++] = ip;
 	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u) &&

@@ -127,10 +127,10 @@ struct unwind_frames {
 
 /* What the trace knows of the end of the thread; 0: unknown. */
 struct unwind_trace {
-	uint64_t last_call; /* the return address of the last call */
-	uint64_t open_call; /* that of the innermost call that has not returned */
-	uint64_t jump;	    /* the address of the jump that went to where no code is */
-	bool by_return;	    /* a return went there */
+	uint64_t last_call_returns_to;
+	uint64_t open_call_returns_to; /* the innermost call that has not returned yet */
+	uint64_t bad_jump;	       /* the jump that went to where no code is */
+	bool bad_return;	       /* a return went there */
 };
 
 /*

@@ -77,11 +77,11 @@ static struct unwind_trace end_of_trace(const struct thread_view *view, uint64_t
 	const struct report_branch *last = report_branches_last(&view->branches);
 
 	return (struct unwind_trace){
-		.last_call = view->returns.last_call,
-		.open_call = callstack_newest(&view->returns.calls, 0),
-		.jump = report_branches_jump_to(&view->branches, ip),
-		.by_return = last && last->kind == AUXTAP_BRANCH_RETURN &&
-			     (last->to == ip || last->to == (ip & ~3ull)),
+		.last_call_returns_to = view->returns.last_call,
+		.open_call_returns_to = callstack_newest(&view->returns.calls, 0),
+		.bad_jump = report_branches_jump_to(&view->branches, ip),
+		.bad_return = last && last->kind == AUXTAP_BRANCH_RETURN &&
+			      (last->to == ip || last->to == (ip & ~3ull)),
 	};
 }
 
@@ -93,7 +93,7 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 	struct thread_view *view = death->view;
 	struct fault *fault = &death->fault;
 	struct auxtap_regs trapped = *regs;
-	struct unwind_trace trace = {.by_return = false};
+	struct unwind_trace trace = {.bad_return = false};
 	uint8_t insn[15];
 
 	fault_explain(&r->facts, regs, insn, report_read_code(r, ip, insn, sizeof(insn)), fault);
