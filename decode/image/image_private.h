@@ -122,6 +122,14 @@ struct image_view {
 	struct image_map maps[];
 };
 
+/* The files, with imports, of one program that a process executes, in the order of their maps. */
+struct image_program {
+	size_t nr_changes; /* those of the space at that time: later ones may add files */
+	size_t first, end; /* the changes from its exec to the next one, [first, end) */
+	struct auxtap_image **images;
+	size_t nr, max;
+};
+
 #define IMAGE_SPACE_VIEWS 8
 
 /* The address space of a process (or of the kernel) over time. */
@@ -133,7 +141,8 @@ struct image_space {
 	bool start_unknown;
 	struct image_view *views[IMAGE_SPACE_VIEWS]; /* recently used; may be NULL */
 	unsigned int next_view;
-	struct image_code *code; /* image_code.c; NULL */
+	struct image_code *code;      /* image_code.c; NULL */
+	struct image_program program; /* the last one that was asked for (symbol_aliases.c) */
 };
 
 struct image_build_id_entry {

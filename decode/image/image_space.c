@@ -285,5 +285,6 @@ void image_space_free(struct image_space *space)
 	drop_views(space);
 	image_code_free(space->code);
 	free(space->changes);
+	free(space->program.images);
 	free(space);
 }

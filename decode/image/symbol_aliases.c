@@ -137,38 +137,54 @@ static struct image_alias *first_import(const struct auxtap_image *image,
 	}
 }
 
-/* The files of the program that the process executes at that time, in the order of their maps. */
-struct program {
-	struct image_map *maps;
-	size_t next, nr;
-};
-
-static void find_program(const struct image_space *space, uint64_t time, struct program *p)
+static bool program_has(const struct image_program *p, const struct auxtap_image *image)
 {
-	size_t until = image_space_changes_until(space, time);
-
-	*p = (struct program){.maps = space->changes, .next = until, .nr = until};
-	while (p->next && space->changes[p->next - 1].image)
-		p->next--;
-	while (p->nr < space->nr_changes && space->changes[p->nr].image)
-		p->nr++;
+	for (size_t i = 0; i < p->nr; i++)
+		if (p->images[i] == image)
+			return true;
+	return false;
 }
 
-static struct image_alias *find_import(struct image_space *space, uint64_t time,
-				       struct image_alias *aliases, imports_fn *imports)
+/* Finds the program that the process executes at that time. */
+static const struct image_program *find_program(struct image_space *space, uint64_t time)
 {
-	struct image_alias *found = NULL;
-	struct program p;
+	size_t at = image_space_changes_until(space, time);
+	struct image_program *p = &space->program;
 
-	for (find_program(space, time, &p); !found && p.next < p.nr; p.next++) {
-		struct auxtap_image *image = p.maps[p.next].image;
+	if (p->nr_changes == space->nr_changes && at >= p->first && at <= p->end)
+		return p;
+	p->nr_changes = space->nr_changes;
+	p->first = p->end = at;
+	p->nr = 0;
+	while (p->first && space->changes[p->first - 1].image)
+		p->first--;
+	while (p->end < space->nr_changes && space->changes[p->end].image)
+		p->end++;
+	for (size_t i = p->first; i < p->end; i++) {
+		struct auxtap_image *image = space->changes[i].image;
 
 		if (!image->data)
 			continue;
 		if (!image->imports.read)
 			read_imports(image);
-		found = first_import(image, aliases, imports);
+		if (!image->imports.nr || program_has(p, image))
+			continue;
+		if (vector_grow(p->images, p->nr, p->max)) {
+			image->no_memory = true;
+			break;
+		}
+		p->images[p->nr++] = image;
 	}
+	return p;
+}
+
+static struct image_alias *find_import(const struct image_program *p, struct image_alias *aliases,
+				       imports_fn *imports)
+{
+	struct image_alias *found = NULL;
+
+	for (size_t i = 0; i < p->nr && !found; i++)
+		found = first_import(p->images[i], aliases, imports);
 	return found;
 }
 
@@ -187,14 +203,16 @@ const char *image_symbol_name_in(struct auxtap_image_set *set, pid_t pid, uint64
 {
 	struct image_space *space =
 		sym->aliases && !map->is_kernel_image ? image_space_get(set, pid, false) : NULL;
+	const struct image_program *program;
 	struct image_alias *aliases, *found;
 
 	if (!space)
 		return image_symbol_name(map->image, sym);
+	program = find_program(space, time);
 	aliases = &map->image->aliases[sym->aliases - 1];
-	found = find_import(space, time, aliases, imports_name);
+	found = find_import(program, aliases, imports_name);
 	if (!found)
-		found = find_import(space, time, aliases, imports_of_class);
+		found = find_import(program, aliases, imports_of_class);
 	return found ? demangled(found) : image_symbol_name(map->image, sym);
 }
 
