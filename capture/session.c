@@ -493,7 +493,7 @@ static void detach_main(struct auxtap_session *s)
 		s->be->target->detach(s->be->target_ctx, s->main_pid);
 }
 
-/* Crash: saves the trace in the rings, one file per process; the other recorders have done so. */
+/* The crash recorder saves the trace in the rings, a file per process; others have done so. */
 static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 {
 	struct auxtap_error local = AUXTAP_ERROR_INIT;

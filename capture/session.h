@@ -70,7 +70,7 @@ struct trace_file {
 	char path[4096];
 	char vdso_path[4096]; /* absolute path of the copy of the vdso beside the file */
 	bool vdso_written;
-	bool begun;
+	bool begun;			  /* its header is written */
 	uint64_t nr_exited_without_trace; /* crash: exited threads whose trace the file lacks */
 	uint64_t nr_gaps;
 	struct auxtap_gap gap_sum; /* the sum of the gaps beyond MAX_GAPS */

@@ -33,7 +33,7 @@ struct auxtap_decoder {
 	bool by_auxtap; /* pd was recorded by auxtap */
 	int raw_fd;
 	pthread_mutex_t read_lock;	 /* protects pd */
-	struct flow_event *unattributed; /* gaps that belong to no stream, sorted by time */
+	struct flow_event *unattributed; /* gaps found before decoding, sorted by time */
 	size_t nr_unattributed, max_unattributed, next_unattributed;
 	struct decoder_thread *discarded; /* threads whose trace the recorder discarded */
 	size_t nr_discarded, max_discarded;
@@ -66,6 +66,7 @@ int decode_opts_copy_in(struct auxtap_decode_opts *copy, const struct auxtap_dec
 int decoder_new(struct auxtap_decoder **dec, const struct trace_family *family,
 		struct auxtap_image_set *images, const struct auxtap_decode_opts *opts,
 		struct auxtap_error *err);
+/* Adds a gap that was found before decoding; events of all streams and these are merged by time. */
 int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 			     const char *text);
 int decoder_start(struct auxtap_decoder *dec);

@@ -464,7 +464,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwind *u = arg;
 	struct unwind_frames *out = u->out;
-	const bool in_call = u->in_call; /* others are activations, too: those that signals hit */
+	const bool in_call = u->in_call; /* activations are also the frames that signals hit */
 	Dwarf_Addr pc;
 	bool activation;
 

@@ -37,7 +37,7 @@
 #define TRBSR_FSC_TRANSLATION 0x07ull /* level 3 */
 
 /*
- * The environment of the stage. ctx is passed to both functions. virt: host memory at a virtual
+ * What the unit is connected to. ctx is passed to both functions. virt: host memory at a virtual
  * address, size bytes that are mapped, or NULL (a fault). irq: raises the interrupt line, which
  * stays high until IRQ is cleared: see trbe_output_irq().
  */
