@@ -35,7 +35,7 @@ static const ZydisDecodedOperand *find_fault(const struct x86_insn *x,
 	return NULL;
 }
 
-/* Does an index lead out of memory that its base points to? */
+/* Does an index lead out of memory that the address without it points to? */
 static bool leads_out(const struct report_facts *facts, uint64_t base, uint64_t fault_addr)
 {
 	const struct report_map *map = report_facts_map(facts, base);
@@ -43,23 +43,30 @@ static bool leads_out(const struct report_facts *facts, uint64_t base, uint64_t 
 	return map && map != report_facts_map(facts, fault_addr);
 }
 
+/* Is an index less than the constant? The latter may be one, too, in a loop that was unrolled. */
+static bool is_less(uint64_t index, uint64_t disp)
+{
+	return (index >> 63 ? -index : index) < (disp >> 63 ? -disp : disp);
+}
+
 /* The register of the operand that is bad: the other one, if any, is good. -1: it is not clear. */
 static int bad_reg(const struct report_facts *facts, const struct auxtap_regs *regs,
 		   const ZydisDecodedOperand *op, uint64_t fault_addr, enum report_slice_of *of)
 {
 	const int base = past_reg_index(op->mem.base), index = past_reg_index(op->mem.index);
-	uint64_t at;
+	const uint64_t disp = (uint64_t)op->mem.disp.value;
+	uint64_t at, other;
 
 	*of = REPORT_SLICE_POINTER;
 	if (index < 0) {
-		if (!report_facts_map(facts, (uint64_t)op->mem.disp.value))
+		if (!report_facts_map(facts, disp))
 			return base;
 		*of = REPORT_SLICE_INDEX; /* the constant is the address of an array */
 		return base >= 0 && slice_is_small(past_death_reg(regs, base)) ? base : -1;
 	}
 	if (base < 0) {
 		*of = REPORT_SLICE_INDEX;
-		return op->mem.disp.value ? index : -1;
+		return disp ? index : -1;
 	}
 	at = past_death_reg(regs, base);
 	if (report_facts_map(facts, at) && !leads_out(facts, at, fault_addr))
@@ -71,13 +78,23 @@ static int bad_reg(const struct report_facts *facts, const struct auxtap_regs *r
 	    !slice_is_small(at))
 		return base;
 	*of = REPORT_SLICE_INDEX;
-	if (leads_out(facts, at, fault_addr) && !slice_may_be_pointer(past_death_reg(regs, index)))
+	other = past_death_reg(regs, index);
+	if (leads_out(facts, at + disp, fault_addr) && !slice_may_be_pointer(other) &&
+	    !is_less(other * op->mem.scale, disp))
 		return index;
 	/* the compiler may have exchanged the two */
-	if (op->mem.scale == 1 && leads_out(facts, past_death_reg(regs, index), fault_addr) &&
-	    !slice_may_be_pointer(at))
+	if (op->mem.scale == 1 && leads_out(facts, other + disp, fault_addr) &&
+	    !slice_may_be_pointer(at) && !is_less(at, disp))
 		return base;
 	return -1;
+}
+
+/* Is the other register of the operand a sum itself? */
+static bool is_added_to_sum(struct slice *s, const ZydisDecodedOperand *op, int reg)
+{
+	const int base = past_reg_index(op->mem.base), index = past_reg_index(op->mem.index);
+
+	return slice_is_sum(s, reg == base ? index : base);
 }
 
 /* From the memory operand of the instruction that faulted, or branched to no code. */
@@ -98,6 +115,8 @@ static void follow_fault(struct slice *s, const struct report_facts *facts,
 		op = find_fault(&x, head->regs, head->fault->access.addr);
 		reg = op ? bad_reg(facts, head->regs, op, head->fault->access.addr, &s->out->of) :
 			   -1;
+		if (reg >= 0 && s->out->of == REPORT_SLICE_INDEX && is_added_to_sum(s, op, reg))
+			return;
 		if (reg >= 0 && reg != PAST_SP_INDEX) {
 			s->out->value = past_death_reg(head->regs, reg);
 			slice_follow_reg(s, reg, s->out->value);

@@ -9,6 +9,7 @@
 #define MAX_MOVES	256   /* instructions that a value is followed through */
 #define MAX_BLOCKS	50000 /* blocks that are searched for one that writes a register */
 #define NR_RT_SIGRETURN 15
+#define MAX_COPIES	8	      /* of a register to another one */
 #define MAX_OFFSET	0xffffffffull /* bytes; what is larger is no index */
 #define MAX_INDEX	0xffffull     /* bytes; what is larger and no pointer is a wrong one */
 #define MIN_CHUNK	32	      /* bytes; of glibc's malloc, with its own words */
@@ -265,6 +266,48 @@ static void follow_summand(struct slice *s, ZydisRegister reg, uint64_t sum, uin
 	slice_follow_reg(s, past_reg_index(reg), value);
 }
 
+/* Does the instruction add a variable to a register? *reg: the register that it copies, or -1. */
+static bool is_sum(const struct x86_insn *x, int *reg)
+{
+	const ZydisDecodedOperand *from = &x->op[1];
+
+	*reg = -1;
+	switch (x->info.mnemonic) {
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+		return from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	case ZYDIS_MNEMONIC_LEA:
+		return from->mem.base != ZYDIS_REGISTER_NONE &&
+		       from->mem.index != ZYDIS_REGISTER_NONE;
+	case ZYDIS_MNEMONIC_MOV:
+		if (slice_is_reg(from))
+			*reg = past_reg_index(from->reg.value);
+		return false;
+	default:
+		return false;
+	}
+}
+
+bool slice_is_sum(struct slice *s, int reg)
+{
+	const struct past p = s->p;
+	const uint64_t origin_addr = s->out->origin_addr;
+	const int nr_newer = s->nr_newer;
+	bool is_first, sum = false;
+	struct x86_insn x;
+	uint64_t ip;
+
+	for (int nr = 0; nr < MAX_COPIES && reg >= 0 && !sum; nr++)
+		if (find_writer(s, reg, &x, &ip, &is_first) && is_first)
+			sum = is_sum(&x, &reg);
+		else
+			reg = -1;
+	s->p = p;
+	s->out->origin_addr = origin_addr;
+	s->nr_newer = nr_newer;
+	return sum;
+}
+
 /*
  * The sum of two registers: one of them is the pointer if it points to memory, the other an index.
  * False: which one is not clear. value: the sum.
@@ -293,7 +336,8 @@ static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index,
 		follow_summand(s, is_pointer[0] ? base : index, value, values[is_pointer[1]]);
 		return true; /* the sum points there, too */
 	}
-	if (slice_may_be_pointer(values[is_pointer[0]]))
+	if (slice_may_be_pointer(values[is_pointer[0]]) ||
+	    slice_is_sum(s, past_reg_index(is_pointer[0] ? base : index)))
 		return false;
 	s->out->of = REPORT_SLICE_INDEX;
 	s->out->value = values[is_pointer[0]];

@@ -57,6 +57,11 @@ void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value);
  */
 void slice_follow_protector(struct slice *s, uint64_t call, uint64_t frame_slot, uint64_t death_ip);
 
+/*
+ * Was a variable added to what the register has before the instruction s->p.insn? Then what is
+ * added now is perhaps a loop's step, or a column after a row, and no index that alone is wrong.
+ */
+bool slice_is_sum(struct slice *s, int reg);
 /* Is it rather an index, or an offset, than a pointer? */
 bool slice_is_small(uint64_t value);
 /* May it be a wrong pointer rather than an index, or an offset? */

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# --values: an index is said to be wrong only if it alone leads out of memory: not the step that a
+# loop adds to a pointer, nor a variable beside the large constant of an unrolled loop.
+. "$(dirname "$0")/lib.sh"
+needs_qemu_10
+[ "$(uname -m)" = x86_64 ] || skip "its assembly is x86-64"
+command -v gcc >/dev/null || skip "gcc is not installed"
+cat >step.c <<'S'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#define KEEP __asm__ volatile("" ::: "memory")
+static volatile long variable;
+__attribute__((noinline)) static void set(long value) { variable = value; KEEP; }
+__attribute__((noinline)) static long get(void) { return variable; }
+__attribute__((noinline)) static long access_memory(const char *how, char *p)
+{
+	long v = get(), sum = 0;
+
+	if (!strcmp(how, "step"))
+		__asm__ volatile("1: add (%1), %0; add %2, %1; jmp 1b"
+				 : "+r"(sum), "+r"(p) : "r"(v));
+	else if (!strcmp(how, "lea"))
+		__asm__ volatile("1: add (%1), %0; lea (%1,%2), %1; jmp 1b"
+				 : "+r"(sum), "+r"(p) : "r"(v));
+	else if (!strcmp(how, "copy"))
+		__asm__ volatile("1: mov %1, %%rdx; add (%%rdx), %0; add %2, %%rdx;"
+				 "mov %%rdx, %1; jmp 1b" : "+r"(sum), "+r"(p) : "r"(v) : "rdx");
+	else if (!strcmp(how, "operand"))
+		__asm__ volatile("1: add (%1,%2), %0; add %2, %1; jmp 1b"
+				 : "+r"(sum), "+r"(p) : "r"(v));
+	else if (!strcmp(how, "exchanged"))
+		__asm__ volatile("1: add (%2,%1), %0; add %2, %1; jmp 1b"
+				 : "+r"(sum), "+r"(p) : "r"(v));
+	else if (!strcmp(how, "constant"))
+		__asm__ volatile("mov 0xff0(%1,%2), %0" : "=r"(sum) : "r"(p), "r"(v));
+	else if (!strcmp(how, "index"))
+		__asm__ volatile("mov (%1,%2), %0" : "=r"(sum) : "r"(p), "r"(v));
+	else if (!strcmp(how, "field"))
+		__asm__ volatile("mov 16(%1,%2), %0" : "=r"(sum) : "r"(p), "r"(v));
+	else if (!strcmp(how, "sum"))
+		__asm__ volatile("mov %1, %%rdx; add %2, %%rdx; mov (%%rdx), %0"
+				 : "=r"(sum) : "r"(p), "r"(v) : "rdx");
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	char *p = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(p + 4096, 4096, PROT_NONE);
+	set(argc > 2 ? atol(argv[2]) : 0);
+	return (int)access_memory(argv[1], p);
+}
+S
+gcc -g -O2 -no-pie -w -o step step.c || { fail "not built"; finish; }
+report_of() { # HOW VALUE: prints the report
+	guard "$AUXTAP" crash --values -o $1.data -- ./step $1 $2 >/dev/null 2>$1.err
+	cat $1.data.report.txt || fail "$1: no report: $(tail -n 2 $1.err)"
+}
+for how in step lea copy operand exchanged; do
+	report_of $how 64 >$how.txt
+	grep 'The index' $how.txt && fail "$how: a loop's step is said to be the index"
+	grep -q "^step (pid.*access_memory" $how.txt || fail "$how: $(head -n 1 $how.txt)"
+done
+report_of constant 64 >constant.txt
+grep 'The index' constant.txt && fail "constant: the small summand is said to be the index"
+for how in index field sum; do
+	report_of $how 4096 >$how.txt
+	grep -A 3 'The index was read by get' $how.txt | grep -q 'written by set' ||
+		fail "$how: $(grep -A 3 'The index' $how.txt) does not say who wrote the index"
+done
+finish
