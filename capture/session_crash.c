@@ -349,6 +349,8 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 		crash->flags |= AUXTAP_CRASH_CORE;
 	crash->limit_bytes = ev->limit_bytes;
 	crash->frame_signo = ev->frame_signo;
+	if (ev->emulator_crashed)
+		crash->flags |= AUXTAP_CRASH_EMULATOR_CRASHED;
 	if (ev->emulator_limit)
 		crash->flags |= AUXTAP_CRASH_EMULATOR;
 	if (p && p->fault_signo) {

@@ -37,6 +37,10 @@ function crashNotes(crash) {
 		notes.push('auxtap ended it: the processes of this session used more than ' +
 			`${number(Math.floor(crash.memory_limit_bytes / 1048576))} MiB, the limit that ` +
 			'--max-memory sets.');
+	if (crash.emulator_crashed)
+		notes.push('The emulator itself crashed. Perhaps the program has overwritten the ' +
+			'emulator’s memory. Its registers, and what it executed last, are not known: ' +
+			'run it with --source ptrace or on trace hardware.');
 	if (crash.memory_unreadable)
 		notes.push('The program’s memory could not be read: the snapshot has no code and no stack.');
 	if (crash.handler_not_started && crash.signal && crash.signal.name === 'SIGSEGV')
@@ -183,6 +187,7 @@ function endMark(report) {
 	const signal = report.crash && report.crash.signal;
 
 	return report.kind === 'interrupted' ? 'interrupted here' :
+		report.crash && report.crash.emulator_crashed ? 'last traced here' :
 		signal ? `${signal.name || 'died'} here` : 'died here';
 }
 

@@ -63,6 +63,12 @@ const char *fault_signal_text(int signo)
 	}
 }
 
+const char *fault_death_text(const struct auxtap_crash *crash)
+{
+	return crash->flags & AUXTAP_CRASH_EMULATOR_CRASHED ? "the emulator itself crashed" :
+							      fault_signal_text(crash->signo);
+}
+
 bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr)
 {
 	/* AArch64: at most 52 bits, and the tag in the top byte */

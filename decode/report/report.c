@@ -538,12 +538,15 @@ static void print_user_snapshot(const struct report *r)
 static void print_flow(struct report *r, const struct report_death *death)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
+	const bool is_known = !(c->flags & AUXTAP_CRASH_EMULATOR_CRASHED);
+	const char *name = fault_signal_name(c->signo);
 	char end[64];
 
 	snprintf(end, sizeof(end), "%s here%s",
-		 report_is_user_snapshot(r)  ? "interrupted" :
-		 fault_signal_name(c->signo) ? fault_signal_name(c->signo) :
-					       "died",
+		 report_is_user_snapshot(r) ? "interrupted" :
+		 !is_known		    ? "last traced" :
+		 name			    ? name :
+					      "died",
 		 death->unloaded ? " (unloaded)" : "");
 	title(r, "The calls that led there");
 	if (!death->view) {
@@ -554,10 +557,15 @@ static void print_flow(struct report *r, const struct report_death *death)
 		fprintf(r->ro.out, "  (out of memory)\n");
 	report_tree_print(&r->ro, death->view->calls, r->nr_calls, end);
 	if (death->before)
-		report_branches_print(&r->ro, death->before, r->nr_branches, death->what, 0, false);
+		report_branches_print(&r->ro, death->before, r->nr_branches, death->what, NULL,
+				      false);
 	else
 		report_branches_print(&r->ro, &death->view->branches, r->nr_branches, NULL,
-				      c->signo, death->unloaded);
+				      !is_known ? "trace end" :
+				      name	? name :
+				      c->signo	? "signal" :
+						  NULL,
+				      death->unloaded);
 }
 
 static void print_crash(struct report *r)

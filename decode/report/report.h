@@ -76,6 +76,8 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 /* "SIGSEGV"; NULL: the signal has no name. */
 const char *fault_signal_name(int signo);
 const char *fault_signal_text(int signo); /* "segmentation fault" */
+/* The same of the signal of the death; "the emulator itself crashed", if the program did not. */
+const char *fault_death_text(const struct auxtap_crash *crash);
 
 /* ---- backtrace ---- */
 
@@ -738,11 +740,11 @@ bool report_branch_enters(const struct report_out *ro, const struct report_branc
 uint64_t report_branches_jump_to(const struct report_branches *branches, uint64_t pc);
 /*
  * Prints at most nr of them. before: the call that they lead to; NULL: the trace ends there.
- * signo: the signal that followed them; 0: none. unloaded: nothing is mapped any more where they
- * end.
+ * signal: the name of the signal that followed them, or of another end; NULL: none. unloaded:
+ * nothing is mapped any more where they end.
  */
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
-			   unsigned int nr, const char *before, int signo, bool unloaded);
+			   unsigned int nr, const char *before, const char *signal, bool unloaded);
 
 /* ---- how the thread came to where no code is (report_jump.c) ---- */
 

@@ -193,9 +193,8 @@ static void print_gap(const struct report_out *ro, int cause)
 }
 
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
-			   unsigned int nr, const char *before, int signo, bool unloaded)
+			   unsigned int nr, const char *before, const char *signal, bool unloaded)
 {
-	const char *signal = fault_signal_name(signo);
 	char from[360], to[360];
 
 	if (nr > REPORT_BRANCHES)
@@ -214,10 +213,9 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 		location_text(ro, b, b->from, false, from, sizeof(from));
 		if (b->has_from && !b->from)
 			snprintf(from, sizeof(from), "0x0");
-		if (b->async && i + 1 == branches->nr && signo) {
-			fprintf(ro->out, "  %s%-9s%s  %s%s\n", ro->style->bad,
-				signal ? signal : "signal", ro->style->off, from,
-				unloaded ? " (unloaded)" : "");
+		if (b->async && i + 1 == branches->nr && signal) {
+			fprintf(ro->out, "  %s%-9s%s  %s%s\n", ro->style->bad, signal,
+				ro->style->off, from, unloaded ? " (unloaded)" : "");
 			continue;
 		}
 		if (b->async || branch_enters_kernel(b->kind))

@@ -2,6 +2,7 @@
 /* Collects what is known about the death: why, where, by which calls. Prints nothing. */
 #include "report_state.h"
 #include "fault.h"
+#include "zydis_insn.h"
 
 #include <signal.h>
 #include <string.h>
@@ -94,9 +95,15 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 	struct fault *fault = &death->fault;
 	struct auxtap_regs trapped = *regs;
 	struct unwind_trace trace = {.bad_return = false};
+	struct x86_insn decoded;
 	uint8_t insn[15];
+	size_t nr_bytes;
 
-	fault_explain(&r->facts, regs, insn, report_read_code(r, ip, insn, sizeof(insn)), fault);
+	nr_bytes = report_read_code(r, ip, insn, sizeof(insn));
+	fault_explain(&r->facts, regs, insn, nr_bytes, fault);
+	if (c->signo == SIGILL && regs->arch == AUXTAP_ARCH_X86_64 &&
+	    !x86_disassemble(insn, nr_bytes, &decoded))
+		r->facts.crash.flags &= ~AUXTAP_CRASH_EMULATOR; /* no processor has it */
 	if (c->signo == SIGTRAP && fault->has_insn) {
 		/* the trap may end its function: then ip is in another one */
 		report_regs_move(&trapped, ip);

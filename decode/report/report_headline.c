@@ -102,6 +102,11 @@ static void print_facts(const struct report_out *ro, const struct report_facts *
 	const struct auxtap_crash *c = &facts->crash;
 	FILE *out = ro->out;
 
+	if (c->flags & AUXTAP_CRASH_EMULATOR_CRASHED)
+		fprintf(out,
+			"  Perhaps the program has overwritten the emulator's memory. Its registers, "
+			"and what it executed last, are not known: run it with --source ptrace or "
+			"on trace hardware.\n");
 	if (c->flags & AUXTAP_CRASH_EMULATOR)
 		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
 			     "with --source ptrace or on trace hardware.\n");
@@ -157,7 +162,7 @@ void report_headline_print(const struct report_out *ro, const struct report_fact
 	fprintf(out, "%s%s (pid %d", ro->style->bad, report_text(ro, c->comm), c->pid);
 	if (c->tid != c->pid)
 		fprintf(out, ", thread %d", c->tid);
-	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_text(c->signo),
+	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_death_text(c),
 		ro->style->off);
 	print_where(ro, head);
 	if (head->fault->why[0])

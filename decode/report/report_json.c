@@ -15,13 +15,18 @@
 
 #define MAX_SOURCES 64
 
-void report_json_signal(struct json_out *j, const char *key, int signo)
+static void put_signal(struct json_out *j, const char *key, int signo, const char *text)
 {
 	json_out_open(j, key, '{');
 	json_out_i64(j, "number", signo);
 	json_out_text(j, "name", fault_signal_name(signo));
-	json_out_text(j, "text", fault_signal_text(signo));
+	json_out_text(j, "text", text);
 	json_out_close(j, '}');
+}
+
+void report_json_signal(struct json_out *j, const char *key, int signo)
+{
+	put_signal(j, key, signo, fault_signal_text(signo));
 }
 
 void report_json_time(struct json_out *j, const char *key, uint64_t time)
@@ -211,7 +216,7 @@ static void put_crash(struct report_json *json, const struct report_death *death
 	json_out_i64(j, "tid", c->tid);
 	json_out_text(j, "name", c->comm);
 	if (c->signo)
-		report_json_signal(j, "signal", c->signo);
+		put_signal(j, "signal", c->signo, fault_death_text(c));
 	else
 		json_out_null(j, "signal");
 	json_out_i64(j, "code", c->si_code);
@@ -232,6 +237,7 @@ static void put_crash(struct report_json *json, const struct report_death *death
 	put_where(json, death);
 	put_insn(json, death);
 	json_out_bool(j, "emulator_limit", c->flags & AUXTAP_CRASH_EMULATOR);
+	json_out_bool(j, "emulator_crashed", c->flags & AUXTAP_CRASH_EMULATOR_CRASHED);
 	json_out_bool(j, "memory_unreadable", c->flags & AUXTAP_CRASH_MEMORY_UNREADABLE);
 	if (c->limit_bytes)
 		json_out_u64(j, "memory_limit_bytes", c->limit_bytes);

@@ -169,6 +169,8 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info);
  * support: 'what', a constant string, becomes the text of DYING.
  */
 void emu_task_unsupported(struct emu_task *task, const char *what);
+/* Call before emu_task_dying() if it was the emulator that crashed. */
+void emu_task_emulator_crashed(struct emu_task *task);
 /*
  * Call before emu_task_dying() for SIGSEGV if the frame of the program's handler for signo could
  * not be written.

@@ -74,6 +74,7 @@ struct emu_task {
 	/* it dies because the frame of its handler for this signal cannot be written */
 	int frame_signo;
 	const char *unsupported; /* what the emulator does not support, if that is why it dies */
+	bool emulator_crashed;	 /* that is why it dies */
 	char comm[16];
 };
 

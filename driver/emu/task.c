@@ -416,6 +416,7 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 	if (task->over_memory)
 		ev.limit_bytes = emu->memory.bytes;
 	ev.frame_signo = task->frame_signo;
+	ev.emulator_crashed = task->emulator_crashed;
 	ev.emulator_limit = task->unsupported != NULL;
 	if (task->unsupported)
 		snprintf(ev.text, sizeof(ev.text), "%s", task->unsupported);
@@ -425,6 +426,11 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 void emu_task_unsupported(struct emu_task *task, const char *what)
 {
 	task->unsupported = what;
+}
+
+void emu_task_emulator_crashed(struct emu_task *task)
+{
+	task->emulator_crashed = true;
 }
 
 void emu_task_no_frame(struct emu_task *task, int signo)

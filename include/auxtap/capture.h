@@ -105,6 +105,7 @@ struct auxtap_target_event {
 	uint64_t limit_bytes; /* DYING of SIGKILL: the session used more memory than this; 0: no */
 	int frame_signo;      /* DYING of SIGSEGV: the handled signal whose frame did not fit on the
 				 stack; 0: none */
+	bool emulator_crashed; /* DYING: the emulator itself crashed: no registers are known */
 };
 
 /* What only the engine knows of a process that it emulates. */

@@ -82,6 +82,7 @@ static inline bool auxtap_regs_32bit(const struct auxtap_regs *regs)
 #define AUXTAP_CRASH_HANDLED_FAULT     0x8  /* an earlier synchronous fault went to a handler */
 #define AUXTAP_CRASH_MEMORY_UNREADABLE 0x10 /* reading the program's memory was refused */
 #define AUXTAP_CRASH_INTERRUPTED       0x20 /* no death: a snapshot that the user asked for */
+#define AUXTAP_CRASH_EMULATOR_CRASHED  0x40 /* the emulator did: what the program did is unknown */
 
 struct auxtap_crash {
 	uint32_t size; /* of this struct */

@@ -218,15 +218,19 @@ void qemu_death_report(struct qemu_engine *q, struct qemu_thread *t)
 	const struct qemu_rec *rec = qemu_ring_rec(q, t);
 	bool sync =
 		is_sync_signal(t->dying.si_signo) && t->dying.si_code > 0 && rec && rec->exception;
+	const bool own_crash = rec && rec->is_own_crash;
 	const char *limit;
 
 	for (struct qemu_thread *other = q->threads; other; other = other->next)
-		other->cut_off |= other != t && other->process == t->process &&
-				  !parks_threads(t->dying.si_signo);
+		other->cut_off |= other->process == t->process &&
+				  (own_crash || (other != t && !parks_threads(t->dying.si_signo)));
 	for (struct qemu_thread *other = q->threads; other; other = other->next)
 		if (other->process == t->process && other->task)
 			qemu_death_flush(q, other, !other->cut_off, other == t && sync);
-	decide_by_mappings(t);
+	if (own_crash)
+		emu_task_emulator_crashed(t->task);
+	else
+		decide_by_mappings(t);
 	limit = qemu_limit(q, t);
 	if (rec && rec->no_frame && t->dying.si_signo == SIGSEGV)
 		emu_task_no_frame(t->task, (int)rec->no_frame);

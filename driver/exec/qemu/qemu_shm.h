@@ -136,6 +136,7 @@ struct qemu_rec {
 	 * it could, or that is unknown
 	 */
 	u32 no_frame;
+	u32 is_own_crash; /* dying: qemu itself has crashed, not the program */
 	/* nr and nr_flushes when an exception last left a block in the middle */
 	u32 left_nr, left_flushes;
 	u32 gate;   /* futex: the process may start when it is 1 */

@@ -188,6 +188,15 @@ static int signal_of_death(struct qemu_rec *rec, int signo)
 }
 
 /*
+ * Before it dies of the program's signal, qemu asks whether to write a core file; not if a fault of
+ * its own code kills it.
+ */
+static bool is_own_crash(const struct qemu_rec *rec, int signo)
+{
+	return (signo == SIGSEGV || signo == SIGBUS) && !rec->asked_core_limit;
+}
+
+/*
  * Outside a system call it is qemu that kills itself with the guest's signal, with all other
  * threads parked and all registers in memory. Sent to this thread, so that its stop is seen here.
  */
@@ -196,6 +205,7 @@ int kill(pid_t pid, int signo)
 	struct qemu_rec *rec = qp_rec;
 
 	if (qp_recording() && !rec->in_syscall && pid == getpid()) {
+		qemu_store(&rec->is_own_crash, is_own_crash(rec, signo));
 		signo = signal_of_death(rec, signo);
 		qemu_store(&rec->exception, qp_left_by_exception());
 		qemu_store(&rec->dying, (u32)signo);

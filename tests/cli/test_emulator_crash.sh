@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A program that overwrites qemu's memory, so that qemu crashes: the report says that, and blames no
+# instruction of the program. Bytes that are no instruction of any processor are no limit of qemu.
+. "$(dirname "$0")/lib.sh"
+needs_qemu_10
+[ "$(uname -m)" = x86_64 ] || skip "its programs are for x86-64"
+command -v gcc >/dev/null || skip "gcc is not installed"
+cat >over.c <<'S'
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+	unsigned long at, size;
+
+	printf("%d\n", getpid());
+	fflush(stdout);
+	if (scanf("%lx %lx", &at, &size) != 2)
+		return 2;
+	memset((void *)at, 0xa5, size);
+	puts("written");
+	fflush(stdout);
+	return 0;
+}
+S
+gcc -g -O1 -o over over.c || { fail "not built"; finish; }
+mkfifo in out
+guard "$AUXTAP" crash -o over.data -- ./over <in >out 2>err &
+exec 5>in 6<out
+read -r pid <&6
+# all of qemu's heap; the program itself sees only its own mappings
+heap=$(awk '/\[heap\]/ {print $1}' "/proc/$pid/maps")
+[ -n "$heap" ] || fail "qemu has no heap: $(cat "/proc/$pid/maps")"
+printf '%x %x\n' $((0x${heap%-*})) $((0x${heap#*-} - 0x${heap%-*})) >&5
+cat <&6 >rest
+wait $!
+status=$?
+exec 5>&- 6<&-
+# glibc's checks in qemu may end it instead: then there is no snapshot, and auxtap says so
+if [ -e over.data.report.txt ]; then
+	[ $status -eq 139 ] || fail "status $status"
+	head -n 1 over.data.report.txt | grep -q 'died of SIGSEGV: the emulator itself crashed$' ||
+		fail "$(head -n 3 over.data.report.txt)"
+	grep -E '^(Faulting instruction|Registers|Backtrace|Memory involved)|SIGSEGV here' \
+		over.data.report.txt && fail "what is not known is reported"
+	"$AUXTAP" report --format json over.data >json || fail "no JSON"
+	grep -q '"emulator_crashed": *true' json || fail "JSON lacks it"
+else
+	grep -q 'no snapshot was written' err || fail "no report and no reason: $(tail -n 3 err)"
+fi
+
+# vpmovmskb's opcode with a prefix that no instruction has; a real processor refuses it, too
+printf 'int main(void) { __asm__ volatile(".byte 0xc5, 0x83, 0xe3, 0x3f"); return 0; }\n' >bytes.c
+gcc -O1 -o bytes bytes.c || fail "bytes.c: not built"
+./bytes 2>/dev/null
+[ $? -eq 132 ] || skip "this processor executes c5 83 e3 3f"
+guard "$AUXTAP" crash -o bytes.data -- ./bytes 2>/dev/null
+grep -q 'died of SIGILL' bytes.data.report.txt || fail "bytes: $(head -n 1 bytes.data.report.txt)"
+grep 'limit of the emulator' bytes.data.report.txt && fail "bytes: not a limit of the emulator"
+finish
