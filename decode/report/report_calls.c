@@ -21,7 +21,8 @@
 #define INITIAL_SEARCH_BUDGET 1000000
 /* Instructions of a PLT entry and of PLT0, which jumps to the resolver. */
 #define MAX_PLT_INSNS 16
-#define MAX_INSN_SIZE 15 /* bytes; of x86, larger than AArch64's */
+#define MAX_INSN_SIZE 15   /* bytes; of x86, larger than AArch64's */
+#define NULL_PAGE     4096 /* no code is below */
 
 struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
 {
@@ -257,8 +258,9 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		n->only_sigreturn_left = true;
 		return 0;
 	}
-	/* there is no function: the return address was overwritten */
-	if (node->known_caller && tree->ops && !call_tree_function_start(tree, ev->addr)) {
+	/* there is no function: the return address was overwritten, or the stack has none */
+	if ((node->known_caller || ev->addr < NULL_PAGE) && tree->ops &&
+	    !call_tree_function_start(tree, ev->addr)) {
 		tree->bad_return = *ev;
 		return 0;
 	}
