@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define MAX_INSN     15
+#define MAX_OPEN     256	/* innermost open calls that are looked at */
 #define STACK_BELOW  4096	/* bytes below a frame where a return address is looked for */
 #define STACK_SEARCH (1u << 20) /* and above it */
 
@@ -187,16 +188,74 @@ static bool is_indirect_call(const struct report_out *ro, bool a64, uint64_t add
 	       insn.kind == AUXTAP_BRANCH_CALL_INDIRECT;
 }
 
-/* Was the function entered in its middle, by a wrong pointer in another function? */
-static bool is_entered_within(const struct report_out *ro, const struct call_open *call, bool a64,
-			      uint64_t pc)
+/* Was the function entered in its middle, by a wrong pointer? */
+static bool is_entered_within(const struct report_out *ro, const struct call_open *call, bool a64)
 {
-	const uint64_t start = report_function_start(ro, pc);
+	const uint64_t start = report_function_start(ro, call->addr);
 
-	return start && report_function_start(ro, call->site) != start && call->known_caller &&
-	       !call->async && !call->by_tail_call && call->site && call->addr != start &&
-	       report_function_start(ro, call->addr) == start &&
+	return start && call->addr != start && call->known_caller && !call->async &&
+	       !call->by_tail_call && !call->by_jump && call->site &&
 	       is_indirect_call(ro, a64, call->site);
+}
+
+/*
+ * The frame of the function open[at]: it is where the call inside it is. -1: the backtrace does not
+ * have it.
+ */
+static int frame_of(const struct unwind_frames *frames, const struct call_open *open, size_t at)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < at; i++) {
+		int next = found + 1;
+
+		if (open[i].by_tail_call)
+			continue;
+		while (next < frames->nr && (frames->pcs[next] < open[i].site ||
+					     frames->pcs[next] - open[i].site >= MAX_INSN))
+			next++;
+		if (next < frames->nr)
+			found = next;
+		else if (i + 1 == at)
+			return -1;
+	}
+	return found;
+}
+
+/*
+ * Ends the backtrace at a function that was entered in its middle, or at the one that it went to by
+ * a jump: its code expects a frame that it has not set up.
+ */
+static void end_within(const struct report_out *ro, const struct call_open *open, size_t nr,
+		       bool a64, struct unwind_frames *frames)
+{
+	uint64_t start;
+	bool has_frame;
+	size_t at = 0;
+	int frame;
+
+	if (nr > MAX_OPEN)
+		nr = MAX_OPEN;
+	while (at < nr && !is_entered_within(ro, &open[at], a64))
+		at++;
+	if (at == nr)
+		return;
+	start = report_function_start(ro, open[at].addr);
+	frame = frame_of(frames, open, at);
+	if (frame < 0 && at == 1 && open[0].by_jump)
+		frame = 0; /* it jumped to where no code is, and is not in the backtrace */
+	if (frame < 0 || frame >= UNWIND_MAX_FRAMES)
+		return;
+	has_frame = report_function_start(ro, frames->pcs[frame]) != start ||
+		    image_set_stack_at(ro->images, ro->pid, ro->time, open[at].addr) ==
+			    IMAGE_STACK_HAS_FRAME;
+	if (!has_frame && report_function_start(ro, open[at].site) == start)
+		return; /* calls within a function that is written in assembly */
+	if (has_frame)
+		end_at(frames, frame);
+	frames->entered_within = has_frame;
+	frames->frames[frame].valid = false;
+	frames->within_mask |= 1ull << frame;
 }
 
 void report_frames_check(const struct report_out *ro, const struct report_facts *facts,
@@ -210,23 +269,12 @@ void report_frames_check(const struct report_out *ro, const struct report_facts 
 	const bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
 	uint64_t sp = 0, pushed; /* where the frame begins; the return address of its call */
 	ssize_t back = -1;
-	bool has_frame;
 
 	report_regs_sp(regs, &sp);
+	end_within(ro, open, nr, a64, frames);
 	for (int i = 0; i < frames->nr && i < UNWIND_MAX_FRAMES - 1; i++, at++) {
 		const struct image_frame *frame = &frames->frames[i];
 
-		if (at < nr && is_entered_within(ro, &open[at], a64, frames->pcs[i])) {
-			/* code that expects a frame, which it has not set up */
-			has_frame = image_set_stack_at(ro->images, ro->pid, ro->time,
-						       open[at].addr) == IMAGE_STACK_HAS_FRAME;
-			if (has_frame)
-				end_at(frames, i);
-			frames->entered_within = has_frame;
-			frames->frames[i].valid = false;
-			frames->within_mask |= 1ull << i;
-			break;
-		}
 		if (at >= nr || frames->signal_mask >> i & 1 || !frame->valid || !frame->has_cfa ||
 		    !open[at].addr || report_function_start(ro, frames->pcs[i]) != open[at].addr)
 			break;

@@ -185,9 +185,14 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 		      ro->out);
 		break;
 	case REPORT_FRAMES_ENTERED_WITHIN:
-		fputs("  A wrong address led into the middle of this function, without the frame that its code expects.\n"
-		      "  Variables and further frames are not known.\n",
-		      ro->out);
+		if (!report_function_start(ro, frames->pcs[frames->nr - 1]))
+			fputs("  A wrong address had led into the middle of the function that went there:\n"
+			      "  further frames are not known.\n",
+			      ro->out);
+		else
+			fputs("  A wrong address led into the middle of this function, without the frame that its code expects.\n"
+			      "  Variables and further frames are not known.\n",
+			      ro->out);
 		break;
 	case REPORT_FRAMES_32BIT:
 		fputs("  This is 32-bit code, of which the stack is not read. Variables and further frames are not known.\n",

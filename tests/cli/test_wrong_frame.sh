@@ -92,6 +92,77 @@ for cc in "${compilers[@]}"; do
 		fail "within $cc recover: $(cat frames)"
 done
 
+# what a function that was entered so does next: it calls, jumps into another one or to no code; and
+# main, that enters itself
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >next.c <<'C'
+#include <string.h>
+#define FRAME "push %rbp; .cfi_def_cfa_offset 16; .cfi_offset 6, -16; mov %rsp, %rbp; " \
+	".cfi_def_cfa_register 6\n"
+#define FUNCTION(name) ".type " name ", @function\n" name ": .cfi_startproc\n" FRAME
+#define END(name) "pop %rbp; ret\n.cfi_endproc\n.size " name ", . - " name "\n"
+/* only "one" and "two" are symbols */
+__asm__(".text\n" FUNCTION("one")
+	".Lcalls: call fails\n"
+	".Ljumps: jmp .Lwithin\n"
+	".Lleaves: jmp *%rdi\n" END("one")
+	FUNCTION("two") ".Lwithin: movl $1, 0\n" END("two")
+	".data; places: .quad .Lcalls, .Ljumps, .Lleaves\n.text");
+extern void (*const places[3])(void *);
+__attribute__((used)) void fails(void) { *(volatile int *)16 = 1; }
+static void run(void (*to)(void *)) { to((void *)0x12345678); }
+int main(int argc, char **argv)
+{
+	void *volatile to = &&here;
+
+	if (!strcmp(argv[1], "calls"))
+		run(places[0]);
+	else if (!strcmp(argv[1], "jumps"))
+		run(places[1]);
+	else if (!strcmp(argv[1], "leaves"))
+		run(places[2]);
+	else
+		__asm__ volatile("call *%0" : : "r"(to));
+here:
+	*(volatile int *)8 = argc;
+	return 0;
+}
+C
+	for cc in "${compilers[@]}"; do
+		"$cc" -g -O0 -fcf-protection=none -w -o next next.c || fail "next: not built by $cc"
+		for how in calls:'fails one' jumps:two leaves: main:main; do
+			crash ./next ${how%:*}
+			grep -E '^  #' frames | awk '{print $2}' | grep -v 0x12345678 |
+				paste -sd' ' >names
+			[ "$(cat names)" = "${how#*:}" ] && grep -q 'A wrong address' frames ||
+				fail "next $cc $how: $(cat frames)"
+			grep -E '^ +(args|locals)' frames && fail "next $cc $how: values"
+		done
+		crash ./next leaves &&
+			grep -q 'into the middle of the function that went there' frames ||
+			fail "next $cc leaves: $(cat frames)"
+	done
+fi
+
+# on another stack, whose function returns to address 0: that called nothing
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >switch.c <<'C'
+__asm__(".text\n.type leave, @function\nleave: .cfi_startproc; mov %rdi, %rsp; ret; .cfi_endproc\n"
+	".size leave, . - leave\n"
+	".type other, @function\nother: .cfi_startproc; nop\n.Linside: nop; ret; .cfi_endproc\n"
+	".size other, . - other\n.data; inside: .quad .Linside\n.text");
+extern void leave(void **stack);
+extern void *inside;
+static void *stack[64];
+int main(void) { stack[32] = inside; leave(stack + 32); return 0; }
+C
+	gcc -g -O0 -w -o switch switch.c || fail "switch: not built"
+	crash ./switch
+	grep -A 1 '\[by return\] other' data.report.txt >rows
+	deep='^ +0 {14,}\[by return\] 0x0 +<- SIGSEGV here$'
+	[ "$(wc -l <rows)" = 2 ] && sed -n 2p rows | grep -qE "$deep" || fail "switch: $(cat rows)"
+fi
+
 # of a function without a frame the callers are known, its variables are not
 cat >leaf.c <<'C'
 typedef long (*function)(long *, long);
