@@ -234,7 +234,9 @@ int session_open_error(struct auxtap_session *s, const struct perf_event_attr *a
 bool session_cpu_selected(const char *list, int cpu);
 /* Makes the event record names, mappings, forks and exits, too. */
 void session_enable_sideband(struct perf_event_attr *attr);
+/* Enables the stream's event and those that share its rings; on false: disables the former. */
 int session_enable(struct auxtap_session *s, struct stream *st, bool on);
+/* Disables every event that traces into the stream's rings, for good: what follows is drained. */
 void session_stop_stream(struct auxtap_session *s, struct stream *st);
 void session_close_stream(struct auxtap_session *s, struct stream *st);
 void session_close_streams(struct auxtap_session *s);

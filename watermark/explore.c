@@ -535,7 +535,7 @@ static int explorable(const struct auxtap_watermark_config *c, struct auxtap_err
 	}
 	if (c->contents || c->nr_pages > 64) {
 		auxtap_error_set(err, -EINVAL, "exhaustive search",
-				 "contents, and areas beyond 64 pages, have too many states");
+				 "--contents, and areas beyond 64 pages, have too many states");
 		auxtap_error_hint(err, "use 'auxtap watermark sim'");
 		return -EINVAL;
 	}

@@ -19,10 +19,12 @@ enum {
 };
 #define MAX_ACTIONS 8
 
+/* Makes the machine in its first state. No time passes in it. NULL: see *err. */
 struct sim *explore_sim(const struct auxtap_watermark_config *config,
 			struct auxtap_watermark_result *r, struct auxtap_error *err);
 /* Fills in the possible actions, but ACT_UNMAP; returns their number. */
 unsigned int explore_actions(const struct sim *sim, u8 *actions);
+/* Performs the action ACT_…: the machine is then in another state. */
 void explore_act(struct sim *sim, u8 action);
 /* Lowers all counters and positions as far as the state remains equivalent. */
 void explore_normalise(struct sim *sim);

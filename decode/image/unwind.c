@@ -649,7 +649,7 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	uint64_t ip;
 	Dwfl *dwfl;
 	int begin;
-	bool jumped = false, proved;
+	bool jumped = false, is_called;
 
 	trace = trace ? trace : &unknown;
 	memset(out, 0, sizeof(*out));
@@ -677,17 +677,17 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		}
 	}
 	begin = out->nr;
-	proved = !begin && dwfl && !is_described(dwfl, u.ip) &&
-		 called_by_last_call(&u, trace->last_call_returns_to);
-	if (proved)
+	is_called = !begin && dwfl && !is_described(dwfl, u.ip) &&
+		    called_by_last_call(&u, trace->last_call_returns_to);
+	if (is_called)
 		out->pcs[out->nr++] = ip;
 	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u) &&
-	    !proved) {
+	    !is_called) {
 		out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
 		for (int i = 0; u.signal && i < NR_SIGNALS; i++)
 			unwind_interrupted(&u, dwfl);
 	}
-	if (proved)
+	if (is_called)
 		unwind_from_caller(&u, dwfl);
 	/* elfutils reports a caller that could not be read as the end of the stack */
 	if (!out->complete || out->not_called)

@@ -777,7 +777,7 @@ static void print_calls(const struct report_out *ro, struct call_tree *tree, uns
 		return;
 	}
 	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
-		"of the call and its callees; its own only if it was open at the end (\"...\" or \"<-\")",
+		"of the call and its callees; its own only if it had not ended (\"...\" or \"<-\")",
 		ro->style->off);
 	print_outer(ro, &calls);
 	report_calls_each(&calls, print_row, &(struct print_rows){ro, end});

@@ -375,7 +375,7 @@ static struct flow_event *next(struct auxtap_decoder *dec, uint64_t until, int *
 	return ev;
 }
 
-static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
+static void fill_event(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 {
 	const struct spe_queue *q = spe_of(dec)->front;
 	const struct auxtap_spe_record *r = &q->item->record;
@@ -469,6 +469,6 @@ const struct trace_family spe_family = {
 	.open_raw = open_raw,
 	.start = start,
 	.next = next,
-	.fill_event = facts,
+	.fill_event = fill_event,
 	.error = error_of,
 };

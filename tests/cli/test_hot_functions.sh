@@ -22,7 +22,7 @@ grep -qE '^ +28819 +[0-9.]+% +28819 +[0-9.]+% +1988  t_fib  hot.c:[0-9]+$' text 
 	fail "no line of t_fib: $(cat text)"
 grep -qE '^The calls of hot, thread [0-9]+$' text || fail "no tree"
 grep -qE '^ +36014  +t_middle ' text || fail "t_middle is not in the tree: $(cat text)"
-grep -qE '^ +instructions  of the call and its callees; its own only if it was ' text ||
+grep -qE '^ +instructions  of the call and its callees; its own only if it had ' text ||
 	fail "the tree has no header"
 grep -qx '  (calls not shown): calls that it made, and signal handlers, that have no lines' text ||
 	fail "no legend"
