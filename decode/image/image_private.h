@@ -422,6 +422,7 @@ enum image_stack {
 	/* as at a function's entry: only the return address, if that, has been pushed */
 	IMAGE_STACK_AS_AT_ENTRY,
 	IMAGE_STACK_HAS_FRAME,
+	IMAGE_STACK_BY_POINTER, /* has a frame that is found by a frame pointer */
 };
 enum image_stack image_set_stack_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				    uint64_t addr);

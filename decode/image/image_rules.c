@@ -18,8 +18,9 @@ static enum image_stack stack_by_rule(const Dwarf_Op *ops, size_t nr, bool a64)
 
 	if (nr != 1 || ops[0].atom != DW_OP_bregx)
 		return IMAGE_STACK_UNKNOWN;
-	return ops[0].number == sp && ops[0].number2 == (a64 ? 0 : 8) ? IMAGE_STACK_AS_AT_ENTRY :
-									IMAGE_STACK_HAS_FRAME;
+	if (ops[0].number != sp)
+		return IMAGE_STACK_BY_POINTER;
+	return ops[0].number2 == (a64 ? 0 : 8) ? IMAGE_STACK_AS_AT_ENTRY : IMAGE_STACK_HAS_FRAME;
 }
 
 static enum image_stack stack_at(struct auxtap_image *image, uint64_t vaddr)

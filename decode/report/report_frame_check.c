@@ -204,33 +204,52 @@ static bool is_entered_within(const struct report_out *ro, const struct call_ope
  */
 static int frame_of(const struct unwind_frames *frames, const struct call_open *open, size_t at)
 {
-	int found = 0;
+	int last = 0; /* of those that were found */
+	bool is_missing = false;
 
 	for (size_t i = 0; i < at; i++) {
-		int next = found + 1;
+		int next = last + 1;
 
 		if (open[i].by_tail_call)
 			continue;
 		while (next < frames->nr && (frames->pcs[next] < open[i].site ||
 					     frames->pcs[next] - open[i].site >= MAX_INSN))
 			next++;
-		if (next < frames->nr)
-			found = next;
-		else if (i + 1 == at)
-			return -1;
+		is_missing = next >= frames->nr;
+		last = is_missing ? last : next;
 	}
-	return found;
+	return is_missing ? -1 : last;
 }
 
 /*
- * Ends the backtrace at a function that was entered in its middle, or at the one that it went to by
- * a jump: its code expects a frame that it has not set up.
+ * Does the code that runs in the place of the function open[at], which was entered in its middle,
+ * expect a frame that was not set up? That function itself, or one that it went to by a jump into
+ * its middle; but not a function that it has called, at the end, by a jump to its entry.
  */
+static bool lacks_frame(const struct report_out *ro, const struct call_open *open, size_t at,
+			uint64_t pc)
+{
+	const uint64_t start = report_function_start(ro, open[at].addr);
+	const uint64_t runs = report_function_start(ro, pc);
+	const enum image_stack stack =
+		image_set_stack_at(ro->images, ro->pid, ro->time, open[at].addr);
+
+	for (size_t i = 0; i < at; i++)
+		if (open[i].by_tail_call && open[i].addr == runs)
+			return false;
+	/* its own subroutines, which use its frame pointer */
+	if (report_function_start(ro, open[at].site) == start)
+		return stack == IMAGE_STACK_HAS_FRAME;
+	if (stack == IMAGE_STACK_HAS_FRAME || stack == IMAGE_STACK_BY_POINTER)
+		return true;
+	return runs && runs != start && runs != pc &&
+	       image_set_stack_at(ro->images, ro->pid, ro->time, pc) >= IMAGE_STACK_HAS_FRAME;
+}
+
+/* Ends the backtrace at code that expects a frame which it has not set up. */
 static void end_within(const struct report_out *ro, const struct call_open *open, size_t nr,
 		       bool a64, struct unwind_frames *frames)
 {
-	uint64_t start;
-	bool has_frame;
 	size_t at = 0;
 	int frame;
 
@@ -240,20 +259,20 @@ static void end_within(const struct report_out *ro, const struct call_open *open
 		at++;
 	if (at == nr)
 		return;
-	start = report_function_start(ro, open[at].addr);
 	frame = frame_of(frames, open, at);
 	if (frame < 0 && at == 1 && open[0].by_jump)
 		frame = 0; /* it jumped to where no code is, and is not in the backtrace */
 	if (frame < 0 || frame >= UNWIND_MAX_FRAMES)
 		return;
-	has_frame = report_function_start(ro, frames->pcs[frame]) != start ||
-		    image_set_stack_at(ro->images, ro->pid, ro->time, open[at].addr) ==
-			    IMAGE_STACK_HAS_FRAME;
-	if (!has_frame && report_function_start(ro, open[at].site) == start)
-		return; /* calls within a function that is written in assembly */
-	if (has_frame)
+	if (lacks_frame(ro, open, at, frames->pcs[frame])) {
 		end_at(frames, frame);
-	frames->entered_within = has_frame;
+		frames->entered_within = true;
+	} else if (report_function_start(ro, frames->pcs[frame]) !=
+			   report_function_start(ro, open[at].addr) ||
+		   report_function_start(ro, open[at].site) ==
+			   report_function_start(ro, open[at].addr)) {
+		return; /* a table of jumps, a subroutine of assembly */
+	}
 	frames->frames[frame].valid = false;
 	frames->within_mask |= 1ull << frame;
 }

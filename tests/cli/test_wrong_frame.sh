@@ -114,6 +114,7 @@ static void run(void (*to)(void *)) { to((void *)0x12345678); }
 int main(int argc, char **argv)
 {
 	void *volatile to = &&here;
+	volatile long frame[8] = {argc};
 
 	if (!strcmp(argv[1], "calls"))
 		run(places[0]);
@@ -124,14 +125,38 @@ int main(int argc, char **argv)
 	else
 		__asm__ volatile("call *%0" : : "r"(to));
 here:
-	*(volatile int *)8 = argc;
+	*(volatile int *)8 = frame[0];
 	return 0;
+}
+C
+	# correct programs that enter a function away from its start: by a table of jumps, and a
+	# subroutine that uses the frame of its function
+	cat >entries.c <<'C'
+#include <string.h>
+__asm__(".text\n.type table, @function\ntable: .cfi_startproc; jmp unused\n"
+	".p2align 3, 0xcc\n.Lsecond: jmp reads; .cfi_endproc\n.size table, . - table\n"
+	".type work, @function\nwork: .cfi_startproc\n"
+	"push %rbp; .cfi_def_cfa_offset 16; .cfi_offset 6, -16; mov %rsp, %rbp\n"
+	".cfi_def_cfa_register 6\ncall *subroutine(%rip)\npop %rbp\n"
+	".cfi_remember_state; .cfi_def_cfa 7, 8\nret; .cfi_restore_state\n"
+	".Lsub: mov (%rdi), %eax; ret\n.cfi_endproc\n.size work, . - work\n"
+	".data; second: .quad .Lsecond\nsubroutine: .quad .Lsub\n.text");
+extern int (*second)(int *);
+int work(int *);
+__attribute__((used)) int unused(int *at) { return 1; }
+__attribute__((used)) int reads(int *at) { return *(volatile int *)at; }
+static int caller(int (*to)(int *), int *at) { return to(at) + 1; }
+int main(int argc, char **argv)
+{
+	return caller(strcmp(argv[1], "sub") ? second : work, (int *)8);
 }
 C
 	for cc in "${compilers[@]}"; do
 		"$cc" -g -O0 -fcf-protection=none -w -o next next.c || fail "next: not built by $cc"
+		"$cc" -g -O1 -fomit-frame-pointer -fcf-protection=none -w -o main next.c ||
+			fail "main: not built by $cc"
 		for how in calls:'fails one' jumps:two leaves: main:main; do
-			crash ./next ${how%:*}
+			crash ./$([ "$how" = main:main ] && echo main || echo next) ${how%:*}
 			grep -E '^  #' frames | awk '{print $2}' | grep -v 0x12345678 |
 				paste -sd' ' >names
 			[ "$(cat names)" = "${how#*:}" ] && grep -q 'A wrong address' frames ||
@@ -141,6 +166,15 @@ C
 		crash ./next leaves &&
 			grep -q 'into the middle of the function that went there' frames ||
 			fail "next $cc leaves: $(cat frames)"
+		"$cc" -g -O0 -fcf-protection=none -w -o entries entries.c ||
+			fail "entries: not built by $cc"
+		for how in table:reads sub:work; do
+			crash ./entries ${how%:*}
+			grep -E '^  #' frames | awk '{print $2}' | head -n 3 | paste -sd' ' >names
+			[ "$(cat names)" = "${how#*:} caller main" ] &&
+				grep -q 'args: to=' frames &&
+				! grep -q 'A wrong address' frames || fail "$cc $how: $(cat frames)"
+		done
 	done
 fi
 
