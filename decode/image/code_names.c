@@ -340,8 +340,10 @@ static int add_symbols(struct auxtap_image *image, const struct name_list *list)
 			free(name);
 			return -1;
 		}
-		image->symbols[image->nr_symbols++] =
-			(struct image_symbol){line->start, line->end, name, name, 0, 0};
+		image->symbols[image->nr_symbols++] = (struct image_symbol){.start = line->start,
+									    .end = line->end,
+									    .name = name,
+									    .demangled = name};
 	}
 	return 0;
 }

@@ -28,6 +28,7 @@ struct image_symbol {
 	const char *name;    /* as in the file; owned by names or by the mapped file */
 	char *demangled;     /* NULL until asked for; may equal name */
 	uint8_t rank;	     /* of several symbols at an address the highest is shown */
+	bool is_exported;    /* others can import it: it is in .dynsym, and global or weak */
 	uint32_t aliases;    /* 1 + index of its first name in image->aliases; 0: it has one */
 };
 
@@ -36,13 +37,19 @@ struct image_alias {
 	const char *name; /* as in the file */
 	char *demangled;  /* as in struct image_symbol */
 	bool is_last;	  /* of those of its address */
+	/* in the first one: which was chosen for the program with this number; NULL: none */
+	uint64_t program_id;
+	struct image_alias *chosen;
 };
 
-/* The names of .dynsym that the file does not define; sorted, owned by the mapped file. */
+/* The names of .dynsym that the file does not define; owned by the mapped file. */
 struct image_imports {
-	const char **names;
+	const char **names; /* sorted */
 	size_t nr;
+	struct image_class *classes; /* of which it imports something; sorted */
+	size_t nr_classes;
 	bool read;
+	uint64_t program_id; /* the last program that has listed the file */
 };
 
 struct packed_image; /* packed.h */
@@ -126,6 +133,7 @@ struct image_view {
 struct image_program {
 	size_t nr_changes; /* those of the space at that time: later ones may add files */
 	size_t first, end; /* the changes from its exec to the next one, [first, end) */
+	uint64_t id;	   /* another one for each list */
 	struct auxtap_image **images;
 	size_t nr, max;
 };
@@ -177,6 +185,7 @@ struct auxtap_image_set {
 	bool tracks_use; /* remember which parts of images are used (image_use.c) */
 	struct image_source *sources;
 	size_t nr_sources, max_sources;
+	uint64_t nr_programs;			/* that were listed: struct image_program */
 	size_t capstone[AUXTAP_ISA_X86_32 + 1]; /* csh, by enum auxtap_isa; 0: not opened */
 };
 
@@ -381,8 +390,8 @@ const struct image_symbol *image_symbol_range(struct auxtap_image *image, uint64
 const char *image_symbol_name(struct auxtap_image *image, const struct image_symbol *sym);
 void image_symbols_free(struct auxtap_image *image);
 /*
- * symbol_aliases.c: keeps the names of the nr symbols of one address, if they differ; *index: for
- * struct image_symbol. 0 or -1: out of memory.
+ * symbol_aliases.c: keeps the names of the nr symbols of one address that others can import, unless
+ * the first symbol's name is the only one; *index: for struct image_symbol. 0 or -1: out of memory.
  */
 int image_aliases_add(struct auxtap_image *image, const struct image_symbol *same, size_t nr,
 		      uint32_t *index);

@@ -25,7 +25,12 @@ static int list_add(struct symbol_list *list, uint64_t start, uint64_t end, cons
 {
 	if (vector_grow(list->at, list->nr, list->max))
 		return -ENOMEM;
-	list->at[list->nr++] = (struct image_symbol){start, end, name, NULL, rank, 0};
+	list->at[list->nr++] = (struct image_symbol){
+		.start = start,
+		.end = end,
+		.name = name,
+		.rank = rank,
+	};
 	return 0;
 }
 
@@ -85,6 +90,9 @@ static int read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, bool full,
 		ret = list_add(list, sym.st_value, end, name, rank_of(&sym));
 		if (ret)
 			return ret;
+		list->at[list->nr - 1].is_exported = shdr->sh_type == SHT_DYNSYM &&
+						     type != STT_NOTYPE &&
+						     GELF_ST_BIND(sym.st_info) != STB_LOCAL;
 	}
 	return 0;
 }

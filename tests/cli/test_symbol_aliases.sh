@@ -79,4 +79,39 @@ for class in logic_error runtime_error; do
 		fail "another class's what() is shown for $class"
 	same_when_packed $class
 done
+# a name that another file imports, but that this one does not export
+printf 'void __attribute__((weak)) stop(void);\nint has(void) { return stop != 0; }\n' >lib.c
+cat >label.c <<'S'
+int has(void);
+__attribute__((noinline)) static int parse(int *at)
+{
+	__asm__ volatile("" : : "r"(at));
+	return *(volatile int *)at;
+}
+/* a local label at the function's address, without type and size */
+__asm__(".set stop, parse");
+int main(void) { return parse((int *)8) + has(); }
+S
+gcc -shared -fPIC -o lib.so lib.c && gcc -g -O0 -o label label.c ./lib.so ||
+	fail "label: not built"
+guard "$AUXTAP" crash -o label.data -- ./label 2>/dev/null
+grep -q '^label .* in parse at label.c' label.data.report.txt ||
+	fail "label: $(head -n 1 label.data.report.txt)"
+
+# more names of one address than are kept
+{
+	echo '.text'
+	i=0
+	while [ $i -lt 60000 ]; do
+		echo ".globl n$i; .type n$i, @function; n$i:"
+		i=$((i + 1))
+	done
+	echo 'mov 8, %eax; ret'
+	for n in n0 n30000 n59999; do echo ".size $n, . - $n"; done
+} >many.s
+printf 'int n0(void);\nint main(void) { return n0(); }\n' >many.c
+gcc -shared -o many.so many.s && gcc -o many many.c ./many.so || fail "many: not built"
+guard "$AUXTAP" crash -o many.data -- ./many 2>/dev/null
+grep -q ' in n0' many.data.report.txt ||
+	fail "many: $(head -n 1 many.data.report.txt)"
 finish
