@@ -37,6 +37,9 @@ function crashNotes(crash) {
 		notes.push('auxtap ended it: the processes of this session used more than ' +
 			`${number(Math.floor(crash.memory_limit_bytes / 1048576))} MiB, the limit that ` +
 			'--max-memory sets.');
+	if (crash.unknown_instruction)
+		notes.push('The emulator does not know these bytes. A real processor may: run it with ' +
+			'--source ptrace or on trace hardware.');
 	if (crash.emulator_crashed)
 		notes.push('The emulator itself crashed. Perhaps the program has overwritten the ' +
 			'emulator’s memory. Its registers, and what it executed last, are not known: ' +

@@ -839,6 +839,7 @@ struct report_headline {
 	const struct report_branches *branches;	   /* of the thread; NULL: it has no trace */
 	const struct report_return_addrs *returns; /* the same */
 	bool is_wrong_value; /* it died of a wrong pointer, index, address or heap */
+	bool unknown_insn;   /* SIGILL of bytes that the disassembler does not know either */
 	bool flow_end_known;
 	uint64_t flow_end;		  /* the next address of the flow, if flow_end_known */
 	const struct report_branch *last; /* the branch that went to ip; NULL: unknown */

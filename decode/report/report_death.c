@@ -101,9 +101,8 @@ static void explain_regs(struct report *r, struct report_death *death, uint64_t 
 
 	nr_bytes = report_read_code(r, ip, insn, sizeof(insn));
 	fault_explain(&r->facts, regs, insn, nr_bytes, fault);
-	if (c->signo == SIGILL && regs->arch == AUXTAP_ARCH_X86_64 &&
-	    !x86_disassemble(insn, nr_bytes, &decoded))
-		r->facts.crash.flags &= ~AUXTAP_CRASH_EMULATOR; /* no processor has it */
+	death->head.unknown_insn = c->signo == SIGILL && regs->arch == AUXTAP_ARCH_X86_64 &&
+				   !x86_disassemble(insn, nr_bytes, &decoded);
 	if (c->signo == SIGTRAP && fault->has_insn) {
 		/* the trap may end its function: then ip is in another one */
 		report_regs_move(&trapped, ip);

@@ -107,7 +107,11 @@ static void print_facts(const struct report_out *ro, const struct report_facts *
 			"  Perhaps the program has overwritten the emulator's memory. Its registers, "
 			"and what it executed last, are not known: run it with --source ptrace or "
 			"on trace hardware.\n");
-	if (c->flags & AUXTAP_CRASH_EMULATOR)
+	if (c->flags & AUXTAP_CRASH_EMULATOR && head->unknown_insn)
+		fprintf(out,
+			"  The emulator does not know these bytes. A real processor may: run it with "
+			"--source ptrace or on trace hardware.\n");
+	else if (c->flags & AUXTAP_CRASH_EMULATOR)
 		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
 			     "with --source ptrace or on trace hardware.\n");
 	if (c->limit_bytes)

@@ -236,7 +236,9 @@ static void put_crash(struct report_json *json, const struct report_death *death
 	report_json_slice(json, &head->slice);
 	put_where(json, death);
 	put_insn(json, death);
-	json_out_bool(j, "emulator_limit", c->flags & AUXTAP_CRASH_EMULATOR);
+	json_out_bool(j, "emulator_limit", c->flags & AUXTAP_CRASH_EMULATOR && !head->unknown_insn);
+	json_out_bool(j, "unknown_instruction",
+		      c->flags & AUXTAP_CRASH_EMULATOR && head->unknown_insn);
 	json_out_bool(j, "emulator_crashed", c->flags & AUXTAP_CRASH_EMULATOR_CRASHED);
 	json_out_bool(j, "memory_unreadable", c->flags & AUXTAP_CRASH_MEMORY_UNREADABLE);
 	if (c->limit_bytes)
