@@ -37,6 +37,7 @@ session() {
 		echo 'set debuginfod enabled off'
 		echo 'set style enabled off'
 		echo 'set width 0'
+		echo 'set remotetimeout 86400' # its 2 s are too short on a busy machine
 		echo "target remote | '$AUXTAP' gdbserver --stdio $2"
 		cat
 	} >"$1.gdb"

@@ -46,7 +46,7 @@ int main(void)
 END
 plain() {
 	printf 'set %s\n' prompt 'style enabled off' 'width 0' 'pagination off' 'confirm off' \
-		'debuginfod enabled off'
+		'debuginfod enabled off' 'remotetimeout 86400'
 }
 # past DATA GDB OUTPUT: commands of standard input in gdb on the recording
 past() {

@@ -121,6 +121,7 @@ guard gdb -nx -q ./prog <live.gdb >live 2>&1 || fail "live: gdb ended with $?: $
 	echo 'set pagination off'
 	echo 'set confirm off'
 	echo 'set debuginfod enabled off'
+	echo 'set remotetimeout 86400' # its 2 s are too short on a busy machine
 	echo "target remote | '$AUXTAP' gdbserver --stdio data"
 	cat <<'END'
 monitor values
@@ -216,6 +217,7 @@ grep -q "It is $value\$" returned && grep -q "[$]2 = $value\$" returned ||
 "$AUXTAP" crash --values=4K --memory reachable -o small -- ./prog >stdout 2>stderr <stdin
 {
 	echo 'set debuginfod enabled off'
+	echo 'set remotetimeout 86400' # its 2 s are too short on a busy machine
 	echo "target remote | '$AUXTAP' gdbserver --stdio small"
 	printf 'watch -l table[2]\nreverse-continue\nprint table[2]\nreverse-stepi\nprint table[2]\n'
 } >small.gdb

@@ -135,6 +135,7 @@ END
 	for of in land land.packed; do
 		[ $of = land ] || mv land.cc.bin away.bin
 		gdb -nx -batch -iex 'set debuginfod enabled off' -iex 'set auto-load off' \
+			-iex 'set remotetimeout 86400' \
 			-ex "target remote | $AUXTAP gdbserver --stdio $of" -x session 2>&1 |
 			grep -v '^Reading ' >$of.gdb
 	done
