@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ALIASES 64 /* of one address */
+#define MAX_ALIASES 64 /* of one address; those that sort after them are never chosen */
 
 static int by_name(const void *a, const void *b)
 {

@@ -59,7 +59,7 @@ void slice_follow_protector(struct slice *s, uint64_t call, uint64_t frame_slot,
 
 /*
  * Was a variable added to what the register has before the instruction s->p.insn? Then what is
- * added now is perhaps a loop's step, or a column after a row, and no index that alone is wrong.
+ * added now is perhaps a loop's step, or a column after a row, and not the index.
  */
 bool slice_is_sum(struct slice *s, int reg);
 /* Is it rather an index, or an offset, than a pointer? */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# --values: an index is said to be wrong only if it alone leads out of memory: not the step that a
-# loop adds to a pointer, nor a variable beside the large constant of an unrolled loop.
+# --values: what is called the index is one: not the step that a loop adds to a pointer, nor a
+# variable beside the larger constant of an unrolled loop.
 . "$(dirname "$0")/lib.sh"
 needs_qemu_10
 [ "$(uname -m)" = x86_64 ] || skip "its assembly is x86-64"

@@ -98,7 +98,7 @@ guard "$AUXTAP" crash -o label.data -- ./label 2>/dev/null
 grep -q '^label .* in parse at label.c' label.data.report.txt ||
 	fail "label: $(head -n 1 label.data.report.txt)"
 
-# more names of one address than are kept
+# of more names of one address than are kept, the second, which is imported
 {
 	echo '.text'
 	i=0
@@ -107,11 +107,11 @@ grep -q '^label .* in parse at label.c' label.data.report.txt ||
 		i=$((i + 1))
 	done
 	echo 'mov 8, %eax; ret'
-	for n in n0 n30000 n59999; do echo ".size $n, . - $n"; done
+	for n in n0 n1 n59999; do echo ".size $n, . - $n"; done
 } >many.s
-printf 'int n0(void);\nint main(void) { return n0(); }\n' >many.c
+printf 'int n1(void);\nint main(void) { return n1(); }\n' >many.c
 gcc -shared -o many.so many.s && gcc -o many many.c ./many.so || fail "many: not built"
 guard "$AUXTAP" crash -o many.data -- ./many 2>/dev/null
-grep -q ' in n0' many.data.report.txt ||
+grep -q ' in n1 ' many.data.report.txt ||
 	fail "many: $(head -n 1 many.data.report.txt)"
 finish

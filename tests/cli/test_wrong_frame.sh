@@ -101,14 +101,16 @@ if [ "$(uname -m)" = x86_64 ]; then
 	".cfi_def_cfa_register 6\n"
 #define FUNCTION(name) ".type " name ", @function\n" name ": .cfi_startproc\n" FRAME
 #define END(name) "pop %rbp; ret\n.cfi_endproc\n.size " name ", . - " name "\n"
-/* only "one" and "two" are symbols */
+/* only "one", "two" and "three", which has no frame, are symbols */
 __asm__(".text\n" FUNCTION("one")
 	".Lcalls: call fails\n"
 	".Ljumps: jmp .Lwithin\n"
 	".Lleaves: jmp *%rdi\n" END("one")
 	FUNCTION("two") ".Lwithin: movl $1, 0\n" END("two")
-	".data; places: .quad .Lcalls, .Ljumps, .Lleaves\n.text");
-extern void (*const places[3])(void *);
+	".type three, @function\nthree: .cfi_startproc; nop\n.Lhops: jmp .Lwithin; .cfi_endproc\n"
+	".size three, . - three\n"
+	".data; places: .quad .Lcalls, .Ljumps, .Lleaves, .Lhops\n.text");
+extern void (*const places[4])(void *);
 __attribute__((used)) void fails(void) { *(volatile int *)16 = 1; }
 static void run(void (*to)(void *)) { to((void *)0x12345678); }
 int main(int argc, char **argv)
@@ -122,6 +124,8 @@ int main(int argc, char **argv)
 		run(places[1]);
 	else if (!strcmp(argv[1], "leaves"))
 		run(places[2]);
+	else if (!strcmp(argv[1], "hops"))
+		run(places[3]);
 	else
 		__asm__ volatile("call *%0" : : "r"(to));
 here:
@@ -155,7 +159,7 @@ C
 		"$cc" -g -O0 -fcf-protection=none -w -o next next.c || fail "next: not built by $cc"
 		"$cc" -g -O1 -fomit-frame-pointer -fcf-protection=none -w -o main next.c ||
 			fail "main: not built by $cc"
-		for how in calls:'fails one' jumps:two leaves: main:main; do
+		for how in calls:'fails one' jumps:two leaves: hops:two main:main; do
 			crash ./$([ "$how" = main:main ] && echo main || echo next) ${how%:*}
 			grep -E '^  #' frames | awk '{print $2}' | grep -v 0x12345678 |
 				paste -sd' ' >names
