@@ -11,7 +11,9 @@
 #include "decode/flow/branch_insn.h"
 #include "image_private.h"
 #include "packed.h"
-#include "decode/report/report.h"
+#include "decode/report/report_facts.h"
+#include "decode/report/report_frames.h"
+#include "decode/report/report_regs.h"
 #include "util/user_regs.h"
 
 #include <dwarf.h>

@@ -5,6 +5,7 @@
  */
 #include "pack_private.h"
 #include "decode/report/report.h"
+#include "decode/report/report_facts.h"
 #include "util/sized.h"
 #include "util/vector.h"
 

@@ -9,7 +9,7 @@
 #ifndef AUXTAP_CALL_NODES_H
 #define AUXTAP_CALL_NODES_H
 
-#include "report.h"
+#include "call_tree.h"
 
 #define MAX_CHAIN	32   /* nodes of a chain of tail calls in one frame */
 #define CALL_TREE_CACHE 4096 /* power of two */

@@ -5,6 +5,8 @@
  */
 #include "fault.h"
 #include "perfdata/capture_lines.h"
+#include "report_blocks.h"
+#include "report_regs.h"
 
 #include <signal.h>
 #include <string.h>

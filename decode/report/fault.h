@@ -3,7 +3,8 @@
 #ifndef AUXTAP_FAULT_H
 #define AUXTAP_FAULT_H
 
-#include "report.h"
+#include "report_facts.h"
+#include "report_fault.h"
 
 /* Is the address canonical, so that a program may have memory there? */
 bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr);

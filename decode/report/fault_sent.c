@@ -4,6 +4,7 @@
  * refused.
  */
 #include "fault.h"
+#include "report_regs.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,6 +2,7 @@
 /* Finds the operand of an x86 instruction that faulted. */
 #include "fault.h"
 #include "zydis_insn.h"
+#include "report_blocks.h"
 
 #include <signal.h>
 #include <string.h>

@@ -3,7 +3,11 @@
 #ifndef AUXTAP_ORIGIN_H
 #define AUXTAP_ORIGIN_H
 
-#include "report.h"
+#include "report_branches.h"
+#include "report_facts.h"
+#include "report_fault.h"
+#include "report_origin.h"
+#include "report_out.h"
 
 #define ORIGIN_RUNS  48
 #define ORIGIN_INSNS 256 /* instructions before the fault that are searched */

@@ -11,6 +11,12 @@
 #include "util/vector.h"
 #include "report_json.h"
 #include "fault.h"
+#include "report.h"
+#include "report_abort.h"
+#include "report_blocks.h"
+#include "report_calls.h"
+#include "report_regs.h"
+#include "report_source.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Finds in the backtrace who called abort(): the program, or a check of one of its libraries. */
 #include "decode/image/image_private.h"
-#include "report.h"
+#include "report_abort.h"
+#include "report_branches.h"
+#include "report_facts.h"
+#include "report_fault.h"
+#include "report_frames.h"
+#include "report_out.h"
 
 #include <string.h>
 

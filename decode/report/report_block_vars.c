@@ -5,7 +5,10 @@
  * register. If none does, searches those of its caller, which may have passed on a value that it
  * read from such a block.
  */
-#include "report.h"
+#include "report_blocks.h"
+#include "report_facts.h"
+#include "report_frames.h"
+#include "report_out.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,8 @@
  * the program ends itself, the registers prove nothing: then only a block that is being freed is
  * shown.
  */
-#include "report.h"
+#include "report_blocks.h"
+#include "report_regs.h"
 #include "report_json.h"
 #include "util/json_out.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The last branches of a thread. */
 #include "decode/flow/branch_insn.h"
-#include "report.h"
+#include "report_branches.h"
+#include "report_out.h"
 
 #include <string.h>
 

@@ -4,7 +4,8 @@
  * switches.
  */
 #include "decode/image/image_private.h"
-#include "report.h"
+#include "call_tree.h"
+#include "report_out.h"
 
 #include <string.h>
 

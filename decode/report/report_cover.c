@@ -5,7 +5,9 @@
  * there, nothing is lost, each thread has trace, and each exits; after a crash, the flow of the
  * dead thread ends where the snapshot says that it died.
  */
-#include "report.h"
+#include "report_cover.h"
+#include "report_facts.h"
+#include "report_out.h"
 #include "decode/flow/trace_family.h"
 #include "perfdata/capture_lines.h"
 #include "util/vector.h"

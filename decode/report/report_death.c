@@ -3,6 +3,9 @@
 #include "report_state.h"
 #include "fault.h"
 #include "zydis_insn.h"
+#include "report_abort.h"
+#include "report_blocks.h"
+#include "report_regs.h"
 
 #include <signal.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The C++ exception that the dying thread handled (see capture/exception.c). */
 #include "decode/image/image_private.h"
 #include "util/json_out.h"
-#include "report.h"
+#include "report_abort.h"
 #include "report_json.h"
 
 #include <stdlib.h>

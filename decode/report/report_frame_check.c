@@ -8,6 +8,7 @@
 #include "decode/flow/branch_insn.h"
 #include "decode/image/image_private.h"
 #include "report_state.h"
+#include "report_regs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The backtrace of the report: frames with the functions inlined into them, and where it ends. */
-#include "report.h"
+#include "report_facts.h"
+#include "report_frames.h"
+#include "report_jump.h"
+#include "report_out.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -10,7 +10,10 @@
  * AArch64.
  */
 #include "fault.h"
-#include "report.h"
+#include "report_frames.h"
+#include "report_headline.h"
+#include "report_out.h"
+#include "report_regs.h"
 #include "util/user_regs.h"
 
 #include <inttypes.h>

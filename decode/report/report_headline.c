@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The head of the report: what died, why, where, called from which function of the program. */
 #include "fault.h"
-#include "report.h"
+#include "report_abort.h"
+#include "report_blocks.h"
+#include "report_branches.h"
+#include "report_frames.h"
+#include "report_headline.h"
+#include "report_jump.h"
+#include "report_origin.h"
+#include "report_out.h"
+#include "report_slice.h"
 
 #include <signal.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The hottest calls of a tree: those that executed most, not those that led to its end. */
-#include "report.h"
+#include "call_tree.h"
+#include "report_calls.h"
 
 #include <stdlib.h>
 

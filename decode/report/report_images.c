@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Prints which images the report found, and which are missing. */
 #include "report.h"
+#include "report_facts.h"
+#include "report_out.h"
 
 #include <errno.h>
 #include <inttypes.h>

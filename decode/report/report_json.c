@@ -8,6 +8,9 @@
 #include "fault.h"
 #include "perfdata/capture_lines.h"
 #include "util/number.h"
+#include "report.h"
+#include "report_regs.h"
+#include "report_source.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 
 #include "report_state.h"
 #include "util/json_out.h"
+#include "report_callers.h"
 
 #define REPORT_JSON_VERSION 1
 #define REPORT_JSON_CALLS   2000 /* rows of the tree of calls by default */

@@ -4,6 +4,7 @@
 #include "call_nodes.h"
 #include "decode/image/image_private.h"
 #include "report_json.h"
+#include "report_calls.h"
 
 #include <stdlib.h>
 #include <string.h>

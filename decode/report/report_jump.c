@@ -5,7 +5,12 @@
  * was overwritten is printed only if it is proved: see is_overwritten().
  */
 #include "decode/image/image_private.h"
-#include "report.h"
+#include "report_branches.h"
+#include "report_facts.h"
+#include "report_fault.h"
+#include "report_jump.h"
+#include "report_out.h"
+#include "report_regs.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Prints a thread's last calls of the program's own functions, with their times. */
 #include "call_nodes.h"
+#include "report_calls.h"
+#include "report_out.h"
 
 #include <inttypes.h>
 #include <string.h>

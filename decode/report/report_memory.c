@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The last line of a crash report: which memory of the program the file contains. */
 #include "report.h"
+#include "report_facts.h"
+#include "report_out.h"
 #include "perfdata/capture_lines.h"
 
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "origin.h"
 #include "report_json.h"
 #include "util/json_out.h"
+#include "report_blocks.h"
 
 #include <inttypes.h>
 #include <string.h>

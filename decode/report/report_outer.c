@@ -3,7 +3,10 @@
  * Callers outside of the backtrace that the trace shows: calls without a return. They are found
  * only if all frames of the backtrace are open calls of the trace.
  */
-#include "report.h"
+#include "call_tree.h"
+#include "report_facts.h"
+#include "report_frames.h"
+#include "report_out.h"
 
 #include <stdlib.h>
 

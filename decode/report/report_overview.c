@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The report of a file without a crash: chooses threads, and shows their trees of calls. */
 #include "report_json.h"
+#include "report_calls.h"
 
 #include <stdio.h>
 

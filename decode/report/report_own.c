@@ -4,7 +4,7 @@
  * (templates and inlined functions of a library's headers), and if there is none by the name (a
  * statically linked library).
  */
-#include "report.h"
+#include "report_out.h"
 
 #include <string.h>
 

@@ -3,7 +3,9 @@
 #ifndef AUXTAP_REPORT_PAST_H
 #define AUXTAP_REPORT_PAST_H
 
-#include "report.h"
+#include "report_facts.h"
+#include "report_frames.h"
+#include "report_out.h"
 #include "zydis_insn.h"
 
 #define PAST_SP_INDEX 4 /* of rsp in the log */

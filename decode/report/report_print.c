@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Prints parts of the report: names of addresses, source lines. */
 #include "decode/image/image_private.h"
-#include "report.h"
+#include "report_callers.h"
+#include "report_out.h"
 
 #include <auxtap/text.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Registers of a dead thread, of whichever architecture. */
-#include "report.h"
+#include "report_regs.h"
 #include "util/json_out.h"
 
 #include <inttypes.h>

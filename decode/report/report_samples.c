@@ -4,6 +4,7 @@
  * in which functions the time went, in cycles of latency.
  */
 #include "report.h"
+#include "report_out.h"
 #include "decode/spe/spe_sources.h"
 #include "util/vector.h"
 

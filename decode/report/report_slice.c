@@ -2,6 +2,7 @@
 /* Chooses where the slice begins: at the bad pointer, index, return address, or heap. */
 #include "origin.h"
 #include "slice_follow.h"
+#include "report_headline.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -6,7 +6,8 @@
  */
 #include "decode/image/packed.h"
 #include "decode/image/open_for_users.h"
-#include "report.h"
+#include "report_out.h"
+#include "report_source.h"
 
 #include <auxtap/text.h>
 #include <errno.h>

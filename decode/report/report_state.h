@@ -7,7 +7,15 @@
 #define AUXTAP_REPORT_STATE_H
 
 #include "decode/flow/trace_family.h"
-#include "report.h"
+#include "call_tree.h"
+#include "report_branches.h"
+#include "report_cover.h"
+#include "report_facts.h"
+#include "report_fault.h"
+#include "report_frames.h"
+#include "report_headline.h"
+#include "report_jump.h"
+#include "report_out.h"
 
 #define REPORT_THREADS_WITH_CALLS 16 /* of the other threads, the newest */
 #define REPORT_LAST_CALLS	  5

@@ -4,7 +4,9 @@
  * show them; the trace contains the jump. The frames of the stack and the open calls of the trace
  * are compared, from the innermost on, as long as both agree.
  */
-#include "report.h"
+#include "call_tree.h"
+#include "report_frames.h"
+#include "report_out.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Prints the tree of calls within a number of rows. */
-#include "report.h"
+#include "call_tree.h"
+#include "report_calls.h"
+#include "report_out.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Prints arguments and local variables below a function of the backtrace. */
-#include "report.h"
+#include "report_facts.h"
+#include "report_frames.h"
+#include "report_out.h"
 
 #include <auxtap/text.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Shortens long names of C++ and Rust: the innermost brackets are abbreviated first. Two functions
  * of one report never have the same short name.
  */
-#include "report.h"
+#include "report_out.h"
 #include "util/hash_map.h"
 #include "util/vector.h"
 

@@ -7,6 +7,7 @@
 #define AUXTAP_SLICE_FOLLOW_H
 
 #include "report_past.h"
+#include "report_slice.h"
 
 #define SLICE_MAX_ADDED	    0xffffull
 #define SLICE_MAX_ADDITIONS 8

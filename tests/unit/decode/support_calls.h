@@ -3,7 +3,7 @@
 #ifndef AUXTAP_SUPPORT_CALLS_H
 #define AUXTAP_SUPPORT_CALLS_H
 
-#include "decode/report/report.h"
+#include "decode/report/call_tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

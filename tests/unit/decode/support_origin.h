@@ -6,7 +6,12 @@
 #ifndef AUXTAP_SUPPORT_ORIGIN_H
 #define AUXTAP_SUPPORT_ORIGIN_H
 
-#include "decode/report/report.h"
+#include "decode/report/report_branches.h"
+#include "decode/report/report_facts.h"
+#include "decode/report/report_fault.h"
+#include "decode/report/report_headline.h"
+#include "decode/report/report_origin.h"
+#include "decode/report/report_out.h"
 #include <auxtap/image.h>
 
 #include <setjmp.h>

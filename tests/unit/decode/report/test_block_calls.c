@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Of the records of blocks, and of who allocated and freed them, what a damaged file has is left
  * out. */
-#include "decode/report/report.h"
+#include "decode/report/report_blocks.h"
+#include "decode/report/report_facts.h"
+#include "decode/report/report_frames.h"
+#include "decode/report/report_origin.h"
+#include "decode/report/report_out.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The cause of a death: which operand, read or write, and the mapping at its address. */
-#include "decode/report/report.h"
+#include "decode/report/report_facts.h"
+#include "decode/report/report_fault.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -3,7 +3,8 @@
  * The cause of a death on AArch64: addresses and sizes are those of the Arm ARM; the words were
  * assembled by binutils.
  */
-#include "decode/report/report.h"
+#include "decode/report/report_facts.h"
+#include "decode/report/report_fault.h"
 
 #include <setjmp.h>
 #include <signal.h>

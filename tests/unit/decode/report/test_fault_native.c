@@ -4,7 +4,8 @@
  * instruction runs here and faults, and the kernel reports the processor's error code of that
  * page fault.
  */
-#include "decode/report/report.h"
+#include "decode/report/report_facts.h"
+#include "decode/report/report_fault.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -3,7 +3,11 @@
  * Which blocks the report lists and in which order, and what it says of the pointers to them. No
  * code is known here, so that all allocations are those of libraries.
  */
-#include "decode/report/report.h"
+#include "decode/report/report_blocks.h"
+#include "decode/report/report_facts.h"
+#include "decode/report/report_frames.h"
+#include "decode/report/report_origin.h"
+#include "decode/report/report_out.h"
 
 #include <setjmp.h>
 #include <signal.h>

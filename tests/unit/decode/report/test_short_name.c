@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Short names of functions: what is left out, that different functions stay so, hostile names. */
-#include "decode/report/report.h"
+#include "decode/report/report_out.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
