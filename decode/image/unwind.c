@@ -353,18 +353,18 @@ static bool read_snapshot(void *ctx, uint64_t addr, void *buf, size_t size)
 static Dwarf_Frame *rules_at(Dwfl_Frame *frame, uint64_t pc)
 {
 	Dwfl_Module *module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);
-	Dwarf_Addr eh_bias = 0, debug_bias = 0;
 	Dwarf_Frame *rules = NULL;
-	Dwarf_CFI *eh, *debug;
+	Dwarf_Addr bias = 0;
+	Dwarf_CFI *cfi;
 
 	if (!module)
 		return NULL;
-	eh = dwfl_module_eh_cfi(module, &eh_bias);
-	debug = dwfl_module_dwarf_cfi(module, &debug_bias);
-	if ((!eh || dwarf_cfi_addrframe(eh, pc - eh_bias, &rules)) &&
-	    (!debug || dwarf_cfi_addrframe(debug, pc - debug_bias, &rules)))
-		return NULL;
-	return rules;
+	cfi = dwfl_module_eh_cfi(module, &bias);
+	if (cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &rules))
+		return rules;
+	/* this reads, and decompresses, all of the debug information */
+	cfi = dwfl_module_dwarf_cfi(module, &bias);
+	return cfi && !dwarf_cfi_addrframe(cfi, pc - bias, &rules) ? rules : NULL;
 }
 
 /* Computes the frame's CFA by the unwind rules of the code at pc. */
