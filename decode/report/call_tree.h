@@ -69,6 +69,7 @@ struct call_code {
 	uint64_t start;	    /* entry of the function around it, by its symbol; 0: no symbol */
 	bool plt_stub;	    /* a PLT entry, or the resolver: it only jumps to the called function */
 	bool plt_jump;	    /* without a symbol: a jump instruction as in a PLT entry */
+	bool plt_entry;	    /* without a symbol: all that is before such a jump in a PLT entry */
 	bool in_linker;	    /* in the dynamic linker */
 	uint64_t fde_start; /* start of the range of the FDE that describes it; 0: none */
 	/* start or fde_start is that of a part split off a function (f.cold): no call enters it */

@@ -418,13 +418,16 @@ static int leave_plt(struct call_tree *tree, const struct auxtap_event *ev,
 }
 
 /*
- * True while node, which runs code without a symbol, may still be in a PLT or the resolver: it was
- * called through a PLT stub, or has executed at most MAX_PLT_INSNS instructions and no call.
+ * True while node, which runs code without a symbol, may still be in a PLT or the resolver: it
+ * began with a PLT entry, and has executed few instructions and no call if that has no symbol,
+ * either. A function that ends with a jump to an imported one does not begin so.
  */
 static bool is_plt_code(struct call_tree *tree, const struct call_node *node)
 {
-	return code_at(tree, node->addr).plt_stub ||
-	       (node->nr_insns <= MAX_PLT_INSNS && !node->nr_children);
+	const struct call_code code = code_at(tree, node->addr);
+
+	return code.plt_stub ||
+	       (code.plt_entry && node->nr_insns <= MAX_PLT_INSNS && !node->nr_children);
 }
 
 /*

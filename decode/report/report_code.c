@@ -12,24 +12,49 @@
 #define MAX_SWITCH 512	 /* bytes of code before a jump that are searched for a stack switch */
 #define MAX_RUN	   65536 /* bytes of code without a branch whose instructions are counted */
 
-/* Is the instruction at addr a jump as at the end of a PLT entry? */
-static bool is_plt_jump(const struct report_code *at, uint64_t addr)
+static size_t read_code(const struct report_code *at, uint64_t addr, uint8_t *code, size_t size)
+{
+	ssize_t n = auxtap_image_set_read(at->images, at->pid, at->time, addr, code, size);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Is the code a jump as at the end of a PLT entry? */
+static bool is_plt_jump(const uint8_t *code, size_t size)
 {
 	static const uint8_t x86[3] = {0xf2, 0xff, 0x25};	/* bnd jmp *x(%rip) */
 	static const uint8_t a64[4] = {0x20, 0x02, 0x1f, 0xd6}; /* br x17 */
-	uint8_t code[4];
 
-	return auxtap_image_set_read(at->images, at->pid, at->time, addr, code, sizeof(code)) ==
-		       sizeof(code) &&
+	return size >= 4 &&
 	       (!memcmp(code, x86, 3) || !memcmp(code, x86 + 1, 2) || !memcmp(code, a64, 4));
+}
+
+/*
+ * The size of the code if it is that of a PLT entry: nothing but that jump, after what marks a
+ * target of jumps and what loads its register; else 0.
+ */
+static size_t plt_entry_size(const uint8_t *code, size_t size)
+{
+	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+	static const uint8_t bti_c[4] = {0x5f, 0x24, 0x03, 0xd5};
+	size_t at = size >= 4 && (!memcmp(code, endbr64, 4) || !memcmp(code, bti_c, 4)) ? 4 : 0;
+
+	if (at + 6 <= size && code[at] == 0x41 && code[at + 1] == 0xbb) /* mov $x, %r11d */
+		at += 6;
+	else if (at + 4 <= size && (code[at] & 0x1f) == 0x10 && (code[at + 3] & 0x9f) == 0x90)
+		at += 12; /* adrp x16, x; ldr x17, [x16, x]; add x16, x16, x */
+	if (at >= size || !is_plt_jump(code + at, size - at))
+		return 0;
+	return at + (code[at] == 0x20 ? 4 : code[at] == 0xf2 ? 7 : 6);
 }
 
 static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 {
 	const struct report_code *at = ctx;
 	struct auxtap_location loc = {.size = sizeof(loc)};
-	struct image_range range;
+	struct image_range range = {0};
 	const char *name;
+	uint8_t bytes[20];
 	size_t len;
 
 	if (image_set_find_range(at->images, at->pid, at->time, addr, &range)) {
@@ -40,7 +65,11 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 		return;
 	code->in_linker = report_is_linker(loc.image);
 	if (!loc.nr_frames || !loc.frames[0].symbol) {
-		code->plt_jump = is_plt_jump(at, addr);
+		len = read_code(at, addr, bytes, sizeof(bytes));
+		code->plt_jump = is_plt_jump(bytes, len);
+		len = plt_entry_size(bytes, len);
+		/* where a function ends with the jump, it is that function's only instruction */
+		code->plt_entry = len && (range.start != addr || range.end != addr + len);
 		return;
 	}
 	name = loc.frames[0].symbol;

@@ -62,4 +62,53 @@ assert nr >= (6 if name == 'twice' else 0), nr
 P
 done
 grep -q 'the call was from smash+0x' smash.txt || fail "smash: $(sed '/^$/q' smash.txt)"
+
+# A short function that ends with a jump to an imported one keeps its row: the tree of calls has the
+# same numbers as with symbols, whatever the entries of the PLT look like.
+cat >ends.c <<'S'
+#include <stdlib.h>
+#include <string.h>
+volatile unsigned at[4];
+__attribute__((noinline)) static size_t length(const char *s)
+{
+	at[0] = at[1] * 3;
+	return strlen(s);
+}
+__attribute__((noinline)) static void drop(void *p) { at[2] ^= at[3]; free(p); }
+__attribute__((noinline)) static size_t only(const char *s) { return strlen(s); }
+int main(int argc, char **argv)
+{
+	void *a = malloc(10), *b = malloc(20);
+
+	drop(a);
+	free(b);
+	drop(malloc(30));
+	return length(argv[0]) + only(argv[0]) + length((char *)(long)argc);
+}
+S
+numbers() { # REPORT: the numbers of instructions in the tree, from main's on
+	sed -n '/^The calls that led/,/^  (calls not shown)/p' "$1" | sed '1,/__sigjmp_save/d' |
+		sed -E 's/^ *([0-9]+) ( *)([^ ]+) .*/\1/; /^ *\(/d'
+}
+for how in -Wl,-z,lazy '-Wl,-z,lazy -fcf-protection=full -Wl,-z,ibtplt' '-Wl,-z,now' -fno-plt \
+	'-Wl,-z,lazy -fuse-ld=lld' '-Wl,-z,now -no-pie'; do
+	rm -f ends.with ends
+	# shellcheck disable=SC2086 # several options
+	gcc -O2 $how -w -o ends.with ends.c 2>ends.err && strip -o ends ends.with || {
+		case $how in
+		*lld) continue ;; # not installed
+		esac
+		fail "ends, $how: not built: $(cat ends.err)"
+		continue
+	}
+	for name in ends.with ends; do
+		guard "$AUXTAP" crash -o $name.data -- ./$name 2>$name.err
+		"$AUXTAP" report --calls 60 $name.data >$name.txt 2>>$name.err ||
+			fail "$name, $how: no report: $(tail -n 2 $name.err)"
+	done
+	numbers ends.with.txt >with
+	numbers ends.txt >without
+	[ "$(wc -l <with)" -ge 12 ] && cmp -s with without ||
+		fail "ends, $how: $(diff with without) in $(sed -n '/^The calls/,/^$/p' ends.txt)"
+done
 finish

@@ -28,12 +28,16 @@ static inline size_t forgotten(const struct call_tree *tree)
 	return call_tree_forgotten(tree, &at_most);
 }
 
-/* Functions at every 0x1000 from 0x1000 to 0x6000; code from 0x7000 on has no symbol. */
+/*
+ * Functions at every 0x1000 from 0x1000 to 0x6000; code from 0x7000 on has no symbol: at 0x8000 is
+ * a PLT entry.
+ */
 static inline void look_up(void *ctx, uint64_t addr, struct call_code *code)
 {
 	(void)ctx;
 	if (addr >= 0x1000 && addr < 0x7000)
 		code->start = addr & ~0xfffull;
+	code->plt_entry = addr == 0x8000;
 }
 
 static const struct call_code_ops ops __attribute__((unused)) = {.look_up = look_up};

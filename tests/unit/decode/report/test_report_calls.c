@@ -204,6 +204,14 @@ static void tail_calls_keep_the_frame(void **state)
 	assert_int_equal(copy->nr_insns, 11);
 	assert_null(copy->first);
 	assert_true(copy->returned);
+
+	/* main calls a function without a symbol, which jumps to copy */
+	event(tree, AUXTAP_EVENT_CALL, 0x1030, 0x9000, 4);
+	jump.ip = 0x9004;
+	assert_int_equal(call_tree_event(tree, &jump), 0);
+	assert_int_equal(call_tree_current(tree)->addr, 0x4000);
+	assert_int_equal(call_tree_current(tree)->parent->addr, 0x9000);
+	assert_true(call_tree_current(tree)->by_tail_call);
 	call_tree_free(tree);
 }
 
