@@ -211,8 +211,13 @@ static int frame_of(const struct unwind_frames *frames, const struct call_open *
 	for (size_t i = 0; i < at; i++) {
 		int next = last + 1;
 
-		if (open[i].by_tail_call)
+		if (open[i].by_tail_call) {
+			/* the last frame jumped to where no code is: it has not left the stack */
+			if (next < frames->nr && !(frames->call_mask >> next & 1) &&
+			    frames->pcs[next] == open[i].site)
+				last = next;
 			continue;
+		}
 		while (next < frames->nr && (frames->pcs[next] < open[i].site ||
 					     frames->pcs[next] - open[i].site >= MAX_INSN))
 			next++;
@@ -236,7 +241,7 @@ static bool lacks_frame(const struct report_out *ro, const struct call_open *ope
 		image_set_stack_at(ro->images, ro->pid, ro->time, open[at].addr);
 
 	for (size_t i = 0; i < at; i++)
-		if (open[i].by_tail_call && open[i].addr == runs)
+		if (runs && open[i].by_tail_call && open[i].addr == runs)
 			return false;
 	/* its own subroutines, which use its frame pointer */
 	if (report_function_start(ro, open[at].site) == start)
