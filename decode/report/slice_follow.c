@@ -345,7 +345,7 @@ static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index,
 	return true;
 }
 
-/* Multiplied by a constant: the register, and the value before. */
+/* An index that is multiplied by a constant: the register, and the value before. */
 static bool is_scaled(const struct x86_insn *x, int *reg, uint64_t *value)
 {
 	const ZydisDecodedOperand *from = &x->op[1];
@@ -472,7 +472,7 @@ static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, 
 		    from->mem.scale == 1 && follow_sum(s, from->mem.base, from->mem.index, value))
 			return;
 		if ((!is_repeated(s, ip) && is_added(x, &reg, &value, &is_shifted)) ||
-		    is_scaled(x, &reg, &value)) {
+		    (s->out->of == REPORT_SLICE_INDEX && is_scaled(x, &reg, &value))) {
 			s->is_shifted = s->is_shifted || is_shifted;
 			slice_follow_reg(s, reg, value);
 			return;

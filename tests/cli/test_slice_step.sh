@@ -69,4 +69,25 @@ for how in index field sum; do
 	grep -A 3 'The index was read by get' $how.txt | grep -q 'written by set' ||
 		fail "$how: $(grep -A 3 'The index' $how.txt) does not say who wrote the index"
 done
+
+# a pointer that was shifted is not the value before
+cat >shifted.c <<'S'
+#define KEEP __asm__ volatile("" ::: "memory")
+static long *volatile at;
+static volatile long number;
+__attribute__((noipa)) static void set(long value) { number = value; KEEP; }
+__attribute__((noipa)) static void make(void)
+{
+	long value = number;
+
+	__asm__ volatile("shl $12, %0; add $8, %0" : "+r"(value));
+	at = (long *)value;
+}
+int main(int argc, char **argv) { set(argc + 1); make(); return *at; }
+S
+gcc -g -O2 -w -o shifted shifted.c || fail "shifted: not built"
+guard "$AUXTAP" crash --values -o shifted.data -- ./shifted >/dev/null 2>shifted.err
+sed '/^$/q' shifted.data.report.txt >shifted.txt
+grep -q 'written by make at' shifted.txt && grep -q 'computed by make at' shifted.txt &&
+	! grep -qE '(set|written) by (set|main)' shifted.txt || fail "shifted: $(cat shifted.txt)"
 finish
