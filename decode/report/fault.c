@@ -264,6 +264,9 @@ static const char *describe_address(const struct report_facts *facts,
 		return "it lies above the stack pointer and below the stack: the stack is exhausted";
 	if (regs->arch == AUXTAP_ARCH_AARCH64 && a->known && a->base_reg[0] && a->base >> 48)
 		return describe_high_bits(a, addr, buf, size);
+	/* an emulator's program may reach what its list of mappings lacks, such as [vvar] */
+	if (facts->crash.signo == SIGBUS && facts->crash.si_code == BUS_ADRERR)
+		return "what is mapped there is not known";
 	return append_pointer_text("nothing is mapped there", a, addr, buf, size);
 }
 

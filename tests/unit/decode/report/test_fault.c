@@ -171,6 +171,25 @@ static void non_canonical_stack_pointer(void **state)
 	assert_null(strstr(fault.why, "emulator"));
 }
 
+/* Where nothing is mapped the signal is SIGSEGV: the list of mappings lacks one. */
+static void bus_error_in_unlisted_memory(void **state)
+{
+	static const uint8_t insn[] = {0x8b, 0x00}; /* mov (%rax), %eax */
+	struct report_facts facts = facts_of(SIGBUS, BUS_ADRERR, 0x7ffff7fc3014);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	regs.reg[AUXTAP_X86_AX] = 0x7ffff7fc3014;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_string_equal(fault.why, "it read from 0x7ffff7fc3014 (4 bytes); what is mapped "
+				       "there is not known");
+	facts.crash.signo = SIGSEGV;
+	facts.crash.si_code = SEGV_MAPERR;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_non_null(strstr(fault.why, "nothing is mapped there"));
+}
+
 static void overwritten_return_address(void **state)
 {
 	static const uint8_t insn[] = {0xc3};
@@ -630,6 +649,7 @@ int main(void)
 		cmocka_unit_test(non_canonical_stack_pointer),
 		cmocka_unit_test(non_canonical_pointer),
 		cmocka_unit_test(text_as_pointer),
+		cmocka_unit_test(bus_error_in_unlisted_memory),
 		cmocka_unit_test(overwritten_return_address),
 		cmocka_unit_test(jump_to_nowhere),
 		cmocka_unit_test(other_signals),
