@@ -512,15 +512,16 @@ static bool is_line_sure(const struct trail *t, int index)
 		reg == AUXTAP_X86_CX || reg == AUXTAP_X86_R8 || reg == AUXTAP_X86_R9);
 }
 
-/* The instruction at an index set the pointer to a constant: if that is the value. */
-static void set_constant(const struct trail *t, int index, uint64_t constant, uint64_t value,
+/* Did the instruction at an index set the pointer to a constant? It did if that is the value. */
+static bool set_constant(const struct trail *t, int index, uint64_t constant, uint64_t value,
 			 struct report_origin *origin)
 {
 	if (!origin->has_value || constant != value)
-		return;
+		return false;
 	origin->kind = REPORT_ORIGIN_SET;
 	origin->value = value;
 	origin->ip = own_ip(t, index, &origin->in_call);
+	return true;
 }
 
 /* Is the result the same whenever the instruction is executed? */
@@ -627,6 +628,7 @@ static bool is_small(uint64_t constant)
 static void follow(const struct trail *t, int index, int reg, struct report_origin *origin)
 {
 	uint64_t value = origin->value;
+	bool is_shifted = false;
 
 	for (int steps = 0; steps < MAX_STEPS && reg >= 0; steps++) {
 		const struct report_branch *returned = written_by(t, index, reg, &index);
@@ -639,6 +641,7 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 			origin->kind = REPORT_ORIGIN_RETURNED;
 			origin->in_call = false;
 			origin->value = value;
+			origin->is_shifted = is_shifted;
 			origin->ip = returned->from;
 			return;
 		}
@@ -649,19 +652,21 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		from = &e->insn.op[1];
 		by = constant_at(t, index, op, &constant);
 		if (by >= 0) {
-			if (is_line_sure(t, by))
-				set_constant(t, by, constant, value, origin);
+			if (is_line_sure(t, by) && set_constant(t, by, constant, value, origin))
+				origin->is_shifted = is_shifted;
 			return;
 		}
 		if (origin_adds_constant(e, op, &reg, &added)) {
 			if (!is_small(added))
 				return;
 			value -= added;
+			is_shifted = is_shifted || added;
 			continue;
 		}
 		if (e->insn.info.mnemonic == ZYDIS_MNEMONIC_POP && op == &e->insn.op[0] &&
 		    is_reg64(op) && reg != AUXTAP_X86_SP) {
 			reg = read_memory(t, &index, NULL, value, origin);
+			origin->is_shifted = is_shifted;
 			continue;
 		}
 		if (!is_move_to(e, op))
@@ -672,6 +677,8 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 			reg = read_memory(t, &index, from, value, origin);
 		else
 			return;
+		if (is_word(from))
+			origin->is_shifted = is_shifted;
 	}
 }
 

@@ -117,21 +117,33 @@ static const struct report_block *block_of(const struct report_facts *facts,
 	return NULL;
 }
 
-/* Finds the function that the report names for the address of an instruction, and its level. */
-static const struct auxtap_frame *named_function(const struct report_out *ro, uint64_t ip,
-						 struct auxtap_location *loc, int *level)
+/* The level of the function that the report names for an instruction at loc. */
+static int named_level(const struct auxtap_location *loc)
 {
+	const int level = report_own_level(loc);
+
+	if (level >= 0)
+		return level;
+	return report_is_runtime(loc->image) ? 0 : (int)loc->nr_frames - 1;
+}
+
+/*
+ * Finds the function whose line is that of the instruction: the one that the report names, or, if
+ * that has no line there, one that it is inlined into.
+ */
+static const struct auxtap_frame *function_with_line(const struct report_out *ro, uint64_t ip,
+						     struct auxtap_location *loc)
+{
+	unsigned int level;
+
 	*loc = (struct auxtap_location){.size = sizeof(*loc)};
-	*level = 0;
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, ip, loc) || !loc->nr_frames)
 		return NULL;
-	*level = report_own_level(loc);
-	if (*level < 0)
-		*level = report_is_runtime(loc->image) ? 0 : (int)loc->nr_frames - 1;
+	level = (unsigned int)named_level(loc);
 	/* the line before an instruction without one may be of another function */
-	while (!loc->frames[*level].file && (unsigned int)*level + 1 < loc->nr_frames)
-		++*level;
-	return &loc->frames[*level];
+	while (!loc->frames[level].file && level + 1 < loc->nr_frames)
+		level++;
+	return &loc->frames[level];
 }
 
 bool origin_begins_line(const struct report_out *ro, uint64_t addr)
@@ -150,12 +162,11 @@ bool origin_same_line(const struct report_out *ro, uint64_t ip, uint64_t other_i
 {
 	struct auxtap_location loc, other_loc;
 	const struct auxtap_frame *frame, *other;
-	int level;
 
 	if (ip == other_ip)
 		return true;
-	frame = named_function(ro, ip, &loc, &level);
-	other = named_function(ro, other_ip, &other_loc, &level);
+	frame = function_with_line(ro, ip, &loc);
+	other = function_with_line(ro, other_ip, &other_loc);
 	return frame && other && frame->file && other->file && frame->line == other->line &&
 	       !strcmp(frame->file, other->file);
 }
@@ -196,31 +207,44 @@ void report_origin_check(const struct report_out *ro, const struct report_facts 
 		origin->kind = REPORT_ORIGIN_UNKNOWN;
 }
 
+/* Prints the function of the instruction, with its line. */
+static void print_function(const struct report_out *ro, uint64_t ip)
+{
+	struct auxtap_location loc = {.size = sizeof(loc)};
+	const struct auxtap_frame *frame;
+	unsigned int level = 0;
+
+	if (!auxtap_image_set_resolve(ro->images, ro->pid, ro->time, ip, &loc) && loc.nr_frames) {
+		level = (unsigned int)named_level(&loc);
+		frame = &loc.frames[level];
+		if (!frame->file && frame->symbol) { /* the line before it may be any other one */
+			fprintf(ro->out, "%s%s", report_symbol(ro, frame->symbol),
+				level + 1 < loc.nr_frames ? " (inlined)" : "");
+			return;
+		}
+	}
+	report_print_caller(ro, (struct report_caller){.pc = ip, .level = (int)level});
+}
+
 void report_origin_print(const struct report_out *ro, const struct report_facts *facts,
 			 const struct report_origin *origin)
 {
 	const char *what = origin->is_code ? "address" : origin->value ? "pointer" : "null pointer";
 	const struct report_block *block;
-	const struct auxtap_frame *frame;
-	struct auxtap_location loc;
-	int level;
 
 	if (origin->kind == REPORT_ORIGIN_UNKNOWN)
 		return;
-	fprintf(ro->out, "  The %s was ", what);
+	fprintf(ro->out, "  The %s%s was ", what,
+		origin->is_shifted && origin->value ? ", before a constant was added," : "");
 	if (origin->kind == REPORT_ORIGIN_RETURNED) {
 		fputs("returned by ", ro->out);
 		report_print_outermost(ro, origin->ip);
 		fputc('\n', ro->out);
 		return;
 	}
-	frame = named_function(ro, origin->ip, &loc, &level);
 	fprintf(ro->out, "%s %s ", origin->kind == REPORT_ORIGIN_READ ? "read" : "set",
 		origin->in_call ? "in a call from" : "by");
-	if (frame && !frame->file && frame->symbol) /* the line before it may be any other one */
-		fputs(report_symbol(ro, frame->symbol), ro->out);
-	else
-		report_print_caller(ro, (struct report_caller){.pc = origin->ip, .level = level});
+	print_function(ro, origin->ip);
 	block = block_of(facts, origin);
 	if (block)
 		fprintf(ro->out,
@@ -242,7 +266,8 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 					    [REPORT_ORIGIN_RETURNED] = "returned",
 					    [REPORT_ORIGIN_SET] = "set"};
 	const struct report_block *block = block_of(&json->r->facts, origin);
-	struct auxtap_location loc;
+	struct auxtap_location loc = {.size = sizeof(loc)};
+	const struct report_out *ro = &json->r->ro;
 	struct json_out *j = &json->j;
 	int level = -1;
 
@@ -273,8 +298,9 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 		json_out_u64(j, "variable_bytes", origin->variable_size);
 	else
 		json_out_null(j, "variable_bytes");
-	if (origin->kind != REPORT_ORIGIN_RETURNED)
-		named_function(&json->r->ro, origin->ip, &loc, &level);
+	if (origin->kind != REPORT_ORIGIN_RETURNED &&
+	    !auxtap_image_set_resolve(ro->images, ro->pid, ro->time, origin->ip, &loc))
+		level = loc.nr_frames ? named_level(&loc) : 0;
 	report_json_caller(json, "location",
 			   (struct report_caller){.pc = origin->ip, .level = level});
 	json_out_close(j, '}');

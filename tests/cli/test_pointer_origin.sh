@@ -433,4 +433,68 @@ python3 -c 'import jsonschema' 2>/dev/null && {
 	python3 -B "$SRC/tests/tools/report_text_json.py" "$SRC/docs/report.schema.json" \
 		./*.json || fail "JSON: see above"
 }
+# What was read is not what was used: a constant was added.
+cat >moved.c <<'C'
+struct node { struct node *next; long value, words[3]; };
+struct cursor { struct node *at; };
+__attribute__((noipa)) static long use(const struct node *node) { return node->value; }
+__attribute__((noipa)) static long advance(struct cursor *cursor)
+{
+	struct node *next = cursor->at + 1;
+
+	cursor->at = next;
+	return use(next) + 1;
+}
+__attribute__((noipa)) static long same(struct cursor *cursor) { return use(cursor->at) + 1; }
+int main(int argc, char **argv)
+{
+	static struct cursor cursor;
+
+	cursor.at = (struct node *)(argc > 2 ? 0x5000l : 0l);
+	return argc > 1 && argv[1][0] == 's' ? same(&cursor) : advance(&cursor);
+}
+C
+gcc -g -O1 -w -no-pie -o moved moved.c || fail "moved: not built"
+from='from the variable cursor[.0-9]*'
+grep_line() { # WHAT ARGUMENT... : of the report of "moved WHAT ARGUMENT..."
+	rm -f data*
+	guard "$AUXTAP" crash -o data -- ./moved "${@:2}" >/dev/null 2>err
+	sed '/^$/q' data.report.txt |
+		grep -qE "^  The $1 was read by $2 at moved.c:[0-9]*, $from" ||
+		fail "moved $*: $(sed '/^$/q' data.report.txt)"
+}
+grep_line 'pointer, before a constant was added,' advance far
+grep_line 'null pointer' advance
+grep_line 'pointer' same far
+
+# An instruction of an inlined function that has no line: not the line of the call.
+cat >nowhere.c <<'C'
+struct node { struct node *next; long value; };
+static struct node list[2] = {{&list[1], 1}, {(struct node *)16, 2}};
+static inline __attribute__((always_inline)) struct node *last(struct node *node, long n)
+{
+	while (n--) {
+#line 0
+		node = node->next;
+#line 9
+	}
+	return node;
+}
+__attribute__((noinline)) long get(struct node *node, long n)
+{
+	node = last(node, n);
+	return node->value;
+}
+int main(int argc, char **argv)
+{
+	return get(list, 2);
+}
+C
+for cc in 'gcc -O1' 'clang -O1'; do
+	command -v "${cc%% *}" >/dev/null || continue
+	$cc -g -w -o nowhere nowhere.c || { fail "nowhere: not built by $cc"; continue; }
+	line nowhere -
+	grep -qE '^pointer was read by last \(inlined\)( at nowhere.c:[5-8]|,|$)' line ||
+		fail "nowhere, $cc: $(cat line)"
+done
 finish
