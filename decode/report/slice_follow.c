@@ -624,12 +624,12 @@ static bool wrote_all(const struct slice *s, uint64_t addr, unsigned int nr_byte
 	unsigned int others = other_bytes(addr, nr_bytes, last);
 	struct value_log_write write;
 	struct unwind_frames frames;
-	struct past p = s->p;
 	struct x86_insn x;
 	uint64_t ip;
 
 	while (others) {
 		struct report_callers callers = {.nr = 0};
+		struct past p = s->p; /* the bytes were written in any order */
 		unsigned int at = (unsigned int)__builtin_ctz(others);
 
 		p.insn++; /* "rep stos" wrote them, too */

@@ -90,4 +90,44 @@ guard "$AUXTAP" crash --values -o shifted.data -- ./shifted >/dev/null 2>shifted
 sed '/^$/q' shifted.data.report.txt >shifted.txt
 grep -q 'written by make at' shifted.txt && grep -q 'computed by make at' shifted.txt &&
 	! grep -qE '(set|written) by (set|main)' shifted.txt || fail "shifted: $(cat shifted.txt)"
+
+# bytes that one line writes in any order are written by it; two lines write a part each
+cat >bytes.c <<'S'
+#include <string.h>
+static struct { volatile char text[16]; long *volatile at; } all;
+__attribute__((noipa)) static void up(long n)
+{
+	for (long i = 0; i < n; i++)
+		all.text[i] = 0x41;
+}
+__attribute__((noipa)) static void down(long n)
+{
+	while (n--)
+		all.text[n] = 0x41;
+}
+__attribute__((noipa)) static void halves(void)
+{
+	((volatile int *)&all.at)[0] = 0x41414141;
+	((volatile int *)&all.at)[1] = 0x41414141;
+}
+int main(int argc, char **argv)
+{
+	if (!strcmp(argv[1], "up"))
+		up(24);
+	else if (!strcmp(argv[1], "down"))
+		down(24);
+	else
+		halves();
+	return (int)*all.at;
+}
+S
+for level in -O0 -O1; do
+	gcc -g $level -w -o bytes bytes.c || fail "bytes: not built"
+	for how in up:written down:written halves:'partly written'; do
+		name=${how%%:*}
+		guard "$AUXTAP" crash --values -o bytes.data -- ./bytes $name >/dev/null 2>bytes.err
+		grep -q "^  Before, it was ${how#*:} by $name at" bytes.data.report.txt ||
+			fail "bytes $level $name: $(sed '/^$/q' bytes.data.report.txt)"
+	done
+done
 finish
