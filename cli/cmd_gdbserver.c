@@ -9,6 +9,7 @@
 
 #include <auxtap/decode.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -38,6 +39,21 @@ struct gdbserver_cmd {
 	const char *path;
 	bool stdio;
 };
+
+#define CLIENT_MS 10000
+
+/*
+ * gdb shows what this process wrote to stderr when it reads an answer; not if its first packet
+ * finds the pipe closed. Waits for that packet.
+ */
+static void await_client(int in)
+{
+	struct pollfd ready = {.fd = in, .events = POLLIN};
+
+	fflush(stderr);
+	if (!isatty(in))
+		(void)poll(&ready, 1, CLIENT_MS);
+}
 
 static int serve(const struct gdbserver_cmd *cmd)
 {
@@ -99,7 +115,7 @@ int cmd_gdbserver(int argc, char **argv)
 	};
 	struct options o;
 	uint64_t number;
-	int opt, first;
+	int opt, first, ret;
 
 	options_start(&o, argc, argv, gdbserver_options, false);
 	while ((opt = options_next(&o))) {
@@ -147,5 +163,8 @@ int cmd_gdbserver(int argc, char **argv)
 		cli_errorf("gdbserver", "use --stdio", "no other connection than a pipe is served");
 		return CLI_USAGE;
 	}
-	return serve(&cmd);
+	ret = serve(&cmd);
+	if (ret != CLI_OK)
+		await_client(cmd.opts.in);
+	return ret;
 }

@@ -177,6 +177,18 @@ python3 "$SRC/tests/cli/gdb_packets.py" "$AUXTAP" 8 data >packets 2>&1 ||
 grep -q -- '--stdio' err || fail "without --stdio: $(cat err)"
 "$AUXTAP" gdbserver --stdio no-such-file >out 2>err </dev/null && fail "no file"
 grep -q '^auxtap: no-such-file: ' err || fail "no file: $(cat err)"
+# gdb shows the error if it can still write its first packet
+mkfifo to_server
+"$AUXTAP" gdbserver --stdio no-such-file >out 2>err <to_server &
+exec 9>to_server
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	[ -s err ] || sleep 0.5
+done
+sleep 0.5
+kill -0 $! 2>/dev/null || fail "no file: the server did not wait for a packet"
+printf + >&9
+wait $! && fail "no file: status 0"
+exec 9>&-
 "$AUXTAP" gdb no-such-file >out 2>err </dev/null && fail "gdb, no file"
 "$AUXTAP" gdb --gdb ./no-such-gdb data >out 2>err </dev/null && fail "no gdb"
 grep -q '^auxtap: ./no-such-gdb: not found; install gdb' err || fail "no gdb: $(cat err)"
