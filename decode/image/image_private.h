@@ -433,8 +433,9 @@ enum image_stack {
 	IMAGE_STACK_HAS_FRAME,
 	IMAGE_STACK_BY_POINTER, /* has a frame that is found by a frame pointer */
 };
+/* *depth, if it is not NULL: bytes from the stack pointer to the canonical frame address; or 0. */
 enum image_stack image_set_stack_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				    uint64_t addr);
+				    uint64_t addr, uint64_t *depth);
 /*
  * image_resolve.c: the image of the ELF file with code at addr; NULL: none. *bias: run-time address
  * minus ELF address. The caller holds the lock.

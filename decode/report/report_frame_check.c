@@ -237,19 +237,25 @@ static bool lacks_frame(const struct report_out *ro, const struct call_open *ope
 {
 	const uint64_t start = report_function_start(ro, open[at].addr);
 	const uint64_t runs = report_function_start(ro, pc);
+	uint64_t depth, before;
 	const enum image_stack stack =
-		image_set_stack_at(ro->images, ro->pid, ro->time, open[at].addr);
+		image_set_stack_at(ro->images, ro->pid, ro->time, open[at].addr, &depth);
+	bool went_nowhere = false;
 
-	for (size_t i = 0; i < at; i++)
+	for (size_t i = 0; i < at; i++) {
 		if (runs && open[i].by_tail_call && open[i].addr == runs)
 			return false;
-	/* its own subroutines, which use its frame pointer */
-	if (report_function_start(ro, open[at].site) == start)
-		return stack == IMAGE_STACK_HAS_FRAME;
+		went_nowhere = went_nowhere || (open[i].by_tail_call && !open[i].addr);
+	}
+	/* its own subroutines, which use its frame pointer, or count their return address */
+	if (report_function_start(ro, open[at].site) == start) {
+		image_set_stack_at(ro->images, ro->pid, ro->time, open[at].site, &before);
+		return stack == IMAGE_STACK_HAS_FRAME && !went_nowhere && depth != before + 8;
+	}
 	if (stack == IMAGE_STACK_HAS_FRAME || stack == IMAGE_STACK_BY_POINTER)
 		return true;
 	return runs && runs != start && runs != pc &&
-	       image_set_stack_at(ro->images, ro->pid, ro->time, pc) >= IMAGE_STACK_HAS_FRAME;
+	       image_set_stack_at(ro->images, ro->pid, ro->time, pc, NULL) >= IMAGE_STACK_HAS_FRAME;
 }
 
 /* Ends the backtrace at code that expects a frame which it has not set up. */

@@ -109,7 +109,8 @@ static bool is_overwritten(const struct report_out *ro, const struct report_fact
 	uint64_t top;
 
 	return r->expected &&
-	       image_set_stack_at(ro->images, ro->pid, ro->time, from) == IMAGE_STACK_AS_AT_ENTRY &&
+	       image_set_stack_at(ro->images, ro->pid, ro->time, from, NULL) ==
+		       IMAGE_STACK_AS_AT_ENTRY &&
 	       report_facts_memory(facts, sp, &top, sizeof(top)) && top != r->expected &&
 	       same_stack(facts, r, sp) && !report_return_addr_below(facts, r, sp - 8) &&
 	       !report_return_addr_elsewhere(facts, r, 0, sp, sp - 8);

@@ -181,14 +181,23 @@ __asm__(".text\n.type table, @function\ntable: .cfi_startproc; jmp unused\n"
 	".cfi_def_cfa_register 6\ncall *subroutine(%rip)\npop %rbp\n"
 	".cfi_remember_state; .cfi_def_cfa 7, 8\nret; .cfi_restore_state\n"
 	".Lsub: mov (%rdi), %eax; ret\n.cfi_endproc\n.size work, . - work\n"
-	".data; second: .quad .Lsecond\nsubroutine: .quad .Lsub\n.text");
+	/* one whose unwind information counts its return address, and that goes on by a pointer */
+	".type hands, @function\nhands: .cfi_startproc\n"
+	"push %rbx; .cfi_def_cfa_offset 16; .cfi_offset 3, -16\ncall *part(%rip)\n"
+	"pop %rbx; .cfi_def_cfa_offset 8\nret\n"
+	".cfi_def_cfa_offset 24\n.Lpart: cmpq $8, %rdi; je 1f; jmp *nowhere(%rip)\n"
+	"1: call *nowhere(%rip); ret; .cfi_endproc\n.size hands, . - hands\n"
+	".data; second: .quad .Lsecond\nsubroutine: .quad .Lsub\npart: .quad .Lpart\n"
+	"nowhere: .quad 0\n.text");
 extern int (*second)(int *);
-int work(int *);
+int work(int *), hands(int *);
 __attribute__((used)) int unused(int *at) { return 1; }
 __attribute__((used)) int reads(int *at) { return *(volatile int *)at; }
 static int caller(int (*to)(int *), int *at) { return to(at) + 1; }
 int main(int argc, char **argv)
 {
+	if (!strcmp(argv[1], "jumps") || !strcmp(argv[1], "calls"))
+		return caller(hands, (int *)(argv[1][0] == 'c' ? 8l : 0l));
 	return caller(strcmp(argv[1], "sub") ? second : work, (int *)8);
 }
 C
@@ -206,9 +215,10 @@ C
 		done
 		"$cc" -g -O0 -fcf-protection=none -w -o entries entries.c ||
 			fail "entries: not built by $cc"
-		for how in table:reads sub:work; do
+		for how in table:reads sub:work jumps:hands calls:hands; do
 			crash ./entries ${how%:*}
-			grep -E '^  #' frames | awk '{print $2}' | head -n 3 | paste -sd' ' >names
+			grep -E '^  #' frames | awk '$2 != "0x0" {print $2}' | head -n 3 |
+				paste -sd' ' >names
 			[ "$(cat names)" = "${how#*:} caller main" ] &&
 				grep -q 'args: to=' frames &&
 				! grep -q 'A wrong address' frames || fail "$cc $how: $(cat frames)"
