@@ -21,6 +21,7 @@
 #define INITIAL_SEARCH_BUDGET 1000000
 /* Instructions of a PLT entry and of PLT0, which jumps to the resolver. */
 #define MAX_PLT_INSNS 16
+#define PLT_ENTRY     16   /* bytes */
 #define MAX_INSN_SIZE 15   /* bytes; of x86, larger than AArch64's */
 #define NULL_PAGE     4096 /* no code is below */
 
@@ -560,10 +561,14 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		node->last_ip = ev->addr;
 		return 0;
 	}
-	if (indirect)
-		sure = tree->ops->keeps_stack &&
-		       tree->ops->keeps_stack(tree->ctx, call_tree_function_start(tree, ev->ip),
+	if (indirect && tree->ops->keeps_stack)
+		sure = tree->ops->keeps_stack(tree->ctx,
+					      from.plt_jump && !from.fde_start ?
+						      ev->ip - PLT_ENTRY :
+						      call_tree_function_start(tree, ev->ip),
 					      ev->ip);
+	else if (indirect)
+		sure = false;
 	return jumped_away(tree, ev, to.start && sure);
 }
 

@@ -37,12 +37,15 @@ static size_t plt_entry_size(const uint8_t *code, size_t size)
 {
 	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
 	static const uint8_t bti_c[4] = {0x5f, 0x24, 0x03, 0xd5};
+	static const uint8_t autia1716[4] = {0x9f, 0x21, 0x03, 0xd5};
 	size_t at = size >= 4 && (!memcmp(code, endbr64, 4) || !memcmp(code, bti_c, 4)) ? 4 : 0;
 
 	if (at + 6 <= size && code[at] == 0x41 && code[at + 1] == 0xbb) /* mov $x, %r11d */
 		at += 6;
 	else if (at + 4 <= size && (code[at] & 0x1f) == 0x10 && (code[at + 3] & 0x9f) == 0x90)
 		at += 12; /* adrp x16, x; ldr x17, [x16, x]; add x16, x16, x */
+	if (at + 4 <= size && !memcmp(code + at, autia1716, 4))
+		at += 4;
 	if (at >= size || !is_plt_jump(code + at, size - at))
 		return 0;
 	return at + (code[at] == 0x20 ? 4 : code[at] == 0xf2 ? 7 : 6);
@@ -54,7 +57,7 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 	struct auxtap_location loc = {.size = sizeof(loc)};
 	struct image_range range = {0};
 	const char *name;
-	uint8_t bytes[20];
+	uint8_t bytes[24];
 	size_t len;
 
 	if (image_set_find_range(at->images, at->pid, at->time, addr, &range)) {
