@@ -627,8 +627,8 @@ static bool is_small(uint64_t constant)
 /* Follows the value of a register before the instruction at an index; -1: at the fault. */
 static void follow(const struct trail *t, int index, int reg, struct report_origin *origin)
 {
-	uint64_t value = origin->value;
-	bool is_shifted = false;
+	const uint64_t used = origin->value;
+	uint64_t value = used;
 
 	for (int steps = 0; steps < MAX_STEPS && reg >= 0; steps++) {
 		const struct report_branch *returned = written_by(t, index, reg, &index);
@@ -641,7 +641,7 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 			origin->kind = REPORT_ORIGIN_RETURNED;
 			origin->in_call = false;
 			origin->value = value;
-			origin->is_shifted = is_shifted;
+			origin->is_shifted = value != used;
 			origin->ip = returned->from;
 			return;
 		}
@@ -653,20 +653,19 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		by = constant_at(t, index, op, &constant);
 		if (by >= 0) {
 			if (is_line_sure(t, by) && set_constant(t, by, constant, value, origin))
-				origin->is_shifted = is_shifted;
+				origin->is_shifted = value != used;
 			return;
 		}
 		if (origin_adds_constant(e, op, &reg, &added)) {
 			if (!is_small(added))
 				return;
 			value -= added;
-			is_shifted = is_shifted || added;
 			continue;
 		}
 		if (e->insn.info.mnemonic == ZYDIS_MNEMONIC_POP && op == &e->insn.op[0] &&
 		    is_reg64(op) && reg != AUXTAP_X86_SP) {
 			reg = read_memory(t, &index, NULL, value, origin);
-			origin->is_shifted = is_shifted;
+			origin->is_shifted = value != used;
 			continue;
 		}
 		if (!is_move_to(e, op))
@@ -678,7 +677,7 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		else
 			return;
 		if (is_word(from))
-			origin->is_shifted = is_shifted;
+			origin->is_shifted = value != used;
 	}
 }
 

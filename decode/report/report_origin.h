@@ -21,7 +21,7 @@ struct report_origin {
 	bool is_code; /* it called the pointer, or jumped there */
 	bool has_value;
 	uint64_t value;	 /* the pointer, before constants were added to it */
-	bool is_shifted; /* such as are not 0 */
+	bool is_shifted; /* their sum is not 0 */
 	uint64_t ip;	 /* of the instruction that read it, returned or set it */
 	bool in_call; /* ... or of a call: a function of a library's header that was called did it
 		       */

@@ -79,7 +79,7 @@ bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, u
 	past_unwind(&s->p, &frames);
 	report_callers_add(s->p.ro, ip, false, &frames, &step.callers);
 	last = out->nr ? &out->steps[out->nr - 1] : NULL;
-	step.is_shifted = s->is_shifted;
+	step.is_shifted = s->shift;
 	step.is_summed = s->is_summed;
 	if (last && kind != REPORT_SLICE_NEVER_SET &&
 	    origin_same_line(s->p.ro, last->callers.at[0].pc, step.callers.at[0].pc)) {
@@ -87,7 +87,8 @@ bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, u
 			step.is_shifted = step.is_shifted || last->is_shifted;
 			step.is_summed = step.is_summed || last->is_summed;
 			*last = step; /* a line that sets a local variable */
-			s->is_shifted = s->is_summed = false;
+			s->shift = 0;
+			s->is_summed = false;
 		}
 		return true;
 	}
@@ -99,7 +100,8 @@ bool slice_add_step(struct slice *s, enum report_slice_kind kind, uint64_t ip, u
 	if (out->nr == REPORT_SLICE_STEPS)
 		return false;
 	out->steps[out->nr++] = step;
-	s->is_shifted = s->is_summed = false;
+	s->shift = 0;
+	s->is_summed = false;
 	return true;
 }
 
@@ -221,7 +223,7 @@ void slice_follow_load(struct slice *s, uint64_t ip, uint64_t addr, unsigned int
 }
 
 /* "lea register, [register + constant]": which one, and the value without the constant. */
-static bool is_added(const struct x86_insn *x, int *reg, uint64_t *value, bool *is_shifted)
+static bool is_added(const struct x86_insn *x, int *reg, uint64_t *value)
 {
 	const ZydisDecodedOperand *from = &x->op[1];
 	uint64_t added;
@@ -246,7 +248,6 @@ static bool is_added(const struct x86_insn *x, int *reg, uint64_t *value, bool *
 		return false;
 	}
 	*value -= added;
-	*is_shifted = added;
 	return *reg != PAST_SP_INDEX && added + SLICE_MAX_ADDED <= 2 * SLICE_MAX_ADDED;
 }
 
@@ -345,7 +346,7 @@ static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index,
 	return true;
 }
 
-/* An index that is multiplied by a constant: the register, and the value before. */
+/* Multiplied by a constant: the register, and the value before, which 0 is, too. */
 static bool is_scaled(const struct x86_insn *x, int *reg, uint64_t *value)
 {
 	const ZydisDecodedOperand *from = &x->op[1];
@@ -436,7 +437,8 @@ static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, 
 			uint64_t value)
 {
 	const ZydisDecodedOperand *from = &x->op[1];
-	bool is_shifted = false;
+	const uint64_t after = value;
+	bool is_shift;
 	uint64_t addr;
 
 	switch (x->info.mnemonic) {
@@ -471,9 +473,10 @@ static void follow_insn(struct slice *s, const struct x86_insn *x, uint64_t ip, 
 		    past_reg_index(from->mem.base) >= 0 && past_reg_index(from->mem.index) >= 0 &&
 		    from->mem.scale == 1 && follow_sum(s, from->mem.base, from->mem.index, value))
 			return;
-		if ((!is_repeated(s, ip) && is_added(x, &reg, &value, &is_shifted)) ||
-		    (s->out->of == REPORT_SLICE_INDEX && is_scaled(x, &reg, &value))) {
-			s->is_shifted = s->is_shifted || is_shifted;
+		is_shift = !is_repeated(s, ip) && is_added(x, &reg, &value);
+		if (is_shift ||
+		    ((s->out->of == REPORT_SLICE_INDEX || !value) && is_scaled(x, &reg, &value))) {
+			s->shift += is_shift ? after - value : 0;
 			slice_follow_reg(s, reg, value);
 			return;
 		}

@@ -24,7 +24,7 @@ struct slice {
 	int nr_newer; /* steps that are not; -1: it was not reached */
 	unsigned int work;
 	bool lacks_order; /* a write was not found because of other threads */
-	bool is_shifted;  /* a constant was added since the last step */
+	uint64_t shift;	  /* the sum of the constants that were added since the last step */
 	bool is_summed;	  /* a variable was added since the last step */
 	/* instructions that added a constant to the value */
 	uint64_t added[SLICE_MAX_ADDITIONS];

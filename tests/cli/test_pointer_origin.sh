@@ -446,11 +446,22 @@ __attribute__((noipa)) static long advance(struct cursor *cursor)
 	return use(next) + 1;
 }
 __attribute__((noipa)) static long same(struct cursor *cursor) { return use(cursor->at) + 1; }
+/* the same constant is added and subtracted */
+__attribute__((noipa)) static long member(const long *value)
+{
+	return use((const struct node *)((const char *)value - 8)) + 1;
+}
+__attribute__((noipa)) static long entry(struct cursor *cursor)
+{
+	return member(&cursor->at->value) + 1;
+}
 int main(int argc, char **argv)
 {
 	static struct cursor cursor;
 
 	cursor.at = (struct node *)(argc > 2 ? 0x5000l : 0l);
+	if (argc > 1 && argv[1][0] == 'e')
+		return entry(&cursor);
 	return argc > 1 && argv[1][0] == 's' ? same(&cursor) : advance(&cursor);
 }
 C
@@ -466,6 +477,7 @@ grep_line() { # WHAT ARGUMENT... : of the report of "moved WHAT ARGUMENT..."
 grep_line 'pointer, before a constant was added,' advance far
 grep_line 'null pointer' advance
 grep_line 'pointer' same far
+grep_line 'pointer' entry far
 
 # An instruction of an inlined function that has no line: not the line of the call.
 cat >nowhere.c <<'C'

@@ -83,13 +83,26 @@ __attribute__((noipa)) static void make(void)
 	__asm__ volatile("shl $12, %0; add $8, %0" : "+r"(value));
 	at = (long *)value;
 }
-int main(int argc, char **argv) { set(argc + 1); make(); return *at; }
+int main(int argc, char **argv)
+{
+	if (argc > 1) { /* 0 is that after the shift, too */
+		set(0);
+		return 100 / (number << 3);
+	}
+	set(2);
+	make();
+	return *at;
+}
 S
 gcc -g -O2 -w -o shifted shifted.c || fail "shifted: not built"
 guard "$AUXTAP" crash --values -o shifted.data -- ./shifted >/dev/null 2>shifted.err
 sed '/^$/q' shifted.data.report.txt >shifted.txt
 grep -q 'written by make at' shifted.txt && grep -q 'computed by make at' shifted.txt &&
 	! grep -qE '(set|written) by (set|main)' shifted.txt || fail "shifted: $(cat shifted.txt)"
+guard "$AUXTAP" crash --values -o shifted.data -- ./shifted divide >/dev/null 2>shifted.err
+grep -q '^  The divisor was \(written by set\|read by main\) at' shifted.data.report.txt &&
+	grep -q ' written by set at' shifted.data.report.txt ||
+	fail "shifted divide: $(sed '/^$/q' shifted.data.report.txt)"
 
 # bytes that one line writes in any order are written by it; two lines write a part each
 cat >bytes.c <<'S'
