@@ -12,8 +12,6 @@
 #define MAX_COPIES	8	      /* of a register to another one */
 #define MAX_OFFSET	0xffffffffull /* bytes; what is larger is no index */
 #define MAX_INDEX	0xffffull     /* bytes; what is larger and no pointer is a wrong one */
-#define MIN_CHUNK	32	      /* bytes; of glibc's malloc, with its own words */
-#define MAX_CHUNK	0xffffffffull
 
 /* ---- steps ---- */
 
@@ -563,9 +561,8 @@ static bool adds_not_zero(struct slice *s, const struct x86_insn *x)
 	       value & (UINT64_MAX >> (64 - from->size));
 }
 
-/* Does the instruction write to memory, and not only what was there? */
-static bool is_change(struct slice *s, const struct x86_insn *x, uint64_t addr,
-		      unsigned int nr_bytes, uint64_t value)
+bool slice_is_change(struct slice *s, const struct x86_insn *x, uint64_t addr,
+		     unsigned int nr_bytes, uint64_t value)
 {
 	uint64_t before;
 
@@ -616,12 +613,8 @@ static bool may_fill(const struct past *p, uint64_t addr, unsigned int nr_bytes)
 	return false;
 }
 
-/*
- * Did the line of the newest step, where s->p is, write all the bytes, be it with several
- * instructions, as memcpy() does? last: what its last one wrote.
- */
-static bool wrote_all(const struct slice *s, uint64_t addr, unsigned int nr_bytes, uint64_t value,
-		      const struct value_log_write *last)
+bool slice_wrote_all(const struct slice *s, uint64_t addr, unsigned int nr_bytes, uint64_t value,
+		     const struct value_log_write *last)
 {
 	const struct report_slice_step *step = &s->out->steps[s->out->nr - 1];
 	unsigned int others = other_bytes(addr, nr_bytes, last);
@@ -674,14 +667,14 @@ static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 		break;
 	}
 	if (!value_log_keeps(&write, addr, nr_bytes, value) ||
-	    !past_insn(&s->p, s->p.insn, &x, &ip) || !is_change(s, &x, addr, nr_bytes, value))
+	    !past_insn(&s->p, s->p.insn, &x, &ip) || !slice_is_change(s, &x, addr, nr_bytes, value))
 		return;
 	if (x.info.mnemonic != ZYDIS_MNEMONIC_PUSH &&
 	    !slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr))
 		return;
 	if (s->out->nr && s->out->steps[s->out->nr - 1].ip == ip)
 		s->out->steps[s->out->nr - 1].is_part =
-			!wrote_all(s, addr, nr_bytes, value, &write) &&
+			!slice_wrote_all(s, addr, nr_bytes, value, &write) &&
 			!(x.info.mnemonic == ZYDIS_MNEMONIC_SYSCALL &&
 			  may_fill(&s->p, addr, nr_bytes));
 	from = x.info.mnemonic == ZYDIS_MNEMONIC_PUSH ? &x.op[0] : &x.op[1];
@@ -693,108 +686,4 @@ static void follow_memory(struct slice *s, uint64_t addr, unsigned int nr_bytes,
 		slice_follow_reg(s, past_reg_index(from->reg.value), value);
 	else if (is_vector_move(&x) && find_copy(s, from->reg.value, &copied))
 		slice_follow_load(s, ip, copied + (addr - write.addr), nr_bytes, false, value);
-}
-
-static bool find_write(struct slice *s, uint64_t addr, uint64_t value,
-		       struct value_log_write *write)
-{
-	const enum past_write result = past_find_write(&s->p, addr, sizeof(value), 0, value, write);
-
-	s->lacks_order = result == PAST_WRITE_UNORDERED;
-	return result == PAST_WRITE_FOUND;
-}
-
-/* Is it a write of malloc's own: the size of a block, with three flags in its lowest bits? */
-static bool is_malloc_write(const struct slice *s, const struct value_log_write *write,
-			    uint64_t addr, uint64_t ip)
-{
-	uint64_t word;
-
-	if (write->addr != addr || write->nr_bytes != sizeof(word) || !write->bytes ||
-	    !origin_is_library(s->p.ro, ip))
-		return false;
-	memcpy(&word, write->bytes, sizeof(word));
-	return word >= MIN_CHUNK && word <= MAX_CHUNK && !(word & 8);
-}
-
-/* Moves to the first write of this thread that changed what malloc had put there. */
-static bool find_first_overrun(struct slice *s, uint64_t addr, uint64_t value, uint64_t *ip)
-{
-	struct past p = s->p, first;
-	struct value_log_write write;
-	bool found = false;
-	struct x86_insn x;
-	uint64_t at;
-
-	if (!past_is_own(&p, addr, sizeof(value)))
-		return false;
-	for (unsigned int nr = 0; nr < MAX_MOVES; nr++) {
-		if (past_find_own_write(&p, addr, sizeof(value), 0, &write) != PAST_WRITE_FOUND ||
-		    !past_insn(&p, p.insn, &x, &at) ||
-		    (!found && !value_log_keeps(&write, addr, sizeof(value), value)))
-			return false;
-		if (is_malloc_write(s, &write, addr, at)) {
-			if (!found || !past_has_all_since(&p))
-				return false;
-			s->p = first;
-			return true;
-		}
-		first = p;
-		*ip = at;
-		found = true;
-	}
-	return false;
-}
-
-/* What malloc keeps after a block was overwritten with 'value': the first write, or the last. */
-void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value)
-{
-	struct value_log_write write;
-	struct x86_insn x;
-	uint64_t ip;
-
-	if (find_first_overrun(s, addr, value, &ip)) {
-		slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr);
-		return;
-	}
-	if (find_write(s, addr, value, &write) &&
-	    value_log_keeps(&write, addr, sizeof(value), value) &&
-	    past_insn(&s->p, s->p.insn, &x, &ip) && is_change(s, &x, addr, sizeof(value), value) &&
-	    slice_add_step(s, REPORT_SLICE_WRITTEN, ip, addr))
-		s->out->steps[0].is_part = !wrote_all(s, addr, sizeof(value), value, &write);
-}
-
-/*
- * The first write to a return address since a call pushed it, which is overwritten with 'value'. If
- * that call is not in the log, the callers are not known.
- */
-void slice_follow_return(struct slice *s, uint64_t slot, uint64_t value)
-{
-	struct value_log_write write;
-	struct past first;
-	bool found = false;
-	struct x86_insn x;
-	uint64_t ip, first_ip = 0;
-
-	s->lacks_order = !past_is_own(&s->p, slot, sizeof(value));
-	if (s->lacks_order)
-		return;
-	while (past_find_own_write(&s->p, slot, sizeof(value), 0, &write) == PAST_WRITE_FOUND) {
-		if ((!found && !value_log_keeps(&write, slot, sizeof(value), value)) ||
-		    !past_insn(&s->p, s->p.insn, &x, &ip))
-			return;
-		if (x.info.mnemonic == ZYDIS_MNEMONIC_CALL) {
-			if (!found)
-				return; /* the call's own */
-			s->lacks_order = !past_has_all_since(&s->p);
-			if (s->lacks_order)
-				return;
-			s->p = first;
-			slice_add_step(s, REPORT_SLICE_WRITTEN, first_ip, slot);
-			return;
-		}
-		first = s->p;
-		first_ip = ip;
-		found = true;
-	}
 }

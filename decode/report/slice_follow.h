@@ -43,7 +43,16 @@ void slice_follow_reg(struct slice *s, int reg, uint64_t value);
 /* The instruction read the value from memory. is_pop: it restores what the function has saved. */
 void slice_follow_load(struct slice *s, uint64_t ip, uint64_t addr, unsigned int nr_bytes,
 		       bool is_pop, uint64_t value);
-/* What malloc keeps after a block was overwritten with 'value'. */
+/* Does the instruction write to memory, and not only what was there? */
+bool slice_is_change(struct slice *s, const struct x86_insn *x, uint64_t addr,
+		     unsigned int nr_bytes, uint64_t value);
+/*
+ * Did the line of the newest step, where s->p is, write all the bytes, be it with several
+ * instructions, as memcpy() does? last: what its last one wrote.
+ */
+bool slice_wrote_all(const struct slice *s, uint64_t addr, unsigned int nr_bytes, uint64_t value,
+		     const struct value_log_write *last);
+/* slice_overwritten.c: what malloc keeps after a block was overwritten with 'value'. */
 void slice_follow_overrun(struct slice *s, uint64_t addr, uint64_t value);
 /*
  * The first write to a return address since a call pushed it, which is overwritten with 'value'. If
