@@ -90,6 +90,19 @@ static int bad_reg(const struct report_facts *facts, const struct auxtap_regs *r
 	return -1;
 }
 
+/* Of an operand with two registers: the one that is a null pointer; -1: neither, or not clear. */
+static int null_reg(struct slice *s, const struct auxtap_regs *regs, const ZydisDecodedOperand *op)
+{
+	const int base = past_reg_index(op->mem.base), index = past_reg_index(op->mem.index);
+
+	if (base < 0 || index < 0 || !past_death_reg(regs, base) == !past_death_reg(regs, index))
+		return -1;
+	if (!past_death_reg(regs, base))
+		return slice_is_null_pointer(s, base, index) ? base : -1;
+	/* the compiler may have exchanged the two */
+	return op->mem.scale == 1 && slice_is_null_pointer(s, index, base) ? index : -1;
+}
+
 /* Is the other register of the operand a sum itself? */
 static bool is_added_to_sum(struct slice *s, const ZydisDecodedOperand *op, int reg)
 {
@@ -114,8 +127,10 @@ static void follow_fault(struct slice *s, const struct report_facts *facts,
 		return;
 	if (!is_branch) {
 		op = find_fault(&x, head->regs, head->fault->access.addr);
-		reg = op ? bad_reg(facts, head->regs, op, head->fault->access.addr, &s->out->of) :
-			   -1;
+		s->out->of = REPORT_SLICE_POINTER;
+		reg = op ? null_reg(s, head->regs, op) : -1;
+		if (op && reg < 0)
+			reg = bad_reg(facts, head->regs, op, head->fault->access.addr, &s->out->of);
 		if (reg >= 0 && s->out->of == REPORT_SLICE_INDEX && is_added_to_sum(s, op, reg))
 			return;
 		if (reg >= 0 && reg != PAST_SP_INDEX) {

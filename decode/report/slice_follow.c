@@ -307,18 +307,78 @@ bool slice_is_sum(struct slice *s, int reg)
 	return sum;
 }
 
+/* Does the register have 32 bits that were extended: an index rather than a pointer? */
+static bool is_extended(const struct x86_insn *x)
+{
+	switch (x->info.mnemonic) {
+	case ZYDIS_MNEMONIC_MOVSXD:
+	case ZYDIS_MNEMONIC_MOVSX:
+	case ZYDIS_MNEMONIC_MOVZX:
+	case ZYDIS_MNEMONIC_CDQE:
+		return true;
+	case ZYDIS_MNEMONIC_MOV:
+		return x->op[0].size == 32;
+	default:
+		return false;
+	}
+}
+
+/* Was the register read from memory as a whole, as a pointer is? */
+static bool is_whole_load(const struct x86_insn *x)
+{
+	return x->info.mnemonic == ZYDIS_MNEMONIC_MOV && slice_is_reg(&x->op[0]) &&
+	       x->op[0].size == 64 && slice_is_memory(&x->op[1]);
+}
+
+bool slice_is_null_pointer(struct slice *s, int reg, int index)
+{
+	const struct past p = s->p;
+	const uint64_t origin_addr = s->out->origin_addr;
+	const int nr_newer = s->nr_newer;
+	bool is_first, is_null;
+	struct x86_insn x;
+	uint64_t ip;
+
+	is_null = find_writer(s, reg, &x, &ip, &is_first) && is_first && is_whole_load(&x);
+	s->p = p;
+	is_null =
+		is_null && find_writer(s, index, &x, &ip, &is_first) && is_first && is_extended(&x);
+	s->p = p;
+	s->out->origin_addr = origin_addr;
+	s->nr_newer = nr_newer;
+	return is_null;
+}
+
+/* Of two small values whose sum was used as a pointer: the one that is a null pointer; -1. */
+static int null_summand(struct slice *s, const ZydisRegister *regs, const uint64_t *values)
+{
+	for (int i = 0; i < 2; i++)
+		if (!values[i] && values[!i] &&
+		    slice_is_null_pointer(s, past_reg_index(regs[i]), past_reg_index(regs[!i])))
+			return i;
+	return -1;
+}
+
 /*
  * The sum of two registers: one of them is the pointer if it points to memory, the other an index.
  * False: which one is not clear. value: the sum.
  */
 static bool follow_sum(struct slice *s, ZydisRegister base, ZydisRegister index, uint64_t value)
 {
+	const ZydisRegister regs[2] = {base, index};
 	uint64_t values[2];
 	bool is_pointer[2];
+	int null;
 
 	if (s->out->of != REPORT_SLICE_POINTER || s->out->nr ||
 	    !past_reg(&s->p, base, &values[0]) || !past_reg(&s->p, index, &values[1]))
 		return false;
+	null = null_summand(s, regs, values);
+	if (null >= 0) {
+		s->out->value = 0;
+		follow_summand(s, regs[null], value, 0);
+		return true;
+	}
 	for (int i = 0; i < 2; i++)
 		is_pointer[i] = report_facts_map(s->p.facts, values[i]);
 	/* of a wrong pointer and an index, the index is small */

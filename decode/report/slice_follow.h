@@ -72,6 +72,11 @@ void slice_follow_protector(struct slice *s, uint64_t call, uint64_t frame_slot,
  * added now is perhaps a loop's step, or a column after a row, and not the index.
  */
 bool slice_is_sum(struct slice *s, int reg);
+/*
+ * Of two registers, the first of which is 0, before the instruction s->p.insn: was that read from
+ * memory as a whole, and the other one extended from 32 bits? Then the first is a null pointer.
+ */
+bool slice_is_null_pointer(struct slice *s, int reg, int index);
 /* Is it rather an index, or an offset, than a pointer? */
 bool slice_is_small(uint64_t value);
 /* May it be a wrong pointer rather than an index, or an offset? */

@@ -143,4 +143,46 @@ for level in -O0 -O1; do
 			fail "bytes $level $name: $(sed '/^$/q' bytes.data.report.txt)"
 	done
 done
+
+# a null pointer and an index: who wrote the pointer; not if both may be the index
+cat >null.c <<'S'
+#include <string.h>
+struct text { char *at; long first; int last; };
+static struct text all;
+__attribute__((noipa)) static void clear(struct text *text) { text->at = 0; }
+__attribute__((noipa)) static void begin(struct text *text) { text->first = 0; }
+__attribute__((noipa)) static int by_int(struct text *text) { return text->at[text->last]; }
+__attribute__((noipa)) static int by_both(struct text *text)
+{
+	volatile long first = text->first;
+
+	return ((char *)text->at)[first];
+}
+int main(int argc, char **argv)
+{
+	all.at = argv[0];
+	all.last = 7;
+	clear(&all);
+	if (!strcmp(argv[1], "int"))
+		return by_int(&all);
+	begin(&all);
+	all.at = (char *)9;
+	return by_both(&all);
+}
+S
+for cc in 'gcc -O0' 'gcc -O2' 'clang -O0' 'clang -O2'; do
+	command -v "${cc%% *}" >/dev/null || continue
+	$cc -g -w -o null null.c || { fail "null: not built by $cc"; continue; }
+	for how in int both; do
+		guard "$AUXTAP" crash --values -o null.data -- ./null $how >/dev/null 2>null.err
+		sed '/^$/q' null.data.report.txt >null.txt
+		case $how in
+		int)
+			due='^  The null pointer(, before a variable was added,)? was written by clear at'
+			grep -qE "$due" null.txt || grep -q 'the address is a constant' null.txt
+			;;
+		*) ! grep -E 'null pointer.* (written|set) by (clear|begin)' null.txt ;;
+		esac || fail "null, $cc $how: $(cat null.txt)"
+	done
+done
 finish
