@@ -177,8 +177,12 @@ bool image_set_had_other_code(struct auxtap_image_set *set, pid_t pid, uint64_t 
 
 		if (!map->image)
 			break;
-		/* the dynamic linker first maps a whole library, then its segments over that */
-		found = addr >= map->start && addr < map->end && map->image != now->image;
+		/*
+		 * The dynamic linker first maps a whole library, then its segments over that. Code
+		 * that the program generates has an image of its own, in place of the mapping's.
+		 */
+		found = addr >= map->start && addr < map->end && map->image != now->image &&
+			!(now->is_generated_code && image_map_is_anonymous(map));
 	}
 	pthread_mutex_unlock(&set->lock);
 	return found;
