@@ -209,8 +209,8 @@ function imagesCard(report) {
 		const bytes = report.memory ? report.memory.generated_code_bytes : 0;
 
 		made.append(node('p', 'bad', 'anonymous memory: code written at run time, ' +
-			`${plural(generated, 'gap')} without it; the snapshot holds ${bytes ?
-				`${plural(bytes, 'byte')} of it` : 'none of it'}`));
+			`${plural(generated, 'gap')} without it` +
+			(bytes ? `; the snapshot holds ${plural(bytes, 'byte')} of it` : '')));
 	}
 	if (missing.length)
 		made.append(node('p', 'note', 'Give auxtap report a directory with them: --sysroot DIR'));

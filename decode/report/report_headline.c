@@ -70,6 +70,14 @@ void report_headline_explain(const struct report_out *ro, const struct report_fa
 				    head->fault);
 }
 
+uint64_t report_last_traced(const struct report_headline *head)
+{
+	/* where the flow ran into, no instruction was executed */
+	if (head->flow_end != head->ip)
+		return head->flow_end;
+	return head->ip - (head->regs->arch == AUXTAP_ARCH_AARCH64 ? 4 : 1);
+}
+
 /* Prints where the program was, and where it came from. */
 static void print_where(const struct report_out *ro, const struct report_headline *head)
 {
@@ -84,7 +92,7 @@ static void print_where(const struct report_out *ro, const struct report_headlin
 			report_print_location(ro, b->from);
 		} else if (head->flow_end_known) {
 			fputs(", last traced in ", out);
-			report_print_location(ro, head->flow_end);
+			report_print_location(ro, report_last_traced(head));
 		} else if (own_frame.frame > 0) {
 			fputs(", from ", out);
 			report_print_caller(ro, own_frame.at);

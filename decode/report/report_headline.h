@@ -50,6 +50,11 @@ bool report_handled_fault(const struct report_out *ro, const struct report_facts
 /* Finds head->last, and completes head->fault->why by what the trace shows. */
 void report_headline_explain(const struct report_out *ro, const struct report_facts *facts,
 			     struct report_headline *head);
+/*
+ * For a death where no code is, with head->flow_end_known: an address in the last instruction of
+ * the flow, or the one that it went on to.
+ */
+uint64_t report_last_traced(const struct report_headline *head);
 void report_headline_print(const struct report_out *ro, const struct report_facts *facts,
 			   const struct report_headline *head);
 

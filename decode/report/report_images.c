@@ -56,12 +56,11 @@ static void print_anonymous(const struct report_out *ro, const struct report_fac
 	if (!nr_gaps)
 		return;
 	fprintf(ro->out,
-		"  anonymous memory: code written at run time, %" PRIu64 " gap%s without it; ",
+		"  anonymous memory: code written at run time, %" PRIu64 " gap%s without it",
 		nr_gaps, nr_gaps == 1 ? "" : "s");
 	if (nr_bytes)
-		fprintf(ro->out, "the snapshot holds %" PRIu64 " bytes of it\n", nr_bytes);
-	else
-		fputs("the snapshot holds none of it\n", ro->out);
+		fprintf(ro->out, "; the snapshot holds %" PRIu64 " bytes of it", nr_bytes);
+	fputc('\n', ro->out);
 }
 
 /* Says that a file with names of generated code was not read completely. */

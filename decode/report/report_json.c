@@ -200,8 +200,8 @@ static void put_where(struct report_json *json, const struct report_death *death
 	else
 		json_out_null(j, "came_from");
 	if (head->regs && head->fault->bad_ip && !head->last && head->flow_end_known)
-		put_location(json, ro, "last_traced", (struct report_caller){.pc = head->flow_end},
-			     false);
+		put_location(json, ro, "last_traced",
+			     (struct report_caller){.pc = report_last_traced(head)}, false);
 	else
 		json_out_null(j, "last_traced");
 	json_out_bool(j, "unloaded", death->unloaded);

@@ -187,4 +187,33 @@ if [ $source = qemu ]; then
 		"$AUXTAP" report none | grep -q 'no gaps' && fail "fexecve $how: 'no gaps'"
 	done
 fi
+
+# what generated code has computed; and where it runs off its end: the last instruction was before
+cat >made.c <<'EOF'
+#include <string.h>
+#include <sys/mman.h>
+int main(int argc, char **argv)
+{
+	/* imul $0x1001, %rdi, %rax; mov (%rax), %rax; ret */
+	static const unsigned char code[] = {0x48, 0x69, 0xc7, 1, 0x10, 0, 0, 0x48, 0x8b, 0, 0xc3};
+	unsigned char *page = mmap((void *)0x200000000, 8192, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	memset(page, 0x90, 4096);
+	memcpy(page, code, sizeof(code));
+	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	return (int)((long (*)(long))(page + (argc > 1 ? 0xf00 : 0)))(0x1234);
+}
+EOF
+cc -g -O1 -o made made.c || fail "made: not built"
+if [ $source = qemu ]; then
+	guard "$AUXTAP" crash --source qemu --values -o made.data -- ./made >/dev/null 2>err
+	sed '/^$/q' made.data.report.txt >made.txt
+	grep -q '^  The pointer was computed by 0x200000000 \[generated code\]$' made.txt ||
+		fail "made: $(cat made.txt)"
+fi
+guard "$AUXTAP" crash --source $source -o made.data -- ./made off >/dev/null 2>err
+sed '/^$/q' made.data.report.txt >made.txt
+grep -q 'last traced in 0x200000fff \[generated code\]$' made.txt &&
+	grep -q '^  it went on at 0x200001000, which is mapped' made.txt || fail "made off: $(cat made.txt)"
 finish
