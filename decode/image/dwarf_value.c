@@ -6,6 +6,7 @@
  */
 #include "dwarf_eval.h"
 
+#include <ctype.h>
 #include <dwarf.h>
 #include <inttypes.h>
 #include <math.h>
@@ -22,6 +23,7 @@
 #define MAX_CHARS      48   /* printed characters of a string */
 #define MAX_ELEMENT    64   /* bytes; larger elements are not compared */
 #define MAX_CHILDREN   512
+#define MAX_TOKEN      32 /* characters of a number or name */
 #define MAX_ALIASES    32 /* typedefs and qualifiers of one type */
 #define MAX_DIMENSIONS 4
 
@@ -57,6 +59,21 @@ const char *dwarf_status_text(enum dwarf_status status)
 	return texts[status];
 }
 
+static bool is_token(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-' || c == '+';
+}
+
+/* Where to cut a text, at 'max' at most: not after a part of a number, which would look whole. */
+static size_t cut_at(const char *text, size_t max)
+{
+	size_t at = max;
+
+	while (at > 1 && max - at < MAX_TOKEN && is_token(text[at - 1]))
+		at--;
+	return is_token(text[at - 1]) ? max : at;
+}
+
 static void __attribute__((format(printf, 2, 3)))
 value_printf(struct value_text *t, const char *fmt, ...)
 {
@@ -70,8 +87,8 @@ value_printf(struct value_text *t, const char *fmt, ...)
 	va_end(ap);
 	if (nr < 0 || (size_t)nr >= t->size - t->nr) {
 		t->full = true;
-		t->nr = t->size - 1;
-		memcpy(t->buf + t->size - 4, "...", 4);
+		memcpy(t->buf + cut_at(t->buf, t->size - 4), "...", 4);
+		t->nr = strlen(t->buf);
 	} else {
 		t->nr += (size_t)nr;
 	}

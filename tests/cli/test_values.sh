@@ -208,4 +208,31 @@ grep -q '^ *main at pointer.c:16' frames || fail "pointer: the trace has main: $
 "$AUXTAP" report --format json data >json
 python3 -c 'import json; assert json.load(open("json"))["backtrace"]["end"] == "overwritten"' ||
 	fail "pointer: JSON: $(cat json)"
+
+# a value that is too long is not cut within a number
+cat >long.c <<'C'
+#include <stdlib.h>
+struct numbers { unsigned long number_one, number_two, number_three, number_four, number_five,
+	number_six, number_seven; };
+static long __attribute__((noinline)) use(struct numbers all, int skip)
+{
+	return all.number_one + *(volatile int *)(long)skip;
+}
+int main(int argc, char **argv)
+{
+	struct numbers all;
+
+	for (int i = 0; i < 7; i++)
+		((unsigned long *)&all)[i] = ~0ul;
+	all.number_one = strtoul(argv[1], 0, 10);
+	return (int)use(all, 0);
+}
+C
+gcc -g -O0 -w -o long long.c || fail "long.c: not built"
+for first in 1 11 111 1111 11111 111111 1111111 11111111 111111111 1111111111; do
+	guard "$AUXTAP" crash --backend emulated -o data -- ./long $first >stdout 2>&1 </dev/null
+	grep -m 1 -E 'all=[{]' data.report.txt >long.txt
+	grep -q "number_one = $first, .*[.][.][.],$" long.txt &&
+		! grep -qE '[0-9][.]{3}' long.txt || fail "long $first: $(cat long.txt)"
+done
 finish
