@@ -95,7 +95,8 @@ static int null_reg(struct slice *s, const struct auxtap_regs *regs, const Zydis
 {
 	const int base = past_reg_index(op->mem.base), index = past_reg_index(op->mem.index);
 
-	if (base < 0 || index < 0 || !past_death_reg(regs, base) == !past_death_reg(regs, index))
+	if (base < 0 || index < 0 || !past_death_reg(regs, base) == !past_death_reg(regs, index) ||
+	    !slice_is_small((uint64_t)op->mem.disp.value)) /* the address of an array */
 		return -1;
 	if (!past_death_reg(regs, base))
 		return slice_is_null_pointer(s, base, index) ? base : -1;
