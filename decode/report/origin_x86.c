@@ -512,16 +512,15 @@ static bool is_line_sure(const struct trail *t, int index)
 		reg == AUXTAP_X86_CX || reg == AUXTAP_X86_R8 || reg == AUXTAP_X86_R9);
 }
 
-/* Did the instruction at an index set the pointer to a constant? It did if that is the value. */
-static bool set_constant(const struct trail *t, int index, uint64_t constant, uint64_t value,
+/* The instruction at an index set the pointer to a constant: if that is the value. */
+static void set_constant(const struct trail *t, int index, uint64_t constant, uint64_t value,
 			 struct report_origin *origin)
 {
 	if (!origin->has_value || constant != value)
-		return false;
+		return;
 	origin->kind = REPORT_ORIGIN_SET;
 	origin->value = value;
 	origin->ip = own_ip(t, index, &origin->in_call);
-	return true;
 }
 
 /* Is the result the same whenever the instruction is executed? */
@@ -627,9 +626,9 @@ static bool is_small(uint64_t constant)
 /* Follows the value of a register before the instruction at an index; -1: at the fault. */
 static void follow(const struct trail *t, int index, int reg, struct report_origin *origin)
 {
-	const uint64_t used = origin->value;
-	uint64_t value = used;
+	uint64_t value = origin->value;
 
+	origin->used = value;
 	for (int steps = 0; steps < MAX_STEPS && reg >= 0; steps++) {
 		const struct report_branch *returned = written_by(t, index, reg, &index);
 		const ZydisDecodedOperand *op, *from;
@@ -641,7 +640,6 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 			origin->kind = REPORT_ORIGIN_RETURNED;
 			origin->in_call = false;
 			origin->value = value;
-			origin->is_shifted = value != used;
 			origin->ip = returned->from;
 			return;
 		}
@@ -652,8 +650,8 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		from = &e->insn.op[1];
 		by = constant_at(t, index, op, &constant);
 		if (by >= 0) {
-			if (is_line_sure(t, by) && set_constant(t, by, constant, value, origin))
-				origin->is_shifted = value != used;
+			if (is_line_sure(t, by))
+				set_constant(t, by, constant, value, origin);
 			return;
 		}
 		if (origin_adds_constant(e, op, &reg, &added)) {
@@ -665,7 +663,6 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 		if (e->insn.info.mnemonic == ZYDIS_MNEMONIC_POP && op == &e->insn.op[0] &&
 		    is_reg64(op) && reg != AUXTAP_X86_SP) {
 			reg = read_memory(t, &index, NULL, value, origin);
-			origin->is_shifted = value != used;
 			continue;
 		}
 		if (!is_move_to(e, op))
@@ -676,8 +673,6 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 			reg = read_memory(t, &index, from, value, origin);
 		else
 			return;
-		if (is_word(from))
-			origin->is_shifted = value != used;
 	}
 }
 

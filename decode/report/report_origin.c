@@ -235,7 +235,8 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 	if (origin->kind == REPORT_ORIGIN_UNKNOWN)
 		return;
 	fprintf(ro->out, "  The %s%s was ", what,
-		origin->is_shifted && origin->value ? ", before a constant was added," : "");
+		origin->value && origin->value != origin->used ? ", before a constant was added," :
+								 "");
 	if (origin->kind == REPORT_ORIGIN_RETURNED) {
 		fputs("returned by ", ro->out);
 		report_print_outermost(ro, origin->ip);

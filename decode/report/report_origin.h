@@ -20,11 +20,11 @@ struct report_origin {
 	enum report_origin_kind kind;
 	bool is_code; /* it called the pointer, or jumped there */
 	bool has_value;
-	uint64_t value;	 /* the pointer, before constants were added to it */
-	bool is_shifted; /* their sum is not 0 */
-	uint64_t ip;	 /* of the instruction that read it, returned or set it */
-	bool in_call; /* ... or of a call: a function of a library's header that was called did it
-		       */
+	uint64_t value; /* the pointer, before constants were added to it */
+	uint64_t used;	/* the pointer itself */
+	uint64_t ip;	/* of the instruction that read it, returned or set it */
+	bool in_call;	/* ... or of a call: a function of a library's header that was called did it
+			 */
 	bool has_addr;
 	uint64_t addr; /* that it was read from */
 	bool is_local; /* ... in the frame of the function that read it */

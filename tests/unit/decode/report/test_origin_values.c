@@ -514,10 +514,15 @@ static void said(void **state)
 				    .has_addr = true,
 				    .addr = 0x1008,
 				    .value = 0x10,
+				    .used = 0x10,
 				    .is_local = true};
 	report_origin_check(&ro, &of, &head);
 	printed(&of, o,
 		"  The pointer was read by 0x50, from byte 8 of the block of 16 bytes at 0x1000\n");
+	o->used = 0x18;
+	printed(&of, o,
+		"  The pointer, before a constant was added, was read by 0x50, from byte 8 of the "
+		"block of 16 bytes at 0x1000\n");
 	o->value = 0;
 	of.blocks[1].record.flags = AUXTAP_BLOCK_FREED;
 	printed(&of, o,
