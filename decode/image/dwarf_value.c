@@ -23,7 +23,7 @@
 #define MAX_CHARS      48   /* printed characters of a string */
 #define MAX_ELEMENT    64   /* bytes; larger elements are not compared */
 #define MAX_CHILDREN   512
-#define MAX_TOKEN      32 /* characters of a number or name */
+#define MAX_TOKEN      48 /* characters of a number, or of a short name */
 #define MAX_ALIASES    32 /* typedefs and qualifiers of one type */
 #define MAX_DIMENSIONS 4
 
