@@ -243,7 +243,7 @@ static bool lacks_frame(const struct report_out *ro, const struct call_open *ope
 	bool went_nowhere = false;
 
 	for (size_t i = 0; i < at; i++) {
-		if (runs && open[i].by_tail_call && open[i].addr == runs)
+		if (open[i].by_tail_call && open[i].addr == runs)
 			return false;
 		went_nowhere = went_nowhere || (open[i].by_tail_call && !open[i].addr);
 	}

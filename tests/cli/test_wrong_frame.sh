@@ -142,12 +142,14 @@ if [ "$(uname -m)" = x86_64 ]; then
 __asm__(".text\n" FUNCTION("one")
 	".Lcalls: call fails\n"
 	".Ljumps: jmp .Lwithin\n"
-	".Lleaves: jmp *%rdi\n" END("one")
+	".Lleaves: jmp *%rdi\n"
+	".Lstrays: jmp .Lnameless\n" END("one")
 	FUNCTION("two") ".Lwithin: movl $1, 0\n" END("two")
 	".type three, @function\nthree: .cfi_startproc; nop\n.Lhops: jmp .Lwithin; .cfi_endproc\n"
 	".size three, . - three\n"
-	".data; places: .quad .Lcalls, .Ljumps, .Lleaves, .Lhops\n.text");
-extern void (*const places[4])(void *);
+	".p2align 4\n.Lnameless: movl $1, 0\n.p2align 4\n"
+	".data; places: .quad .Lcalls, .Ljumps, .Lleaves, .Lhops, .Lstrays\n.text");
+extern void (*const places[5])(void *);
 __attribute__((used)) void fails(void) { *(volatile int *)16 = 1; }
 static void run(void (*to)(void *)) { to((void *)0x12345678); }
 int main(int argc, char **argv)
@@ -163,6 +165,8 @@ int main(int argc, char **argv)
 		run(places[2]);
 	else if (!strcmp(argv[1], "hops"))
 		run(places[3]);
+	else if (!strcmp(argv[1], "strays"))
+		run(places[4]);
 	else
 		__asm__ volatile("call *%0" : : "r"(to));
 here:
@@ -185,18 +189,23 @@ __asm__(".text\n.type table, @function\ntable: .cfi_startproc; jmp unused\n"
 	".type hands, @function\nhands: .cfi_startproc\n"
 	"push %rbx; .cfi_def_cfa_offset 16; .cfi_offset 3, -16\ncall *part(%rip)\n"
 	"pop %rbx; .cfi_def_cfa_offset 8\nret\n"
+	/* and one where it forgets that */
+	".cfi_def_cfa_offset 16\n.Lforgets: jmp *nowhere(%rip)\n"
 	".cfi_def_cfa_offset 24\n.Lpart: cmpq $8, %rdi; je 1f; jmp *nowhere(%rip)\n"
 	"1: call *nowhere(%rip); ret; .cfi_endproc\n.size hands, . - hands\n"
 	".data; second: .quad .Lsecond\nsubroutine: .quad .Lsub\npart: .quad .Lpart\n"
-	"nowhere: .quad 0\n.text");
+	"forgets: .quad .Lforgets\nnowhere: .quad 0\n.text");
 extern int (*second)(int *);
+extern void *part, *forgets;
 int work(int *), hands(int *);
 __attribute__((used)) int unused(int *at) { return 1; }
 __attribute__((used)) int reads(int *at) { return *(volatile int *)at; }
 static int caller(int (*to)(int *), int *at) { return to(at) + 1; }
 int main(int argc, char **argv)
 {
-	if (!strcmp(argv[1], "jumps") || !strcmp(argv[1], "calls"))
+	if (!strcmp(argv[1], "forgets"))
+		part = forgets;
+	if (part == forgets || !strcmp(argv[1], "jumps") || !strcmp(argv[1], "calls"))
 		return caller(hands, (int *)(argv[1][0] == 'c' ? 8l : 0l));
 	return caller(strcmp(argv[1], "sub") ? second : work, (int *)8);
 }
@@ -213,6 +222,9 @@ C
 				fail "next $cc $how: $(cat frames)"
 			grep -E '^ +(args|locals)' frames && fail "next $cc $how: values"
 		done
+		crash ./next strays
+		grep -q 'into the middle of the function that went there' frames &&
+			[ "$(grep -c '^  #' frames)" = 1 ] || fail "next $cc strays: $(cat frames)"
 		"$cc" -g -O0 -fcf-protection=none -w -o entries entries.c ||
 			fail "entries: not built by $cc"
 		for how in table:reads sub:work jumps:hands calls:hands; do
@@ -223,6 +235,9 @@ C
 				grep -q 'args: to=' frames &&
 				! grep -q 'A wrong address' frames || fail "$cc $how: $(cat frames)"
 		done
+		crash ./entries forgets
+		grep -q '^  #1  *hands' frames && ! grep -q 'A wrong address' frames ||
+			fail "$cc forgets: $(cat frames)"
 	done
 fi
 
