@@ -43,6 +43,7 @@ static struct thread_view *view_of(struct report *r, int32_t pid, int32_t tid)
 		return NULL;
 	(*at)->pid = pid;
 	(*at)->tid = tid;
+	(*at)->branches.is_emulated = report_cover_emulated(&r->facts);
 	(*at)->code = (struct report_code){.images = r->ro.images, .pid = pid};
 	(*at)->calls = call_tree_new(&report_code_ops, &(*at)->code);
 	if (!(*at)->calls || (!r->facts.have_crash && call_tree_count((*at)->calls)))
@@ -267,6 +268,8 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 			break;
 		}
 	}
+	for (struct thread_view *v = r->threads; v; v = v->next)
+		report_branches_end(&v->branches);
 	if (!ret)
 		ret = note_untraced_end(r);
 	r->cover.sum.size = sizeof(r->cover.sum);

@@ -7,6 +7,29 @@
 #include <string.h>
 
 /* The same branch that is taken again at once, as in a loop, is counted in its entry. */
+static void add(struct report_branches *branches, const struct report_branch *branch)
+{
+	struct report_branch *last;
+
+	branches->after_gap = false;
+	if (branches->nr && branch->gap < 0) {
+		last = &branches->at[(branches->nr - 1) % REPORT_BRANCHES];
+		if (last->from == branch->from && last->to == branch->to &&
+		    last->async == branch->async && !last->uncounted) {
+			last->repeat++;
+			return;
+		}
+	}
+	branches->at[branches->nr++ % REPORT_BRANCHES] = *branch;
+}
+
+void report_branches_end(struct report_branches *branches)
+{
+	if (branches->is_held)
+		add(branches, &branches->held);
+	branches->is_held = false;
+}
+
 void report_branches_add(struct report_branches *branches, const struct auxtap_event *ev)
 {
 	struct report_branch branch = {
@@ -18,28 +41,29 @@ void report_branches_add(struct report_branches *branches, const struct auxtap_e
 		.has_to = ev->has_addr,
 		.repeat = 1,
 		.time = ev->time,
-		.gap = branches->after_gap ? (int)branches->gap : -1,
 	};
-	struct report_branch *last;
 
+	if (ev->type == AUXTAP_EVENT_TRACE) {
+		if (ev->trace_on && ev->has_addr && ev->addr == branches->held.from)
+			branches->is_held = false;
+		return;
+	}
+	report_branches_end(branches);
 	if (ev->type == AUXTAP_EVENT_GAP && ev->gap->cause != AUXTAP_GAP_UNCOUNTED) {
 		branches->after_gap = true;
 		branches->gap = ev->gap->cause;
 	} else if (ev->type == AUXTAP_EVENT_GAP && branches->nr) {
 		branches->at[(branches->nr - 1) % REPORT_BRANCHES].uncounted = true;
 	}
-	if (ev->type != AUXTAP_EVENT_BRANCH && ev->type != AUXTAP_EVENT_ASYNC)
-		return;
-	branches->after_gap = false;
-	if (branches->nr && branch.gap < 0) {
-		last = &branches->at[(branches->nr - 1) % REPORT_BRANCHES];
-		if (last->from == branch.from && last->to == branch.to &&
-		    last->async == branch.async && !last->uncounted) {
-			last->repeat++;
-			return;
-		}
+	branch.gap = branches->after_gap ? (int)branches->gap : -1;
+	if (branch.async && branches->after_uncounted && branches->is_emulated) {
+		branches->held = branch;
+		branches->is_held = true;
+	} else if (branch.async || ev->type == AUXTAP_EVENT_BRANCH) {
+		add(branches, &branch);
 	}
-	branches->at[branches->nr++ % REPORT_BRANCHES] = branch;
+	branches->after_uncounted =
+		ev->type == AUXTAP_EVENT_GAP && ev->gap->cause == AUXTAP_GAP_UNCOUNTED;
 }
 
 static void keep_branches(struct report_branches *kept, const struct report_branches *branches,

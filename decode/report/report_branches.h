@@ -27,6 +27,14 @@ struct report_branches {
 	unsigned int nr; /* since the start; at[] contains the newest */
 	bool after_gap;	 /* there was no branch since the newest gap */
 	enum auxtap_gap_cause gap;
+	bool is_emulated;
+	bool after_uncounted; /* the newest event but those of the trace was such a gap */
+	/*
+	 * An interrupt after such a gap, not in at[] yet: the emulated unit stops where the program
+	 * has changed its code, and goes on there at once. That is no interrupt.
+	 */
+	bool is_held;
+	struct report_branch held;
 };
 
 /* The branches of a thread up to a call that has not returned. */
@@ -46,6 +54,8 @@ struct report_branches_at_calls {
 
 /* Notes an event of the thread. */
 void report_branches_add(struct report_branches *branches, const struct auxtap_event *ev);
+/* To be called after the last event. */
+void report_branches_end(struct report_branches *branches);
 /* To be called after report_branches_add(). At most nr branches are kept for each call. */
 void report_branches_at_calls_add(struct report_branches_at_calls *at_calls,
 				  const struct report_branches *branches, unsigned int nr,

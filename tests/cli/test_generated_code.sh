@@ -114,6 +114,74 @@ for engine in ptrace qemu; do
 		fail "$engine: a loop that was replaced: $(cat gaps)"
 done
 
+# Code that is written again at the same place: the trace stops there and goes on, which is no
+# interrupt; nor did it die where that happened, but at its third instruction.
+cat >again.c <<'EOF'
+#include <string.h>
+#include <sys/mman.h>
+static unsigned char *page;
+static void make(const char *code)
+{
+	mprotect(page, 4096, PROT_READ | PROT_WRITE);
+	memcpy(page, code, 6);
+	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	((void (*)(long))page)(0x700);
+}
+int main(void)
+{
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	make("\x90\x90\x48\x89\xf8\xc3");     /* nop; nop; mov %rdi, %rax; ret */
+	make("\x48\x89\xf8\x88\x00");	  /* mov %rdi, %rax; mov %al, (%rax) */
+}
+EOF
+cc -g -O1 -w -o again again.c || skip "cc failed"
+for engine in ptrace qemu; do
+	"$AUXTAP" list | grep -q "$engine: available" || continue
+	rm -f data*
+	guard "$AUXTAP" crash --source $engine -o data -- ./again >/dev/null 2>err
+	[ $? -eq 139 ] || fail "$engine: again: $(tail -n 2 err)"
+	sed -n '/^Last branches/,/^$/p' data.report.txt >branches
+	grep -q '^  call .*-> ' branches && ! grep -q '^  interrupt' branches &&
+		! grep '^  SIGSEGV' branches | grep -qv '003 \[generated code\]$' ||
+		fail "$engine: again: $(tail -n 5 branches)"
+	# in JSON the signal of the death is one
+	"$AUXTAP" report --format json data >data.json
+	[ "$(grep -o '"interrupt"' data.json | wc -l)" = "$(grep -c '^  SIGSEGV' branches)" ] ||
+		fail "$engine: again: JSON: $(grep -c '"interrupt"' data.json) interrupts"
+done
+
+# a signal that ends a loop without packets is one
+cat >spin.c <<'EOF'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+static void on_alarm(int signo)
+{
+	abort();
+}
+__attribute__((noinline)) static void spin(void)
+{
+	for (;;)
+		;
+}
+int main(void)
+{
+	struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	spin();
+}
+EOF
+cc -g -O1 -w -o spin spin.c || skip "cc failed"
+for engine in ptrace qemu; do
+	"$AUXTAP" list | grep -q "$engine: available" || continue
+	rm -f data*
+	guard "$AUXTAP" crash --source $engine -o data -- ./spin >/dev/null 2>err
+	[ $? -eq 134 ] || fail "$engine: spin: $(tail -n 2 err)"
+	sed -n '/^Last branches/,/^$/p' data.report.txt >branches
+	grep -q '^  interrupt  spin (spin.c:' branches || fail "$engine: spin: $(cat branches)"
+done
+
 # Generated code that ends with an instruction that always faults: what follows does not matter.
 cat >ends.c <<'EOF'
 #include <stdlib.h>
