@@ -295,17 +295,30 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 	return ret;
 }
 
+static void add_fault(struct process *p, const struct auxtap_target_event *ev)
+{
+	size_t nr = p->nr_faults;
+
+	if (nr >= AUXTAP_CRASH_NR_FAULTS) { /* the first one stays */
+		nr = AUXTAP_CRASH_NR_FAULTS - 1;
+		memmove(&p->faults[1], &p->faults[2], (nr - 1) * sizeof(p->faults[0]));
+	}
+	p->faults[nr] = (struct auxtap_crash_fault){
+		.ip = ev->ip,
+		.time = ev->time,
+		.signo = ev->signo,
+		.tid = ev->tid,
+	};
+	p->nr_faults++;
+}
+
 /* A signal whose cause was an instruction, for example SIGSEGV, went to the program's handler. */
 static void record_fault(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct process *p = session_process(s, ev->pid);
 
-	if (p && !p->fault_signo) {
-		p->fault_signo = ev->signo;
-		p->fault_tid = ev->tid;
-		p->fault_ip = ev->ip;
-		p->fault_time = ev->time;
-	}
+	if (p)
+		add_fault(p, ev);
 	if (s->stats.fault_signo)
 		return;
 	s->stats.fault_signo = ev->signo;

@@ -353,12 +353,14 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 		crash->flags |= AUXTAP_CRASH_EMULATOR_CRASHED;
 	if (ev->emulator_limit)
 		crash->flags |= AUXTAP_CRASH_EMULATOR;
-	if (p && p->fault_signo) {
+	if (p && p->nr_faults) {
 		crash->flags |= AUXTAP_CRASH_HANDLED_FAULT;
-		crash->fault_ip = p->fault_ip;
-		crash->fault_time = p->fault_time;
-		crash->fault_signo = p->fault_signo;
-		crash->fault_tid = p->fault_tid;
+		crash->fault_ip = p->faults[0].ip;
+		crash->fault_time = p->faults[0].time;
+		crash->fault_signo = p->faults[0].signo;
+		crash->fault_tid = p->faults[0].tid;
+		crash->nr_faults = p->nr_faults;
+		memcpy(crash->faults, p->faults, sizeof(crash->faults));
 	}
 	if (ev->type != AUXTAP_TARGET_DYING ||
 	    s->be->target->siginfo(s->be->target_ctx, ev->tid, &info))

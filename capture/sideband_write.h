@@ -7,6 +7,7 @@
 #define AUXTAP_CAPTURE_SIDEBAND_H
 
 #include "util/hash_map.h"
+#include <auxtap/crash.h>
 #include <auxtap/perfdata.h>
 
 #include <linux/perf_event.h>
@@ -134,9 +135,8 @@ struct process {
 	pid_t pid;
 	struct kept_record **records;
 	size_t nr, max, nr_mmaps;
-	int fault_signo; /* the first fault that went to a handler; 0: none */
-	pid_t fault_tid;
-	uint64_t fault_ip, fault_time;
+	uint64_t nr_faults; /* that went to handlers; 'faults' as in struct auxtap_crash */
+	struct auxtap_crash_fault faults[AUXTAP_CRASH_NR_FAULTS];
 	bool crashed;		      /* its crash is counted, and its snapshot written */
 	uint64_t nr_untraced;	      /* threads that could not be traced */
 	struct exited_thread *exited; /* a ring of EXITED_MAX entries, the newest threads */

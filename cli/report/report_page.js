@@ -54,10 +54,13 @@ function crashNotes(crash) {
 
 	if (handled)
 		made.push(node('p', 'note', `Before, a ${handled.signal.name || 'fault'} at `,
-			locationNode(handled.location), ' went to the program’s own handler.',
+			locationNode(handled.location), ' went to the program’s own handler',
+			handled.nr_faults > 1 ?
+				` (${handled.order === 'other' ? 'one' : `the ${handled.order}`} of ` +
+				`${number(handled.nr_faults)} faults that did).` : '.',
 			handled.faults_again ?
 				` With the registers below that instruction faults again: ${safe(handled.faults_again)}` :
-				null));
+			handled.cause ? ` The frame of that handler says: ${safe(handled.cause)}` : null));
 	return made;
 }
 

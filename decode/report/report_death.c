@@ -190,6 +190,17 @@ static void choose_blocks(struct report *r, const struct report_death *death)
 			     &death->head.origin);
 }
 
+/* When the process last executed another program; 0: never, as far as is known. */
+static uint64_t exec_time(const struct report *r)
+{
+	uint64_t time = 0;
+
+	for (size_t i = 0; i < r->nr_execs; i++)
+		if (r->execs[i].tid == r->facts.crash.pid && r->execs[i].time > time)
+			time = r->execs[i].time;
+	return time;
+}
+
 void report_death_explain(struct report *r, struct report_death *death)
 {
 	const struct auxtap_regs *regs = report_dying_regs(r);
@@ -213,6 +224,7 @@ void report_death_explain(struct report *r, struct report_death *death)
 		explain_regs(r, death, ip);
 	}
 	head->ip = death->fault.has_insn ? death->fault.insn_ip : ip;
+	report_handled_choose(&r->facts, exec_time(r), head);
 	if (!report_is_user_snapshot(r))
 		report_headline_explain(&r->ro, &r->facts, head);
 	report_origin_find(&r->ro, &r->facts, head);

@@ -33,14 +33,130 @@
 #define X86_PRESENT	   1
 #define X86_USER	   4
 
-/* The frame that the handler of the fault has interrupted; -1: it is not in the backtrace. */
-static int interrupted_frame(const struct auxtap_crash *c, const struct unwind_frames *frames)
+/* The recorded faults since 'begin'; the number that there were, 0: unknown. */
+static uint64_t faults_since(const struct auxtap_crash *c, uint64_t begin,
+			     struct auxtap_crash_fault *faults, size_t *nr)
 {
-	for (int i = 0; i + 1 < frames->nr; i++)
-		if (frames->signal_mask >> i & 1 && frames->pcs[i + 1] == c->fault_ip &&
-		    !(frames->call_mask >> (i + 1) & 1))
-			return i + 1;
-	return -1;
+	const size_t max =
+		c->nr_faults < AUXTAP_CRASH_NR_FAULTS ? c->nr_faults : AUXTAP_CRASH_NR_FAULTS;
+
+	*nr = 0;
+	if (!(c->flags & AUXTAP_CRASH_HANDLED_FAULT))
+		return 0;
+	if (!c->nr_faults) { /* an older file has the first one only */
+		faults[0] = (struct auxtap_crash_fault){
+			.ip = c->fault_ip,
+			.time = c->fault_time,
+			.signo = c->fault_signo,
+			.tid = c->fault_tid,
+		};
+		*nr = faults[0].time >= begin;
+		return 0;
+	}
+	for (size_t i = 0; i < max; i++)
+		if (c->faults[i].time >= begin)
+			faults[(*nr)++] = c->faults[i];
+	if (*nr == max)
+		return c->nr_faults;
+	/* those that are not recorded were between the first one and the second */
+	return c->nr_faults > max && *nr == max - 1 ? 0 : *nr;
+}
+
+/* Has the handler of a signal interrupted this frame? */
+static bool is_interrupted(const struct unwind_frames *frames, int frame)
+{
+	return frames->signal_mask >> (frame - 1) & 1 && !(frames->call_mask >> frame & 1);
+}
+
+/* What of the backtrace belongs to recorded faults of the thread that died. */
+struct matched_frames {
+	int outermost; /* -1: none */
+	int nr;
+};
+
+static struct matched_frames match_frames(const struct report_headline *head, int32_t tid,
+					  const struct auxtap_crash_fault *faults, size_t nr)
+{
+	struct matched_frames matched = {.outermost = -1};
+
+	if (!head->regs)
+		return matched;
+	for (int i = 1; i < head->frames->nr; i++) {
+		if (!is_interrupted(head->frames, i))
+			continue;
+		for (size_t k = 0; k < nr; k++) {
+			if (faults[k].tid != tid || faults[k].ip != head->frames->pcs[i])
+				continue;
+			matched.outermost = i;
+			matched.nr++;
+			break;
+		}
+	}
+	return matched;
+}
+
+static enum report_handled_order order_of(const struct report_handled *handled, size_t at,
+					  size_t nr)
+{
+	if (!handled->nr_faults)
+		return REPORT_HANDLED_UNKNOWN;
+	return !at	    ? REPORT_HANDLED_FIRST :
+	       at == nr - 1 ? REPORT_HANDLED_NEWEST :
+			      REPORT_HANDLED_OTHER;
+}
+
+/*
+ * The fault that a frame of the backtrace belongs to: the oldest one at that address; which of
+ * several it was, the frame does not say.
+ */
+static void choose_by_frame(const struct matched_frames *matched, int32_t tid, uint64_t ip,
+			    const struct auxtap_crash_fault *faults, size_t nr,
+			    struct report_handled *handled)
+{
+	size_t first = nr, nr_same = 0;
+
+	for (size_t i = nr; i-- > 0;) {
+		if (faults[i].tid != tid || faults[i].ip != ip)
+			continue;
+		first = i;
+		nr_same++;
+	}
+	handled->fault = faults[first];
+	handled->frame = matched->outermost;
+	handled->order = order_of(handled, first, nr);
+	if (handled->nr_faults && (nr_same > 1 || handled->nr_faults > nr))
+		handled->order = REPORT_HANDLED_OTHER;
+}
+
+void report_handled_choose(const struct report_facts *facts, uint64_t exec_time,
+			   struct report_headline *head)
+{
+	const struct auxtap_crash *c = &facts->crash;
+	struct auxtap_crash_fault faults[AUXTAP_CRASH_NR_FAULTS];
+	struct report_handled *handled = &head->handled;
+	struct matched_frames matched;
+	size_t nr, chosen;
+
+	handled->nr_faults = faults_since(c, exec_time, faults, &nr);
+	handled->frame = -1;
+	if (!nr)
+		return;
+	matched = match_frames(head, c->tid, faults, nr);
+	if (matched.nr == 1 || (matched.nr && head->frames->complete)) {
+		choose_by_frame(&matched, c->tid, head->frames->pcs[matched.outermost], faults, nr,
+				handled);
+		return;
+	}
+	if (matched.nr) { /* handlers that fault again and again: the first fault is further out */
+		chosen = 0;
+	} else {
+		for (chosen = nr - 1; chosen && faults[chosen].tid != c->tid; chosen--)
+			;
+		if (faults[chosen].tid != c->tid)
+			chosen = nr - 1;
+	}
+	handled->fault = faults[chosen];
+	handled->order = order_of(handled, chosen, nr);
 }
 
 /* The registers of a frame; those that the frame does not contain are the dead thread's. */
@@ -133,7 +249,6 @@ static bool frame_signal(const struct report_facts *facts, const struct image_fr
 {
 	unsigned int sp = a64 ? AUXTAP_A64_SP : X86_DWARF_RSP;
 
-	c->signo = c->fault_signo;
 	c->flags &= ~(uint32_t)AUXTAP_CRASH_ADDR_VALID;
 	if (!(handler->known_mask >> sp & 1))
 		return false;
@@ -144,30 +259,35 @@ static bool frame_signal(const struct report_facts *facts, const struct image_fr
 bool report_handled_fault(const struct report_out *ro, const struct report_facts *facts,
 			  const struct report_headline *head, struct fault *fault)
 {
-	const struct auxtap_crash *c = &facts->crash;
+	const struct auxtap_crash_fault *handled = &head->handled.fault;
+	const struct report_out then = report_at(ro, handled->time, handled->ip);
+	const int frame = head->handled.frame;
 	struct report_facts first = *facts;
 	struct auxtap_regs regs;
 	uint8_t insn[15];
 	ssize_t n;
-	int frame;
 
-	if (!head->regs || c->fault_tid != c->tid)
-		return false;
-	frame = interrupted_frame(c, head->frames);
 	if (frame < 0)
 		return false;
 	regs = *head->regs;
-	frame_regs(&head->frames->frames[frame], c->fault_ip, &regs);
+	frame_regs(&head->frames->frames[frame], handled->ip, &regs);
+	first.crash.signo = handled->signo;
 	if (!frame_signal(facts, &head->frames->frames[frame - 1], regs.arch == AUXTAP_ARCH_AARCH64,
 			  &first.crash))
 		return false;
 	first.crash.frame_signo = 0;
 	first.crash.limit_bytes = 0;
-	n = auxtap_image_set_read(ro->images, ro->pid, ro->time, c->fault_ip, insn, sizeof(insn));
+	n = auxtap_image_set_read(then.images, then.pid, then.time, handled->ip, insn,
+				  sizeof(insn));
 	fault_explain(&first, &regs, insn, n > 0 ? (size_t)n : 0, fault);
+	/* another signal came where a fault had been repaired: it is its frame */
+	first.crash.flags &= ~(uint32_t)AUXTAP_CRASH_ADDR_VALID;
+	if (handled->signo == SIGSEGV && fault->access.known &&
+	    !fault_explains(&first, &regs, &fault->access))
+		return false;
 	/* by a jump, a call or a return: the frame does not say that */
 	if (fault->bad_ip)
 		snprintf(fault->why, sizeof(fault->why), "it went to 0x%" PRIx64 ", %s",
-			 c->fault_ip, fault->where);
+			 handled->ip, fault->where);
 	return fault->why[0];
 }

@@ -11,6 +11,7 @@
 #include "report_out.h"
 #include "report_slice.h"
 
+#include <inttypes.h>
 #include <signal.h>
 
 /* Is a function of the program's own at pc? If not, second is set to code of a library's header. */
@@ -111,6 +112,36 @@ static void print_where(const struct report_out *ro, const struct report_headlin
 	fputc('\n', out);
 }
 
+/* Prints which fault went to the program's own handler before. */
+static void print_handled(const struct report_out *ro, const struct report_facts *facts,
+			  const struct report_headline *head)
+{
+	const struct report_handled *handled = &head->handled;
+	const struct report_out then = report_at(ro, handled->fault.time, handled->fault.ip);
+	const char *name = fault_signal_name(handled->fault.signo);
+	static const char *const orders[] = {[REPORT_HANDLED_FIRST] = "the first of",
+					     [REPORT_HANDLED_NEWEST] = "the newest of",
+					     [REPORT_HANDLED_OTHER] = "one of"};
+	struct fault fault;
+	FILE *out = ro->out;
+
+	fprintf(out, "  Before, a %s at ", name ? name : "fault");
+	if (handled->fault.ip)
+		report_print_location(&then, handled->fault.ip);
+	else
+		fputs("0x0", out);
+	fputs(" went to the program's own handler", out);
+	if (handled->nr_faults > 1)
+		fprintf(out, " (%s %" PRIu64 " faults that did)", orders[handled->order],
+			handled->nr_faults);
+	fputs(".\n", out);
+	if (head->regs && report_faults_again(ro, facts, head->regs, &handled->fault, &fault))
+		fprintf(out, "  With the registers below that instruction faults again: %s\n",
+			report_text(ro, fault.why));
+	else if (report_handled_fault(ro, facts, head, &fault))
+		fprintf(out, "  The frame of that handler says: %s\n", report_text(ro, fault.why));
+}
+
 /* Prints what else is known about the signal. */
 static void print_facts(const struct report_out *ro, const struct report_facts *facts,
 			const struct report_headline *head)
@@ -150,24 +181,8 @@ static void print_facts(const struct report_out *ro, const struct report_facts *
 		fputs(" could not be started: the kernel could not write its frame to the stack.\n",
 		      out);
 	}
-	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
-		const char *first = fault_signal_name(c->fault_signo);
-		struct fault first_fault;
-
-		fprintf(out, "  Before, a %s at ", first ? first : "fault");
-		if (c->fault_ip)
-			report_print_location(ro, c->fault_ip);
-		else
-			fputs("0x0", out);
-		fputs(" went to the program's own handler.\n", out);
-		if (head->regs && report_first_fault(ro, facts, head->regs, &first_fault))
-			fprintf(out,
-				"  With the registers below that instruction faults again: %s\n",
-				report_text(ro, first_fault.why));
-		else if (report_handled_fault(ro, facts, head, &first_fault))
-			fprintf(out, "  The frame of that handler says: %s\n",
-				report_text(ro, first_fault.why));
-	}
+	if (head->handled.fault.signo)
+		print_handled(ro, facts, head);
 }
 
 void report_headline_print(const struct report_out *ro, const struct report_facts *facts,

@@ -23,6 +23,23 @@ struct report_own_frame {
 struct report_own_frame report_own_frame(const struct report_out *ro,
 					 const struct unwind_frames *frames);
 
+/* Which of the faults it was. */
+enum report_handled_order {
+	REPORT_HANDLED_UNKNOWN,
+	REPORT_HANDLED_FIRST,
+	REPORT_HANDLED_NEWEST,
+	REPORT_HANDLED_OTHER,
+};
+
+/* The fault that went to a handler and that the report names (report_handled_choose()). */
+struct report_handled {
+	struct auxtap_crash_fault fault; /* signo 0: none */
+	uint64_t nr_faults;		 /* of the program that died; 0: unknown */
+	enum report_handled_order order;
+	/* the frame that the handler has interrupted; -1: not in the backtrace */
+	int frame;
+};
+
 struct report_headline {
 	const struct auxtap_regs *regs; /* of the thread that died; NULL: unknown */
 	uint64_t ip;			/* with regs: of the instruction that caused the signal */
@@ -38,11 +55,19 @@ struct report_headline {
 	const struct report_branch *last; /* the branch that went to ip; NULL: unknown */
 	struct report_origin origin;
 	struct report_slice slice;
+	struct report_handled handled;
 };
 
 /*
- * report_handled.c: for a death in the handler of a fault, or by a signal sent there: explains the
- * fault that was handled. False: unknown.
+ * report_handled.c: of the faults that went to handlers since 'exec_time', when the program began:
+ * the outermost one whose handler is in the backtrace; the first, if more are further out than the
+ * backtrace reaches; else the newest of the thread that died; else the newest. Fills head->handled.
+ */
+void report_handled_choose(const struct report_facts *facts, uint64_t exec_time,
+			   struct report_headline *head);
+/*
+ * For a death in the handler of a fault, or by a signal sent there: explains the fault that was
+ * handled. False: unknown.
  */
 bool report_handled_fault(const struct report_out *ro, const struct report_facts *facts,
 			  const struct report_headline *head, struct fault *fault);

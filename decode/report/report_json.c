@@ -207,11 +207,38 @@ static void put_where(struct report_json *json, const struct report_death *death
 	json_out_bool(j, "unloaded", death->unloaded);
 }
 
+static void put_handled(struct report_json *json, const struct report_headline *head)
+{
+	const struct report_facts *facts = &json->r->facts;
+	const struct report_out *ro = &json->r->ro;
+	static const char *const orders[] = {[REPORT_HANDLED_FIRST] = "first",
+					     [REPORT_HANDLED_NEWEST] = "newest",
+					     [REPORT_HANDLED_OTHER] = "other"};
+	const struct auxtap_crash_fault *handled = &head->handled.fault;
+	const struct report_out then = report_at(ro, handled->time, handled->ip);
+	struct json_out *j = &json->j;
+	struct fault fault;
+
+	json_out_open(j, "handled_fault", '{');
+	report_json_signal(j, "signal", handled->signo);
+	put_location(json, &then, "location", (struct report_caller){.pc = handled->ip}, true);
+	if (head->handled.nr_faults)
+		json_out_u64(j, "nr_faults", head->handled.nr_faults);
+	else
+		json_out_null(j, "nr_faults");
+	json_out_text(j, "order", orders[head->handled.order]);
+	json_out_text(j, "faults_again",
+		      head->regs && report_faults_again(ro, facts, head->regs, handled, &fault) ?
+			      fault.why :
+			      NULL);
+	json_out_text(j, "cause", report_handled_fault(ro, facts, head, &fault) ? fault.why : NULL);
+	json_out_close(j, '}');
+}
+
 static void put_crash(struct report_json *json, const struct report_death *death)
 {
 	const struct auxtap_crash *c = &json->r->facts.crash;
 	const struct report_headline *head = &death->head;
-	struct fault first;
 	struct json_out *j = &json->j;
 
 	json_out_open(j, "crash", '{');
@@ -252,24 +279,10 @@ static void put_crash(struct report_json *json, const struct report_death *death
 		report_json_signal(j, "handler_not_started", c->frame_signo);
 	else
 		json_out_null(j, "handler_not_started");
-	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
-		json_out_open(j, "handled_fault", '{');
-		report_json_signal(j, "signal", c->fault_signo);
-		put_location(json, &json->r->ro, "location",
-			     (struct report_caller){.pc = c->fault_ip}, true);
-		json_out_text(j, "faults_again",
-			      head->regs && report_first_fault(&json->r->ro, &json->r->facts,
-							       head->regs, &first) ?
-				      first.why :
-				      NULL);
-		json_out_text(j, "cause",
-			      report_handled_fault(&json->r->ro, &json->r->facts, head, &first) ?
-				      first.why :
-				      NULL);
-		json_out_close(j, '}');
-	} else {
+	if (head->handled.fault.signo)
+		put_handled(json, head);
+	else
 		json_out_null(j, "handled_fault");
-	}
 	json_out_close(j, '}');
 }
 

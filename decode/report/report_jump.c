@@ -278,19 +278,20 @@ bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *
 		!memcmp(code, x86[1], 7));
 }
 
-bool report_first_fault(const struct report_out *ro, const struct report_facts *facts,
-			const struct auxtap_regs *regs, struct fault *fault)
+bool report_faults_again(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs, const struct auxtap_crash_fault *handled,
+			 struct fault *fault)
 {
 	struct report_facts first = *facts;
 	uint64_t ip = 0;
 	uint8_t insn[15];
 	ssize_t n;
 
-	if (facts->crash.si_code > 0 || facts->crash.fault_tid != facts->crash.tid ||
-	    !report_regs_ip(regs, &ip) || ip != facts->crash.fault_ip)
+	if (facts->crash.si_code > 0 || handled->tid != facts->crash.tid ||
+	    !report_regs_ip(regs, &ip) || ip != handled->ip)
 		return false;
 	/* the address of the fault was not recorded: find the access that cannot succeed */
-	first.crash.signo = facts->crash.fault_signo;
+	first.crash.signo = handled->signo;
 	first.crash.si_code = SI_KERNEL;
 	first.crash.flags &= ~(uint32_t)AUXTAP_CRASH_ADDR_VALID;
 	n = auxtap_image_set_read(ro->images, ro->pid, ro->time, ip, insn, sizeof(insn));

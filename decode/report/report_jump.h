@@ -55,7 +55,8 @@ bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *
  * For a death by a signal that was sent while the handler of a fault ran, at the faulting
  * instruction: explains why that faults again with the registers of the death; false: it may not.
  */
-bool report_first_fault(const struct report_out *ro, const struct report_facts *facts,
-			const struct auxtap_regs *regs, struct fault *fault);
+bool report_faults_again(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs, const struct auxtap_crash_fault *handled,
+			 struct fault *fault);
 
 #endif

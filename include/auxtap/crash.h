@@ -84,6 +84,15 @@ static inline bool auxtap_regs_32bit(const struct auxtap_regs *regs)
 #define AUXTAP_CRASH_INTERRUPTED       0x20 /* no death: a snapshot that the user asked for */
 #define AUXTAP_CRASH_EMULATOR_CRASHED  0x40 /* the emulator did: what the program did is unknown */
 
+#define AUXTAP_CRASH_NR_FAULTS 16
+
+/* A signal that an instruction caused, for example SIGSEGV, and that went to a handler. */
+struct auxtap_crash_fault {
+	uint64_t ip;   /* of the instruction */
+	uint64_t time; /* perf time, ns */
+	int32_t signo, tid;
+};
+
 struct auxtap_crash {
 	uint32_t size; /* of this struct */
 	uint32_t flags;
@@ -108,6 +117,13 @@ struct auxtap_crash {
 	 */
 	int32_t frame_signo;
 	int32_t reserved;
+	/*
+	 * Not in older files: how many faults went to handlers, and of them the first one and the
+	 * newest ones, in their order; where there were more than AUXTAP_CRASH_NR_FAULTS, some
+	 * after the first are missing.
+	 */
+	uint64_t nr_faults;
+	struct auxtap_crash_fault faults[AUXTAP_CRASH_NR_FAULTS];
 };
 
 /* One for each thread of the dead process, the one that died first. */
