@@ -131,6 +131,7 @@ covers thread 'no trace of 1 other thread: what it ran is not known' thread
 
 # a killed recorder leaves the written part; the program continues
 mkfifo ticks
+rm -f stdout # the recorder opens it only when the pipe has a writer
 "$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o killed -- "$FIXTURES/ticks" 30 \
 	<ticks >stdout 2>err &
 recorder=$!
