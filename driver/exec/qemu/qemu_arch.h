@@ -66,7 +66,7 @@ union qemu_env {
 
 /* A signal frame built by qemu. */
 struct qemu_frame {
-	u64 signo, info; /* only set for the newest frame */
+	u64 signo, info; /* what its handler got */
 	u64 at;		 /* address of its context, against which the next older frame is checked */
 	u64 ip, sp;	 /* where the program was interrupted */
 };

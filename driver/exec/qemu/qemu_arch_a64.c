@@ -104,10 +104,10 @@ static int frame_of(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *
 	if (!above) {
 		fp = env->a64.xregs[FP];
 		frame->signo = env->a64.xregs[0];
-		frame->info = sp + FRAME_INFO;
-	} else if (read(above + REG(FP), &fp, 8)) {
+	} else if (read(above + REG(FP), &fp, 8) || read(above + REG(0), &frame->signo, 8)) {
 		return -1;
 	}
+	frame->info = sp + FRAME_INFO;
 	if (fp - sp > FRAME_MAX || read(fp, record, sizeof(record)) ||
 	    read(sp + FRAME_CONTEXT + REG(FP), saved, sizeof(saved)) ||
 	    memcmp(record, saved, sizeof(record)))

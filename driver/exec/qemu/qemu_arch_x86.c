@@ -12,6 +12,8 @@ enum { ES, CS, SS, DS, FS, GS };
 
 /* A signal frame, from the stack pointer at handler entry. */
 #define FRAME_UC 8 /* rdx points there; [rsp] is the restorer */
+#define UC_DI	 104
+#define UC_SI	 112
 #define UC_DX	 136
 #define UC_SP	 160
 #define UC_IP	 168
@@ -134,7 +136,8 @@ static int frame_of(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *
 		dx = env->x86.regs[DX];
 		frame->signo = env->x86.regs[DI];
 		frame->info = env->x86.regs[SI];
-	} else if (read(above + UC_DX, &dx, 8)) {
+	} else if (read(above + UC_DX, &dx, 8) || read(above + UC_DI, &frame->signo, 8) ||
+		   read(above + UC_SI, &frame->info, 8)) {
 		return -1;
 	}
 	if (dx != sp + FRAME_UC)

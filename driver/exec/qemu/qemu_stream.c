@@ -387,6 +387,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 	struct qemu_process *p = t->process;
 	const struct emu_block *b;
 	char comm[17] = "";
+	bool is_new;
 
 	if (type >= sizeof(message_min) || nr < message_min[type]) {
 		damaged(q, t);
@@ -413,8 +414,13 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 		}
 		break;
 	case QEMU_MSG_SIGNAL:
-		qemu_stream_async(t, word64(word + 2), is_fault((int)word[0], (int)word[1]));
-		if (t->task && is_fault((int)word[0], (int)word[1]))
+		is_new = is_fault((int)word[0], (int)word[1]) && t->task && !t->in_kernel;
+		qemu_stream_async(t, word64(word + 2), is_new);
+		/*
+		 * not new: a handler of a fault begins when that of another signal, which came at
+		 * the same time, has returned
+		 */
+		if (is_new)
 			emu_task_fault(t->task, word64(word + 2), (int)word[0]);
 		break;
 	case QEMU_MSG_LEFT:

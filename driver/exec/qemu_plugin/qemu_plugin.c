@@ -36,13 +36,14 @@ static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
  */
 static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
-	struct qemu_frame newest = {0}, frame = {0};
+	struct qemu_frame frame = {0};
 	u64 sp = qp.arch->sp(env);
-	u32 word[4];
-	s32 si_code;
+	s32 si_code = 0;
+	u32 word[4], signo = 0;
 
 	/*
-	 * frames may be stacked: a second signal interrupts the first handler's first instruction
+	 * Frames may be stacked: a second signal interrupts the first handler's first instruction.
+	 * The one that was delivered first has interrupted the program.
 	 */
 	for (int depth = 0; depth < 64; depth++) {
 		bool is_handler = false;
@@ -52,15 +53,16 @@ static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
 				is_handler = true;
 		if (!is_handler || qp.arch->frame(env, sp, frame.at, qp_read, &frame))
 			break;
-		if (!depth)
-			newest = frame;
+		if (frame.signo < 1 || frame.signo > 64)
+			break;
+		signo = (u32)frame.signo;
+		si_code = code_of(rec, frame.signo, frame.info);
 		ip = frame.ip;
 		sp = frame.sp;
 	}
-	if (!newest.at || newest.signo < 1 || newest.signo > 64)
+	if (!signo)
 		return false;
-	si_code = code_of(rec, newest.signo, newest.info);
-	word[0] = (u32)newest.signo;
+	word[0] = signo;
 	word[1] = (u32)si_code;
 	word[2] = (u32)ip;
 	word[3] = (u32)(ip >> 32);
