@@ -94,15 +94,6 @@ function exceptionNode({ type, what, uncaught, thrown_by: throwers }) {
 }
 
 /* Where the bad pointer came from. */
-/* Where a byte at an offset is that is outside of a variable. */
-function outsideText(offset, bytes) {
-	const distance = offset < 0 ? -offset : offset - bytes;
-
-	return distance === 0 ? 'right after the end of' :
-		`${distance} byte${distance === 1 ? '' : 's'} ` +
-		(offset < 0 ? 'before the start of' : 'after the end of');
-}
-
 function originNode(origin, memory) {
 	const { kind, is_code: isCode, value, block, offset, variable, location } = origin;
 	const what = isCode ? 'address' : value === '0x0' ? 'null pointer' : 'pointer';
@@ -116,13 +107,10 @@ function originNode(origin, memory) {
 		made.append(`, from byte ${offset} of the ${isFreed ? 'freed block' : 'block'} of ` +
 			`${bytes} bytes at ${block}`);
 	} else if (variable !== null) {
-		const bytes = origin.variable_bytes;
-		const isOutside = offset < 0 || offset >= bytes;
-		const what = offset === 0 && bytes === 8 ? 'the variable' :
-			isOutside ? outsideText(offset, bytes) : `byte ${offset} of the variable`;
+		const isWhole = offset === 0 && origin.variable_bytes === 8;
 
-		made.append(`, from ${what} `, node('code', '', safe(variable)),
-			isOutside ? `, which has ${bytes} bytes` : '');
+		made.append(`, from ${isWhole ? '' : `byte ${offset} of `}the variable `,
+			node('code', '', safe(variable)));
 	}
 	return made;
 }

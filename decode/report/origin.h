@@ -38,11 +38,8 @@ bool origin_is_library(const struct report_out *ro, uint64_t addr);
 bool origin_begins_line(const struct report_out *ro, uint64_t addr);
 /* Does the report name the same line for both? */
 bool origin_same_line(const struct report_out *ro, uint64_t ip, uint64_t other_ip);
-/*
- * Finds the origin of the pointer that the instruction at insn_ip used. False: unknown. *accessed:
- * what that instruction accessed, if that is why it faulted.
- */
+/* Finds the origin of the pointer that the instruction at insn_ip used. False: unknown. */
 bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
-		     struct report_origin *origin, struct report_element *accessed);
+		     struct report_origin *origin);
 
 #endif

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEPS 24	 /* instructions that one pointer is followed through */
-#define MAX_WORK  100000 /* stores that are compared with an address */
+#define MAX_STEPS  24 /* instructions that one pointer is followed through */
+#define MAX_DEPTH  6  /* nested registers that an address is computed from */
+#define MAX_OFFSET 0xffffull
+#define MAX_WORK   100000 /* stores that are compared with an address */
 
 /* ---- what was executed ---- */
 
@@ -79,7 +81,7 @@ const ZydisDecodedOperand *origin_writes_reg(const struct executed *e, int reg)
 	return NULL;
 }
 
-bool origin_is_reg64(const ZydisDecodedOperand *op)
+static bool is_reg64(const ZydisDecodedOperand *op)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	       ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_GPR64 &&
@@ -95,8 +97,7 @@ static bool is_word(const ZydisDecodedOperand *op)
 /* "mov register, ...", of all 64 bits. */
 static bool is_move_to(const struct executed *e, const ZydisDecodedOperand *op)
 {
-	return e->insn.info.mnemonic == ZYDIS_MNEMONIC_MOV && op == &e->insn.op[0] &&
-	       origin_is_reg64(op);
+	return e->insn.info.mnemonic == ZYDIS_MNEMONIC_MOV && op == &e->insn.op[0] && is_reg64(op);
 }
 
 bool origin_adds_constant(const struct executed *e, const ZydisDecodedOperand *op, int *from,
@@ -104,7 +105,7 @@ bool origin_adds_constant(const struct executed *e, const ZydisDecodedOperand *o
 {
 	const ZydisDecodedOperand *other = &e->insn.op[1];
 
-	if (op != &e->insn.op[0] || !origin_is_reg64(op))
+	if (op != &e->insn.op[0] || !is_reg64(op))
 		return false;
 	switch (e->insn.info.mnemonic) {
 	case ZYDIS_MNEMONIC_ADD:
@@ -128,7 +129,10 @@ bool origin_adds_constant(const struct executed *e, const ZydisDecodedOperand *o
 
 /* ---- values: before the instruction of an index was executed; -1: at the fault ---- */
 
-bool origin_address_before(const struct trail *t, const struct executed *e, int index,
+static bool value_before(const struct trail *t, int index, int reg, int depth, uint64_t *value);
+
+/* Address of an operand of e, which is the instruction at index, or the one after all of them. */
+static bool address_before(const struct trail *t, const struct executed *e, int index,
 			   const ZydisDecodedOperand *op, int depth, uint64_t *addr)
 {
 	const struct auxtap_regs *regs = t->flow->regs;
@@ -138,11 +142,11 @@ bool origin_address_before(const struct trail *t, const struct executed *e, int 
 		base = e->ip + e->insn.info.length;
 	else if (op->mem.base != ZYDIS_REGISTER_NONE &&
 		 (ZydisRegisterGetClass(op->mem.base) != ZYDIS_REGCLASS_GPR64 ||
-		  !origin_value_before(t, index, x86_reg_index(op->mem.base), depth, &base)))
+		  !value_before(t, index, x86_reg_index(op->mem.base), depth, &base)))
 		return false;
 	if (op->mem.index != ZYDIS_REGISTER_NONE &&
 	    (ZydisRegisterGetClass(op->mem.index) != ZYDIS_REGCLASS_GPR64 ||
-	     !origin_value_before(t, index, x86_reg_index(op->mem.index), depth, &of_index)))
+	     !value_before(t, index, x86_reg_index(op->mem.index), depth, &of_index)))
 		return false;
 	*addr = base + of_index * op->mem.scale + (uint64_t)op->mem.disp.value;
 	/* push and call store below the current stack pointer */
@@ -184,7 +188,7 @@ static enum touch touches(const struct trail *t, int index, uint64_t addr, unsig
 		    !(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
 		if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
-		    !origin_address_before(t, e, index, op, depth, &to))
+		    !address_before(t, e, index, op, depth, &to))
 			return TOUCH_UNKNOWN;
 		if (to == addr && op->size / 8 == nr_bytes)
 			return TOUCH_EXACTLY;
@@ -238,7 +242,7 @@ static struct stored stored_at(const struct trail *t, int index, uint64_t addr, 
 		stored.is_value = from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 		if (stored.is_value)
 			stored.value = from->imm.value.u;
-		else if (origin_is_reg64(from))
+		else if (is_reg64(from))
 			stored.reg = x86_reg_index(from->reg.value);
 		return stored;
 	}
@@ -253,7 +257,7 @@ static bool stored_before(const struct trail *t, int index, uint64_t addr, int d
 
 	*value = stored.value;
 	return stored.is_value ||
-	       (stored.reg >= 0 && origin_value_before(t, stored.index, stored.reg, depth, value));
+	       (stored.reg >= 0 && value_before(t, stored.index, stored.reg, depth, value));
 }
 
 /* The bytes at addr as of an index: those at the fault, or what was stored there before. */
@@ -266,7 +270,7 @@ static bool memory_before(const struct trail *t, int index, uint64_t addr, unsig
 	return is_own_stack(t, addr) && report_facts_memory(t->flow->facts, addr, value, nr_bytes);
 }
 
-int origin_last_write(const struct trail *t, int index, int reg)
+static int last_write(const struct trail *t, int index, int reg)
 {
 	for (index++; index < t->nr; index++)
 		if (origin_writes_reg(&t->at[index], reg))
@@ -297,13 +301,13 @@ static bool source_before(const struct trail *t, int index, const ZydisDecodedOp
 		return false;
 	switch (op->type) {
 	case ZYDIS_OPERAND_TYPE_REGISTER:
-		if (!origin_value_before(t, index, x86_reg_index(op->reg.value), depth, value))
+		if (!value_before(t, index, x86_reg_index(op->reg.value), depth, value))
 			return false;
 		break;
 	case ZYDIS_OPERAND_TYPE_MEMORY:
 		*value = 0;
 		if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
-		    !origin_address_before(t, &t->at[index], index, op, depth, &addr) ||
+		    !address_before(t, &t->at[index], index, op, depth, &addr) ||
 		    !memory_before(t, index, addr, op->size / 8, depth, value))
 			return false;
 		break;
@@ -330,13 +334,13 @@ static bool result_of(const struct trail *t, int index, int depth, uint64_t *val
 		*value = (uint64_t)(int64_t)(int32_t)*value;
 		return true;
 	case ZYDIS_MNEMONIC_CDQE:
-		if (!origin_value_before(t, index, AUXTAP_X86_AX, depth, value))
+		if (!value_before(t, index, AUXTAP_X86_AX, depth, value))
 			return false;
 		*value = (uint64_t)(int64_t)(int32_t)*value;
 		return true;
 	case ZYDIS_MNEMONIC_LEA:
 		return insn->info.address_width == 64 &&
-		       origin_address_before(t, &t->at[index], index, &insn->op[1], depth, value);
+		       address_before(t, &t->at[index], index, &insn->op[1], depth, value);
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_SUB:
 		if (insn->op[0].size != 64 ||
@@ -373,7 +377,7 @@ static bool popped(const struct trail *t, int index, int depth, uint64_t *value)
 	return stored_before(t, index, leaves ? addr - 8 : addr, depth, value);
 }
 
-bool origin_value_before(const struct trail *t, int index, int reg, int depth, uint64_t *value)
+static bool value_before(const struct trail *t, int index, int reg, int depth, uint64_t *value)
 {
 	const struct auxtap_regs *regs = t->flow->regs;
 	const ZydisDecodedOperand *op;
@@ -387,12 +391,12 @@ bool origin_value_before(const struct trail *t, int index, int reg, int depth, u
 		*value = regs->reg[reg];
 		return regs->valid >> reg & 1;
 	}
-	by = origin_last_write(t, index, reg);
+	by = last_write(t, index, reg);
 	if (by < 0)
 		return false;
 	op = origin_writes_reg(&t->at[by], reg);
 	if (t->at[by].insn.info.mnemonic == ZYDIS_MNEMONIC_LEAVE ||
-	    (t->at[by].insn.info.mnemonic == ZYDIS_MNEMONIC_POP && origin_is_reg64(op)))
+	    (t->at[by].insn.info.mnemonic == ZYDIS_MNEMONIC_POP && is_reg64(op)))
 		return popped(t, by, depth, value);
 	/* a result of 8 or 16 bits does not change the other bits */
 	if (op->size != 64 && op->size != 32)
@@ -553,10 +557,10 @@ static int constant_at(const struct trail *t, int index, const ZydisDecodedOpera
 	if (op->size == 32 && e->insn.info.mnemonic == ZYDIS_MNEMONIC_MOV &&
 	    e->insn.op[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 		from = x86_reg_index(e->insn.op[1].reg.value);
-		index = from < 0 ? -1 : origin_last_write(t, index, from);
+		index = from < 0 ? -1 : last_write(t, index, from);
 	}
 	if (index < 0 || !is_constant(&t->at[index]) || t->at[index].insn.op[0].size < op->size ||
-	    !result_of(t, index, ORIGIN_DEPTH, value))
+	    !result_of(t, index, MAX_DEPTH, value))
 		return -1;
 	if (op->size == 32)
 		*value = (uint32_t)*value;
@@ -587,14 +591,11 @@ static int read_memory(const struct trail *t, int *index, const ZydisDecodedOper
 {
 	struct stored stored;
 
-	if (from) {
-		origin->has_addr = origin_address_before(t, &t->at[*index], *index, from,
-							 ORIGIN_DEPTH, &origin->addr);
-		if (origin->has_addr)
-			origin_find_starts(t, *index, from, origin->addr, &origin->element);
-	} else {
+	if (from)
+		origin->has_addr =
+			address_before(t, &t->at[*index], *index, from, MAX_DEPTH, &origin->addr);
+	else
 		origin->has_addr = origin_sp_before(t, *index, &origin->addr);
-	}
 	origin->kind = REPORT_ORIGIN_READ;
 	origin->value = value;
 	origin->library_ran = library_ran(t, *index);
@@ -606,11 +607,20 @@ static int read_memory(const struct trail *t, int *index, const ZydisDecodedOper
 	origin->ip = own_ip(t, *index, &origin->in_call);
 	if (!origin->has_addr)
 		return -1;
-	stored = stored_at(t, *index, origin->addr, ORIGIN_DEPTH);
+	stored = stored_at(t, *index, origin->addr, MAX_DEPTH);
 	if (stored.is_value)
 		set_constant(t, stored.index, stored.value, value, origin);
 	*index = stored.index;
 	return stored.reg;
+}
+
+/*
+ * May a constant be the offset of a member? A larger one may be the address of an array: then what
+ * it is added to is an index.
+ */
+static bool is_small(uint64_t constant)
+{
+	return constant + MAX_OFFSET <= 2 * MAX_OFFSET;
 }
 
 /* Follows the value of a register before the instruction at an index; -1: at the fault. */
@@ -645,19 +655,19 @@ static void follow(const struct trail *t, int index, int reg, struct report_orig
 			return;
 		}
 		if (origin_adds_constant(e, op, &reg, &added)) {
-			if (!origin_is_small(added))
+			if (!is_small(added))
 				return;
 			value -= added;
 			continue;
 		}
 		if (e->insn.info.mnemonic == ZYDIS_MNEMONIC_POP && op == &e->insn.op[0] &&
-		    origin_is_reg64(op) && reg != AUXTAP_X86_SP) {
+		    is_reg64(op) && reg != AUXTAP_X86_SP) {
 			reg = read_memory(t, &index, NULL, value, origin);
 			continue;
 		}
 		if (!is_move_to(e, op))
 			return;
-		if (origin_is_reg64(from))
+		if (is_reg64(from))
 			reg = x86_reg_index(from->reg.value);
 		else if (is_word(from))
 			reg = read_memory(t, &index, from, value, origin);
@@ -674,7 +684,7 @@ static int base_of_access(const struct executed *e, const struct fault_access *a
 
 		if (a->base_reg[0] && op->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    op->mem.index == ZYDIS_REGISTER_NONE &&
-		    origin_is_small((uint64_t)op->mem.disp.value) &&
+		    is_small((uint64_t)op->mem.disp.value) &&
 		    ZydisRegisterGetClass(op->mem.base) == ZYDIS_REGCLASS_GPR64 &&
 		    !strcmp(ZydisRegisterGetString(op->mem.base), a->base_reg))
 			return x86_reg_index(op->mem.base);
@@ -691,17 +701,15 @@ static void follow_target(const struct trail *t, const struct executed *e,
 
 	origin->has_value = t->flow->is_branch;
 	origin->value = t->flow->target;
-	if (origin_is_reg64(op)) {
+	if (is_reg64(op)) {
 		origin->has_value = true;
 		origin->value = t->flow->regs->reg[x86_reg_index(op->reg.value)];
 		follow(t, -1, x86_reg_index(op->reg.value), origin);
-	} else if (is_word(op) &&
-		   origin_address_before(t, e, -1, op, ORIGIN_DEPTH, &origin->addr)) {
+	} else if (is_word(op) && address_before(t, e, -1, op, MAX_DEPTH, &origin->addr)) {
 		origin->kind = REPORT_ORIGIN_READ;
 		origin->ip = e->ip;
 		origin->has_addr = true;
-		origin_find_starts(t, -1, op, origin->addr, &origin->element);
-		stored = stored_at(t, -1, origin->addr, ORIGIN_DEPTH);
+		stored = stored_at(t, -1, origin->addr, MAX_DEPTH);
 		if (stored.is_value)
 			set_constant(t, stored.index, stored.value, origin->value, origin);
 		follow(t, stored.index, stored.reg, origin);
@@ -709,7 +717,7 @@ static void follow_target(const struct trail *t, const struct executed *e,
 }
 
 bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
-		     struct report_origin *origin, struct report_element *accessed)
+		     struct report_origin *origin)
 {
 	unsigned int work = MAX_WORK;
 	struct trail t = {.flow = flow, .work = &work};
@@ -725,8 +733,6 @@ bool origin_x86_find(const struct origin_flow *flow, const struct fault *fault,
 	for (int i = 0; i < flow->nr && add_run(&t, &flow->run[i]); i++)
 		;
 	origin_find_stack_pointers(&t);
-	if (!flow->is_branch && fault->access.known)
-		origin_find_accessed(&t, &e, fault->access.addr, accessed);
 	base = base_of_access(&e, &fault->access);
 	if (!flow->is_branch && fault->access.known && base >= 0) {
 		origin->has_value = true;

@@ -76,52 +76,12 @@ bool origin_is_library(const struct report_out *ro, uint64_t addr)
 		report_is_library_function(&loc, loc.nr_frames - 1));
 }
 
-/*
- * Finds the array that begins at one of the starts, and that the address is outside of. False:
- * there is none.
- */
-static bool find_array(const struct report_out *ro, uint64_t ip, struct report_element *element)
-{
-	for (int i = 0; i < element->nr_starts; i++) {
-		uint64_t off, size;
-		const char *name = image_set_variable(ro->images, ro->pid, ro->time, ip,
-						      element->start[i], &off, &size);
-
-		if (!name || off || size < 2 * (uint64_t)element->nr_bytes ||
-		    element->addr - element->start[i] < size)
-			continue;
-		element->array = name;
-		element->size = size;
-		element->off = (int64_t)(element->addr - element->start[i]);
-		return true;
-	}
-	return false;
-}
-
-/* Says where the element is from its array. */
-static const char *outside_text(const struct report_out *ro, const struct report_element *element,
-				char *text, size_t size)
-{
-	const bool before = element->off < 0;
-	const uint64_t distance =
-		before ? -(uint64_t)element->off : (uint64_t)element->off - element->size;
-	char from[64] = "right after the end";
-
-	if (distance)
-		snprintf(from, sizeof(from), "%" PRIu64 " byte%s %s", distance,
-			 distance == 1 ? "" : "s", before ? "before the start" : "after the end");
-	snprintf(text, size, "%s of %s, which has %" PRIu64 " bytes", from,
-		 report_symbol(ro, element->array), element->size);
-	return text;
-}
-
 void report_origin_find(const struct report_out *ro, const struct report_facts *facts,
 			struct report_headline *head)
 {
 	struct report_origin *origin = &head->origin;
 	struct origin_flow flow = {.ro = ro, .facts = facts, .regs = head->regs};
-	struct report_element accessed = {.nr_starts = 0};
-	struct fault *fault = head->fault;
+	const struct fault *fault = head->fault;
 
 	*origin = (struct report_origin){.kind = REPORT_ORIGIN_UNKNOWN};
 	if (!head->regs || head->regs->arch != AUXTAP_ARCH_X86_64 || !head->branches ||
@@ -135,17 +95,9 @@ void report_origin_find(const struct report_out *ro, const struct report_facts *
 	flow.target = head->ip;
 	flow.insn_ip = flow.is_branch ? head->last->from : head->ip;
 	collect_runs(head->branches, flow.insn_ip, &flow);
-	if (!origin_x86_find(&flow, fault, origin, &accessed))
+	if (!origin_x86_find(&flow, fault, origin))
 		origin->kind = REPORT_ORIGIN_UNKNOWN;
 	origin->is_code = flow.is_branch || !fault->access.known;
-	if (find_array(ro, flow.insn_ip, &accessed)) {
-		const size_t len = strlen(fault->why);
-		char text[160];
-
-		snprintf(fault->why + len, sizeof(fault->why) - len, "; that is %s",
-			 outside_text(ro, &accessed, text, sizeof(text)));
-	}
-	find_array(ro, origin->ip, &origin->element);
 }
 
 bool report_origin_is_in(const struct auxtap_crash_block *block, const struct report_origin *origin)
@@ -248,7 +200,7 @@ void report_origin_check(const struct report_out *ro, const struct report_facts 
 		origin->variable =
 			image_set_variable(ro->images, ro->pid, ro->time, origin->ip, origin->addr,
 					   &origin->variable_off, &origin->variable_size);
-	if (origin->variable || (origin->kind == REPORT_ORIGIN_READ && origin->element.array))
+	if (origin->variable)
 		return;
 	if ((origin->kind == REPORT_ORIGIN_READ && origin->is_local) ||
 	    (origin->kind != REPORT_ORIGIN_RETURNED && origin_same_line(ro, origin->ip, fault_ip)))
@@ -279,7 +231,6 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 {
 	const char *what = origin->is_code ? "address" : origin->value ? "pointer" : "null pointer";
 	const struct report_block *block;
-	char text[160];
 
 	if (origin->kind == REPORT_ORIGIN_UNKNOWN)
 		return;
@@ -302,9 +253,6 @@ void report_origin_print(const struct report_out *ro, const struct report_facts 
 			origin->addr - block->record.addr,
 			report_block_was_freed(block) ? "freed block" : "block",
 			block->record.nr_bytes, block->record.addr);
-	else if (origin->element.array)
-		fprintf(ro->out, ", from %s",
-			outside_text(ro, &origin->element, text, sizeof(text)));
 	else if (origin->variable && !origin->variable_off && origin->variable_size == 8)
 		fprintf(ro->out, ", from the variable %s", report_symbol(ro, origin->variable));
 	else if (origin->variable)
@@ -340,19 +288,14 @@ void report_json_origin(struct report_json *json, const struct report_origin *or
 		json_out_u64(j, "offset", origin->addr - block->record.addr);
 	} else {
 		json_out_null(j, "block");
-		if (origin->element.array)
-			json_out_i64(j, "offset", origin->element.off);
-		else if (origin->variable)
+		if (origin->variable)
 			json_out_u64(j, "offset", origin->variable_off);
 		else
 			json_out_null(j, "offset");
 	}
 	json_out_bool(j, "in_call", origin->in_call);
-	json_out_text(j, "variable",
-		      origin->element.array ? origin->element.array : origin->variable);
-	if (origin->element.array)
-		json_out_u64(j, "variable_bytes", origin->element.size);
-	else if (origin->variable)
+	json_out_text(j, "variable", origin->variable);
+	if (origin->variable)
 		json_out_u64(j, "variable_bytes", origin->variable_size);
 	else
 		json_out_null(j, "variable_bytes");

@@ -15,19 +15,6 @@ enum report_origin_kind {
 	REPORT_ORIGIN_SET,	/* to a constant */
 };
 
-#define REPORT_STARTS 3
-
-/* An address that an instruction computed, perhaps from the start of an array and an index. */
-struct report_element {
-	uint64_t addr;
-	unsigned int nr_bytes;	       /* that are accessed there */
-	uint64_t start[REPORT_STARTS]; /* each may be the start of the array */
-	int nr_starts;
-	const char *array; /* not in this variable; NULL: unknown. Belongs to the images */
-	uint64_t size;	   /* of it, in bytes */
-	int64_t off;	   /* of addr in it: negative, or not below its size */
-};
-
 /* report_origin.c: where the dying thread got the pointer from that it used. */
 struct report_origin {
 	enum report_origin_kind kind;
@@ -45,13 +32,9 @@ struct report_origin {
 	bool library_ran;
 	const char *variable; /* ... which is there; NULL: unknown. Belongs to the images */
 	uint64_t variable_off, variable_size;
-	struct report_element element; /* of that address */
 };
 
-/*
- * Finds head->origin; and says in head->fault if the instruction accessed what is outside of an
- * array.
- */
+/* Finds head->origin. */
 void report_origin_find(const struct report_out *ro, const struct report_facts *facts,
 			struct report_headline *head);
 /* Was the pointer read from this block of the heap? */

@@ -53,19 +53,6 @@ def subject_of(step, subject):
     return '%s, before %s,' % (subject, added) if subject else 'Before %s, it' % added
 
 
-def origin_variable(origin):
-    offset, size, name = origin['offset'], origin['variable_bytes'], origin['variable']
-    if (offset, size) == (0, 8):
-        return ', from the variable ' + name
-    if 0 <= offset < size:
-        return ', from byte %d of the variable %s' % (offset, name)
-    distance = -offset if offset < 0 else offset - size
-    return ', from %s of %s, which has %d bytes' % (
-        'right after the end' if not distance else '%d byte%s %s' % (
-            distance, 's'[distance == 1:], 'before the start' if offset < 0 else 'after the end'),
-        name, size)
-
-
 def check_slice(crash, said):
     """The sentences about the slice, which are in the text."""
     sliced = crash['slice']
@@ -138,7 +125,9 @@ def check_head(lines, report):
                 origin['offset'], 'freed ' if block['is_freed'] else '', block['bytes'],
                 origin['block'])
         elif origin['variable']:
-            rest = origin_variable(origin)
+            is_whole = (origin['offset'], origin['variable_bytes']) == (0, 8)
+            rest = ', from %sthe variable %s' % (
+                '' if is_whole else 'byte %d of ' % origin['offset'], origin['variable'])
         line = next(line for line in said if line.startswith(words))
         assert line.endswith(rest) and (', from ' in line) == bool(rest), (line, origin)
         known.append(line)
