@@ -209,8 +209,8 @@ static const char *describe_non_canonical(const struct report_facts *facts,
 					  size_t size)
 {
 	return a->known && a->stack_segment && facts->crash.signo == SIGSEGV ?
-		       "no such address exists on this processor; a real processor reports such "
-		       "an access by SIGBUS" :
+		       "no such address exists on this processor; on a real one the kernel sends "
+		       "SIGBUS for such an access" :
 		       append_pointer_text("no such address exists on this processor", a, addr, buf,
 					   size);
 }
