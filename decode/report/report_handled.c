@@ -256,6 +256,30 @@ static bool frame_signal(const struct report_facts *facts, const struct image_fr
 		     x86_signal(facts, handler->reg[sp], c);
 }
 
+/*
+ * Does the instruction fault with these registers? If another signal came where a handler had
+ * repaired the fault, the frame is that signal's.
+ */
+static bool faults_with(const struct report_facts *facts, const struct auxtap_regs *regs,
+			struct fault *fault)
+{
+	struct report_facts no_addr = *facts;
+
+	switch (facts->crash.signo) {
+	case SIGFPE: /* a divisor that is not 0 now may have been 0 */
+		return !strstr(fault->why, "too large");
+	case SIGSEGV:
+		if (fault->bad_ip)
+			return true;
+		if (!fault->access.known)
+			return !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID);
+		no_addr.crash.flags &= ~(uint32_t)AUXTAP_CRASH_ADDR_VALID;
+		return fault_explains(&no_addr, regs, &fault->access);
+	default:
+		return true;
+	}
+}
+
 bool report_handled_fault(const struct report_out *ro, const struct report_facts *facts,
 			  const struct report_headline *head, struct fault *fault)
 {
@@ -280,10 +304,7 @@ bool report_handled_fault(const struct report_out *ro, const struct report_facts
 	n = auxtap_image_set_read(then.images, then.pid, then.time, handled->ip, insn,
 				  sizeof(insn));
 	fault_explain(&first, &regs, insn, n > 0 ? (size_t)n : 0, fault);
-	/* another signal came where a fault had been repaired: it is its frame */
-	first.crash.flags &= ~(uint32_t)AUXTAP_CRASH_ADDR_VALID;
-	if (handled->signo == SIGSEGV && fault->access.known &&
-	    !fault_explains(&first, &regs, &fault->access))
+	if (!faults_with(&first, &regs, fault))
 		return false;
 	/* by a jump, a call or a return: the frame does not say that */
 	if (fault->bad_ip)

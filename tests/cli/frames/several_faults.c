@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several faults go to the program's own handler: several_faults HOW, see main(). */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define PAGE   65536 /* at least */
@@ -69,7 +71,7 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 	(void)context;
 	if (addr >= pages && addr < pages + (NR_MAX + 1) * PAGE) {
 		mprotect(addr, 1, PROT_READ | PROT_WRITE);
-		if (!strcmp(how, "late"))
+		if (!strncmp(how, "late", 4))
 			raise(SIGUSR1); /* blocked: it comes when the handler returns */
 		return;
 	}
@@ -88,6 +90,25 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 	if (!strcmp(how, "same-repaired"))
 		writes(pages);
 	abort();
+}
+
+__attribute__((noinline)) static int divides(int by)
+{
+#ifdef __x86_64__
+	__asm__ volatile("cltd\n\tidivl %1" : "+a"(by) : "c"(0) : "rdx");
+#endif
+	return by;
+}
+
+static void on_division(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)info;
+#ifdef __x86_64__
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RCX] = 2;
+#endif
+	(void)context;
+	raise(SIGUSR1);
 }
 
 __attribute__((noinline)) static void on_usr1(int signo)
@@ -125,11 +146,15 @@ int main(int argc, char **argv)
 		if (nr_left)
 			probed();
 	}
-	if (!strcmp(how, "late")) {
+	if (!strncmp(how, "late", 4)) {
 		signal(SIGUSR1, on_usr1);
 		sigfillset(&action.sa_mask);
 		action.sa_flags = SA_SIGINFO;
 		sigaction(SIGSEGV, &action, NULL);
+		action.sa_sigaction = on_division;
+		sigaction(SIGFPE, &action, NULL);
+		if (!strcmp(how, "late-division"))
+			divides(7);
 		repaired(0);
 	}
 	if (!strncmp(how, "same", 4))
