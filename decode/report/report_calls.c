@@ -693,6 +693,21 @@ static void note_block_start(struct call_tree *tree, const struct auxtap_event *
 	}
 }
 
+/*
+ * rt_sigreturn() delivers a signal that was pending while the handler ran before any instruction
+ * of the interrupted code: the trace does not reach the address where the thread died.
+ */
+static void handler_ended(struct call_tree *tree, uint64_t ip)
+{
+	struct call_node *node = tree->current;
+
+	if (!node->only_sigreturn_left || !tree->trace_off_ip || tree->trace_off_async ||
+	    follows(tree->trace_off_ip, ip))
+		return;
+	unwind_to(tree, call_node_caller(tree, node));
+	tree->current->last_ip = ip;
+}
+
 static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	if (ev->type != AUXTAP_EVENT_ASYNC && (ev->type != AUXTAP_EVENT_TRACE || ev->trace_on))
@@ -713,6 +728,9 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 			return enter(tree, ev, BY_CALL, ev->ip, ev->addr);
 		return 0;
 	case AUXTAP_EVENT_ASYNC:
+		/* an ETM does not trace the return to an instruction that faults again at once */
+		if (ev->has_ip)
+			handler_ended(tree, ev->ip);
 		tree->trace_off_ip = ev->ip;
 		tree->trace_off_async = true;
 		tree->trace_off_null = ev->has_ip && !ev->ip;
@@ -758,21 +776,6 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 		ret = call_counts_update(tree);
 	note_block_start(tree, ev);
 	return ret;
-}
-
-/*
- * rt_sigreturn() delivers a signal that was pending while the handler ran before any instruction
- * of the interrupted code: the trace does not reach the address where the thread died.
- */
-static void handler_ended(struct call_tree *tree, uint64_t ip)
-{
-	struct call_node *node = tree->current;
-
-	if (!node->only_sigreturn_left || !tree->trace_off_ip || tree->trace_off_async ||
-	    follows(tree->trace_off_ip, ip))
-		return;
-	unwind_to(tree, call_node_caller(tree, node));
-	tree->current->last_ip = ip;
 }
 
 int call_tree_died(struct call_tree *tree, uint64_t ip)

@@ -72,6 +72,9 @@ report = json.load(open('data.json'))
 assert report['branches'][-1]['count'] > 1000 or report['crash']['name'].endswith('_a64')
 PY
 	check many-others probed ' (one of 27 faults that did)' ''
+	check default fatal '' ''
+	grep -q '^ *[0-9]* *fatal  .* <- SIGSEGV here$' data.report.txt ||
+		fail "$target default: $(grep 'SIGSEGV here' data.report.txt)"
 	check 'exec many' fatal 'null' 'it wrote to 0x2'
 	check busy fatal ' (one of 25 faults that did)' 'it wrote to 0x2'
 	check others probed ' (one of 3 faults that did)' ''

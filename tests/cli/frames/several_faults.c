@@ -79,6 +79,10 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 		nr_left--;
 		siglongjmp(env, 1);
 	}
+	if (!strcmp(how, "default")) { /* the instruction faults again */
+		signal(SIGSEGV, SIG_DFL);
+		return;
+	}
 	if (!strcmp(how, "busy"))
 		repair_all();
 	if (!strcmp(how, "thread"))
