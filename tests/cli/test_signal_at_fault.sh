@@ -68,6 +68,7 @@ for cc in gcc aarch64-linux-gnu-gcc; do
 	command -v $cc >/dev/null || continue
 	$cc -g -O1 -static -w -o timer.$cc timer.c && programs+=" timer.$cc"
 done
+[ -n "$programs" ] || fail "no program was built"
 for program in $programs; do
 	for how in leaves repairs; do
 		rm -f data*
