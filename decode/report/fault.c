@@ -450,8 +450,7 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 	case SIGFPE:
 		if (c->si_code == FPE_INTDIV && regs->arch == AUXTAP_ARCH_X86_64)
 			fault_x86_division(facts, regs, insn,
-					   auxtap_regs_32bit(regs) ? 0 : insn_size, fault->why,
-					   sizeof(fault->why));
+					   auxtap_regs_32bit(regs) ? 0 : insn_size, fault);
 		else
 			snprintf(fault->why, sizeof(fault->why), "arithmetic error");
 		break;

@@ -43,7 +43,7 @@ void fault_x86_protection(const struct report_facts *facts, const struct auxtap_
 bool fault_x86_harmless(const struct auxtap_regs *regs, const uint8_t *bytes, size_t size);
 /* Explains which of two reasons an integer division had to fail: divisor 0, or overflow. */
 void fault_x86_division(const struct report_facts *facts, const struct auxtap_regs *regs,
-			const uint8_t *bytes, size_t size, char *why, size_t why_size);
+			const uint8_t *bytes, size_t size, struct fault *fault);
 
 /* Explains an undefined instruction, or a breakpoint; "": unknown. */
 void fault_a64_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size);

@@ -450,26 +450,30 @@ static bool quotient_fits(const struct auxtap_regs *regs, const struct x86_insn 
 }
 
 void fault_x86_division(const struct report_facts *facts, const struct auxtap_regs *regs,
-			const uint8_t *bytes, size_t size, char *why, size_t why_size)
+			const uint8_t *bytes, size_t size, struct fault *fault)
 {
 	const char *text = "integer division: the divisor is 0, or the quotient is too large";
 	struct x86_insn insn;
 	int64_t by;
 
+	fault->may_succeed = true;
 	if (x86_disassemble(bytes, size, &insn) && insn.op[0].size >= 8 &&
 	    (insn.info.mnemonic == ZYDIS_MNEMONIC_DIV ||
 	     insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV)) {
 		bool known = divisor(facts, regs, &insn, &by);
 
-		if (known ? !by : quotient_fits(regs, &insn))
+		if (known ? !by : quotient_fits(regs, &insn)) {
 			text = "integer division by zero";
-		else if (known && by == -1 && insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV &&
-			 most_negative(regs, &insn, insn.op[0].size))
+			fault->may_succeed = false;
+		} else if (known && by == -1 && insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV &&
+			   most_negative(regs, &insn, insn.op[0].size)) {
 			text = "integer overflow: the most negative number divided by -1";
-		else if (known)
+			fault->may_succeed = false;
+		} else if (known) {
 			text = "integer overflow: the quotient of a division is too large";
+		}
 	}
-	snprintf(why, why_size, "%s", text);
+	snprintf(fault->why, sizeof(fault->why), "%s", text);
 }
 
 uint64_t fault_x86_trap_ip(const uint8_t before[2], uint64_t ip)

@@ -36,8 +36,9 @@ struct fault {
 	bool bad_return;	/* the return at ip goes to a non-canonical address */
 	/* where the return address is that was overwritten, if that is proved; 0: not proved */
 	uint64_t overwritten_return;
-	bool no_frame; /* no fault: the kernel could not write a signal handler's frame */
-	bool uncaught; /* abort() because an exception had no handler, or could not leave */
+	bool no_frame;	  /* no fault: the kernel could not write a signal handler's frame */
+	bool uncaught;	  /* abort() because an exception had no handler, or could not leave */
+	bool may_succeed; /* a division that need not fault with these registers */
 	struct fault_access access;
 };
 

@@ -267,7 +267,7 @@ static bool faults_with(const struct report_facts *facts, const struct auxtap_re
 
 	switch (facts->crash.signo) {
 	case SIGFPE: /* a divisor that is not 0 now may have been 0 */
-		return !strstr(fault->why, "too large");
+		return !fault->may_succeed;
 	case SIGSEGV:
 		if (fault->bad_ip)
 			return true;
