@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The harness itself: files are copied back unchanged, and a failing script, a panic and a hang
-# are each distinguished from success.
+# The harness itself: files are copied back unchanged, a failing script, a panic and a hang are
+# each distinguished from success, and a fault of QEMU's own is no result.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -48,3 +48,41 @@ rc=0
 [ "$rc" = 1 ] || fail "a hang: exit $rc"
 grep -q 'hung: ' "$work/err" || fail 'the hang is not reported'
 grep -q 'is stuck' "$work/err" || fail 'the log of the hang is not shown'
+
+# QEMU's own fault, which cannot be provoked: what it prints and its signal are made here, by a
+# program that gives way to QEMU after FAULTS of them
+cache=$work/cache real=${AUXTAP_GUEST_CACHE:-$SRC/build/guest}
+mkdir -p "$cache/emulator"
+for entry in "$real"/*; do
+	[ "${entry##*/}" = emulator ] || ln -s "$entry" "$cache/"
+done
+cp "$real/emulator/complete" "$cache/emulator/"
+cat >"$work/faulty" <<'END'
+#!/bin/bash
+if [ "$1" != --version ] && [ "$(wc -l <"$TRIES")" -lt "$FAULTS" ]; then
+	echo try >>"$TRIES"
+	echo "qemu-system-x86_64: $MESSAGE" >&2
+	kill -ABRT $$
+fi
+exec "$REAL/${0##*/}" "$@"
+END
+chmod +x "$work/faulty"
+cp "$work/faulty" "$cache/emulator/qemu-system-x86_64"
+cp "$work/faulty" "$cache/emulator/qemu-system-aarch64"
+export AUXTAP_GUEST_CACHE=$cache TRIES=$work/tries REAL=$real/emulator
+export MESSAGE="system/physmem.c:2678: iotlb_to_section: Assertion \`section_index < d->map.sections_nb' failed."
+own_fault() { # FAULTS: exit code $rc
+	: >"$TRIES"
+	rc=0
+	FAULTS=$1 "${boot[@]}" "$work/good.sh" --file "$work/random:/random" 2>"$work/err" || rc=$?
+}
+own_fault 2
+[ "$rc" = 0 ] || fail "two faults of QEMU: exit $rc"
+[[ "$(cat "$work/out/good.log")" == "$KERNEL".* ]] || fail 'nothing ran after faults of QEMU'
+grep -q 'booting again (2)' "$work/err" || fail 'booting again is not reported'
+own_fault 9
+[ "$rc" = 1 ] || fail "QEMU never works: exit $rc"
+[ "$(wc -l <"$TRIES")" = 3 ] || fail "QEMU never works: $(wc -l <"$TRIES") tries"
+MESSAGE='hw/pci/pci.c:1: pci_register: Assertion failed.'
+own_fault 1
+[ "$rc" = 1 ] || fail "another fault of QEMU: exit $rc"
