@@ -71,6 +71,8 @@ import json
 report = json.load(open('data.json'))
 assert report['branches'][-1]['count'] > 1000 or report['crash']['name'].endswith('_a64')
 PY
+	# the second fault is that of the handler's first instruction
+	check traps fatal ' (the first of 2 faults that did)' 'it wrote to 0x2'
 	check many-others probed ' (one of 27 faults that did)' ''
 	check default fatal '' ''
 	grep -q '^ *[0-9]* *fatal  .* <- SIGSEGV here$' data.report.txt ||

@@ -9,6 +9,7 @@
 #define AUXTAP_QEMU_SHM_H
 
 #include "hw/hw_types.h"
+#include <signal.h>
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
 #define QEMU_SHM_VERSION 13
@@ -202,5 +203,12 @@ struct qemu_shm {
 
 #define qemu_load(p)	 __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define qemu_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+
+/* Is it a signal that the kernel sent because of an instruction? */
+static inline bool qemu_is_fault(int signo, int si_code)
+{
+	return si_code > 0 && (signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE ||
+			       signo == SIGILL || signo == SIGTRAP);
+}
 
 #endif

@@ -279,12 +279,6 @@ static void begin_chunk(struct qemu_engine *q, struct qemu_thread *t)
 
 /* ---- messages ---- */
 
-static bool is_fault(int signo, int si_code)
-{
-	return si_code > 0 && (signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE ||
-			       signo == SIGILL || signo == SIGTRAP);
-}
-
 void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync)
 {
 	const struct emu_block *b = t->newest;
@@ -414,7 +408,7 @@ static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, cons
 		}
 		break;
 	case QEMU_MSG_SIGNAL:
-		is_new = is_fault((int)word[0], (int)word[1]) && t->task && !t->in_kernel;
+		is_new = qemu_is_fault((int)word[0], (int)word[1]) && t->task && !t->in_kernel;
 		qemu_stream_async(t, word64(word + 2), is_new);
 		/*
 		 * not new: a handler of a fault begins when that of another signal, which came at

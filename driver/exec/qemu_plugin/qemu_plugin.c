@@ -30,6 +30,13 @@ static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
 	return sent ? SI_USER : SI_KERNEL;
 }
 
+/* The id of the newest block, QEMU_MAX_BLOCKS or more if unknown, or if a message came after it. */
+static inline u32 previous_block(const struct qemu_rec *rec)
+{
+	/* a message ends with a word that is not a block id */
+	return rec->nr ? rec->word[(rec->nr - 1) % QEMU_CHUNK_WORDS] : rec->last_block;
+}
+
 /*
  * Reports that a handler of the program starts: the frame that qemu built shows where the program
  * was interrupted. False: none starts.
@@ -39,11 +46,13 @@ static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
 	struct qemu_frame frame = {0};
 	u64 sp = qp.arch->sp(env);
 	s32 si_code = 0;
-	u32 word[4], signo = 0;
+	u32 word[4], signo = 0, previous = previous_block(rec);
+	u64 ran = previous < QEMU_MAX_BLOCKS ? qp.shm->block[previous].ip : 0;
 
 	/*
 	 * Frames may be stacked: a second signal interrupts the first handler's first instruction.
-	 * The one that was delivered first has interrupted the program.
+	 * The one that was delivered first has interrupted the program. But if the second signal is
+	 * a fault, that instruction has caused it, and the first one has been reported.
 	 */
 	for (int depth = 0; depth < 64; depth++) {
 		bool is_handler = false;
@@ -51,7 +60,8 @@ static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
 		for (int i = 0; i < 64; i++)
 			if (qp.handler[i] == ip)
 				is_handler = true;
-		if (!is_handler || qp.arch->frame(env, sp, frame.at, qp_read, &frame))
+		if (!is_handler || (ip == ran && qemu_is_fault((int)signo, si_code)) ||
+		    qp.arch->frame(env, sp, frame.at, qp_read, &frame))
 			break;
 		if (frame.signo < 1 || frame.signo > 64)
 			break;
@@ -190,8 +200,7 @@ static inline bool begin_rep(void *arg, void *env)
 	if (__builtin_expect(rec->nr >= rec->limit, 0))
 		rec = slow_path(rec, env, qp.shm->block[id].ip);
 	enter_block(qp.shm->block[id].ip);
-	/* a message ends with a word that is not a block id */
-	previous = rec->nr ? rec->word[(rec->nr - 1) % QEMU_CHUNK_WORDS] : rec->last_block;
+	previous = previous_block(rec);
 	if (previous < QEMU_MAX_BLOCKS) {
 		const struct qemu_block *p = &qp.shm->block[previous];
 

@@ -128,6 +128,17 @@ static void faults_at_once(int signo)
 	*(volatile char *)0x22 = 1;
 }
 
+/* Its first instruction is undefined. */
+static void traps(int signo)
+{
+	(void)signo;
+#ifdef __x86_64__
+	__asm__ volatile("ud2");
+#else
+	__asm__ volatile("udf #0");
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -139,6 +150,11 @@ int main(int argc, char **argv)
 		action.sa_sigaction = NULL;
 		action.sa_handler = faults_at_once;
 		action.sa_flags = SA_NODEFER;
+	}
+	if (!strcmp(how, "traps")) {
+		action.sa_flags = 0;
+		action.sa_handler = traps;
+		sigaction(SIGILL, &action, NULL);
 	}
 	pages = mmap(NULL, (NR_MAX + 1) * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sigaction(SIGSEGV, &action, NULL);
