@@ -11,7 +11,8 @@
 #include <signal.h>
 #include <string.h>
 
-#define CLOSE 4096 /* bytes below the stack pointer that a function still uses */
+#define CLOSE 4096  /* bytes below the stack pointer that a function still uses */
+#define FRAME 65536 /* bytes that a function's frame may have */
 
 const char *fault_signal_name(int signo)
 {
@@ -159,17 +160,51 @@ static const char *describe_high_bits(const struct fault_access *a, uint64_t add
 	return buf;
 }
 
-/* True if addr is in a frame that the stack has no space for: nothing is mapped from sp to addr. */
-static bool beyond_stack(const struct report_facts *facts, uint64_t sp, uint64_t addr)
+/* Is it the stack of the first thread, not a file whose path has that word? */
+static bool is_main_stack(const struct report_map *map)
+{
+	return !strncmp(map->name, "[stack", 6);
+}
+
+/* Is the stack pointer in a mapping? That of an empty stack is the mapping's end. */
+static bool in_mapping(const struct report_facts *facts, uint64_t sp)
+{
+	return report_facts_map(facts, sp) || report_facts_map(facts, sp - 1);
+}
+
+/* The main thread's stack if it is the next mapping above addr; NULL: it is not. */
+static const struct report_map *stack_above(const struct report_facts *facts, uint64_t addr)
 {
 	const struct report_map *above = NULL;
 
-	if (!sp || addr < sp || report_facts_map(facts, sp))
-		return false;
 	for (size_t i = 0; i < facts->nr_maps; i++)
-		if (facts->maps[i].start > sp && (!above || facts->maps[i].start < above->start))
+		if (facts->maps[i].start > addr && (!above || facts->maps[i].start < above->start))
 			above = &facts->maps[i];
-	return above && addr < above->start && strstr(above->name, "stack");
+	return above && is_main_stack(above) ? above : NULL;
+}
+
+/*
+ * Describes an unmapped addr, close to the stack pointer, below the stack. The stack pointer shows
+ * whether there was too little space, unless it is far away from the stack itself.
+ */
+static const char *describe_below_stack(const struct report_map *stack, uint64_t sp, uint64_t addr)
+{
+	if (sp >= stack->start && sp < stack->end && sp > addr + CLOSE)
+		return "it lies just below the stack, far from the stack pointer";
+	if (sp + FRAME >= stack->start && sp < stack->end)
+		return "it lies just below the stack: the stack is exhausted";
+	return "it lies just below the stack: the stack is exhausted, or the stack pointer is wrong";
+}
+
+/* True if addr is in a frame that the stack has no space for: nothing is mapped from sp to addr. */
+static bool beyond_stack(const struct report_facts *facts, uint64_t sp, uint64_t addr)
+{
+	const struct report_map *above;
+
+	if (!sp || addr < sp || in_mapping(facts, sp))
+		return false;
+	above = stack_above(facts, sp);
+	return above && addr < above->start;
 }
 
 const char *fault_text(const char *before, uint64_t word, char buf[FAULT_TEXT])
@@ -246,22 +281,26 @@ static const char *describe_address(const struct report_facts *facts,
 		return describe_non_canonical(facts, a, addr, buf, size);
 	map = report_facts_map(facts, sp);
 	if (map && map->perms[1] == 'w' && addr >= map->end && addr - map->end < 65536)
-		return strstr(map->name, "stack") ?
+		return is_main_stack(map) ?
 			       "nothing is mapped there: it lies just above the stack" :
 			       "nothing is mapped there: it lies just above the mapping that the "
 			       "stack pointer is in";
-	if (addr - (sp - 65536) < 2 * 65536) {
-		for (size_t i = 0; i < facts->nr_maps; i++) {
-			if (facts->maps[i].start >= addr &&
-			    facts->maps[i].start - addr < (1 << 20) &&
-			    strstr(facts->maps[i].name, "stack"))
-				return "it lies just below the stack: the stack is exhausted";
-		}
-		if (sp <= addr + CLOSE)
-			return "nothing is mapped there, and the stack pointer is close: the stack is exhausted or gone";
+	if (addr - (sp - FRAME) < 2 * FRAME) {
+		const struct report_map *stack = stack_above(facts, addr);
+		bool is_close = sp && sp <= addr + CLOSE;
+
+		if (stack && stack->start - addr < (1 << 20))
+			return describe_below_stack(stack, sp, addr);
+		if (is_close && map && addr < map->start)
+			return "nothing is mapped there: it lies just below the mapping that the "
+			       "stack pointer is in";
+		if (is_close && !in_mapping(facts, sp))
+			return "nothing is mapped there, nor where the stack pointer points: the "
+			       "stack is exhausted or unmapped, or the stack pointer is wrong";
 	}
 	if (beyond_stack(facts, sp, addr))
-		return "it lies above the stack pointer and below the stack: the stack is exhausted";
+		return "it lies above the stack pointer and below the stack: the stack is "
+		       "exhausted, or the stack pointer is wrong";
 	if (regs->arch == AUXTAP_ARCH_AARCH64 && a->known && a->base_reg[0] && a->base >> 48)
 		return describe_high_bits(a, addr, buf, size);
 	/* an emulator's program may reach what its list of mappings lacks, such as [vvar] */

@@ -610,6 +610,82 @@ static void beyond_stack(void **state)
 	assert_null(strstr(WHY(facts, regs, "\x88\x02"), "exhausted"));
 }
 
+/* Close to it, but in no mapping: whether there was ever a stack is unknown. */
+static void close_to_the_stack_pointer(void **state)
+{
+	static const char neither[] =
+		"nothing is mapped there, nor where the stack pointer points: ";
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 0x600010);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[AUXTAP_X86_SP] = 0x600010;
+	assert_non_null(strstr(WHY(facts, regs, "\x5f"), neither)); /* pop %rdi */
+	facts.crash.fault_addr = 0x600008;
+	assert_non_null(strstr(WHY(facts, regs, "\x57"), neither)); /* push %rdi */
+	regs.reg[AUXTAP_X86_SP] = 0x500000;
+	facts.crash.fault_addr = 0x4ffff8;
+	assert_string_equal(WHY(facts, regs, "\x57"),
+			    "it wrote to 0x4ffff8 (8 bytes); nothing is mapped there: it lies just "
+			    "below the mapping that the stack pointer is in");
+	/* above the mapping that the stack pointer is in, which is not writable */
+	regs.reg[AUXTAP_X86_SP] = 0x402800;
+	regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr = 0x403010;
+	assert_string_equal(WHY(facts, regs, "\x88\x13"),
+			    "it wrote to 0x403010 (1 byte); nothing is mapped there");
+	/* the stack pointer of an empty stack, and one too far */
+	regs.reg[AUXTAP_X86_SP] = 0x501000;
+	regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr = 0x501040;
+	assert_string_equal(WHY(facts, regs, "\x88\x13"),
+			    "it wrote to 0x501040 (1 byte); nothing is mapped there");
+	regs.reg[AUXTAP_X86_SP] = 0x501008;
+	assert_non_null(strstr(WHY(facts, regs, "\x88\x13"), neither));
+	/* it is not known */
+	regs.valid &= ~(1u << AUXTAP_X86_SP);
+	regs.reg[AUXTAP_X86_SP] = 0;
+	regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr = 0x1010;
+	assert_null(strstr(WHY(facts, regs, "\x88\x13"), "stack pointer"));
+}
+
+/* An access just below the stack: whether there was too little space, the stack pointer shows. */
+static void just_below_the_stack(void **state)
+{
+	static char in_file[] = "/tmp/stack/prog";
+	struct report_map named[] = {{0x600000, 0x601000, 0, "r--p", in_file}};
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 0x7fffeffff000);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr;
+	regs.reg[AUXTAP_X86_SP] = 0x7ffff0000010;
+	assert_non_null(
+		strstr(WHY(facts, regs, "\x88\x13"), "below the stack, far from the stack"));
+	regs.reg[AUXTAP_X86_SP] = 0x7ffff0000000;
+	assert_string_equal(
+		WHY(facts, regs, "\x88\x13"),
+		"it wrote to 0x7fffeffff000 (1 byte); it lies just below the stack: the "
+		"stack is exhausted");
+	regs.reg[AUXTAP_X86_SP] = 0x7fffeffff000;
+	assert_string_equal(
+		WHY(facts, regs, "\x88\x13"),
+		"it wrote to 0x7fffeffff000 (1 byte); it lies just below the stack: the "
+		"stack is exhausted");
+	regs.reg[AUXTAP_X86_SP] = 0x7fffefff0000;
+	assert_null(strstr(WHY(facts, regs, "\x88\x13"), "wrong"));
+	regs.reg[AUXTAP_X86_SP] = 0x7fffeffeff00;
+	regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr = 0x7fffeffeff00;
+	assert_non_null(strstr(WHY(facts, regs, "\x88\x13"), "or the stack pointer is wrong"));
+	/* a file whose path has that word */
+	facts.maps = named;
+	facts.nr_maps = 1;
+	regs.reg[AUXTAP_X86_SP] = regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr = 0x5fff00;
+	assert_null(strstr(WHY(facts, regs, "\x88\x13"), "below the stack"));
+	memcpy(named[0].perms, "rw-p", 4);
+	regs.reg[AUXTAP_X86_SP] = 0x600800;
+	regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr = 0x601010;
+	assert_null(strstr(WHY(facts, regs, "\x88\x13"), "above the stack"));
+}
+
 static void guard_pages(void **state)
 {
 	static struct report_map thread[] = {
@@ -647,6 +723,8 @@ int main(void)
 		cmocka_unit_test(write_of_a_string_move),
 		cmocka_unit_test(push_below_the_stack),
 		cmocka_unit_test(above_the_stack_pointer),
+		cmocka_unit_test(close_to_the_stack_pointer),
+		cmocka_unit_test(just_below_the_stack),
 		cmocka_unit_test(non_canonical_stack_pointer),
 		cmocka_unit_test(non_canonical_pointer),
 		cmocka_unit_test(text_as_pointer),
