@@ -19,6 +19,7 @@ struct call_spilled {
 	uint64_t addr, site, last_ip, time, nr_insns, nr_dropped_insns, nr_dropped;
 	uint32_t code_generation, counted_at;
 	uint16_t chain;
+	uint8_t site_size;
 	bool null_target : 1, known_caller : 1, async : 1, only_sigreturn_left : 1;
 	bool by_tail_call : 1;
 	bool by_return : 1, by_jump : 1, by_fallthrough : 1;

@@ -34,6 +34,7 @@ static struct call_spilled spilled_of(const struct call_node *node)
 		.code_generation = node->code_generation,
 		.counted_at = node->counted_at,
 		.chain = (uint16_t)node->chain,
+		.site_size = node->site_size,
 		.null_target = node->null_target,
 		.known_caller = node->known_caller,
 		.async = node->async,
@@ -64,6 +65,7 @@ static void unspill_one(const struct call_spilled *spilled, struct call_node *no
 	node->code_generation = spilled->code_generation;
 	node->counted_at = spilled->counted_at;
 	node->chain = spilled->chain;
+	node->site_size = spilled->site_size;
 	node->null_target = spilled->null_target;
 	node->known_caller = spilled->known_caller;
 	node->async = spilled->async;

@@ -35,6 +35,7 @@ struct call_node {
 	uint64_t insns_in_those;     /* in these calls and their callees */
 	unsigned int period; /* of the outermost row of a recursion: functions in its cycle */
 	uint32_t chain;	     /* number of tail calls in a row that lead to it, in one frame */
+	uint8_t site_size;   /* of the instruction at site, in bytes; 0: unknown */
 	uint32_t counted_at; /* call_counts.c: its entry there, plus 1; 0: none */
 	bool returned;
 	bool lost;	    /* open when a gap began: whether it returned is unknown */

@@ -183,6 +183,7 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 		node->addr = addr;
 	caller->only_sigreturn_left = false;
 	node->site = site;
+	node->site_size = how == BY_CALL ? ev->insn_size : 0;
 	node->last_ip = addr;
 	node->null_target = ev->has_addr && !addr;
 	node->time = ev->time;
@@ -202,11 +203,18 @@ static bool follows(uint64_t ip, uint64_t to)
 	return to - ip <= MAX_INSN_SIZE;
 }
 
-/* Was node called by the instruction before 'to'? */
-static bool called_before(const struct call_node *node, uint64_t to)
+/*
+ * May a return from node lead to 'to'? It leads to the instruction after the call, or skips data
+ * that follows the call, but then not to the start of a function.
+ */
+static bool called_before(struct call_tree *tree, const struct call_node *node, uint64_t to)
 {
-	return node->known_caller && !node->async && !node->by_tail_call && to > node->site &&
-	       follows(node->site, to);
+	if (!node->known_caller || node->async || node->by_tail_call)
+		return false;
+	if (node->site_size && to == node->site + node->site_size)
+		return true;
+	return to > node->site && follows(node->site, to) &&
+	       (!node->site_size || call_tree_function_start(tree, to) != to);
 }
 
 /*
@@ -290,7 +298,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	 * a thrown exception).
 	 */
 	for (match = node; match != &tree->root; match = call_node_caller(tree, match)) {
-		if (called_before(match, ev->addr))
+		if (called_before(tree, match, ev->addr))
 			break;
 		if (!may_search(tree, &steps)) {
 			match = &tree->root;

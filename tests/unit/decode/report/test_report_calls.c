@@ -215,6 +215,51 @@ static void tail_calls_keep_the_frame(void **state)
 	call_tree_free(tree);
 }
 
+static void call_of(struct call_tree *tree, uint64_t ip, uint8_t size, uint64_t addr)
+{
+	struct auxtap_event ev = {.type = AUXTAP_EVENT_CALL,
+				  .has_ip = true,
+				  .has_addr = true,
+				  .ip = ip,
+				  .addr = addr,
+				  .insn_size = size,
+				  .nr_insns = 1};
+
+	assert_int_equal(call_tree_event(tree, &ev), 0);
+}
+
+/*
+ * A switch of stacks returns to a function that begins close to the instruction that called the
+ * switch, but not at the next one. Also where more calls are open than there are nodes.
+ */
+static void enters_function_close_to_call(void **state)
+{
+	(void)state;
+	for (int nr_open = 1; nr_open <= 30001; nr_open += 30000) {
+		struct call_tree *tree = call_tree_new(&ops, NULL);
+		struct call_node *entered;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		for (int i = 0; i < nr_open; i++)
+			call_of(tree, 0x1ff4, 5, 0x1000);
+		call_of(tree, 0x1ff4, 5, 0x5000);
+		event(tree, AUXTAP_EVENT_RETURN, 0x5040, 0x2000, 5);
+		entered = call_tree_current(tree);
+		assert_true(entered->by_return);
+		assert_int_equal(entered->addr, 0x2000);
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 7);
+		assert_int_equal(entered->nr_insns, 7);
+		assert_ptr_equal(call_tree_current(tree)->parent, entered);
+		/* the calls return one after the other */
+		event(tree, AUXTAP_EVENT_RETURN, 0x3010, 0x1ff9, 3);
+		for (int i = 0; i < nr_open; i++)
+			event(tree, AUXTAP_EVENT_RETURN, 0x1fff, 0x1ff9, 2);
+		assert_ptr_equal(call_tree_current(tree), call_tree_root(tree)->first);
+		assert_false(call_tree_current(tree)->known_caller);
+		call_tree_free(tree);
+	}
+}
+
 /*
  * main switches to the stack of another function and back; main is not the caller of code that
  * runs there.
@@ -668,6 +713,7 @@ int main(void)
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
 		cmocka_unit_test(coroutines_of_one_function),
+		cmocka_unit_test(enters_function_close_to_call),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows), cmocka_unit_test(handlers_in_a_row),
 		cmocka_unit_test(same_call_in_handler),
