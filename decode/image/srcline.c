@@ -6,6 +6,7 @@
  */
 #include "debug_file.h"
 #include "dwarf_index.h"
+#include "dwarf_rows.h"
 #include "packed.h"
 #include "util/vector.h"
 
@@ -36,6 +37,9 @@ struct image_lines {
 	char **names;		    /* demangled or qualified names, paths; may be NULL */
 	size_t nr_names, max_names;
 	struct hash_map name_index; /* by string or DIE of the debug file */
+	struct dwarf_rows **rows;   /* NULL: the unit has none that cover no code */
+	size_t nr_rows, max_rows;
+	struct hash_map rows_index; /* by unit */
 };
 
 /*
@@ -239,6 +243,30 @@ static const char *full_path(struct image_lines *lines, Dwarf_Die *unit, const c
 	return slot && *slot ? *slot : file;
 }
 
+/* Rows of the unit that cover no code; NULL: none. */
+static const struct dwarf_rows *empty_rows(struct image_lines *lines, struct dwarf_unit *unit)
+{
+	const uint64_t hash = hash_number((uintptr_t)unit);
+	size_t index = hash_map_find(&lines->rows_index, hash);
+
+	if (index != HASH_MAP_NONE)
+		return lines->rows[index];
+	if (vector_grow(lines->rows, lines->nr_rows, lines->max_rows) ||
+	    hash_map_add(&lines->rows_index, hash, lines->nr_rows))
+		return NULL;
+	lines->rows[lines->nr_rows] = dwarf_rows_new(dwarf_unit_lines(unit));
+	return lines->rows[lines->nr_rows++];
+}
+
+/* The row of the line table for the code at addr; NULL: none. */
+static Dwarf_Line *row_at(struct image_lines *lines, struct dwarf_unit *unit, Dwarf_Addr addr)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(dwarf_unit_lines(unit), addr);
+
+	return line ? dwarf_rows_check(empty_rows(lines, unit), dwarf_unit_lines(unit), line) :
+		      NULL;
+}
+
 /* Sets the line of the call that was inlined as die; line 0 is no source line. */
 static void call_site(struct image_lines *lines, Dwarf_Die *tree, Dwarf_Die *die,
 		      struct auxtap_frame *outer)
@@ -331,7 +359,7 @@ static unsigned int resolve_line(struct image_lines *lines, uint64_t vaddr,
 	unit = lines->index ? dwarf_index_unit(lines->index, addr) : NULL;
 	if (!unit)
 		return 0;
-	line = dwarf_getsrc_die(dwarf_unit_lines(unit), addr);
+	line = row_at(lines, unit, addr);
 	/* line 0: the instruction belongs to no source line */
 	if (line && !dwarf_lineno(line, &lineno) && lineno > 0) {
 		frames[0].file =
@@ -358,7 +386,7 @@ uint64_t image_line_begin(struct auxtap_image *image, uint64_t vaddr)
 		return 0;
 	addr = vaddr + lines->bias - lines->dwarf_bias;
 	unit = dwarf_index_unit(lines->index, addr);
-	line = unit ? dwarf_getsrc_die(dwarf_unit_lines(unit), addr) : NULL;
+	line = unit ? row_at(lines, unit, addr) : NULL;
 	if (!line || dwarf_lineaddr(line, &addr))
 		return 0;
 	return addr - lines->bias + lines->dwarf_bias;
@@ -379,7 +407,7 @@ void image_entry_line(struct auxtap_image *image, uint64_t vaddr, struct auxtap_
 	Dwarf_Addr addr, at;
 	Dwarf_Lines *rows;
 	Dwarf_Line *line;
-	size_t nr, i = 0;
+	size_t nr, first;
 
 	if (!lines || !lines->index)
 		return;
@@ -387,8 +415,7 @@ void image_entry_line(struct auxtap_image *image, uint64_t vaddr, struct auxtap_
 	unit = dwarf_index_unit(lines->index, addr);
 	if (unit)
 		nr_chain = dwarf_unit_functions(lines->index, unit, addr, chain);
-	line = nr_chain ? dwarf_getsrc_die(dwarf_unit_lines(unit), addr) : NULL;
-	if (!line)
+	if (!nr_chain)
 		return;
 	/* elfutils knows no file 0, which is that of the unit since DWARF 5 */
 	file = dwarf_decl_file(&chain[nr_chain - 1]);
@@ -397,13 +424,13 @@ void image_entry_line(struct auxtap_image *image, uint64_t vaddr, struct auxtap_
 	if (!file || dwarf_decl_line(&chain[nr_chain - 1], &declared) ||
 	    dwarf_getsrclines(dwarf_unit_lines(unit), &rows, &nr))
 		return;
-	while (i < nr && dwarf_onesrcline(rows, i) != line)
-		i++;
-	/* a row of the function before it may have the same address */
-	for (i = i < nr ? i + 1 : 0; i > 0; i--) {
-		line = dwarf_onesrcline(rows, i - 1);
+	first = dwarf_rows_first(rows, nr, addr);
+	for (size_t i = first; i < nr && !found; i++) {
+		line = dwarf_onesrcline(rows, i);
 		if (dwarf_lineaddr(line, &at) || at != addr)
 			break;
+		if (!dwarf_rows_cover(empty_rows(lines, unit), addr, i - first))
+			continue;
 		source = full_path(lines, dwarf_unit_lines(unit), dwarf_linesrc(line, NULL, NULL));
 		if (source && !strcmp(source, file) && !dwarf_lineno(line, &lineno) &&
 		    lineno >= declared)
@@ -536,6 +563,10 @@ void image_lines_free(struct auxtap_image *image)
 		free(lines->names[i]);
 	free(lines->lines);
 	free(lines->names);
+	for (size_t i = 0; i < lines->nr_rows; i++)
+		dwarf_rows_free(lines->rows[i]);
+	free(lines->rows);
+	hash_map_free(&lines->rows_index);
 	hash_map_free(&lines->line_index);
 	hash_map_free(&lines->name_index);
 	dwarf_index_free(lines->index);
