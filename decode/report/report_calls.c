@@ -83,9 +83,10 @@ static uint64_t landing_pad_of(struct call_tree *tree, uint64_t call)
 
 /*
  * The innermost open call of the function that contains addr, rather one that entered the function
- * at its start than one by a wrong pointer; NULL: none.
+ * at its start than one by a wrong pointer; NULL: none. in_frame: only of the current frame, which
+ * tail calls share.
  */
-static struct call_node *find_open_call(struct call_tree *tree, uint64_t addr)
+static struct call_node *find_open_call(struct call_tree *tree, uint64_t addr, bool in_frame)
 {
 	uint64_t start = call_tree_function_start(tree, addr);
 	struct call_node *within = NULL;
@@ -93,11 +94,13 @@ static struct call_node *find_open_call(struct call_tree *tree, uint64_t addr)
 
 	for (struct call_node *n = tree->current;
 	     start && n != &tree->root && may_search(tree, &steps); n = call_node_caller(tree, n)) {
-		if (call_tree_function_start(tree, n->addr ? n->addr : n->last_ip) != start)
-			continue;
-		if (!n->addr || n->addr == start)
-			return n;
-		within = within ? within : n;
+		if (call_tree_function_start(tree, n->addr ? n->addr : n->last_ip) == start) {
+			if (!n->addr || n->addr == start)
+				return n;
+			within = within ? within : n;
+		}
+		if (in_frame && !n->by_tail_call)
+			break;
 	}
 	return within;
 }
@@ -310,7 +313,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 		match = find_catcher(tree, ev->addr);
 		/* no call returns to a function's entry, where a context of makecontext() begins */
 		if (!match && call_tree_function_start(tree, ev->addr) != ev->addr)
-			match = find_open_call(tree, ev->addr);
+			match = find_open_call(tree, ev->addr, false);
 		if (!match && non_tail_caller(tree)->parent != &tree->root &&
 		    !non_tail_caller(tree)->async && may_be_forgotten(tree, ev->addr))
 			return land_in_forgotten(tree, ev);
@@ -484,12 +487,12 @@ static bool same_function(const struct call_code *from, const struct call_code *
 
 /*
  * A jump into the middle of another function goes back into a caller (longjmp, a thrown exception)
- * or, if no call of that function is open, to another stack. If it is direct, it is taken for one
- * within its own function.
+ * or, if no call of that function is open, to another stack. If it is direct, it stays in its
+ * frame: it is taken for one within its own function, unless that one has reached it by tail calls.
  */
 static int jumped_within(struct call_tree *tree, const struct auxtap_event *ev, bool indirect)
 {
-	struct call_node *frame = find_open_call(tree, ev->addr);
+	struct call_node *frame = find_open_call(tree, ev->addr, !indirect);
 
 	if (!frame && indirect && may_be_forgotten(tree, ev->addr))
 		return land_in_forgotten(tree, ev);
