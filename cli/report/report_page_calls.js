@@ -13,7 +13,8 @@ const KIND_TIPS = {
 		'stack, or no longer open.',
 	by_jump: 'Entered by a jump that may be no tail call; the functions above it may be on another ' +
 		'stack, or no longer open.',
-	fallthrough: 'The function above it ran on into it, without a call or a jump.',
+	fallthrough: 'Entered without a call or a jump: the function above it ran on into it, ' +
+		'or a return led to its start.',
 	repeated: 'The calls below it were made again and again, in this order, each once or several times in a row.',
 	mixed: 'Calls of the functions below it, in an order that is not shown.',
 };

@@ -352,6 +352,19 @@ static uint64_t interrupted_ip(struct call_tree *tree)
 	return site;
 }
 
+/*
+ * Does the code that was left at ip, maybe by a system call, go on at the event's address? A
+ * handler may begin a few bytes after it.
+ */
+static bool goes_on(struct call_tree *tree, uint64_t ip, const struct auxtap_event *ev)
+{
+	const bool is_x86 = ev->isa == AUXTAP_ISA_X86 || ev->isa == AUXTAP_ISA_X86_32;
+	const uint64_t to = ev->addr;
+
+	return to == ip || to == ip + (is_x86 ? 2 : 4) ||
+	       (follows(ip, to) && call_tree_function_start(tree, to) != to);
+}
+
 static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	uint64_t to = ev->addr;
@@ -360,12 +373,13 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 	if ((!tree->trace_off_ip && !tree->trace_off_null) || !ev->has_addr)
 		return 0;
 	/* first: a handler may execute the very instruction that it has interrupted */
-	if (tree->trace_off_async ? to == tree->trace_off_ip : follows(tree->trace_off_ip, to))
+	if (tree->trace_off_async ? to == tree->trace_off_ip :
+				    goes_on(tree, tree->trace_off_ip, ev))
 		return 0;
 	/* back from a handler? */
 	for (struct call_node *n = tree->current; n != &tree->root && may_search(tree, &steps);
 	     n = call_node_caller(tree, n)) {
-		if (!n->async || (to != n->site && !follows(n->site, to)))
+		if (!n->async || !goes_on(tree, n->site, ev))
 			continue;
 		unwind_to(tree, call_node_caller(tree, n));
 		return 0;

@@ -260,6 +260,50 @@ static void enters_function_close_to_call(void **state)
 	}
 }
 
+/* A function that returns past data after its call. */
+static void returns_past_data(void **state)
+{
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	call_of(tree, 0x1010, 5, 0x5000);
+	event(tree, AUXTAP_EVENT_RETURN, 0x5040, 0x1019, 5);
+	assert_ptr_equal(call_tree_current(tree), call_tree_root(tree)->first);
+	assert_true(call_tree_current(tree)->first->returned);
+	call_tree_free(tree);
+}
+
+/* Handlers that begin a few bytes after the instruction at which a signal came. */
+static void handlers_close_to_what_they_interrupt(void **state)
+{
+	(void)state;
+	for (int is_nested = 0; is_nested <= 1; is_nested++) {
+		struct call_tree *tree = call_tree_new(&ops, NULL);
+		struct call_node *handler;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		/* a system call, and back from it to its next instruction, which has a symbol */
+		event(tree, AUXTAP_EVENT_TRACE, 0x1ffe, 0, 2);
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x2000, 0);
+		assert_false(call_tree_current(tree)->async);
+		event(tree, AUXTAP_EVENT_TRACE, 0x1ffb, 0, 2);
+		event(tree, AUXTAP_EVENT_TRACE, 0, is_nested ? 0x5000 : 0x2000, 0);
+		handler = call_tree_current(tree);
+		assert_true(handler->async);
+		assert_int_equal(handler->addr, is_nested ? 0x5000 : 0x2000);
+		if (is_nested) {
+			event(tree, AUXTAP_EVENT_ASYNC, 0x5010, 0, 3);
+			event(tree, AUXTAP_EVENT_TRACE, 0x5010, 0, 0);
+			event(tree, AUXTAP_EVENT_TRACE, 0, 0x2000, 0);
+			assert_true(call_tree_current(tree)->async);
+			assert_int_equal(call_tree_current(tree)->addr, 0x2000);
+			assert_ptr_equal(call_tree_current(tree)->parent, handler);
+		}
+		call_tree_free(tree);
+	}
+}
+
 /*
  * main switches to the stack of another function and back; main is not the caller of code that
  * runs there.
@@ -714,6 +758,8 @@ int main(void)
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
 		cmocka_unit_test(coroutines_of_one_function),
 		cmocka_unit_test(enters_function_close_to_call),
+		cmocka_unit_test(returns_past_data),
+		cmocka_unit_test(handlers_close_to_what_they_interrupt),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows), cmocka_unit_test(handlers_in_a_row),
 		cmocka_unit_test(same_call_in_handler),
