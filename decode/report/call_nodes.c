@@ -9,10 +9,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NODES 20000
+#define INITIAL_SEARCH_BUDGET 1000000
+#define MAX_NODES	      20000
 /* The newest calls in each function, whose callees are dropped last. */
 #define NR_NEWEST_CALLS 64
-/* Tail calls in a row, within one frame; the older ones of more are dropped. */
+
+struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
+{
+	struct call_tree *tree = calloc(1, sizeof(*tree));
+
+	if (tree) {
+		tree->budget = INITIAL_SEARCH_BUDGET;
+		tree->current = &tree->root;
+		tree->ops = ops;
+		tree->ctx = ctx;
+	}
+	return tree;
+}
+
+void call_tree_free(struct call_tree *tree)
+{
+	if (!tree)
+		return;
+	while (tree->root.first) {
+		struct call_node *node = tree->root.first;
+
+		call_node_unlink(node);
+		call_node_free(tree, node);
+	}
+	while (tree->unused) {
+		struct call_node *node = tree->unused;
+
+		tree->unused = node->next;
+		free(node);
+	}
+	call_counts_free(tree);
+	free(tree->spilled);
+	free(tree);
+}
+
+void call_tree_code_changed(struct call_tree *tree)
+{
+	memset(tree->cache, 0, sizeof(tree->cache));
+	memset(tree->pads, 0, sizeof(tree->pads));
+	tree->code_generation++;
+}
 
 struct call_node *call_node_alloc(struct call_tree *tree)
 {

@@ -16,27 +16,13 @@
  * Bounds searches through the callers, which hostile traces could make quadratic: each may look at
  * MAX_SEARCH nodes; more come from a budget that grows by SEARCH_PER_EVENT with each event.
  */
-#define MAX_SEARCH	      256
-#define SEARCH_PER_EVENT      64
-#define INITIAL_SEARCH_BUDGET 1000000
+#define MAX_SEARCH	 256
+#define SEARCH_PER_EVENT 64
 /* Instructions of a PLT entry and of PLT0, which jumps to the resolver. */
 #define MAX_PLT_INSNS 16
 #define PLT_ENTRY     16   /* bytes */
 #define MAX_INSN_SIZE 15   /* bytes; of x86, larger than AArch64's */
 #define NULL_PAGE     4096 /* no code is below */
-
-struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
-{
-	struct call_tree *tree = calloc(1, sizeof(*tree));
-
-	if (tree) {
-		tree->budget = INITIAL_SEARCH_BUDGET;
-		tree->current = &tree->root;
-		tree->ops = ops;
-		tree->ctx = ctx;
-	}
-	return tree;
-}
 
 static struct call_code code_at(struct call_tree *tree, uint64_t addr)
 {
@@ -134,27 +120,6 @@ static void unwind_to(struct call_tree *tree, struct call_node *frame)
 		tree->current = call_node_caller(tree, inner);
 		call_node_close(tree, inner);
 	}
-}
-
-void call_tree_free(struct call_tree *tree)
-{
-	if (!tree)
-		return;
-	while (tree->root.first) {
-		struct call_node *node = tree->root.first;
-
-		call_node_unlink(node);
-		call_node_free(tree, node);
-	}
-	while (tree->unused) {
-		struct call_node *node = tree->unused;
-
-		tree->unused = node->next;
-		free(node);
-	}
-	call_counts_free(tree);
-	free(tree->spilled);
-	free(tree);
 }
 
 /* How a function was entered. */
@@ -614,13 +579,6 @@ int call_tree_exec(struct call_tree *tree, const char *text)
 	tree->root.last->text = strdup(text);
 	call_tree_code_changed(tree);
 	return tree->root.last->text ? 0 : -ENOMEM;
-}
-
-void call_tree_code_changed(struct call_tree *tree)
-{
-	memset(tree->cache, 0, sizeof(tree->cache));
-	memset(tree->pads, 0, sizeof(tree->pads));
-	tree->code_generation++;
 }
 
 /*
