@@ -596,20 +596,40 @@ bool past_find_in_block(struct past *p, uint64_t addr, uint64_t nr_bytes, uint64
 	return false;
 }
 
+/*
+ * May the function with code at ip have been called where 'entered' was? Not if that is another
+ * function of the same file: a jump has gone back into a function that had returned (longjmp()).
+ */
+static bool may_be_of_call(const struct past *p, uint64_t entered, uint64_t ip)
+{
+	struct auxtap_location at = {.size = sizeof(at)}, from = {.size = sizeof(from)};
+
+	if (report_function_start(p->ro, entered) == report_function_start(p->ro, ip))
+		return true;
+	return !auxtap_image_set_symbol(p->ro->images, p->ro->pid, p->ro->time, entered, &at) &&
+	       !auxtap_image_set_symbol(p->ro->images, p->ro->pid, p->ro->time, ip, &from) &&
+	       at.image != from.image;
+}
+
 enum past_write past_find_own_write(struct past *p, uint64_t addr, uint64_t nr_bytes,
 				    uint64_t frame_slot, struct value_log_write *write)
 {
 	uint32_t limit = p->at < p->end ? p->insn : UINT32_MAX;
+	uint64_t from, later;
 	enum past_write result;
 
 	if (past_is_shared(p, addr) || (p->at == p->end && !past_back(p)))
 		return PAST_WRITE_UNKNOWN;
+	from = later = p->ip;
 	while (!past_find_in_block(p, addr, nr_bytes, frame_slot, limit, &result, write)) {
+		later = p->ip;
 		if (!past_back(p))
 			return PAST_WRITE_UNKNOWN;
 		limit = UINT32_MAX;
 	}
-	return result;
+	return result == PAST_WRITE_NOT_SINCE && !may_be_of_call(p, later, from) ?
+		       PAST_WRITE_UNKNOWN :
+		       result;
 }
 
 /* ---- the stack ---- */
