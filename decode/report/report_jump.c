@@ -130,6 +130,15 @@ static void location_text(const struct report_out *ro, uint64_t addr, bool retur
 		 location[0] ? ")" : "");
 }
 
+/* Has longjmp() left the calls? Then the newest is not that of the function that returned. */
+static bool left_by_longjmp(const struct report_out *ro, uint64_t expected)
+{
+	char call[300];
+
+	location_text(ro, expected, true, call, sizeof(call));
+	return strstr(call, "longjmp");
+}
+
 /* Describes a return that matches none of the calls, and where the innermost one was. */
 static void describe_unmatched_return(const struct report_out *ro, bool proved,
 				      const struct report_return_addrs *r, char *text, size_t size)
@@ -168,7 +177,7 @@ static void explain_return(const struct report_out *ro, const struct report_fact
 	report_regs_sp(regs, &sp);
 	if (!r->expected || !r->unmatched || len <= 0)
 		return;
-	if (is_overwritten(ro, facts, r, r->from, sp))
+	if (is_overwritten(ro, facts, r, r->from, sp) && !left_by_longjmp(ro, r->expected))
 		fault->overwritten_return = sp - 8;
 	describe_unmatched_return(ro, fault->overwritten_return, r, fault->why + len,
 				  sizeof(fault->why) - (size_t)len);
