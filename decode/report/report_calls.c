@@ -217,6 +217,20 @@ static bool may_be_forgotten(struct call_tree *tree, uint64_t addr)
 	return tree->nr_forgotten && start && start != addr;
 }
 
+/* The call n, whose caller is unknown, has returned to that caller. */
+static int to_unknown_caller(struct call_tree *tree, struct call_node *n,
+			     const struct auxtap_event *ev)
+{
+	int ret;
+
+	unwind_to(tree, n);
+	ret = n->parent == &tree->root ? call_node_add_caller(tree, ev->addr, ev->time) :
+					 call_node_replace_with_caller(tree, n, ev->addr);
+	if (!ret)
+		call_node_close(tree, tree->current->last);
+	return ret;
+}
+
 /*
  * A return to where no call came from, into a function that is not on the call stack. If the
  * returning function was running when the trace began, the return goes to its caller. Otherwise the
@@ -226,7 +240,6 @@ static bool may_be_forgotten(struct call_tree *tree, uint64_t addr)
 static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	struct call_node *node = tree->current, *n = non_tail_caller(tree);
-	int ret;
 
 	if (n->async) {
 		/* to the restorer, which calls rt_sigreturn() */
@@ -236,19 +249,15 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	/* there is no function: the return address was overwritten, or the stack has none */
-	if ((node->known_caller || ev->addr < NULL_PAGE) && tree->ops &&
-	    !call_tree_function_start(tree, ev->addr)) {
+	if (tree->ops && (ev->addr < NULL_PAGE || !call_tree_function_start(tree, ev->addr))) {
 		tree->bad_return = *ev;
+		tree->is_maybe_caller = !node->known_caller && ev->addr >= NULL_PAGE &&
+					!(n->known_caller && n->parent != &tree->root);
 		return 0;
 	}
 	if (n->known_caller && n->parent != &tree->root)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
-	unwind_to(tree, n);
-	ret = n->parent == &tree->root ? call_node_add_caller(tree, ev->addr, ev->time) :
-					 call_node_replace_with_caller(tree, n, ev->addr);
-	if (!ret)
-		call_node_close(tree, tree->current->last);
-	return ret;
+	return to_unknown_caller(tree, n, ev);
 }
 
 static int leave(struct call_tree *tree, const struct auxtap_event *ev)
@@ -748,8 +757,13 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	int ret = ev->nr_insns ? count_insns(tree, ev) : 0;
+	int ret = 0;
 
+	/* the code that a return led to runs: it is that of the caller */
+	if (ev->nr_insns && tree->bad_return.type && tree->is_maybe_caller)
+		ret = to_unknown_caller(tree, non_tail_caller(tree), &tree->bad_return);
+	if (!ret && ev->nr_insns)
+		ret = count_insns(tree, ev);
 	if (tree->budget < UINT64_MAX / 2)
 		tree->budget += SEARCH_PER_EVENT;
 	tree->after_return = false;
@@ -761,13 +775,19 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 	return ret;
 }
 
+/* Does the event lead to ip? Traces of AArch64 lack the lowest two bits of addresses. */
+static bool same_address(const struct auxtap_event *ev, uint64_t ip)
+{
+	return ev->addr == (ev->isa == AUXTAP_ISA_A64 ? ip & ~3ull : ip);
+}
+
 int call_tree_died(struct call_tree *tree, uint64_t ip)
 {
 	const struct auxtap_event *ev = &tree->bad_return;
 
 	handler_ended(tree, ip);
 	/* a return to a non-canonical address faults at the return itself */
-	if (ev->type && ev->addr == ip)
-		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
+	if (ev->type && same_address(ev, ip))
+		return enter(tree, ev, BY_RETURN, ev->ip, ip);
 	return 0;
 }
