@@ -52,8 +52,6 @@ struct call_tree {
 	bool after_return; /* that is a return address, which a return to its call went to */
 	/* a return to where no function is, if nothing ran after it; otherwise type is 0 */
 	struct auxtap_event bad_return;
-	/* of a function whose caller is unknown: the code there may be that caller's */
-	bool is_maybe_caller;
 	struct call_counts *counts; /* NULL: functions are not counted */
 	const struct call_code_ops *ops;
 	void *ctx;

@@ -217,6 +217,14 @@ static bool may_be_forgotten(struct call_tree *tree, uint64_t addr)
 	return tree->nr_forgotten && start && start != addr;
 }
 
+/* Can there be no code at addr, in the first or last page, or in neither half of the addresses? */
+static bool is_no_code(uint64_t addr)
+{
+	const uint64_t top = addr >> 56;
+
+	return addr < NULL_PAGE || addr > UINT64_MAX - NULL_PAGE || (top && top != 0xff);
+}
+
 /* The call n, whose caller is unknown, has returned to that caller. */
 static int to_unknown_caller(struct call_tree *tree, struct call_node *n,
 			     const struct auxtap_event *ev)
@@ -249,10 +257,9 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	/* there is no function: the return address was overwritten, or the stack has none */
-	if (tree->ops && (ev->addr < NULL_PAGE || !call_tree_function_start(tree, ev->addr))) {
+	if ((node->known_caller || is_no_code(ev->addr)) && tree->ops &&
+	    !call_tree_function_start(tree, ev->addr)) {
 		tree->bad_return = *ev;
-		tree->is_maybe_caller = !node->known_caller && ev->addr >= NULL_PAGE &&
-					!(n->known_caller && n->parent != &tree->root);
 		return 0;
 	}
 	if (n->known_caller && n->parent != &tree->root)
@@ -757,13 +764,8 @@ static int add_event(struct call_tree *tree, const struct auxtap_event *ev)
 
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	int ret = 0;
+	int ret = ev->nr_insns ? count_insns(tree, ev) : 0;
 
-	/* the code that a return led to runs: it is that of the caller */
-	if (ev->nr_insns && tree->bad_return.type && tree->is_maybe_caller)
-		ret = to_unknown_caller(tree, non_tail_caller(tree), &tree->bad_return);
-	if (!ret && ev->nr_insns)
-		ret = count_insns(tree, ev);
 	if (tree->budget < UINT64_MAX / 2)
 		tree->budget += SEARCH_PER_EVENT;
 	tree->after_return = false;

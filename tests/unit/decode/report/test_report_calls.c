@@ -260,6 +260,33 @@ static void enters_function_close_to_call(void **state)
 	}
 }
 
+/*
+ * The trace begins in a function, which returns to code without a symbol: that is its caller, even
+ * if the next instruction there faults. Where no code can be, there is no caller.
+ */
+static void returns_to_code_without_symbol(void **state)
+{
+	static const uint64_t to[] = {0x90000, 0xffffffff81000000, ~3ull, 0x4141414141414140, 8};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
+		struct call_tree *tree = call_tree_new(&ops, NULL);
+		struct call_node *node;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x3000, 0);
+		event(tree, AUXTAP_EVENT_RETURN, 0x3020, to[i], 7);
+		event(tree, AUXTAP_EVENT_ASYNC, to[i], 0, 0);
+		event(tree, AUXTAP_EVENT_TRACE, to[i], 0, 0);
+		assert_int_equal(call_tree_died(tree, to[i]), 0);
+		node = call_tree_root(tree)->first;
+		assert_int_equal(node->first->nr_insns, i < 2 ? 7 : 0);
+		assert_int_equal(node->first->returned, i < 2);
+		assert_int_equal(node->first->by_return, i >= 2);
+		assert_ptr_equal(call_tree_current(tree), i < 2 ? node : node->first);
+		call_tree_free(tree);
+	}
+}
+
 /* A function that returns past data after its call. */
 static void returns_past_data(void **state)
 {
@@ -759,6 +786,7 @@ int main(void)
 		cmocka_unit_test(coroutines_of_one_function),
 		cmocka_unit_test(enters_function_close_to_call),
 		cmocka_unit_test(returns_past_data),
+		cmocka_unit_test(returns_to_code_without_symbol),
 		cmocka_unit_test(handlers_close_to_what_they_interrupt),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows), cmocka_unit_test(handlers_in_a_row),
