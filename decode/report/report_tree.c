@@ -749,8 +749,7 @@ static void print_legend(const struct report_out *ro, const struct shown_calls *
 		      "another stack,\n  or no longer open\n",
 		      ro->out);
 	if (shows_fallthrough(shown))
-		fputs("  [fall-through]: entered without a call or a jump: the function above it ran on "
-		      "into it,\n  or a return led to its start\n",
+		fputs("  [fall-through]: the function above it ran on into it, or a return led to its start\n",
 		      ro->out);
 	if (shows_group(shown, false))
 		fputs("  [repeated]: the calls below it were made again and again, in this order, each once or several "
