@@ -260,10 +260,7 @@ static void enters_function_close_to_call(void **state)
 	}
 }
 
-/*
- * The trace begins in a function, which returns to code without a symbol: that is its caller, even
- * if the next instruction there faults. Where no code can be, there is no caller.
- */
+/* Where no code can be, there is no caller; other code is, even if it faults at once. */
 static void returns_to_code_without_symbol(void **state)
 {
 	static const uint64_t to[] = {0x90000, 0xffffffff81000000, ~3ull, 0x4141414141414140, 8};
@@ -287,7 +284,6 @@ static void returns_to_code_without_symbol(void **state)
 	}
 }
 
-/* A function that returns past data after its call. */
 static void returns_past_data(void **state)
 {
 	struct call_tree *tree = call_tree_new(&ops, NULL);
